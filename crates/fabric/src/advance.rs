@@ -20,6 +20,18 @@ impl Fabric {
         }
     }
 
+    /// The same for the `peer` of a port that is up, and need not be woken for what it waits for: it plans anew.
+    #[inline(always)]
+    pub(crate) fn advance_peer_of_awake(&mut self, peer: PortId, now: Time) {
+        if self.ports[peer.index()].receiver.acts_at() <= now {
+            self.catch_up(peer, now);
+            let port = &self.ports[peer.index()];
+            if !port.error_free_non_flit || port.sleeps {
+                self.schedule_peer_wake(peer); // It wakes itself for that.
+            }
+        }
+    }
+
     /// The same for everything before `now`.
     #[inline]
     pub(crate) fn advance_before(&mut self, id: PortId, now: Time) {
@@ -28,11 +40,17 @@ impl Fabric {
         }
     }
 
-    #[inline(never)]
     fn advance_port(&mut self, id: PortId, limit: Time) {
+        self.catch_up(id, limit);
+        self.schedule_peer_wake(id);
+    }
+
+    /// Brings the receiver half of a port up to date. What its peer waits for may be sooner then: the caller sees to it.
+    #[inline(never)]
+    pub(crate) fn catch_up(&mut self, id: PortId, limit: Time) {
         loop {
             let port = &self.ports[id.index()];
-            match port.receiver.next_deadline(port.dllps_from()) {
+            match port.receiver.next_deadline(|| port.dllps_from()) {
                 (at, _) if at > limit => break,
                 (at, Timer::Arrival) => self.take_delivered_ahead(id, at),
                 (at, _) => {
@@ -44,7 +62,6 @@ impl Fabric {
                 }
             }
         }
-        self.schedule_peer_wake(id);
     }
 
     /// Brings every port up to date. Its transmitter reads what came where it matters to nobody when: credits and Acks of a

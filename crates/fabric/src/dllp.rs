@@ -3,6 +3,7 @@
 //! A DLLP takes its time on the wire and then lies in the mailbox of the peer until somebody looks. Order of priority:
 //! PCIe Base 6.3 §3.6.2.1.
 
+use crate::alarms::Alarms;
 use crate::books::Books;
 use crate::channels::VC0;
 use crate::fabric::Fabric;
@@ -33,7 +34,9 @@ impl Fabric {
         if self.ports[id.index()].flit_mode() {
             return self.send_longest_due_update(id, now);
         }
-        FlowClass::ALL.into_iter().for_each(|class| self.send_due_update(id, VC0, class, now));
+        for class in self.ports[id.index()].receiver.updates_due(now).classes() {
+            self.send_due_update(id, VC0, FlowClass::ALL[class], now);
+        }
         if self.ports[id.index()].more_channels() {
             self.send_updates_beyond_vc0(id, now);
         }
@@ -75,10 +78,14 @@ impl Fabric {
         }
         let mut books = Books { port: id, observers: &mut self.observers };
         let at_pins = port.transmitter.send_dllp(now, &port.settings.wire, &mut books);
+        let (peer_id, error_free) = (port.peer, port.error_free_non_flit);
         if self.observers.are_heard() {
             self.tell_of_dllp(id, dllp, at_pins, now);
         }
-        self.post(id, dllp, at_pins);
+        match error_free {
+            true => self.arrives(peer_id, dllp, at_pins),
+            false => self.post(id, dllp, at_pins),
+        }
     }
 
     /// Puts a DLLP that reaches the peer's pins at `at_pins` into the peer's mailbox, unless it arrives damaged.
@@ -101,14 +108,13 @@ impl Fabric {
     /// A good DLLP reaches the pins of a port at `at_pins`.
     #[inline(always)]
     fn arrives(&mut self, peer_id: PortId, dllp: Dllp, at_pins: Time) {
-        let now = self.engine.now();
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.settings.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);
         if peer.may_unblock(&dllp) || peer.transmitter.state != LinkState::Active {
-            self.wake(peer_id, arrival);
+            Alarms { engine: &mut self.engine, ready: &mut self.ready }.wake(peer, peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps_before_nak(peer_id, now);
+            self.take_in_dllps_before_nak(peer_id, self.engine.now());
         }
     }
 
@@ -134,12 +140,22 @@ impl Fabric {
 
     /// Acts on the DLLPs that have arrived by now.
     pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
-        while let Some((at, dllp)) = self.ports[id.index()].mailbox.front().copied() {
+        loop {
+            let port = &mut self.ports[id.index()];
+            let Some((at, dllp)) = port.mailbox.front().copied() else { return };
             if at > now {
-                break;
+                return;
             }
-            self.ports[id.index()].mailbox.pop_front();
-            self.take_in_dllp(id, dllp, at, now);
+            port.mailbox.drop_front();
+            match dllp {
+                Dllp::Ack(sequence) if port.is_plain() => {
+                    if port.may_unblock(&dllp) {
+                        port.blocked_until = Time::ZERO;
+                    }
+                    port.transmitter.acknowledge(sequence, at, port.settings.replay_timer);
+                }
+                _ => self.take_in_dllp(id, dllp, at, now),
+            }
         }
     }
 
@@ -175,7 +191,7 @@ impl Fabric {
     }
 
     /// The peer has everything up to `sequence`: the replay timer starts again.
-    #[inline]
+    #[inline(never)]
     fn acknowledged(&mut self, id: PortId, sequence: Sequence, at: Time) {
         let port = &mut self.ports[id.index()];
         let period = port.settings.replay_timer;

@@ -17,6 +17,7 @@ use crate::link::{ArrivingFlit, DllpSet, Fate, FlitParts, Flits, InFlight, Packe
 use crate::packet::{PacketId, PacketRef};
 use crate::port::{Flying, Owner, Port, PortId};
 use crate::receive::overflows;
+use crate::transmit::route;
 use crate::wait::Wait;
 use lanewise_observe::{Fact, Use, What};
 use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, Verdict};
@@ -162,7 +163,7 @@ impl Fabric {
         let Owner::Switch(index) = peer.owner else { return };
         let switch = &self.switches[index as usize];
         if !switch.cuts_through() {
-            return self.route(peer_id, in_flight, Span::ZERO, packet_id);
+            return route(peer, &self.switches, &self.packets[packet_id], in_flight, Span::ZERO);
         }
         let egress = switch.egress(self.packets[packet_id].destination, peer.index);
         let flit = peer.settings.wire.span(FLIT_BYTES);

@@ -33,7 +33,7 @@
 //! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
-//! | `simulation.rs`, `event.rs` | the run and its events |
+//! | `simulation.rs`, `event.rs`, `alarms.rs` | the run and its events; when ports look at their wires |
 //! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; who waits for whom when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
@@ -43,6 +43,7 @@ extern crate self as lanewise_fabric;
 
 mod addresses;
 mod advance;
+mod alarms;
 mod aspm;
 mod assembly;
 mod audit;

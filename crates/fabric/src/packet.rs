@@ -218,6 +218,12 @@ impl Packet {
         failures.into_iter().find(is).unwrap_or_default()
     }
 
+    /// What refers to it in its slot, `id`.
+    #[inline(always)]
+    pub(crate) fn reference(&self, id: PacketId) -> PacketRef {
+        PacketRef { id, generation: self.generation }
+    }
+
     /// Credits it takes.
     #[inline(always)]
     pub(crate) fn credits(&self) -> Credits {
@@ -268,7 +274,7 @@ impl PacketPool {
 
     #[inline]
     pub(crate) fn reference(&self, id: PacketId) -> PacketRef {
-        PacketRef { id, generation: self.slots[id.index()].generation }
+        self.slots[id.index()].reference(id)
     }
 
     /// The packet, if it is still the one that was referred to.

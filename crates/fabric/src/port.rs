@@ -210,6 +210,14 @@ impl Port {
             && self.channel_of(traffic_class) == VC0
     }
 
+    /// A TLP or flit went out: the replay timer runs from its end if nothing older waits for an Ack. When it is to be looked at, if
+    /// nobody does already.
+    #[inline(always)]
+    pub(crate) fn arm_replay_timer(&mut self) -> Option<Time> {
+        let (unacknowledged, period) = (self.unacknowledged(), self.settings.replay_timer);
+        self.transmitter.arm_replay_timer(unacknowledged, period)
+    }
+
     /// What it waits for since it last looked in vain.
     #[inline]
     pub(crate) fn still_waits(&self) -> Wait {

@@ -1,5 +1,6 @@
 //! What a port does with a TLP that arrives: check, acknowledge, account credits, hand over to the device.
 
+use crate::alarms::Alarms;
 use crate::books::Books;
 use crate::endpoint::wants_notice;
 use crate::fabric::Fabric;
@@ -73,7 +74,8 @@ impl Fabric {
 
     /// The peer wakes when it may have what it waits for, and has this port catch up then: nothing else needs an event. Where DLLPs
     /// may be lost, or the link may sleep, this port wakes to send it.
-    fn plan_peer_wake(&mut self, id: PortId) {
+    #[inline(never)]
+    pub(crate) fn plan_peer_wake(&mut self, id: PortId) {
         let port = &self.ports[id.index()];
         let at = port.next_awaited_at();
         if at == Time::NEVER {
@@ -83,9 +85,10 @@ impl Fabric {
             return self.wake(id, at.max(port.free_for_dllps_at()));
         }
         if port.wake_at > at {
-            let (peer, at_pins) = (port.peer, port.awaited_at_pins(at));
-            let arrival = at_pins + self.ports[peer.index()].settings.receive_latency;
-            self.wake(peer, arrival);
+            let (peer_id, at_pins) = (port.peer, port.awaited_at_pins(at));
+            let peer = &mut self.ports[peer_id.index()];
+            let arrival = at_pins + peer.settings.receive_latency;
+            Alarms { engine: &mut self.engine, ready: &mut self.ready }.wake(peer, peer_id, arrival);
         }
     }
 
@@ -96,34 +99,35 @@ impl Fabric {
         let packet_id = self.packets.resolve(arrived.packet).expect("nobody else owns an undelivered packet");
         match self.ports[id.index()].owner {
             Owner::Switch(index) => {
-                self.switch_takes(index, id, packet_id, arrived.eligible_at, u16::from(arrived.egress));
+                let ingress = (id, self.ports[id.index()].index);
+                self.switch_takes(index, ingress, packet_id, arrived.eligible_at, u16::from(arrived.egress));
             }
             Owner::RootComplex(index) => self.root_complex_takes(index, id, packet_id, now),
             Owner::Endpoint(index) => self.endpoint_takes(index, id, packet_id, now),
         }
     }
 
-    /// A packet that came in at `id` waits for its egress, which it may use from `eligible_at` on.
+    /// A packet that came in at a port, which is so many there, waits for its egress, which it may use from `eligible_at` on.
     #[inline(always)]
     pub(crate) fn switch_takes(
         &mut self,
         index: u32,
-        id: PortId,
+        (id, ingress): (PortId, u16),
         packet_id: PacketId,
         eligible_at: Time,
         egress: u16,
     ) {
         let switch = &mut self.switches[index as usize];
-        let ingress = self.ports[id.index()].index;
         let packet = &mut self.packets[packet_id];
         packet.eligible_at = eligible_at;
         packet.ingress = id.0;
         let egress_id = switch.port(egress);
         let (traffic_class, class, credits) = (packet.traffic_class, packet.class(), packet.credits());
-        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress)
-            && !self.ports[egress_id.index()].is_held_up_alike(traffic_class, class, credits)
-        {
-            self.offer(egress_id, at);
+        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress) {
+            let port = &mut self.ports[egress_id.index()];
+            if !port.is_held_up_alike(traffic_class, class, credits) {
+                Alarms { engine: &mut self.engine, ready: &mut self.ready }.offer(port, egress_id, at);
+            }
         }
     }
 
@@ -269,13 +273,17 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
-        self.advance_to(id, now);
+        if self.ports[id.index()].receiver.acts_at() <= now {
+            self.catch_up(id, now);
+        }
         let port = &mut self.ports[id.index()];
         let (channel, class) = (port.channel_of(packet.traffic_class), packet.class());
         let space = Space { channel, class, credits: packet.credits() };
         let mut books = Books { port: id, observers: &mut self.observers };
         port.receiver.drain(space, free_at, now, &port.settings.receiver.update, &mut books);
-        self.schedule_peer_wake(id);
+        if !port.peer_waits_for.is_none() {
+            self.plan_peer_wake(id);
+        }
     }
 
     /// A request has left an endpoint's queue: tells the workload if it asked, and stages the next.

@@ -53,10 +53,11 @@ impl Fabric {
             // It had nothing but a late Ack: a duplicate, of which the peer only checks the sequence number.
             _ if peer.delivers_ahead => peer.receiver.expect_ahead(duplicate),
             Some(packet_id) => {
-                let packet = &self.packets[packet_id];
+                let packet = self.packets[packet_id];
                 let (class, data_credits) = (packet.class(), packet.credits().data);
                 let channel = self.ports[id.index()].channel_of(packet.traffic_class);
-                self.launch(id, InFlight { class, data_credits, channel, ..in_flight }, packet_id);
+                let in_flight = InFlight { class, data_credits, channel, ..in_flight };
+                self.launch(peer_id, in_flight, packet_id, &packet);
             }
             // Delivered already: a duplicate too.
             None => {
@@ -71,9 +72,7 @@ impl Fabric {
     /// A TLP or flit went out: the timer runs from its end if nothing older waits for an Ack.
     #[inline(always)]
     pub(crate) fn arm_replay_timer(&mut self, id: PortId) {
-        let port = &mut self.ports[id.index()];
-        let (unacknowledged, period) = (port.unacknowledged(), port.settings.replay_timer);
-        if let Some(at) = port.transmitter.arm_replay_timer(unacknowledged, period) {
+        if let Some(at) = self.ports[id.index()].arm_replay_timer() {
             self.engine.schedule(at, Event::ReplayTimer(id).pack());
         }
     }

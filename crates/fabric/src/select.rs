@@ -52,6 +52,11 @@ fn select_among(
     channel: u8,
     now: Time,
 ) -> Result<FlowClass, Wait> {
+    if let [Some(a), Some(b), None] | [Some(a), None, Some(b)] | [None, Some(a), Some(b)] =
+        FlowClass::ALL.map(|class| queues.head(class))
+    {
+        return select_of_two([&packets[a], &packets[b]], queues, packets, port, channel, now);
+    }
     let mut heads = [(0u32, FlowClass::Posted); 3];
     let mut waiting = 0;
     for class in FlowClass::ALL {
@@ -80,6 +85,27 @@ fn select_among(
         }
     }
     Err(wait)
+}
+
+/// [`select_class`] where two classes wait, with these in front.
+#[inline(always)]
+fn select_of_two(
+    [mut older, mut younger]: [&Packet; 2],
+    queues: &ClassQueues,
+    packets: &PacketPool,
+    port: &Port,
+    channel: u8,
+    now: Time,
+) -> Result<FlowClass, Wait> {
+    if older.order.wrapping_sub(younger.order) < 1 << 31 {
+        (older, younger) = (younger, older); // Stamps wrap around.
+    }
+    let Err(wait) = may_leave(older, port, channel, now) else { return Ok(older.class()) };
+    let first = older.class();
+    if !passes(younger, first) && !passes_by_id(younger, first, queues, packets) {
+        return Err(wait);
+    }
+    may_leave(younger, port, channel, now).map(|()| younger.class()).map_err(|found| wait.or(found))
 }
 
 /// What keeps this packet off the wire of `port` now, if anything.

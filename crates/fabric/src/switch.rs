@@ -228,17 +228,19 @@ impl Switch {
         ingress: u16,
         egress: u16,
     ) -> Option<Time> {
+        let packet = &mut packets[id];
+        let class = packet.class();
         let ready_at = match &mut self.memory {
-            None => packets[id].eligible_at,
-            Some(memory) => memory.write(id, &mut packets[id]),
+            None => packet.eligible_at,
+            Some(memory) => memory.write(id, packet),
         };
         let row = match &mut self.special {
             None => egress,
-            Some(special) => special.row_for(&mut packets[id], egress),
+            Some(special) => special.row_for(packet, egress),
         };
         let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
         let first = self.queues[slot].push(packets, id);
-        self.rows[usize::from(row)].waiting.0[packets[id].class() as usize] |= wide::bit(ingress as u32);
+        self.rows[usize::from(row)].waiting.0[class as usize] |= wide::bit(ingress as u32);
         first.then_some(ready_at)
     }
 

@@ -1,6 +1,7 @@
 //! What a port does when its wire is free: ordered sets, DLLPs, replays, new TLPs, in this order of priority
 //! (PCIe Base 6.3 §3.6.2.1); and how a TLP gets onto the wire and to the peer's pins.
 
+use crate::alarms::Alarms;
 use crate::books::Books;
 use crate::channels::VC0;
 use crate::event::Event;
@@ -21,36 +22,6 @@ use lanewise_units::{Span, Time};
 const LOOKS_AHEAD: u8 = 2;
 
 impl Fabric {
-    /// Makes sure that `id` looks at its wire at `at`, or as soon after as the wire is free.
-    #[inline(always)]
-    pub(crate) fn wake(&mut self, id: PortId, at: Time) {
-        let now = self.engine.now();
-        let at = self.ports[id.index()].transmitter.decides_at(at.max(now));
-        self.wake_then(id, at);
-    }
-
-    /// The same at a time at which it can decide, not before now.
-    #[inline(always)]
-    fn wake_then(&mut self, id: PortId, at: Time) {
-        let now = self.engine.now();
-        let port = &mut self.ports[id.index()];
-        if at < port.wake_at {
-            let needs_event = port.wake_earlier(at, now);
-            if at == now {
-                self.ready.add(id);
-            } else if needs_event {
-                self.engine.schedule(at, Event::Wake(id).pack());
-            }
-        }
-    }
-
-    /// A packet that may leave through `id` from `at` on has come to the head of its queue.
-    #[inline(always)]
-    pub(crate) fn offer(&mut self, id: PortId, at: Time) {
-        self.ports[id.index()].blocked_until = Time::ZERO;
-        self.wake(id, at);
-    }
-
     /// The wire of `id` may be free, and there may be something to do with it.
     #[inline]
     pub(crate) fn on_wake(&mut self, id: PortId) {
@@ -64,9 +35,10 @@ impl Fabric {
         if !idle && !self.free_the_wire(id, now) {
             return;
         }
-        self.advance_to(peer, now);
-        if self.ports[id.index()].mailbox.front().is_some_and(|(at, _)| *at <= now) {
-            let port = &self.ports[id.index()];
+        self.advance_peer_of_awake(peer, now);
+        let port = &self.ports[id.index()];
+        let sleeps = port.sleeps;
+        if port.mailbox.front().is_some_and(|(at, _)| *at <= now) {
             let (was_active, busy_until) =
                 (port.transmitter.state == LinkState::Active, port.transmitter.busy_until);
             self.take_in_dllps(id, now);
@@ -76,7 +48,7 @@ impl Fabric {
                 return self.wake(id, now); // A Nak took the link into Recovery: what goes first is decided after it.
             }
         }
-        if self.ports[id.index()].sleeps && !self.is_awake(id, now) {
+        if sleeps && !self.is_awake(id, now) {
             return;
         }
         let port = &mut self.ports[id.index()];
@@ -94,7 +66,6 @@ impl Fabric {
         } else {
             self.send_next::<false>(id, now)
         };
-        self.ports[id.index()].wake_at = Time::NEVER; // It plans anew.
         match sent {
             Ok(()) => self.plan_after_sending(id),
             Err(wait) => self.plan_after_waiting(id, wait),
@@ -149,19 +120,18 @@ impl Fabric {
         loop {
             let port = &mut self.ports[id.index()];
             let packets = &self.packets;
-            let packet_id = match (port.owner, CHANNELS) {
-                (Owner::Switch(index), false) => {
-                    self.switches[index as usize].arbitrate(packets, port, now)?
-                }
-                (Owner::Switch(index), true) => {
-                    self.switches[index as usize].arbitrate_by_channel(packets, port, now)?
-                }
-                (Owner::RootComplex(_) | Owner::Endpoint(_), false) => own_queues(port, VC0, packets, now)?,
-                (Owner::RootComplex(_) | Owner::Endpoint(_), true) => {
-                    own_queues_by_channel(port, packets, now)?
-                }
+            let Owner::Switch(index) = port.owner else {
+                return match CHANNELS {
+                    false => own_queues(port, VC0, packets, now),
+                    true => own_queues_by_channel(port, packets, now),
+                };
             };
-            if !Switch::is_stale(&self.packets, packet_id, now) {
+            let switch = &mut self.switches[index as usize];
+            let packet_id = match CHANNELS {
+                false => switch.arbitrate(packets, port, now)?,
+                true => switch.arbitrate_by_channel(packets, port, now)?,
+            };
+            if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
                 return Ok(packet_id);
             }
             self.packets.remove(packet_id);
@@ -173,7 +143,7 @@ impl Fabric {
     fn send_tlp<const CHANNELS: bool>(&mut self, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets[packet_id];
         let nullified = packet.flags.has(Flags::NULLIFIED);
-        let reference = self.packets.reference(packet_id);
+        let reference = packet.reference(packet_id);
         let port = &mut self.ports[id.index()];
         port.align(id, now, &mut self.observers);
 
@@ -203,8 +173,10 @@ impl Fabric {
         if CHANNELS {
             port.leave_gap();
         }
-        let owner = port.owner;
-        let gone_at = port.transmitter.busy_until;
+        let (owner, peer_id, gone_at) = (port.owner, port.peer, port.transmitter.busy_until);
+        if !nullified && let Some(at) = port.arm_replay_timer() {
+            self.engine.schedule(at, Event::ReplayTimer(id).pack());
+        }
         if self.observers.are_heard() {
             let why = if nullified { Transmission::Nullified } else { Transmission::First };
             self.tell_of_tlp(id, packet_id, why, Departure { sequence, head, tail }, now);
@@ -223,10 +195,7 @@ impl Fabric {
         if !nullified {
             self.gone(&packet, gone_at);
         }
-        if !nullified {
-            self.arm_replay_timer(id);
-        }
-        self.launch(id, in_flight, packet_id);
+        self.launch(peer_id, in_flight, packet_id, &packet);
         self.on_dequeued(owner, id, &packet);
     }
 
@@ -255,23 +224,22 @@ impl Fabric {
         }
     }
 
-    /// Hands a TLP to the peer's pins, and plans when the peer acts on it.
+    /// Hands a TLP to the pins of the peer, `id`, and plans when the peer acts on it.
     ///
     /// A cut-through switch acts as soon as it may forward, everybody else when the LCRC has been checked; both
     /// happen in the order in which the TLPs were sent.
     #[inline(always)]
-    pub(crate) fn launch(&mut self, id: PortId, mut in_flight: Flying, packet_id: PacketId) {
-        let peer_id = self.ports[id.index()].peer;
+    pub(crate) fn launch(&mut self, id: PortId, mut in_flight: Flying, packet_id: PacketId, packet: &Packet) {
         let span = in_flight.checked - in_flight.eligible_at;
-        in_flight.checked += self.ports[peer_id.index()].settings.receive_latency;
-        self.route(peer_id, &mut in_flight, span, packet_id);
-        let at = in_flight.eligible_at.min(in_flight.checked);
-        let peer = &mut self.ports[peer_id.index()];
-        if peer.delivers_ahead {
-            return self.deliver_ahead(peer_id, in_flight, packet_id);
+        let port = &mut self.ports[id.index()];
+        in_flight.checked += port.settings.receive_latency;
+        route(port, &self.switches, packet, &mut in_flight, span);
+        if port.delivers_ahead {
+            return self.deliver_ahead(id, in_flight, packet_id);
         }
-        peer.receiver.expect(in_flight);
-        self.engine.schedule(at, Event::Arrival(peer_id).pack());
+        let at = in_flight.eligible_at.min(in_flight.checked);
+        port.receiver.expect(in_flight);
+        self.engine.schedule(at, Event::Arrival(id).pack());
     }
 
     /// Puts a TLP that is sure to arrive into the queues of the switch that it will arrive at.
@@ -287,39 +255,16 @@ impl Fabric {
         if in_flight.fate == Fate::Good
             && let Owner::Switch(index) = port.owner
         {
-            self.switch_takes(index, id, packet_id, eligible_at, u16::from(in_flight.egress));
+            let ingress = (id, port.index);
+            self.switch_takes(index, ingress, packet_id, eligible_at, u16::from(in_flight.egress));
         }
     }
-
-    /// Decides where a TLP will go from `peer_id` and from when on it may, given its first byte in `eligible_at` and the
-    /// time from there to its last byte.
-    ///
-    /// Everybody but a switch acts on a TLP when it has been checked.
-    #[inline(always)]
-    pub(crate) fn route(&self, peer_id: PortId, in_flight: &mut Flying, span: Span, packet_id: PacketId) {
-        let peer = &self.ports[peer_id.index()];
-        let Owner::Switch(index) = peer.owner else {
-            in_flight.eligible_at = in_flight.checked;
-            return;
-        };
-        let switch = &self.switches[index as usize];
-        let packet = &self.packets[packet_id];
-        let egress = switch.egress(packet.destination, peer.index);
-        in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
-        let bytes = packet.cost.on_wire();
-        let (head, tail) = (in_flight.eligible_at, in_flight.checked);
-        if in_flight.fate == Fate::Misframed {
-            in_flight.eligible_at = tail; // Nobody sees a header.
-            return;
-        }
-        in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);
-    }
-
     /// Something went out: the port wakes when the wire is free again and something else may leave.
     #[inline(always)]
     fn plan_after_sending(&mut self, id: PortId) {
         let now = self.engine.now();
-        let port = &self.ports[id.index()];
+        let port = &mut self.ports[id.index()];
+        port.wake_at = Time::NEVER; // It plans anew.
         if port.looks_ahead > 0
             && let Some(wait) = self.look_ahead(id)
         {
@@ -334,14 +279,18 @@ impl Fabric {
         }
         let awaited = std::mem::replace(&mut port.transmitter.waiting_for, DllpSet::NONE);
         let (peer, error_free) = (port.peer, port.error_free_non_flit);
+        let peer_waits = !port.peer_waits_for.is_none();
         if next != Time::NEVER {
             let free_at = port.transmitter.busy_until; // A packet is on the wire: nothing is decided before.
-            self.wake_then(id, next.max(free_at));
+            let mut alarms = Alarms { engine: &mut self.engine, ready: &mut self.ready };
+            alarms.wake_then(port, id, next.max(free_at));
         }
         if !error_free {
             self.plan_for_nak(id);
         }
-        self.schedule_peer_wake(id);
+        if peer_waits {
+            self.plan_peer_wake(id);
+        }
         if error_free && !awaited.is_none() {
             self.ports[peer.index()].peer_waits_for = DllpSet::NONE;
         }
@@ -381,6 +330,7 @@ impl Fabric {
     fn plan_after_waiting(&mut self, id: PortId, wait: Wait) {
         let now = self.engine.now();
         let port = &mut self.ports[id.index()];
+        port.wake_at = Time::NEVER; // It plans anew.
         port.blocked_until = wait.until;
         port.transmitter.waiting_for = wait.dllps;
         if !wait.dllps.is_none() {
@@ -447,6 +397,28 @@ impl Fabric {
             Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues_of(channel).next_start(&self.packets),
         }
     }
+}
+
+/// Decides where a TLP will go from `port` and from when on it may, given its first byte in `eligible_at` and the time from there
+/// to its last byte.
+///
+/// Everybody but a switch acts on a TLP when it has been checked.
+#[inline(always)]
+pub(crate) fn route(port: &Port, switches: &[Switch], packet: &Packet, in_flight: &mut Flying, span: Span) {
+    let Owner::Switch(index) = port.owner else {
+        in_flight.eligible_at = in_flight.checked;
+        return;
+    };
+    let switch = &switches[index as usize];
+    let egress = switch.egress(packet.destination, port.index);
+    in_flight.egress = egress as u8; // There are no more than MAX_SWITCH_PORTS.
+    let bytes = packet.cost.on_wire();
+    let (head, tail) = (in_flight.eligible_at, in_flight.checked);
+    if in_flight.fate == Fate::Misframed {
+        in_flight.eligible_at = tail; // Nobody sees a header.
+        return;
+    }
+    in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);
 }
 
 /// The next packet of an endpoint or root port for one channel.

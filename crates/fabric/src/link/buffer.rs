@@ -70,7 +70,7 @@ impl IngressBuffer {
         if at > now {
             return None;
         }
-        self.draining.pop_front();
+        self.draining.drop_front();
         self.credits.release(credits);
         Some((at, credits))
     }
@@ -104,12 +104,6 @@ impl IngressBuffer {
         self.draining.iter().nth(last).map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// The same given that the peer has just used credits, and that some have been free from `free_at` on.
-    #[inline(always)]
-    pub(crate) fn schedule_if_credits_low(&self, update_at: Time, free_at: Time) -> Time {
-        if self.credits_are_low() { update_at.min(free_at) } else { update_at }
-    }
-
     /// When the first credits that the peer has not been told of are free; `already` if they are.
     #[inline(always)]
     pub(crate) fn first_untold(&self, already: Time) -> Time {
@@ -128,8 +122,9 @@ impl IngressBuffer {
         update_at.min(due).min(counted.map_or(Time::NEVER, |(at, _)| *at))
     }
 
+    /// Whether the peer may be starved of what it has been told.
     #[inline(always)]
-    fn credits_are_low(&self) -> bool {
+    pub(crate) fn credits_are_low(&self) -> bool {
         self.credits.peer_has_less_than(self.low_credit_threshold)
     }
 }

@@ -56,9 +56,10 @@ pub(crate) enum Outcome {
 #[repr(C)]
 pub(crate) struct Receiver<T> {
     ack_at: Time,
-    nak_at: Time,
     /// The earliest UpdateFC of any class and channel.
     update_due_at: Time,
+    /// The earliest Ack, Nak or UpdateFC.
+    owed_at: Time,
     /// When the oldest TLP on its way is taken into account, if that is a deadline of the receiver.
     next_arrival: Time,
 
@@ -77,12 +78,19 @@ pub(crate) struct Receiver<T> {
 }
 
 /// What few receivers have.
-#[derive(Default)]
 struct Rare {
+    /// When a Nak is owed.
+    nak_at: Time,
     /// Buffers of VC1, VC2 and so on.
     beyond: Vec<ChannelBuffers>,
     /// When the accepted TLPs before the last one are checked, if that may be later than now: at a cut-through switch.
     unchecked: VecDeque<Time>,
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Self { nak_at: Time::NEVER, beyond: Vec::new(), unchecked: VecDeque::new() }
+    }
 }
 
 struct ChannelBuffers {
@@ -101,8 +109,8 @@ impl<T: Copy> Receiver<T> {
     pub(crate) fn new(config: &PortConfig) -> Self {
         Self {
             ack_at: Time::NEVER,
-            nak_at: Time::NEVER,
             update_due_at: Time::NEVER,
+            owed_at: Time::NEVER,
             next_arrival: Time::NEVER,
             in_flight: Ring::default(),
             last_checked: Time::ZERO,
@@ -190,12 +198,12 @@ impl<T: Copy> Receiver<T> {
                 }
             }
             Verdict::DiscardDuplicate => {
-                self.ack_at = self.ack_at.min(arrived.checked);
+                self.owe_ack(arrived.checked);
                 effects.push(at, Effect::Duplicate { sequence: arrived.sequence });
                 Outcome::Duplicate
             }
             Verdict::DiscardNak(_) => {
-                self.nak_at = arrived.checked;
+                self.owe_nak(arrived.checked);
                 effects.push(at, Effect::BadTlp { sequence: arrived.sequence });
                 Outcome::Refused
             }
@@ -218,7 +226,7 @@ impl<T: Copy> Receiver<T> {
         self.last_checked = checked;
         let by_count = self.unacknowledged >= policy.every_tlps;
         let due = if by_count { checked } else { checked + policy.latency };
-        self.ack_at = self.ack_at.min(due);
+        self.owe_ack(due);
     }
 
     /// Accounts the credits of a TLP that arrived at `at`.
@@ -241,10 +249,10 @@ impl<T: Copy> Receiver<T> {
         if !buffer.credits.is_infinite() {
             buffer.credits.receive(arrived.credits())?;
             // What was freed but not yet said may now be all that the transmitter is waiting for.
-            if buffer.freed_tlps > 0 {
-                *update_at = buffer.schedule_if_credits_low(*update_at, buffer.first_untold(at).max(at));
-                let update_at = *update_at;
-                self.update_due_at = self.update_due_at.min(update_at);
+            if buffer.freed_tlps > 0 && buffer.credits_are_low() {
+                let due = (*update_at).min(buffer.first_untold(at).max(at));
+                *update_at = due;
+                self.owe_update(due);
             }
         }
         let (bytes, sequence) = (buffer_bytes(arrived.credits()), arrived.sequence);
@@ -270,8 +278,7 @@ impl<T: Copy> Receiver<T> {
             buffer.will_drain(credits, free_at);
             *update_at = buffer.schedule_update_fc(*update_at, policy, free_at);
             let update_at = *update_at;
-            self.update_due_at = self.update_due_at.min(update_at);
-            return;
+            return self.owe_update(update_at);
         }
         if self.rare.is_some() {
             self.release_of_all_channels(class, now, effects);

@@ -302,12 +302,18 @@ impl<T: Copy> Transmitter<T> {
     /// Accounts for the time since the wire fell silent: ordered sets when they were due, the rest to `idle_cause`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
-        if self.next_skip <= now || self.busy_until < now {
-            self.settle_gap(now, wire, effects);
+        if self.next_skip <= now {
+            self.settle_skips(now, wire, effects);
+        } else if self.busy_until < now {
+            let span = now - self.busy_until;
+            (self.busy_until, self.last) = (now, Last::Silence);
+            effects.push(now, Effect::Spent { on: self.idle_cause, span });
         }
     }
 
-    fn settle_gap(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
+    /// The same when an ordered set is due.
+    #[inline(never)]
+    fn settle_skips(&mut self, now: Time, wire: &WireTiming, effects: &mut impl Effects) {
         let started = self.busy_until;
         let mut ordered_sets = Span::ZERO;
         while self.next_skip <= now {

@@ -92,11 +92,10 @@ impl ClassQueues {
     /// The oldest packet, when only one class waits.
     #[inline(always)]
     pub(crate) fn only_head(&self) -> Option<PacketId> {
-        const NONE: PacketId = PacketId::NONE;
-        match self.head {
-            [id, NONE, NONE] | [NONE, id, NONE] | [NONE, NONE, id] if id != NONE => Some(id),
-            _ => None,
-        }
+        // None is all ones: where two of the three are none, all of them together are the third.
+        let waiting: u32 = self.head.iter().map(|id| u32::from(*id != PacketId::NONE)).sum();
+        let [posted, non_posted, completion] = self.head.map(|id| id.0);
+        (waiting == 1).then_some(PacketId(posted & non_posted & completion))
     }
 
     #[inline]

@@ -122,17 +122,17 @@ impl Switch {
             return Err(Wait::NOTHING);
         }
         let first = if self.config.arbitration == Arbitration::Strict { 0 } else { turn };
-        // Ports from `first` up, then those below it.
-        let from_first = waiting & wide::bit(first as u32).wrapping_neg();
-        let below_first = waiting ^ from_first;
-        let candidate = if from_first != 0 { from_first } else { below_first }.trailing_zeros();
+        let candidate = wide::next_from(waiting, u32::from(first));
         let wait = match self.try_ingress(candidate as usize, vc_egress, packets, port, at) {
             Ok(found) => return Ok(found),
             Err(wait) => wait,
         };
-        if waiting & (waiting - 1) == 0 {
+        if wide::only(waiting).is_some() {
             return Err(wait);
         }
+        // Ports from `first` up, then those below it.
+        let from_first = waiting & wide::bit(u32::from(first)).wrapping_neg();
+        let below_first = waiting ^ from_first;
         let others = self.others(vc_egress, port, wait) & !wide::bit(candidate);
         self.find_among([from_first & others, below_first & others], vc_egress, wait, packets, port, at)
     }
@@ -305,10 +305,10 @@ impl Switch {
         if let Some(memory) = &self.memory {
             return self.heads(row).map(|id| memory.ready_at(id)).min().unwrap_or(Time::NEVER);
         }
-        if waiting & (waiting - 1) != 0 {
+        let Some(ingress) = wide::only(waiting) else {
             return Time::ZERO; // Several ingress ports: arbitration will look.
-        }
-        let slot = row * self.ports.len() + waiting.trailing_zeros() as usize;
+        };
+        let slot = row * self.ports.len() + ingress as usize;
         self.queues[slot].next_start(packets)
     }
 

@@ -54,16 +54,13 @@ impl ReceiveSequence {
             }
             return self.nak();
         }
-        let behind = self.space.distance(sequence, self.next_expected);
-        if behind == 0 {
+        if sequence.get() == self.next_expected.get() {
             self.next_expected = self.space.next(sequence);
             self.nak_scheduled = false;
-            Verdict::Accept
-        } else if behind <= self.space.window() + 1 {
-            Verdict::DiscardDuplicate
-        } else {
-            self.nak()
+            return Verdict::Accept;
         }
+        let behind = self.space.distance(sequence, self.next_expected);
+        if behind <= self.space.window() + 1 { Verdict::DiscardDuplicate } else { self.nak() }
     }
 
     /// The number an Ack or Nak carries now: the last one accepted.

@@ -40,6 +40,21 @@ pub struct WheelQueue<E> {
 }
 
 impl<E: Event> WheelQueue<E> {
+    /// Adds an event that belongs to `soon`.
+    #[inline(never)]
+    fn push_soon(&mut self, time: Time, event: E) {
+        if time < self.now {
+            refuse_past(time, self.now);
+        }
+        if self.soon.len() >= self.soon_limit {
+            self.tidy_soon();
+        }
+        match time <= self.soon_end {
+            true => self.insert_soon(time, event),
+            false => self.place(time, event),
+        }
+    }
+
     #[inline(always)]
     fn place(&mut self, time: Time, event: E) {
         let level = Level::of_difference(time.ticks() ^ self.now.ticks());
@@ -227,18 +242,10 @@ impl<E: Event> EventQueue<E> for WheelQueue<E> {
     #[inline]
     fn push(&mut self, time: Time, event: E) {
         self.len += 1;
-        if time <= self.soon_end {
-            if time < self.now {
-                refuse_past(time, self.now);
-            }
-            if self.soon.len() >= self.soon_limit {
-                self.tidy_soon();
-            }
-            if time <= self.soon_end {
-                return self.insert_soon(time, event);
-            }
+        match time <= self.soon_end {
+            true => self.push_soon(time, event),
+            false => self.place(time, event),
         }
-        self.place(time, event);
     }
 
     #[inline]

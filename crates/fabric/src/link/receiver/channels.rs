@@ -71,6 +71,7 @@ impl<T: Copy> Receiver<T> {
         if let Some(rare) = &self.rare {
             self.update_due_at = self.update_due_at.min(rare.update_due_at());
         }
+        self.find_owed();
     }
 
     /// Flow control is initialised at `now`: starts the periodic UpdateFC of every buffer that counts credits.
@@ -113,7 +114,10 @@ impl<T: Copy> Receiver<T> {
     /// # Panics
     /// When something is still in a buffer.
     pub(crate) fn reset(&mut self) {
-        (self.ack_at, self.nak_at, self.update_due_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        (self.ack_at, self.update_due_at, self.owed_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        if let Some(rare) = &mut self.rare {
+            rare.nak_at = Time::NEVER;
+        }
         self.next_arrival = Time::NEVER;
         self.unacknowledged = 0;
         self.sequence = ReceiveSequence::default();

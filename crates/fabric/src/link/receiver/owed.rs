@@ -10,16 +10,16 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
 impl<T: Copy> Receiver<T> {
-    /// When it must act next, and why, if no DLLP can leave before `dllps_from`. DLLPs that are due at one instant leave together,
-    /// and before a TLP of that instant arrives.
+    /// When it must act next, and why, if no DLLP can leave before `dllps_from`, which is asked for only where that matters. DLLPs
+    /// that are due at one instant leave together, and before a TLP of that instant arrives.
     #[inline(always)]
-    pub(crate) fn next_deadline(&self, dllps_from: Time) -> (Time, Timer) {
+    pub(crate) fn next_deadline(&self, dllps_from: impl FnOnce() -> Time) -> (Time, Timer) {
         let owed_at = self.owed_at();
-        let dllps_at = owed_at.max(dllps_from);
+        let dllps_at = if owed_at > self.next_arrival { Time::NEVER } else { owed_at.max(dllps_from()) };
         if dllps_at > self.next_arrival {
             return (self.next_arrival, Timer::Arrival);
         }
-        let first = if self.nak_at == owed_at {
+        let first = if self.nak_at() == owed_at {
             Timer::Nak
         } else if self.ack_at == owed_at {
             Timer::Ack
@@ -38,7 +38,40 @@ impl<T: Copy> Receiver<T> {
     /// Earliest time at which it owes an Ack, Nak or UpdateFC.
     #[inline(always)]
     pub(crate) fn owed_at(&self) -> Time {
-        self.ack_at.min(self.nak_at).min(self.update_due_at)
+        self.owed_at
+    }
+
+    /// An Ack is owed at this time at the latest.
+    #[inline(always)]
+    pub(super) fn owe_ack(&mut self, at: Time) {
+        self.ack_at = self.ack_at.min(at);
+        self.owed_at = self.owed_at.min(at);
+    }
+
+    /// An UpdateFC is owed at this time at the latest.
+    #[inline(always)]
+    pub(super) fn owe_update(&mut self, at: Time) {
+        self.update_due_at = self.update_due_at.min(at);
+        self.owed_at = self.owed_at.min(at);
+    }
+
+    /// A Nak is owed at this time, or none is.
+    #[cold]
+    pub(super) fn owe_nak(&mut self, at: Time) {
+        self.rare.get_or_insert_default().nak_at = at;
+        self.find_owed();
+    }
+
+    /// When a Nak is owed.
+    #[inline(always)]
+    pub(super) fn nak_at(&self) -> Time {
+        self.rare.as_ref().map_or(Time::NEVER, |rare| rare.nak_at)
+    }
+
+    /// Something is not owed any more, or later: finds what is.
+    #[inline(always)]
+    pub(super) fn find_owed(&mut self) {
+        self.owed_at = self.ack_at.min(self.update_due_at).min(self.nak_at());
     }
 
     /// Sequence number of the Nak that is due by now, if one is. It says what has come by now, as the Ack would that it replaces.
@@ -49,10 +82,10 @@ impl<T: Copy> Receiver<T> {
         policy: &AckPolicy,
         effects: &mut impl Effects,
     ) -> Option<Sequence> {
-        if self.nak_at > now {
+        if self.nak_at() > now {
             return None;
         }
-        self.nak_at = Time::NEVER;
+        self.owe_nak(Time::NEVER);
         effects.push(now, Effect::NakSent);
         Some(self.acknowledge(now, policy))
     }
@@ -61,6 +94,16 @@ impl<T: Copy> Receiver<T> {
     #[inline(always)]
     pub(crate) fn owes_update(&self, now: Time) -> bool {
         self.update_due_at <= now
+    }
+
+    /// UpdateFCs of VC0 that are due by now.
+    #[inline(always)]
+    pub(crate) fn updates_due(&self, now: Time) -> DllpSet {
+        let due = |class: FlowClass| {
+            if self.update_at[class.index()] <= now { DllpSet::update_of(0, class) } else { DllpSet::NONE }
+        };
+        let [posted, non_posted, completion] = FlowClass::ALL.map(due);
+        posted.and(non_posted).and(completion)
     }
 
     /// The UpdateFC of a class on a channel that is due by now, if it is; plans the next.
@@ -105,6 +148,7 @@ impl<T: Copy> Receiver<T> {
         }
         self.unacknowledged = 0;
         self.ack_at = Time::NEVER;
+        self.find_owed();
         self.sequence.last_accepted()
     }
 
@@ -117,6 +161,7 @@ impl<T: Copy> Receiver<T> {
         });
         self.ack_at = due.min().unwrap_or(Time::NEVER);
         self.unacknowledged = unchecked.count() as u32;
+        self.find_owed();
         let before = |sequence, _| SequenceSpace::NonFlit.previous(sequence);
         (0..self.unacknowledged).fold(self.sequence.last_accepted(), before)
     }
@@ -154,7 +199,7 @@ impl<T: Copy> Receiver<T> {
     /// Earliest time at which it owes one of these DLLPs, or a Nak, or takes in a TLP that may bring one of them forward. An UpdateFC
     /// that only repeats what the transmitter knows is among them where DLLPs `may_be_lost`.
     pub(crate) fn next_of(&self, dllps: DllpSet, may_be_lost: bool) -> Time {
-        let mut at = self.nak_at;
+        let mut at = self.nak_at();
         // A TLP that arrives after that may bring one forward.
         let mut sooner_after = Time::NEVER;
         if dllps.include(DllpSet::ACK) {
@@ -198,6 +243,6 @@ impl<T: Copy> Receiver<T> {
     /// Whether all that is owed at `at` are UpdateFCs that repeat what the transmitter knows.
     pub(crate) fn only_repeats(&self, at: Time) -> bool {
         let repeats = |(buffer, update_at): (&IngressBuffer, Time)| update_at > at || buffer.freed_tlps == 0;
-        self.ack_at > at && self.nak_at > at && self.all_buffers().all(repeats)
+        self.ack_at > at && self.nak_at() > at && self.all_buffers().all(repeats)
     }
 }

@@ -94,7 +94,7 @@ impl Bench {
     }
 
     fn deadline(&self) -> (Time, Timer) {
-        self.receiver.next_deadline(Time::ZERO)
+        self.receiver.next_deadline(|| Time::ZERO)
     }
 
     /// DLLPs that leave at `at`, in the order of their priority.
@@ -319,16 +319,16 @@ fn dllps_leave_before_a_tlp_of_the_same_instant_arrives_if_the_wire_is_free() {
     bench.accept(0..1, 0);
     bench.receiver.expect_ahead(write(1, ns(100)));
     bench.receiver.expect_ahead(write(2, ns(130)));
-    assert_eq!(bench.receiver.next_deadline(ns(90)), (ns(100), Timer::Ack));
-    assert_eq!(bench.receiver.next_deadline(ns(101)), (ns(100), Timer::Arrival));
+    assert_eq!(bench.receiver.next_deadline(|| ns(90)), (ns(100), Timer::Ack));
+    assert_eq!(bench.receiver.next_deadline(|| ns(101)), (ns(100), Timer::Arrival));
     assert_eq!(bench.receiver.last_arrival(), ns(130));
     for (sequence, at) in [(1, 100), (2, 130)] {
-        assert_eq!(bench.receiver.next_deadline(Time::NEVER), (ns(at), Timer::Arrival));
+        assert_eq!(bench.receiver.next_deadline(|| Time::NEVER), (ns(at), Timer::Arrival));
         let arrived = bench.receiver.take_next_ahead();
         let outcome = bench.receiver.receive(&arrived, ns(at), &bench.policy.ack, &mut bench.effects);
         assert_eq!((arrived.packet, outcome), (sequence, Outcome::Accepted));
     }
-    assert_eq!(bench.receiver.next_deadline(Time::NEVER).0, Time::NEVER);
+    assert_eq!(bench.receiver.next_deadline(|| Time::NEVER).0, Time::NEVER);
     assert_eq!(bench.dllps(130), [ack(2)]);
 }
 

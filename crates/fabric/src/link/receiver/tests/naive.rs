@@ -216,7 +216,7 @@ impl Pair {
     fn advance(&mut self, now: Time) {
         let Self { bench, naive, wire_free_at: [ours, theirs], sent: [our_sent, their_sent], .. } = self;
         loop {
-            let (at, _) = bench.receiver.next_deadline(*ours);
+            let (at, _) = bench.receiver.next_deadline(|| *ours);
             if at > now {
                 break;
             }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lanewise.health.doctor import diagnose
 from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
+from lanewise.health.doctor import diagnose
 from lanewise.machine.reading import read_bytes
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

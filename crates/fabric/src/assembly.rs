@@ -355,7 +355,7 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
             };
             debug_assert_eq!(parts.ports.len(), id.index());
             if let Owner::Switch(switch) = owner {
-                parts.switches[switch as usize].settings.push(Arc::clone(&made.settings));
+                parts.switches[switch as usize].add_settings(Arc::clone(&made.settings));
             }
             parts.ports.push(made);
         }

@@ -22,6 +22,7 @@ use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 mod arbitration;
@@ -46,7 +47,7 @@ impl Waiting {
     }
 }
 
-/// What arbitration between ingress ports keeps of one channel of one egress, in one cache line.
+/// What arbitration between ingress ports keeps of one channel of one egress, and what a packet for it asks first, in one cache line.
 #[repr(align(64))]
 struct Row {
     /// By class, which ingress ports have something for it.
@@ -54,11 +55,23 @@ struct Row {
     port: PortId,
     /// At which ingress arbitration looks first.
     arbiter: Arbiter,
+    /// Of an egress, [`WireTiming::tlp_byte`] of its wire.
+    byte: Option<NonZeroU64>,
+}
+
+const _: () = assert!(size_of::<Row>() == 64);
+
+/// How long an ingress fed the crossbar, how often, and from when on it can again.
+#[derive(Clone, Copy, Default)]
+struct Feed {
+    busy: SpanSum,
+    served: u64,
+    free_at: Time,
 }
 
 impl Row {
     fn new(port: PortId, arbitration: &Arbitration) -> Self {
-        Self { waiting: Waiting::default(), port, arbiter: Arbiter::first(arbitration.weights()) }
+        Self { waiting: Waiting::default(), port, arbiter: Arbiter::first(arbitration.weights()), byte: None }
     }
 }
 
@@ -97,7 +110,7 @@ pub(crate) struct Switch {
     pub(crate) ports: Vec<PortId>,
     pub(crate) routes: Routes,
     /// Settings of each port, so that looking ahead to an egress does not touch the port itself.
-    pub(crate) settings: Vec<Arc<PortSettings>>,
+    settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave through another: `row × ports + ingress`.
     queues: Vec<ClassQueues>,
     /// VC0 of each egress, then the other channels of those that have any.
@@ -106,9 +119,7 @@ pub(crate) struct Switch {
     /// A nullified copy has been queued at some time: those need no credits.
     pub(crate) has_nullified: bool,
     /// Crossbar: each ingress feeds one egress at a time.
-    ingress_free_at: Vec<Time>,
-    /// How long each ingress fed the crossbar.
-    ingress_busy: Vec<(SpanSum, u64)>,
+    feeds: Vec<Feed>,
     pub(crate) memory: Option<Box<SharedMemory>>,
     pub(crate) buses: Option<Box<Buses>>,
 }
@@ -131,11 +142,16 @@ impl Switch {
             settings: Vec::new(),
             queues: vec![ClassQueues::default(); count * count],
             has_nullified: false,
-            ingress_free_at: vec![Time::ZERO; count],
-            ingress_busy: vec![(SpanSum::ZERO, 0); count],
+            feeds: vec![Feed::default(); count],
             memory,
             buses,
         }
+    }
+
+    /// Takes the settings of its next port.
+    pub(crate) fn add_settings(&mut self, settings: Arc<PortSettings>) {
+        self.rows[self.settings.len()].byte = settings.wire.tlp_byte();
+        self.settings.push(settings);
     }
 
     /// Damages some of the packets that enter.
@@ -192,7 +208,10 @@ impl Switch {
         match self.config.forwarding {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
-                let span_out = self.settings[usize::from(egress)].wire.tlp_span(bytes);
+                let span_out = match self.rows[usize::from(egress)].byte {
+                    Some(byte) => Span::from_ticks(byte.get()) * bytes.get(),
+                    None => self.settings[usize::from(egress)].wire.tlp_span(bytes),
+                };
                 head + self.config.latency + span_in.saturating_sub(span_out)
             }
         }
@@ -261,11 +280,10 @@ impl Switch {
     /// What each ingress of a crossbar has done up to `at`. Who waits for one is seen at the egress: its direction of the
     /// link is held by the core.
     pub(crate) fn ingress_books(&self, at: Time) -> impl Iterator<Item = Book> {
-        let pairs = self.ingress_busy.iter().zip(&self.ingress_free_at);
-        pairs.map(move |((busy, served), free_at)| Book {
-            busy: busy.saturating_sub(free_at.saturating_since(at)),
+        self.feeds.iter().map(move |feed| Book {
+            busy: feed.busy.saturating_sub(feed.free_at.saturating_since(at)),
             waited: SpanSum::ZERO,
-            served: *served,
+            served: feed.served,
         })
     }
 
@@ -286,6 +304,6 @@ impl Switch {
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
             + size_of_val(&*self.rows)
-            + ports * (size_of::<Time>() + size_of::<usize>() + size_of::<PortId>())
+            + ports * (size_of::<Feed>() + size_of::<usize>() + size_of::<PortId>())
     }
 }

@@ -1,6 +1,6 @@
 //! Who sends what next through an egress of a switch, and why nobody does.
 
-use super::{Row, Switch};
+use super::{Feed, Row, Switch};
 use crate::channels::VC0;
 use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
@@ -182,7 +182,7 @@ impl Switch {
         let slot = vc_egress.row * self.ports.len() + ingress;
         let class = select_class(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
         let busy_until = match self.config.core {
-            SwitchCore::Crossbar { .. } => self.ingress_free_at[ingress],
+            SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
             SwitchCore::Buses { rate, .. } => {
                 self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, at)
@@ -229,9 +229,8 @@ impl Switch {
             _ if !leaves => {}
             SwitchCore::Crossbar { port_rate } => {
                 let span = port_rate.span_ceil(bytes);
-                self.ingress_free_at[ingress] = now + span;
-                let busy = &mut self.ingress_busy[ingress];
-                *busy = (busy.0 + span, busy.1 + 1);
+                let feed = &mut self.feeds[ingress];
+                *feed = Feed { busy: feed.busy + span, served: feed.served + 1, free_at: now + span };
             }
             SwitchCore::Buses { .. } => {} // Taken when they were found free.
             SwitchCore::SharedMemory { .. } => {
@@ -329,7 +328,7 @@ impl Switch {
     fn core_is_free(&self, ingress: usize, egress: u16, now: Time) -> bool {
         match &self.buses {
             Some(buses) => buses.are_free(ingress as u16, egress, now),
-            None => self.ingress_free_at[ingress] <= now,
+            None => self.feeds[ingress].free_at <= now,
         }
     }
 

@@ -263,7 +263,7 @@ pub struct ResolvedParameter {
     /// Where it comes from.
     pub provenance: Provenance,
     /// Source, in a sentence.
-    pub source: String,
+    pub source: Cow<'static, str>,
     /// Cells it was fitted on.
     pub fitted_on: Vec<String>,
     /// A claim about hardware, or a choice.

@@ -26,7 +26,7 @@ pub fn explain(
     fio: Option<FioJobs>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, fio, &overrides)?;
-    document(&scenario.explain())
+    document(&scenario.into_explanation())
 }
 
 /// Simulates the scenario in a file and returns its results as JSON.

@@ -96,7 +96,7 @@ impl From<&PartListing> for PartRecord {
             path: parameter.path.clone(),
             value: parameter.value.clone(),
             provenance: parameter.provenance.word(),
-            source: parameter.source.clone(),
+            source: parameter.source.clone().into_owned(),
             fitted_on: parameter.fitted_on.clone(),
         };
         Self {

@@ -222,7 +222,8 @@ pub(crate) fn read(
     find_parts(&mut file, catalog, sources, diagnostics);
     defaults::find(&mut file, catalog, sources, diagnostics);
     variants::add(&mut file, overrides, diagnostics);
-    let names: Vec<&str> = file.components.iter().map(|component| component.name.as_str()).collect();
+    let names: Vec<(ComponentKind, &str)> =
+        file.components.iter().map(|component| (component.kind, component.name.as_str())).collect();
     let workloads: Vec<&str> = file.workloads.iter().map(|workload| workload.name.as_str()).collect();
     overrides.report_unused(&names, &workloads, diagnostics);
     check_component_keys(&file, diagnostics);

@@ -98,7 +98,7 @@ mod tests {
             path: path.into(),
             value: "7".into(),
             provenance: Provenance::Assumed,
-            source: String::new(),
+            source: "".into(),
             fitted_on: Vec::new(),
             role: Role::Choice,
             origin,

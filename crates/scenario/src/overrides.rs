@@ -86,8 +86,14 @@ impl Overrides {
             let place = pair.node.place;
             if pair.keys.len() < 2 {
                 let reason = "a path has at least two parts, such as `sw0.latency`".to_owned();
+                let key = pair.keys.first().map(String::as_str).unwrap_or_default();
                 let names = components.iter().map(|(_, name)| name.as_str());
-                let hint = listing("a name comes first; components", names);
+                let hint = match names.clone().any(|name| name == key) {
+                    true => Some(format!(
+                        "say which of its parameters; `lanewise explain FILE '{key}.*'` prints them"
+                    )),
+                    false => listing("a name comes first; components", names),
+                };
                 refuse(&pair.keys.join("."), reason, hint, place, diagnostics);
                 continue;
             }
@@ -158,19 +164,24 @@ impl Overrides {
     /// Reports what named nothing in the scenario, with the nearest name of a component or workload.
     pub(crate) fn report_unused(
         &self,
-        components: &[&str],
+        components: &[(ComponentKind, &str)],
         workloads: &[&str],
         diagnostics: &mut Vec<Diagnostic>,
     ) {
+        let names: Vec<&str> = components.iter().map(|(_, name)| *name).collect();
         for outer in self.root.iter() {
-            let names = if outer.key == "workload" { workloads } else { components };
-            let long = outer.key == "workload" || ComponentKind::words().any(|word| word == outer.key);
-            match outer.node.as_table().filter(|_| long) {
-                Some(table) => table.iter().for_each(|entry| {
-                    let all = || listing("workloads", workloads.iter().copied());
-                    let far = did_you_mean(&entry.key, workloads.iter().copied()).is_none();
-                    let hint = (outer.key == "workload" && far).then(all).flatten();
-                    report_unused(entry, names, hint, diagnostics);
+            let kind = ComponentKind::from_word(&outer.key);
+            match outer.node.as_table().filter(|_| outer.key == "workload" || kind.is_some()) {
+                Some(table) => table.iter().for_each(|entry| match kind {
+                    None => {
+                        let all = listing("workloads", workloads.iter().copied());
+                        report_unused(entry, workloads, None, all, diagnostics);
+                    }
+                    Some(kind) => {
+                        let alike = components.iter().filter(|(other, _)| *other == kind);
+                        let all = listing("names of this kind", alike.map(|(_, name)| *name));
+                        report_unused(entry, &names, None, all, diagnostics);
+                    }
                 }),
                 None => {
                     let word = outer.key.split('[').next().unwrap_or_default();
@@ -180,19 +191,27 @@ impl Overrides {
                             .contains(&word)
                             .then(|| format!("a workload's path begins with `workload.{word}`")),
                     };
-                    report_unused(outer, names, hint, diagnostics);
+                    let all = listing("components", names.iter().copied());
+                    report_unused(outer, &names, hint, all, diagnostics);
                 }
             }
         }
     }
 }
 
-fn report_unused(entry: &Entry, names: &[&str], hint: Option<String>, diagnostics: &mut Vec<Diagnostic>) {
+/// Reports a name that nothing has. The hint is the one given, or the nearest name, or else all there is to choose from.
+fn report_unused(
+    entry: &Entry,
+    names: &[&str],
+    hint: Option<String>,
+    all: Option<String>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let reason = "nothing in the scenario has this name".to_owned();
     let is_there = names.contains(&entry.key.as_str());
     let other_kind = is_there.then(|| format!("`{}` is of another kind; leave the kind out", entry.key));
     let name = entry.key.split('[').next().unwrap_or_default();
-    let hint = hint.or(other_kind).or_else(|| did_you_mean(name, names.iter().copied()));
+    let hint = hint.or(other_kind).or_else(|| did_you_mean(name, names.iter().copied())).or(all);
     let hint = hint.unwrap_or_else(|| "`lanewise explain` prints every path".to_owned());
     let problem = Problem::BadOverride { found: shortened(&entry.key), reason };
     diagnostics.push(Diagnostic::at(entry.key_place, problem).hint(hint));
@@ -358,7 +377,7 @@ mod tests {
     fn what_nobody_claims_is_reported_with_the_nearest_name() {
         let (overrides, _) = read(&[("swO.latency", "1 ns")]);
         let mut diagnostics = Vec::new();
-        overrides.report_unused(&["sw0"], &["write"], &mut diagnostics);
+        overrides.report_unused(&[(ComponentKind::Switch, "sw0")], &["write"], &mut diagnostics);
         assert_eq!(diagnostics[0].hint.as_deref(), Some("did you mean `sw0`?"));
     }
 
@@ -369,9 +388,12 @@ mod tests {
             ("workload.wriet.size", "did you mean `write`?"),
             ("host.sw0.latency", "`sw0` is of another kind; leave the kind out"),
             ("workload.sw0.size", "workloads here: write"),
+            ("host.root.latency", "names of this kind here: server"),
+            ("root.latency", "components here: server, sw0"),
         ] {
             let mut diagnostics = Vec::new();
-            read(&[(path, "1")]).0.report_unused(&["sw0"], &["write"], &mut diagnostics);
+            let components = [(ComponentKind::Host, "server"), (ComponentKind::Switch, "sw0")];
+            read(&[(path, "1")]).0.report_unused(&components, &["write"], &mut diagnostics);
             assert_eq!(diagnostics[0].hint.as_deref(), Some(hint), "{path}");
             assert!(!diagnostics[0].problem.to_string().contains("network"), "{path}");
         }

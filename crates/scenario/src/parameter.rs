@@ -263,7 +263,7 @@ pub struct ResolvedParameter {
     /// Where it comes from.
     pub provenance: Provenance,
     /// Source, in a sentence.
-    pub source: String,
+    pub source: Cow<'static, str>,
     /// Cells it was fitted on.
     pub fitted_on: Vec<String>,
     /// A claim about hardware, or a choice.
@@ -321,10 +321,16 @@ pub(crate) fn is_component(entry: &Entry) -> bool {
 }
 
 /// Where a key belongs that another table of the same component has; `around` are such tables by their keys.
-fn in_a_group(key: &str, around: &[(&str, Vec<&str>)]) -> Option<String> {
+fn in_a_group(path: &str, key: &str, around: &[(&str, Vec<&str>)]) -> Option<String> {
     let (group, _) = around.iter().find(|(_, keys)| keys.contains(&key))?;
     Some(match *group {
-        "" => format!("`{}` belongs to the component itself, outside these braces", shortened(key)),
+        "" => {
+            let (component, group) = path.rsplit_once('.').unwrap_or(("", path));
+            let key = shortened(key);
+            format!(
+                "it belongs to the component itself, outside the braces of `{group}`: `{component}.{key}`"
+            )
+        }
         group => format!("write `{group} = {{ {} = … }}`", shortened(key)),
     })
 }
@@ -340,12 +346,17 @@ fn check_keys_among(
     for entry in unknown.by_ref().take(UNKNOWN_KEYS_LIMIT) {
         let found = shortened(&entry.key);
         let problem = Problem::UnknownKey { path: path.to_owned(), found };
-        let few = || (allowed.len() <= 12).then(|| format!("allowed: {}", allowed.join(", ")));
+        let all = || match allowed.len() <= 12 {
+            true => format!("allowed: {}", allowed.join(", ")),
+            false => {
+                format!("take it out, and `lanewise explain FILE '{path}.*'` prints the keys that there are")
+            }
+        };
         let hint = hint_unless_crowded(diagnostics, || {
             elsewhere(entry)
-                .or_else(|| in_a_group(&entry.key, around))
+                .or_else(|| in_a_group(path, &entry.key, around))
                 .or_else(|| key_meant(&entry.key, allowed).map(asking))
-                .or_else(few)
+                .or_else(|| Some(all()))
         });
         diagnostics.push(Diagnostic::at(entry.key_place, problem).maybe_hint(hint));
     }

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::schema::one_line;
 use crate::source::Place;
 use crate::value::{ParameterType, Reading, from_text};
+use std::borrow::Cow;
 
 /// Reads one component from its layers.
 pub struct Reader<'t, 'o> {
@@ -23,7 +24,7 @@ pub struct Reader<'t, 'o> {
 }
 
 /// Where a value comes from: provenance, source, and the cells it was fitted on.
-type Annotation = (Provenance, String, Vec<String>);
+type Annotation = (Provenance, Cow<'static, str>, Vec<String>);
 
 /// Keys of a value with its provenance.
 const ANNOTATION_KEYS: [&str; 4] = ["value", "provenance", "source", "fitted_on"];
@@ -98,7 +99,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                     self.push(
                         path,
                         &value,
-                        (field.provenance, field.source.to_owned(), Vec::new()),
+                        (field.provenance, Cow::Borrowed(field.source), Vec::new()),
                         role,
                         Origin::Default,
                     );
@@ -174,7 +175,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                 Layer::Scenario => "written in the scenario without a source",
                 Layer::Catalog | Layer::Defaults => "written in the catalog without a source",
             };
-            return Some((node, (Provenance::Assumed, source.to_owned(), Vec::new())));
+            return Some((node, (Provenance::Assumed, Cow::Borrowed(source), Vec::new())));
         };
         check_keys(table, path, &ANNOTATION_KEYS, &mut self.output.diagnostics);
         let provenance = self.note::<Provenance>(table, path, "provenance");
@@ -184,7 +185,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         }
         let annotation = (
             provenance.unwrap_or(Provenance::Assumed),
-            self.note(table, path, "source").unwrap_or_default(),
+            Cow::Owned(self.note(table, path, "source").unwrap_or_default()),
             self.note(table, path, "fitted_on").unwrap_or_default(),
         );
         Some((table.get("value")?, annotation))

@@ -20,6 +20,7 @@ use lanewise_fabric::config::FabricConfig;
 use lanewise_workload::LoadConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
 #[derive(Clone, Debug)]
@@ -149,9 +150,9 @@ pub struct ExplainedParameter {
     #[schemars(with = "Provenance")]
     pub provenance: String,
     /// Source, in a sentence.
-    pub source: String,
+    pub source: Cow<'static, str>,
     /// `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`.
-    pub place: String,
+    pub place: Cow<'static, str>,
     /// Cells it was fitted on.
     pub fitted_on: Vec<String>,
     /// A claim about hardware, or a choice of the user.
@@ -230,16 +231,7 @@ impl Scenario {
 
     /// Every value in force.
     pub fn explained_parameters(&self) -> Vec<ExplainedParameter> {
-        let parameters = self.parameters.iter().map(|parameter| ExplainedParameter {
-            path: parameter.path.clone(),
-            value: parameter.value.clone(),
-            provenance: parameter.provenance.show(),
-            source: parameter.source.clone(),
-            place: self.place(parameter),
-            fitted_on: parameter.fitted_on.clone(),
-            role: parameter.role,
-        });
-        parameters.collect()
+        self.parameters.iter().map(|parameter| explained(parameter.clone(), &self.sources)).collect()
     }
 
     /// Every value in force, how every link came up, and what firmware programs into devices.
@@ -253,6 +245,15 @@ impl Scenario {
         }
     }
 
+    /// The same of a scenario that is not needed any more: a large one has a million values, none of which is copied.
+    pub fn into_explanation(self) -> Explanation {
+        let Self { title, parameters, fabric, links, remarks, sources, .. } = self;
+        let functions = addresses::functions(&fabric, &links);
+        drop(fabric);
+        let parameters = parameters.into_iter().map(|parameter| explained(parameter, &sources));
+        Explanation { title, parameters: parameters.collect(), links, functions, remarks }
+    }
+
     /// Claims about hardware in force that no specification makes: what the results may be sensitive to.
     pub fn assumptions(&self) -> impl Iterator<Item = &ResolvedParameter> {
         self.parameters.iter().filter(|parameter| parameter.is_assumption())
@@ -262,13 +263,14 @@ impl Scenario {
     pub(crate) fn refuse(&self, diagnostic: Diagnostic) -> Diagnostics {
         Diagnostics::new(vec![diagnostic], self.sources.clone())
     }
+}
 
-    /// Where a value was decided, in words.
-    pub fn place(&self, parameter: &ResolvedParameter) -> String {
-        match parameter.origin {
-            Origin::Written(_, place) => self.sources.describe(place),
-            Origin::Default => "default".to_owned(),
-            Origin::Computed => "computed".to_owned(),
-        }
-    }
+fn explained(parameter: ResolvedParameter, sources: &SourceMap) -> ExplainedParameter {
+    let ResolvedParameter { path, value, provenance, source, fitted_on, role, origin } = parameter;
+    let place = match origin {
+        Origin::Written(_, place) => Cow::Owned(sources.describe(place)),
+        Origin::Default => Cow::Borrowed("default"),
+        Origin::Computed => Cow::Borrowed("computed"),
+    };
+    ExplainedParameter { path, value, provenance: provenance.show(), source, place, fitted_on, role }
 }

@@ -44,6 +44,15 @@ pub(crate) struct InstanceName<'w> {
     index: Option<&'w str>,
 }
 
+impl std::fmt::Display for InstanceName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "{}[{index}]", self.component),
+            None => write!(f, "{}", self.component),
+        }
+    }
+}
+
 impl<'w> InstanceName<'w> {
     pub fn parse(text: &'w str) -> Self {
         match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
@@ -413,7 +422,15 @@ impl<'f> Builder<'f, '_> {
             ));
         }
         if wanted > 1 {
-            return Some(format!("`{}.*` takes the next free ones", target.device.component));
+            let (device, all) = (target.device, candidates.instances.len());
+            let next = format!("`{device}.*` takes the next free ones");
+            return Some(match target.slot {
+                Some(slot) if all > 1 => format!(
+                    "`{device}.{slot}` is one port of each of {all}; put the others on another port of each with a second \
+                     block, or write `{device}.*`, which fills the first of them first"
+                ),
+                _ => next,
+            });
         }
         let first = self.topology.instances_of(above).start;
         let below = usize::from(component.kind == ComponentKind::Switch);

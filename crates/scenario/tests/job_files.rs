@@ -25,7 +25,7 @@ fn with_jobs(rig: &str, options: &[(&str, &str, usize)]) -> Result<Scenario, Dia
 fn values(scenario: &Scenario, key: &str) -> Vec<(String, String)> {
     let end = format!(".{key}");
     let found = scenario.explain().parameters.into_iter().filter(|each| each.path.ends_with(&end));
-    found.map(|each| (each.path, each.place)).collect()
+    found.map(|each| (each.path, each.place.into_owned())).collect()
 }
 
 #[test]

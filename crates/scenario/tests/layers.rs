@@ -47,7 +47,7 @@ fn port(scenario: &Scenario, device: usize, port: usize) -> &PortConfig {
 fn the_stronger_layer_wins_and_is_named() {
     let plain = rig(&[]);
     let latency = explained(&plain, "server.memory_latency");
-    assert_eq!((latency.value.as_str(), latency.place.as_str()), ("210 ns", "rig.toml:5"));
+    assert_eq!((latency.value.as_str(), latency.place.as_ref()), ("210 ns", "rig.toml:5"));
     assert_eq!((latency.provenance.as_str(), latency.fitted_on), ("calibrated", vec!["T5 read".to_owned()]));
     assert_eq!(explained(&plain, "sw0.core").place, "catalog/idt-89hpes24n3a.toml:6");
     assert_eq!(explained(&plain, "sw0.acs_redirect").place, "default");
@@ -55,7 +55,7 @@ fn the_stronger_layer_wins_and_is_named() {
 
     let overridden = rig(&[("sw0.latency", "1 us"), ("server.memory_latency", "99 ns")]);
     let latency = explained(&overridden, "server.memory_latency");
-    assert_eq!((latency.value.as_str(), latency.place.as_str()), ("99 ns", "command line:2"));
+    assert_eq!((latency.value.as_str(), latency.place.as_ref()), ("99 ns", "command line:2"));
     let DeviceKind::Switch(switch) = &overridden.fabric.devices[1].kind else {
         panic!("a switch comes second")
     };

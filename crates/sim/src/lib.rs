@@ -276,7 +276,7 @@ fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
             path: parameter.path,
             value: parameter.value,
             provenance: parameter.provenance,
-            source: parameter.source,
+            source: parameter.source.into_owned(),
         })
         .collect()
 }

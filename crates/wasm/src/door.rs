@@ -54,7 +54,7 @@ pub fn run(request: &str) -> String {
 /// Resolves a scenario and answers with what `lanewise explain --json` prints.
 pub fn explain(request: &str) -> String {
     match Request::read(request).map(|request| request.load(&[])) {
-        Ok(Ok(scenario)) => stamped(&scenario.explain()),
+        Ok(Ok(scenario)) => stamped(&scenario.into_explanation()),
         Ok(Err(diagnostics)) => mistakes(&diagnostics),
         Err(answer) => answer,
     }

@@ -8,6 +8,7 @@ import sys
 import traceback
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -120,14 +121,23 @@ def _nobody_reads() -> ExitStatus:
 def _about_a_file(error: OSError) -> str:
     """Say which file it was about; a full disk without a name is that of the output."""
     if error.filename is not None:
-        failed = ""
-        if error.errno == errno.EIO:
-            from lanewise.inputs import READ_FAILED
-
-            failed = f"; {READ_FAILED}"
-        return f"error: '{error.filename}': {error.strerror}{failed}"
+        hint = _about_its_name(error)
+        return f"error: '{error.filename}': {error.strerror}{f'; {hint}' if hint else ''}"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return f"error: the output cannot be written: {error.strerror}" if full else f"error: {error}"
+
+
+def _about_its_name(error: OSError) -> str | None:
+    """Say what to do about a file that is not there, or of which reading failed."""
+    if error.errno == errno.EIO:
+        from lanewise.inputs import READ_FAILED
+
+        return READ_FAILED
+    if error.errno == errno.ENOENT and isinstance(error.filename, str):
+        from lanewise.runs.file_hints import file_meant
+
+        return file_meant(Path(error.filename))
+    return None
 
 
 def _status_of(error: BaseException, *, verbose: bool, as_json: bool) -> ExitStatus:

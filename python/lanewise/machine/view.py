@@ -7,6 +7,7 @@ about is never a finding: rules get None and stay silent.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,24 @@ class View:
             seen.add(function.address.slot)
             found.append(function)
         return tuple(found)
+
+    def is_device(self, function: Function) -> bool:
+        """Whether a function is one of `devices`."""
+        return function.address in self._addresses_of_devices
+
+    @cached_property
+    def _addresses_of_devices(self) -> frozenset[Address]:
+        return frozenset(device.address for device in self.devices)
+
+    @cached_property
+    def functions_in_slot(self) -> Counter[tuple[int, int, int]]:
+        """How many functions, without virtual ones, share domain, bus and device."""
+        return Counter(function.address.slot for function in self.machine if not function.virtual)
+
+    @cached_property
+    def tells_bandwidths(self) -> bool:
+        """Whether the source tells what links carry in place of how they run, as hwloc does."""
+        return any(function.link.bandwidth_gb_s for function in self.machine)
 
     def moves_data(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device on a fast link."""

@@ -53,17 +53,23 @@ def _hint(path: Path, why: str) -> str:
 
 def _about_a_name(path: Path) -> str:
     """Offer the file of the same folder, or the example, whose name is nearest."""
-    from difflib import get_close_matches
-
     from lanewise.examples import examples
 
-    try:
-        files = [each.name for each in path.parent.iterdir() if each.is_file()]
-    except OSError:
-        return ""
-    near = get_close_matches(path.name, files, n=1)
-    if near:
-        return f"did you mean '{path.with_name(near[0])}'?"
+    if (near := file_meant(path)) is not None:
+        return near
     if path.stem in examples():
         return f"'lanewise new {path.stem}' copies the example of this name"
     return ""
+
+
+def file_meant(path: Path) -> str | None:
+    """Offer the file of the same folder whose name is nearest, or begins so; None where there is none."""
+    from difflib import get_close_matches
+
+    try:
+        files = sorted(each.name for each in path.parent.iterdir() if each.is_file())
+    except OSError:
+        return None
+    begun = (name for name in files if Path(name).stem == path.name)
+    near = next(iter(get_close_matches(path.name, files, n=1)), None) or next(begun, None)
+    return None if near is None else f"did you mean '{path.with_name(near)}'?"

@@ -6,7 +6,9 @@ use super::{PortView, Rig};
 use crate::parameter::{Origin, Provenance, ResolvedParameter, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A link as it came up, in the words of the machine-readable contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -65,14 +67,14 @@ pub(crate) fn links(
 #[derive(Debug, Default)]
 pub(crate) struct Computed {
     order: Vec<ComputedValue>,
-    index: HashMap<String, usize>,
+    index: HashMap<Rc<str>, usize>,
 }
 
 #[derive(Debug)]
 struct ComputedValue {
-    /// Path of the component's parameter, which this stands for together with others.
-    device_path: String,
-    path: String,
+    /// Path of the component's parameter, which this stands for together with others, where that is another one.
+    device_path: Option<String>,
+    path: Rc<str>,
     value: String,
     differs: bool,
     provenance: Provenance,
@@ -90,24 +92,25 @@ impl Computed {
         provenance: Provenance,
         source: &'static str,
     ) {
-        let device_path = format!("{}.{key}", rig.file.components[port.component].name);
+        let component = &rig.file.components[port.component].name;
+        let device_path = port.slot.map(|_| format!("{component}.{key}"));
         self.add(device_path, format!("{}.{key}", port.path(rig)), value, provenance, source);
     }
 
     /// Notes what a parameter came to that belongs to no port.
     pub fn parameter(&mut self, path: String, value: String, provenance: Provenance, source: &'static str) {
-        self.add(path.clone(), path, value, provenance, source);
+        self.add(None, path, value, provenance, source);
     }
 
     fn add(
         &mut self,
-        device_path: String,
+        device_path: Option<String>,
         path: String,
         value: String,
         provenance: Provenance,
         source: &'static str,
     ) {
-        if let Some(&at) = self.index.get(&path) {
+        if let Some(&at) = self.index.get(path.as_str()) {
             let earlier = &mut self.order[at];
             if !earlier.differs && earlier.value != value {
                 earlier.differs = true;
@@ -115,35 +118,41 @@ impl Computed {
             }
             return;
         }
-        self.index.insert(path.clone(), self.order.len());
+        let path: Rc<str> = path.into();
+        self.index.insert(Rc::clone(&path), self.order.len());
         self.order.push(ComputedValue { device_path, path, value, differs: false, provenance, source });
     }
 
     /// Puts what was worked out in the place of every "auto" that it explains.
     pub fn replace_automatic(self, parameters: &mut Vec<ResolvedParameter>) {
-        let devices: HashSet<&str> = self.order.iter().map(|value| value.device_path.as_str()).collect();
+        let devices: HashSet<&str> =
+            self.order.iter().map(|value| value.device_path.as_deref().unwrap_or(&value.path)).collect();
         // A device's "auto" that is told port by port would only repeat itself.
         parameters.retain(|parameter| {
             let path = parameter.path.as_str();
             parameter.value != "auto" || self.index.contains_key(path) || !devices.contains(path)
         });
-        let at: HashMap<String, usize> =
-            parameters.iter().enumerate().map(|(index, parameter)| (parameter.path.clone(), index)).collect();
-        for value in self.order {
-            let known = at.get(&value.path).copied();
-            let resolved = ResolvedParameter {
-                path: value.path,
-                value: value.value,
-                provenance: value.provenance,
-                source: value.source.to_owned(),
-                fitted_on: Vec::new(),
-                role: known.map_or(Role::Claim, |at| parameters[at].role),
-                origin: Origin::Computed,
-            };
-            match known {
-                Some(at) => parameters[at] = resolved,
-                None => parameters.push(resolved),
+        let mut computed: Vec<Option<ComputedValue>> = self.order.into_iter().map(Some).collect();
+        for parameter in parameters.iter_mut() {
+            let value = self.index.get(parameter.path.as_str()).and_then(|at| computed[*at].take());
+            if let Some(value) = value {
+                *parameter = value.resolved(parameter.role);
             }
+        }
+        parameters.extend(computed.into_iter().flatten().map(|value| value.resolved(Role::Claim)));
+    }
+}
+
+impl ComputedValue {
+    fn resolved(self, role: Role) -> ResolvedParameter {
+        ResolvedParameter {
+            path: self.path.as_ref().to_owned(),
+            value: self.value,
+            provenance: self.provenance,
+            source: Cow::Borrowed(self.source),
+            fitted_on: Vec::new(),
+            role,
+            origin: Origin::Computed,
         }
     }
 }

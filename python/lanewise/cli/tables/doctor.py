@@ -98,7 +98,7 @@ def _in_brief(groups: list[Alike]) -> RenderableType:
         finding = group.first
         elsewhere = f"\n{group.elsewhere()}" if group.rest else ""
         # One finding about several functions is something else than several findings alike.
-        concerns = f"\nand {len(finding.also)}" if finding.also else ""
+        concerns = f"\nand {len(finding.also)} more" if finding.also else ""
         table.add_row(
             (finding.bdf or style.DASH) + concerns,
             Text.assemble(finding.headline, (f"  [{finding.rule}]", "dim"), elsewhere),

@@ -125,8 +125,15 @@ def _nothing(result: ExplainResult, patterns: Sequence[str]) -> str:
     names = dict.fromkeys(
         row["path"].removeprefix("workload.").split(".")[0] for row in result.document["parameters"]
     )
+    said = f"no component or parameter matches {' or '.join(map(repr, patterns))}"
+    change = next((pattern for pattern in patterns if "=" in pattern), None)
+    if change is not None:
+        return f"{said}; a change is an option: --set '{change}'"
+    begun = next((pattern for pattern in patterns if any(name.startswith(pattern) for name in names)), None)
+    if begun is not None:
+        return f"{said}; did you mean '{begun}*'?"
     listed = ", ".join(list(names)[:12]) + (", ..." if len(names) > 12 else "")
-    return f"no component or parameter matches {' or '.join(map(repr, patterns))}; components are {listed}"
+    return f"{said}; components are {listed}"
 
 
 def _titled(title: str, note: str) -> list[str]:

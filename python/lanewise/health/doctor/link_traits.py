@@ -71,7 +71,7 @@ def width(view: View, function: Function) -> Hashable:
 
 def _bandwidth(view: View, function: Function) -> Hashable:
     """Return what hwloc tells of a link, in GB/s; 0 where it does not know that of this one."""
-    if function.address.function or not any(one.link.bandwidth_gb_s for one in view.machine):
+    if function.address.function or not view.tells_bandwidths:
         return None
     link = view.machine.link_above(function)
     ends = (function, *((link.upper,) if link is not None else ()))

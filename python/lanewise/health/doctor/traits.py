@@ -31,8 +31,7 @@ def _functions(view: View, function: Function) -> Hashable:
     """Count the functions of a device; the ports of an adapter are one each."""
     if function.address.function or not view.machine.measured:
         return None
-    slot = function.address.slot
-    return sum(other.address.slot == slot and not other.virtual for other in view.machine)
+    return view.functions_in_slot[function.address.slot]
 
 
 def memory(_view: View, function: Function) -> Hashable:

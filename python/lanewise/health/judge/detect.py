@@ -116,6 +116,14 @@ def _parsed(text: str, source: str | None) -> Measurement:
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
         raise ImportProblemError(scenario)
+    from lanewise.machine.sources.wrapping import HEADER
+
+    if HEADER.search(text):
+        name = source or "-"
+        raise ImportProblemError(
+            f"'{name}' is a dump of a machine, no result: 'lanewise doctor {name}' examines it; what was "
+            f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
+        )
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "

@@ -22,6 +22,9 @@ _ENCODED = re.compile(
     rb"|^content-type:[ \t]{0,8}multipart/"
 )
 _BASE64 = re.compile(rb"(?:^[A-Za-z0-9+/]{56,76}\r?\n){4,}+[A-Za-z0-9+/]{0,76}={0,2}", re.MULTILINE)
+_LONG_LINE = re.compile(rb"[A-Za-z0-9+/]{56}")
+_BELOW_A_LINE = re.compile(rb"\n[A-Za-z0-9+/]{56}")
+"""What every block begins with: a dump without one is looked through in a third of the time."""
 _SOFT_END = re.compile(rb"=\r?\n")
 _QUOTED = re.compile(rb"=(?:3D|09|20|C2=A0|E2=80)")
 _FEWEST = 3
@@ -34,6 +37,8 @@ def parts(data: bytes) -> list[bytes] | None:
         return _of_mail(data) or None
     if len(_SOFT_END.findall(head)) >= _FEWEST and _QUOTED.search(head) is not None:
         return [quopri.decodestring(data)]
+    if _LONG_LINE.match(data) is None and _BELOW_A_LINE.search(data) is None:
+        return None
     blocks = [_decoded(block[0]) for block in _BASE64.finditer(data)]
     found = [block for block in blocks if block]
     return [_BASE64.sub(b"", data), *found] if found else None

@@ -94,35 +94,37 @@ class Overlays:
         """Why what looked like one is none."""
         self._layers: list[tuple[str, Callable[[Machine], Machine]]] = []
         text = "\n".join(lines)
-        self._add_layers(lines, text, document)
-        if "DMI type " in text:
+        # One line in ten of a dump is no copy of another: words are looked for in those.
+        once = "\n".join(dict.fromkeys(lines))
+        self._add_layers(lines, text, once, document)
+        if "DMI type " in once:
             from lanewise.machine.sources import dmidecode
 
             slots, taken = dmidecode.take(lines)
             self._add("dmidecode", partial(dmidecode.put_on, slots=slots), taken, wanted=bool(slots))
-        if "FW Rev" in text or "TxPort" in text or '"ModelNumber"' in text:
+        if "FW Rev" in once or "TxPort" in once or '"ModelNumber"' in once:
             from lanewise.machine.sources import nvme_list
 
             drives, taken = nvme_list.take(lines, text)
             self._add("nvme list", partial(nvme_list.put_on, drives=drives), taken, wanted=bool(drives))
-        if "bus-info: " in text:
+        if "bus-info: " in once:
             from lanewise.machine.sources import ethtool
 
             adapters, taken = ethtool.take(lines)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
-        self._add_log(lines, text)
-        if any(sign in text for sign in tool_failures.SIGNS):
+        self._add_log(lines, once)
+        if any(sign in once for sign in tool_failures.SIGNS):
             self._add_failures(lines)
-        if "GPU0" in text:
+        if "GPU0" in once:
             from lanewise.machine.sources import topo
 
             if topo.LOOKS_LIKE_MATRIX.search(text):
                 self._add_matrix("nvidia-smi topo", topo.read(lines))
-        if "(UUID: GPU-" in text:
+        if "(UUID: GPU-" in once:
             from lanewise.machine.sources import nvidia_list
 
             self._add_matrix("nvidia-smi -L", nvidia_list.read(lines))
-        if "GPU 0/0 " in text:
+        if "GPU 0/0 " in once:
             from lanewise.machine.sources import xpu_smi
 
             self._add_matrix("xpu-smi topology", xpu_smi.read(lines))
@@ -133,8 +135,8 @@ class Overlays:
         """Whether there is any."""
         return bool(self._layers)
 
-    def _add_layers(self, lines: list[str], text: str, document: str) -> None:
-        readers = text_kinds.layers_of(text)
+    def _add_layers(self, lines: list[str], text: str, once: str, document: str) -> None:
+        readers = text_kinds.layers_of(text, once)
         documents = text_kinds.document_readers_of(document)
         if not readers and not documents:
             return
@@ -167,9 +169,9 @@ class Overlays:
         if wanted:
             self._layers.append((kind, layer))
 
-    def _add_log(self, lines: list[str], text: str) -> None:
+    def _add_log(self, lines: list[str], once: str) -> None:
         """Add a kernel log; its lines stay, because others read those that list functions."""
-        if not any(sign in text for sign in _SIGNS_OF_LOG):
+        if not any(sign in once for sign in _SIGNS_OF_LOG):
             return
         from lanewise.machine.sources import kernel_events
 

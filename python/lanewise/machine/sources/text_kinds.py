@@ -75,9 +75,9 @@ def reader_of(text: str) -> Reader | None:
     return next(_readers(TREES, text), None)
 
 
-def layers_of(text: str) -> list[Reader]:
-    """Return the readers of all layers whose signs are in a text."""
-    return list(_readers(LAYERS, text))
+def layers_of(text: str, once: str) -> list[Reader]:
+    """Return the readers of all layers whose signs are in a text; `once` has each of its lines once."""
+    return list(_readers(LAYERS, text, once))
 
 
 def document_readers_of(document: str) -> list[DocumentReader]:
@@ -85,9 +85,9 @@ def document_readers_of(document: str) -> list[DocumentReader]:
     return list(_readers(DOCUMENTS, document))
 
 
-def _readers(kinds: tuple[TextKind, ...], text: str) -> Iterator[Any]:
+def _readers(kinds: tuple[TextKind, ...], text: str, once: str | None = None) -> Iterator[Any]:
     for kind in kinds:
-        if any(word in text for word in kind.words):
+        if any(word in (once or text) for word in kind.words):
             module = import_module(f"{__package__}.{kind.module}")
             if getattr(module, kind.signs).search(text):
                 yield getattr(module, kind.reader)

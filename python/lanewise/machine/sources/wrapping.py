@@ -61,7 +61,8 @@ def tidy(text: str) -> list[str]:
         text = _with_plain_characters(text)
     if head.lstrip()[:1] in ("{", "[") and len(text) <= _MOST_WRAPPED and not HEADER.search(text):
         text = _out_of_json(text)
-    text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if max(map(len, lines)) > _LONGEST_LINE:
         lines = [line[:_LONGEST_LINE] for line in lines]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.inputs import read_file
+from lanewise.scenario_text import said_of_a_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,6 +125,8 @@ def read_job_file(path: Path) -> JobFile:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise JobFileError(f"'{path}' is not text in UTF-8, from byte {error.start} on") from error
+    if (scenario := said_of_a_scenario(text, str(path))) is not None:
+        raise JobFileError(f"{scenario}; --fio takes the jobs of fio, and the scenario comes before it")
     return _parse(str(path), text)
 
 

@@ -96,7 +96,7 @@ def redirected_peers(view: View, this: Rule) -> Iterable[Finding]:
         if not redirecting:
             continue
         devices = {
-            port.address: [f for f in view.machine.descendants(port) if f in view.devices]
+            port.address: [f for f in view.machine.descendants(port) if view.is_device(f)]
             for port in switch.downstream
         }
         peers = [function for port in redirecting for function in devices[port.address]]
@@ -215,7 +215,7 @@ def _own_links(view: View, gpus: list[Function]) -> bool:
 
 def _near(view: View, first: Function, second: Function) -> bool:
     root = view.machine.root_port(first)
-    return root is not None and root == view.machine.root_port(second)
+    return root is not None and root is view.machine.root_port(second)
 
 
 def _place(view: View, function: Function) -> str:

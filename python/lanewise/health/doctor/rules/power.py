@@ -45,7 +45,7 @@ _EXIT = {"L0s": "up to 4 us to wake from L0s", "L1": "1 to 64 us to wake from L1
 def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
     """Find fast devices whose links may sleep."""
     for link in view.links:
-        device = next((function for function in link.lower if function in view.devices), None)
+        device = next(filter(view.is_device, link.lower), None)
         states = sleep_states(link)
         if device is None or not states:
             continue

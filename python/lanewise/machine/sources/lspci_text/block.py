@@ -8,6 +8,7 @@ the others, lines with a key that nobody knows are counted as not understood.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lanewise.machine.model import Kind
@@ -74,6 +75,28 @@ _READ_CAPABILITIES = (
 )
 
 
+_A_CAPABILITY, _IGNORED = "[", "-"
+
+
+@lru_cache(maxsize=4096)
+def _known(line: str) -> tuple[str | None, str]:
+    """Return the key of a line, or what it is in place of one, and what its reader reads; None for others.
+
+    Lines come again and again: one in ten of a dump is no copy of another.
+    """
+    stripped = line.lstrip(_MARGIN).rstrip()
+    key, colon, rest = stripped.partition(":")
+    if not colon:
+        return None, ""
+    if key in RECORDS:
+        return key, stripped
+    if rest.startswith((" [", " <access denied>")):
+        return _A_CAPABILITY, rest.strip()
+    if (family := key.split(" ", 1)[0]) in FAMILIES:
+        return family, stripped
+    return (_IGNORED if key.split(" [", 1)[0] in IGNORED else None), ""
+
+
 class BlockReader:
     """Reads the words about one function, line by line."""
 
@@ -95,20 +118,15 @@ class BlockReader:
 
     def take_key(self, line: str) -> bool:
         """Take a line if it begins with a key that is known, as most do."""
-        stripped = line.lstrip(_MARGIN).rstrip()
-        key, colon, rest = stripped.partition(":")
-        if not colon:
+        key, text = _known(line)
+        if key is None:
             return False
-        if key in RECORDS:
-            self._start_record(self._reader(key), stripped)
-        elif rest.startswith((" [", " <access denied>")):
-            self._start_capability(rest.strip())
-        elif (family := key.split(" ", 1)[0]) in FAMILIES:
-            self._start_record(self._reader(family), stripped)
-        elif key.split(" [", 1)[0] in IGNORED:
+        if key == _A_CAPABILITY:
+            self._start_capability(text)
+        elif key == _IGNORED:
             self._start_record(_ignore, "")
         else:
-            return False
+            self._start_record(self._reader(key), text)
         return True
 
     def take(self, line: str, number: int, reading: Reading) -> bool:

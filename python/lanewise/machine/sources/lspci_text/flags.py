@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lanewise.machine.said import Said
 
 _SPEED = re.compile(r"Speed ([\d.,]+) ?GT/s")
@@ -21,14 +24,14 @@ POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 
 def has_flags(text: str) -> bool:
     """Whether there is a flag in a text."""
-    return any(word[-1] in "+-" and len(word) > 1 for word in _words(text).split())
+    return bool(_flags(text))
 
 
 def set_bits(text: str) -> frozenset[str]:
     """Return the names of the flags that are set: of registers of errors, mostly none."""
     if "+" not in text:
         return frozenset()
-    return frozenset(word[:-1] for word in _words(text).split() if word[-1] == "+" and len(word) > 1)
+    return frozenset(flag for flag, is_set in _flags(text).items() if is_set)
 
 
 def copy_flags(text: str, into: Said, **names: str) -> None:
@@ -38,20 +41,25 @@ def copy_flags(text: str, into: Said, **names: str) -> None:
 
 def flags(text: str, **names: str) -> dict[str, bool]:
     """Return flags by the fields that they are for, where the text has them."""
-    words = _words(text)
-    return {field: f" {flag}+ " in words for field, flag in names.items() if _has(words, flag)}
+    known = _flags(text)
+    return {field: known[flag] for field, flag in names.items() if flag in known}
 
 
-def _has(words: str, flag: str) -> bool:
-    return f" {flag}+ " in words or f" {flag}- " in words
+@lru_cache(maxsize=1024)
+def _flags(text: str) -> Mapping[str, bool]:
+    """Return the flags of a text; of one that is there twice, whether any of the two is set.
+
+    Ports of a switch and functions of a device say the same: one text in ten is another one.
+    """
+    plain = text.replace(",", " ").replace(";", " ").replace(":", " ").replace(")", " ")
+    found: dict[str, bool] = {}
+    for word in plain.split():
+        if word[-1] in "+-" and len(word) > 1:
+            found[word[:-1]] = word[-1] == "+" or found.get(word[:-1], False)
+    return found
 
 
-def _words(text: str) -> str:
-    """Return the words of a text with one blank at least around each."""
-    plain = text.replace(",", " ").replace(";", " ").replace(":", " ").replace(")", " ").replace("\t", " ")
-    return f" {plain} "
-
-
+@lru_cache(maxsize=1024)
 def link_mode(text: str) -> LinkMode:
     """Read ``Speed 8GT/s, Width x16``."""
     speed, width = _SPEED.search(text), _WIDTH.search(text)

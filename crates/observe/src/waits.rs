@@ -333,6 +333,7 @@ mod tests {
             cost: Tlp::memory_write(64, Bytes::new(64)).cost(false),
             source: Place::Endpoint(u32::from(ingress)),
             destination: Place::Host,
+            requester_id: lanewise_pcie::enumeration::Location::default(),
             tag: 0,
             attributes: Attributes::NONE,
             traffic_class: 0,

@@ -31,6 +31,8 @@ pub struct TraceRow {
     pub sequence: Option<u16>,
     /// Device that asked for it, of a TLP.
     pub requester: Option<String>,
+    /// Its Requester ID with the segment, as `lspci -D` writes it, of a TLP. Completions carry that of the request that they answer.
+    pub requester_id: Option<String>,
     /// Number of the tag among its requester's, of requests that are answered and of answers.
     pub tag: Option<u16>,
     /// Address of the first byte, hexadecimal.
@@ -146,6 +148,7 @@ impl Names {
         row.what = tlp.kind.mnemonic().to_owned();
         row.sequence = Some(tlp.sequence);
         row.requester = Some(self.place(tlp.requester()));
+        row.requester_id = Some(tlp.requester_id.to_string());
         row.tag = (tlp.cost.class() != FlowClass::Posted).then_some(tlp.tag);
         row.address = Some(format!("{:#x}", tlp.address));
         row.length_bytes = Some(tlp.length);

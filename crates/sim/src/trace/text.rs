@@ -13,11 +13,12 @@ const TAKES_ALL: &str = "a string takes all";
 struct Widths {
     link: usize,
     requester: usize,
+    address: usize,
 }
 
 impl Trace {
     /// One line for each row, with units in the heading, and one more for a TLP that waited. Credits are those left after a TLP, or
-    /// the limit that a DLLP says; `inf` is for those without a limit. Of a transaction its stations, which add up.
+    /// the limit that a DLLP says; `inf` is for those without a limit. IDs leave out segment 0. Of a transaction its stations, which add up.
     pub fn text(&self) -> String {
         if let Some(transaction) = &self.transaction {
             return transaction.text();
@@ -34,10 +35,11 @@ impl Trace {
         let widths = Widths {
             link: widest(|row| row.link.len(), "link".len()),
             requester: widest(|row| row.requester.as_ref().map_or(0, String::len), "from".len()),
+            address: widest(|row| row.address.as_ref().map_or(0, String::len), "address".len()),
         };
         writeln!(
             text,
-            "{:>12} {:>8}  {:link$}  {:4} {:>4}  {:14} {:from$} {:>4} {:>13} {:>4} {:>9}",
+            "{:>11} {:>7}  {:link$}  {:4} {:>4}  {:12} {:from$} {:>7} {:>4} {:>address$} {:>4} {:>9}",
             "ns",
             "on wire",
             "link",
@@ -45,12 +47,14 @@ impl Trace {
             "seq",
             "what",
             "from",
+            "ID",
             "tag",
             "address",
             "B",
             "credits",
             link = widths.link,
             from = widths.requester,
+            address = widths.address,
         )
         .expect(TAKES_ALL);
         self.rows.iter().for_each(|row| row.lines(&mut text, &widths));
@@ -82,19 +86,21 @@ impl TraceRow {
             ticks => format!("{:.3}", ns(ticks)),
         };
         let begin =
-            format!("{:>12.3} {on_wire:>8}  {:link$}  {way:4} ", self.at_ns, self.link, link = widths.link);
+            format!("{:>11.3} {on_wire:>7}  {:link$}  {way:4} ", self.at_ns, self.link, link = widths.link);
         let line = match self.kind {
             "tlp" | "dllp" => format!(
-                "{begin}{:>4}  {:14} {:from$} {:>4} {:>13} {:>4} {:>9}  {}",
+                "{begin}{:>4}  {:12} {:from$} {:>7} {:>4} {:>address$} {:>4} {:>9}  {}",
                 or_dash(self.sequence),
                 self.what,
                 self.requester.as_deref().unwrap_or("–"),
+                self.requester_id.as_deref().map_or("–", |id| id.strip_prefix("0000:").unwrap_or(id)),
                 or_dash(self.tag),
                 self.address.as_deref().unwrap_or("–"),
                 or_dash(self.length_bytes),
                 self.credits(),
                 self.note,
                 from = widths.requester,
+                address = widths.address,
             ),
             "blocked" | "queued" => format!("{begin} {}", self.sentence()),
             _ => format!("{begin}{:>4}  {}", or_dash(self.sequence), self.sentence()),
@@ -106,8 +112,8 @@ impl TraceRow {
                 None | Some(0) => String::new(),
                 Some(depth) => format!(", {depth} behind it"),
             };
-            let begin = format!("{:28}waited {:.3} ns{behind}: ", "", ns(sum));
-            parts_of(text, &begin, 30, &self.waits);
+            let begin = format!("{:26}waited {:.3} ns{behind}: ", "", ns(sum));
+            parts_of(text, &begin, 28, &self.waits);
         }
     }
 

@@ -110,6 +110,8 @@ def trace(
     links: Sequence[str],
     kinds: Sequence[str],
     most: int,
+    around: str | None = ...,
+    transaction: str | None = ...,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[Progress], bool | None] | None = ...,
     source: str | None = ...,
@@ -117,8 +119,9 @@ def trace(
     """Simulate up to the end of a window, and list what went over the links in it: as JSON, and as a text.
 
     `start` and `span` are times with their unit. `links` are names and `kinds` among tlp, dllp, skp, flit,
-    wait and error; all where there is none. The last `most` rows are kept. Raises ScenarioError, InputError
-    for an unknown name, ValueError for a time that is none.
+    blocked, queued and error; all but queued where there is none. The last `most` rows are kept. `around` is
+    worst-latency, stall, replay or first-blocked; `transaction` worst-latency or a number from 1 on. Raises
+    ScenarioError, InputError for an unknown name, ValueError for a time that is none or another view.
     """
 
 def parts() -> str:

@@ -195,6 +195,8 @@ def trace(
     links: Sequence[str] = (),
     kinds: Sequence[str] = (),
     last: int = 100_000,
+    around: str | None = None,
+    transaction: str | int | None = None,
     overrides: Overrides = (),
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> TraceResult:
@@ -202,9 +204,17 @@ def trace(
 
     The window begins `start` after the start of the run and lasts for `span`, both with their unit, like
     "120 us". `links` are names as `explain` has them, those of the devices below; `kinds` are among "tlp",
-    "dllp", "skp", "flit", "wait" and "error"; all without one. The `last` rows are kept. The run is the same
-    as without it: `document["fingerprint"]` says so. `progress` as for `run`. Raises
-    `lanewise.ScenarioError`, and `lanewise.InputError` for a time without a unit and an unknown link or kind.
+    "dllp", "skp", "flit", "blocked" (who is held up, and by what), "queued" (TLPs that join the queue of a
+    port) and "error"; all but "queued" without one. The `last` rows are kept. The run is the same as without
+    it: `document["fingerprint"]` says so.
+
+    With `around`, one of "worst-latency", "stall", "replay" and "first-blocked", the window is where that
+    happens, from `span` before it, looked for from `start` on. With `transaction`, "worst-latency" or the
+    number of a request in the order in which requests are complete from `start` on, `document["transaction"]`
+    has its time at each station, and the rows are its own.
+
+    `progress` as for `run`. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a time without a
+    unit and an unknown link, kind or view.
 
     >>> import lanewise
     >>> traced = lanewise.trace("scenarios/switch.toml", start="20 us", span="1 us", kinds=["tlp"])
@@ -213,7 +223,8 @@ def trace(
     """
     if last < 1:
         raise InputError(f"last is a number of rows from 1 on; found {last}")
-    return list_wires(scenario, _pairs(overrides), (start, span), links, kinds, last, progress)
+    view = (around, None if transaction is None else str(transaction))
+    return list_wires(scenario, _pairs(overrides), (start, span), links, kinds, last, view, progress)
 
 
 def compare(

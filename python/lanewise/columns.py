@@ -163,7 +163,17 @@ TRACE_COLUMNS: Columns = {
     "data_credits": pl.UInt16,
     "issued_at_ticks": pl.UInt64,
     "ready_at_ticks": pl.UInt64,
+    "waits": pl.List(pl.Struct({"cause": pl.String, "ticks": pl.UInt64})),
+    "queue_depth": pl.UInt32,
     "note": pl.String,
+}
+STATION_COLUMNS: Columns = {
+    "place": pl.String,
+    "stage": pl.String,
+    "what": pl.String,
+    "at_ticks": pl.UInt64,
+    "span_ticks": pl.UInt64,
+    "waits": pl.List(pl.Struct({"cause": pl.String, "ticks": pl.UInt64})),
 }
 PART_COLUMNS: Columns = {"part": pl.String, "kind": pl.String, "title": pl.String, "parameters": pl.UInt32}
 BENCHMARK_COLUMNS: Columns = {

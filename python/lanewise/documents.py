@@ -1496,6 +1496,27 @@ class State(TypedDict):
     """Per shared resource that was ever asked for."""
 
 
+class Station(TypedDict):
+    """Where a request or its last completion was for a while."""
+
+    place: str
+    """Device or link."""
+    stage: str
+    """`issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the
+    receiver has checked it), `forward` (link and switch, where a switch cuts through: until it could leave
+    that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or room in
+    the host), `use` (until the requester can use the data), `unknown` (not recorded).
+    """
+    what: str
+    """Type of the TLP that was there, in the specification's short words."""
+    at_ticks: int
+    """From when on; ticks of 2⁻¹⁰ ps."""
+    span_ticks: int
+    """How long; ticks."""
+    waits: list[TraceWait]
+    """Of a `queue` or an `entry`, what it waited for: adds up to `span_ticks`."""
+
+
 class TlpsByClass(TypedDict):
     """One of each flow class."""
 
@@ -1511,16 +1532,30 @@ class Trace(TypedDict):
     title: str
     """Title of the scenario."""
     from_ns: float
-    """Start of the window, simulated time."""
+    """Start of what is listed, simulated time."""
     until_ns: float
     """Its end: as asked for, or that of the run."""
     seen: int
     """What there was in it, kept or not."""
     rows: list[TraceRow]
     """The last of it, in order of time."""
+    around: TraceAround | None
+    """What was looked for, if anything was."""
+    transaction: Transaction | None
+    """The request that was looked for, where there is one."""
     fingerprint: str
-    """Hash of the trajectory up to the end of the window, 16 hexadecimal digits: the same as without a trace.
-    """
+    """Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace."""
+
+
+class TraceAround(TypedDict):
+    """What was looked for in a run."""
+
+    what: str
+    """`worst-latency`, `request`, `stall`, `replay` or `first-blocked`."""
+    at_ns: float | None
+    """When it happened, simulated time; none if it did not."""
+    looked_until_ns: float
+    """How far the run was looked through."""
 
 
 class TraceRow(TypedDict):
@@ -1537,7 +1572,7 @@ class TraceRow(TypedDict):
     direction: str
     """`upstream` or `downstream`."""
     kind: str
-    """`tlp`, `dllp`, `skp`, `flit`, `wait` or `error`."""
+    """`tlp`, `dllp`, `skp`, `flit`, `blocked`, `queued` or `error`."""
     what: str
     """Type of the TLP or DLLP in the specification's short words; of others, what happened."""
     sequence: int | None
@@ -1570,8 +1605,60 @@ class TraceRow(TypedDict):
     """From when on the TLP could have left the device; ticks. What lies between is the time that it waited
     there.
     """
+    waits: list[TraceWait]
+    """What a TLP that is sent for the first time waited for: adds up to the time from `ready_at_ticks` to
+    `at_ticks`. What a port was held up by, when it goes on.
+    """
+    queue_depth: int | None
+    """TLPs of its class that wait for the port: of one that joins them, itself included; of one that leaves,
+    those behind it.
+    """
     note: str
     """What else there is to say."""
+
+
+class TraceWait(TypedDict):
+    """A part of a wait."""
+
+    cause: str
+    """What for: `wire` (TLPs before it in its queue), `arbitration` (others' TLPs), `dllp`, `ordered_set`,
+    `replay`, credits (`posted_header`, `posted_data`, `non_posted_header`, `non_posted_data`,
+    `completion_header`, `completion_data`), `retry_buffer`, `ordering`, `core`, `tlp_gap`, `down`, `waking`,
+    `boundary`, `tags`, `tracking_entries` or `shared_queue`.
+    """
+    ticks: int
+    """How long, in ticks of 2⁻¹⁰ ps."""
+
+
+class Transaction(TypedDict):
+    """A request with its completions."""
+
+    what: str
+    """Type of the request, in the specification's short words."""
+    requester: str
+    """Device that asked."""
+    flow: str
+    """Flow that it belongs to."""
+    tag: int | None
+    """Number of its tag among its requester's; none for a posted request."""
+    address: str
+    """Address of its first byte, hexadecimal."""
+    length_bytes: int
+    """Bytes that it asked for or carried."""
+    completions: int
+    """Completions that it had."""
+    issued_at_ns: float
+    """When it was issued, simulated time."""
+    issued_at_ticks: int
+    """The same in ticks of 2⁻¹⁰ ps."""
+    latency_ns: float
+    """From its issue to its end, as latencies of the flow count it: of a read until its last data can be
+    used, of a write until it is at its target.
+    """
+    latency_ticks: int
+    """The same in ticks: the sum of `span_ticks` of the stations."""
+    stations: list[Station]
+    """Where it was, one after the other, without a gap."""
 
 
 class Why(TypedDict):

@@ -28,6 +28,7 @@ from lanewise.columns import (
     PHASE_COLUMNS,
     REQUESTER_COLUMNS,
     RESOURCE_COLUMNS,
+    STATION_COLUMNS,
     TRACE_COLUMNS,
     attribution_rows,
     flow_row,
@@ -374,6 +375,15 @@ class TraceResult(Result):
     def rows(self) -> pl.DataFrame:
         """One row per thing on a wire, or that happened to a port; times in ns, and in ticks of 2⁻¹⁰ ps."""
         return frame(self.document["rows"], TRACE_COLUMNS)
+
+    @cached_property
+    def stations(self) -> pl.DataFrame:
+        """One row per place where a request was, for as long as that was, in ticks of 2⁻¹⁰ ps.
+
+        Empty unless a transaction was asked for, and found.
+        """
+        transaction = self.document["transaction"]
+        return frame(transaction["stations"] if transaction else [], STATION_COLUMNS)
 
     def _shown(self) -> list[tuple[str, pl.DataFrame]]:
         return [("Trace", self.rows)]

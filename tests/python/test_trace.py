@@ -70,8 +70,55 @@ def test_the_listing_has_a_line_for_each_row_and_says_what_it_left_out() -> None
     assert done.exit_code == 0
     heading, *lines, rest = done.stdout.splitlines()
     assert heading.split()[:1] == ["ns"]
-    assert len(lines) == 7
+    assert len([line for line in lines if not line.strip().startswith("waited ")]) == 7
     assert rest.startswith("the last 7 of ")
+
+
+def test_the_listing_fits_a_terminal_of_100_columns() -> None:
+    for view in (["--from", "20 us", "--for", "2 us"], ["--transaction", "worst-latency"]):
+        listing = CliRunner().invoke(app, ["trace", SWITCH, *view]).stdout
+        assert max(len(line) for line in listing.splitlines()) <= 100
+
+
+def test_after_each_tlp_stands_what_it_waited_for_and_it_adds_up() -> None:
+    traced = lanewise.trace(SWITCH, start="20 us", span="3 us", kinds=["tlp"])
+    for row in traced.rows.iter_rows(named=True):
+        assert sum(part["ticks"] for part in row["waits"]) == row["at_ticks"] - row["ready_at_ticks"]
+    waited = traced.rows.filter(traced.rows["at_ticks"] > traced.rows["ready_at_ticks"])
+    lines = [line.strip() for line in traced.text.splitlines() if line.strip().startswith("waited ")]
+    assert len(lines) == waited.height > 20
+    assert any(" credits (CplD)" in line for line in lines)
+    assert any(line.endswith(" wire") for line in lines)
+
+
+def test_blocks_and_queues_are_kinds_of_their_own() -> None:
+    usual = lanewise.trace(SWITCH, start="20 us", span="3 us").rows
+    assert "queued" not in usual["kind"]
+    for kind in ("blocked", "queued"):
+        rows = lanewise.trace(SWITCH, start="20 us", span="3 us", kinds=[kind]).rows
+        assert set(rows["kind"]) == {kind}
+    blocked = usual.filter(usual["kind"] == "blocked")["what"]
+    assert {"blocked: credits (CplD)", "goes on: credits (CplD)"} <= set(blocked)
+
+
+def test_the_stations_of_a_transaction_add_up_to_its_latency() -> None:
+    for which in ("worst-latency", 7):
+        traced = lanewise.trace(SWITCH, start="10 us", transaction=which)
+        transaction = traced.document["transaction"]
+        assert transaction is not None
+        assert traced.stations["span_ticks"].sum() == transaction["latency_ticks"]
+        ends = (traced.stations["at_ticks"] + traced.stations["span_ticks"]).to_list()
+        assert traced.stations["at_ticks"].to_list() == [transaction["issued_at_ticks"], *ends[:-1]]
+        assert set(traced.rows["requester"]) == {transaction["requester"]}
+
+
+def test_what_is_looked_for_and_does_not_happen_is_said() -> None:
+    traced = lanewise.trace(SWITCH, around="replay", overrides={"run.time_limit": "100 us"})
+    assert traced.rows.height == 0
+    assert traced.text.startswith("no replay in the run up to ")
+    around = traced.document["around"]
+    assert around is not None
+    assert around["at_ns"] is None
 
 
 @pytest.mark.parametrize(
@@ -81,6 +128,9 @@ def test_the_listing_has_a_line_for_each_row_and_says_what_it_left_out() -> None
         ({"kinds": ["tlps"]}, "no kind is called 'tlps'; there are tlp, dllp"),
         ({"span": "5"}, "a time with its unit"),
         ({"last": 0}, "from 1 on"),
+        ({"around": "rain"}, "one of worst-latency, stall, replay, first-blocked"),
+        ({"transaction": 0}, "a number from 1 on, or worst-latency"),
+        ({"transaction": 1, "around": "replay"}, "ask for one"),
     ],
 )
 def test_what_is_unknown_is_said(arguments: _Arguments, said: str) -> None:

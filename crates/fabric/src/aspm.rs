@@ -17,7 +17,7 @@ use crate::fabric::Fabric;
 use crate::link::{EntryTimes, Exit, Silence, Sleep, Timer};
 use crate::port::{Owner, Port, PortId};
 use crate::select::wants_the_wire;
-use lanewise_observe::{Fact, Use};
+use lanewise_observe::{Cause, Fact, Use};
 use lanewise_units::{Span, Time};
 
 /// A switch begins to wake the link above it at the latest so long after one below: PCIe Base 6.3 §5.4.1.3.
@@ -155,7 +155,12 @@ impl Fabric {
         );
         let awake_at = at + exit;
         let span = awake_at - port.transmitter.busy_until;
+        let since = port.transmitter.busy_until;
         self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Waking, span });
+        if self.observers.are_heard() {
+            self.tell_pause(id, Cause::Waking, (since, awake_at), at);
+        }
+        let port = &mut self.ports[id.index()];
         port.transmitter.rest_until(awake_at, &port.settings.wire);
         port.receiver.resume_updates(awake_at, port.settings.receiver.update.period);
         port.sleep().wakes_at(awake_at);

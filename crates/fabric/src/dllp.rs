@@ -129,17 +129,22 @@ impl Fabric {
             self.take_in_dllps(id, now);
             return None;
         }
+        let heard = self.observers.are_heard();
         while let Some(front) = self.ports[id.index()].mailbox.front().copied()
             && !is_nak(&front)
         {
             self.ports[id.index()].mailbox.pop_front();
-            self.take_in_dllp(id, front.1, front.0, now);
+            match heard {
+                true => self.take_in_dllp_heard(id, front.1, front.0, now),
+                false => self.take_in_dllp(id, front.1, front.0, now),
+            }
         }
         Some(free_at)
     }
 
     /// Acts on the DLLPs that have arrived by now.
     pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
+        let heard = self.observers.are_heard();
         loop {
             let port = &mut self.ports[id.index()];
             let Some((at, dllp)) = port.mailbox.front().copied() else { return };
@@ -148,6 +153,7 @@ impl Fabric {
             }
             port.mailbox.drop_front();
             match dllp {
+                _ if heard => self.take_in_dllp_heard(id, dllp, at, now),
                 Dllp::Ack(sequence) if port.is_plain() => {
                     if port.may_unblock(&dllp) {
                         port.blocked_until = Time::ZERO;
@@ -157,6 +163,15 @@ impl Fabric {
                 _ => self.take_in_dllp(id, dllp, at, now),
             }
         }
+    }
+
+    /// The same while somebody listens, who is told whom it lets go, and that they were held up until `at`.
+    #[cold]
+    #[inline(never)]
+    fn take_in_dllp_heard(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
+        self.tell_holds(id, at);
+        self.take_in_dllp(id, dllp, at, now);
+        self.tell_holds(id, at);
     }
 
     #[inline(always)]

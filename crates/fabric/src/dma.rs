@@ -300,7 +300,8 @@ impl Fabric {
         if packet.flags.has(Flags::LAST) {
             let latency = now - packet.issued_at + delay;
             self.own_books.beside_tags = self.own_books.beside_tags.wrapping_add(latency.ticks());
-            self.observers.observe(now, Fact::RequestDone { flow, latency });
+            let request = packet.request_id();
+            self.observers.observe(now, Fact::RequestDone { flow, latency, request });
         }
         self.transfer_progressed(packet, delay);
     }

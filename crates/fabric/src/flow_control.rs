@@ -52,6 +52,9 @@ impl Fabric {
         if port.transmitter.next_deadline(0).0 <= now {
             self.initialise_flow_control(id, now);
         }
+        if self.observers.are_heard() {
+            self.tell_link_up(id, now);
+        }
         let port = &mut self.ports[id.index()];
         port.transmitter.become_active();
         port.receiver.start_updates(now, port.settings.receiver.update.period);

@@ -114,7 +114,7 @@ impl Fabric {
 
     /// Lets one more observer hear every fact from now on.
     pub fn add_observer(&mut self, observer: Box<dyn Observer>) {
-        self.observers.more.push(observer);
+        self.observers.add(observer);
     }
 }
 

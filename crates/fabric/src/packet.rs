@@ -73,6 +73,8 @@ impl Flags {
     pub(crate) const PIECE: Self = Self(1 << 11);
     /// Its data were changed inside a switch.
     pub(crate) const DAMAGED: Self = Self(1 << 12);
+    /// Those who listen know that its maker wants to send it.
+    pub(crate) const TOLD: Self = Self(1 << 13);
 
     /// These attributes.
     pub(crate) const fn of(attributes: Attributes) -> Self {

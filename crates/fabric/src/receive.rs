@@ -123,7 +123,11 @@ impl Fabric {
         packet.ingress = id.0;
         let egress_id = switch.port(egress);
         let (traffic_class, class, credits) = (packet.traffic_class, packet.class(), packet.credits());
-        if let Some(at) = switch.enqueue(&mut self.packets, packet_id, ingress, egress) {
+        let offered = switch.enqueue(&mut self.packets, packet_id, ingress, egress);
+        if self.observers.are_heard() {
+            self.tell_of_queued(egress_id, packet_id);
+        }
+        if let Some(at) = offered {
             let port = &mut self.ports[egress_id.index()];
             if !port.is_held_up_alike(traffic_class, class, credits) {
                 Alarms { engine: &mut self.engine, ready: &mut self.ready }.offer(port, egress_id, at);
@@ -206,6 +210,9 @@ impl Fabric {
             }
             let completion_id = self.packets.insert(completion);
             self.ports[id.index()].queue(&mut self.packets, completion_id);
+            if self.observers.are_heard() {
+                self.tell_of_queued(id, completion_id);
+            }
         }
         self.offer(id, first);
     }
@@ -226,7 +233,8 @@ impl Fabric {
         let delay = endpoint.config.completion_latency;
         if request_done {
             let latency = now - packet.issued_at + delay;
-            self.observers.observe(now, Fact::RequestDone { flow, latency });
+            let request = packet.request_id();
+            self.observers.observe(now, Fact::RequestDone { flow, latency, request });
         }
         self.transfer_progressed(packet, delay);
         if request_done {
@@ -248,7 +256,8 @@ impl Fabric {
         self.observers.observe(now, Fact::Delivered { flow, payload: packet.payload() });
         if !packet.flags.has(Flags::PIECE) {
             self.own_books.writes.leave(now);
-            self.observers.observe(now, Fact::RequestDone { flow, latency: now - packet.issued_at });
+            let (latency, request) = (now - packet.issued_at, packet.request_id());
+            self.observers.observe(now, Fact::RequestDone { flow, latency, request });
         }
         self.transfer_progressed(packet, Span::ZERO);
     }

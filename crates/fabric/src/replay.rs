@@ -10,7 +10,7 @@ use crate::fabric::Fabric;
 use crate::link::{Departure, Fate, InFlight};
 use crate::port::PortId;
 use crate::wait::Wait;
-use lanewise_observe::{Fact, Use};
+use lanewise_observe::{Cause, Fact, Use};
 use lanewise_pcie::ack_nak::ReplayOutcome;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
@@ -150,7 +150,12 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         if until > port.transmitter.busy_until {
             let span = until - port.transmitter.busy_until;
+            let since = port.transmitter.busy_until;
             self.observers.observe(now, Fact::Spent { port: id.0, on: Use::Down, span });
+            if self.observers.are_heard() {
+                self.tell_pause(id, Cause::Down, (since, until), now);
+            }
+            let port = &mut self.ports[id.index()];
             port.transmitter.go_down_until(until, &port.settings.wire);
         }
     }

@@ -97,6 +97,9 @@ impl Fabric {
         let state = requester_state(endpoint, empty, staged_at, now);
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
+            if self.observers.are_heard() {
+                self.tell_of_staged(id);
+            }
             self.offer(id, staged_at);
         }
     }
@@ -129,6 +132,9 @@ impl Fabric {
         let state = requester_state(endpoint, empty, staged_at, now);
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
+            if self.observers.are_heard() {
+                self.tell_of_staged(id);
+            }
             self.offer(id, staged_at);
         }
         self.arm_deadlines(index);

@@ -7,6 +7,7 @@ use crate::port::PortId;
 use crate::ring::Ring;
 use crate::stack::WaitingRead;
 use crate::wire::WireTiming;
+use lanewise_observe::Cause;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
@@ -84,7 +85,7 @@ impl Fabric {
             if !root_complex.has_room() {
                 return; // Whoever makes room starts the next.
             }
-            self.start_oldest_read(index, stack, now);
+            self.start_oldest_read(index, stack, Cause::Entries, now);
         }
     }
 
@@ -93,7 +94,7 @@ impl Fabric {
         let now = self.engine.now();
         while self.root_complexes[index as usize].has_room() {
             let Some(stack) = self.root_complexes[index as usize].next_stack(now) else { break };
-            self.start_oldest_read(index, stack, now);
+            self.start_oldest_read(index, stack, Cause::SharedQueue, now);
         }
         for stack in 0..self.root_complexes[index as usize].stacks.len() {
             let trackers = &mut self.root_complexes[index as usize].stacks[stack].trackers;
@@ -103,10 +104,13 @@ impl Fabric {
         }
     }
 
-    /// Starts the read of a stack that has waited longest, with an entry that is free.
-    fn start_oldest_read(&mut self, index: u32, stack: usize, now: Time) {
+    /// Starts the read of a stack that has waited longest, `after` what it waited for last, with an entry that is free.
+    fn start_oldest_read(&mut self, index: u32, stack: usize, after: Cause, now: Time) {
         let waiting = &mut self.root_complexes[index as usize].stacks[stack].trackers.waiting;
         let read = waiting.pop_front().expect("asked for only where a read waits");
+        if self.observers.are_heard() && read.since < now {
+            self.tell_of_waiting_read(&read, after, now);
+        }
         self.start_read(index, stack, read, now);
     }
 
@@ -171,15 +175,14 @@ impl Fabric {
     /// Queues the completions of one read at its root port, `id`.
     #[inline(always)]
     fn queue_completions(&mut self, index: u32, egress: u16, id: PortId, completions: &mut Vec<PacketId>) {
-        let root_complex = &mut self.root_complexes[index as usize];
-        let port = &mut self.ports[id.index()];
+        let root_complex = &self.root_complexes[index as usize];
         let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
         let mut take_turn = |packet: &Packet, wire: &WireTiming| {
             turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
             sent += wire.span(packet.cost.tlp()) + wire.framing;
             turn
         };
-        if root_complex.config.shared_outbound_queue.is_some() || port.more_channels() {
+        if root_complex.config.shared_outbound_queue.is_some() || self.ports[id.index()].more_channels() {
             for completion in completions.drain(..) {
                 let wire = &self.ports[id.index()].settings.wire;
                 let turn = take_turn(&self.packets[completion], wire);
@@ -187,7 +190,11 @@ impl Fabric {
             }
             return;
         }
-        let ready = &mut root_complex.ready[usize::from(egress)];
+        if self.observers.are_heard() {
+            self.tell_of_all_queued(id, completions);
+        }
+        let ready = &mut self.root_complexes[index as usize].ready[usize::from(egress)];
+        let port = &mut self.ports[id.index()];
         let mut first = None;
         for completion in completions.drain(..) {
             let turn = take_turn(&self.packets[completion], &port.settings.wire);
@@ -220,8 +227,12 @@ impl Fabric {
     /// in which it comes. True when it is the first of its class.
     #[inline(always)]
     fn stand_in_line(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) -> bool {
+        let id = self.root_complexes[index as usize].ports[usize::from(egress)];
+        if self.observers.are_heard() {
+            self.tell_of_queued(id, packet_id);
+        }
         let root_complex = &mut self.root_complexes[index as usize];
-        let port = &mut self.ports[root_complex.ports[usize::from(egress)].index()];
+        let port = &mut self.ports[id.index()];
         if self.packets[packet_id].class() != FlowClass::Completion {
             return port.queue(&mut self.packets, packet_id);
         }

@@ -76,7 +76,7 @@ fn select_among(
     for (position, (_, class)) in heads.iter().enumerate() {
         let packet = &packets[queues.head(*class).expect("only waiting classes are listed")];
         let mut older = heads[..position].iter();
-        if !older.all(|(_, older)| passes(packet, *older) || passes_by_id(packet, *older, queues, packets)) {
+        if !older.all(|(_, older)| passes_older(packet, *older, queues, packets)) {
             continue;
         }
         match may_leave(packet, port, channel, now) {
@@ -126,6 +126,17 @@ fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(),
         }
         Hold::RetryBuffer => Wait::held(Use::BlockedRetryBuffer, DllpSet::ACK),
     })
+}
+
+/// Whether `packet` may pass all older ones of another class that wait here.
+#[inline(always)]
+pub(crate) fn passes_older(
+    packet: &Packet,
+    older: FlowClass,
+    queues: &ClassQueues,
+    packets: &PacketPool,
+) -> bool {
+    passes(packet, older) || passes_by_id(packet, older, queues, packets)
 }
 
 /// Whether `packet` may pass an older one of another class: the ordering table, columns by class.

@@ -1,4 +1,5 @@
-//! What is told only while somebody listens: each thing on a wire with all that it says, and what holds up a port.
+//! What is told only while somebody listens: each thing on a wire with all that it says, and who joins the queue of a port. Who is held
+//! up there is in `told/holds.rs`.
 //!
 //! Whoever puts something on a wire asks [`Observers::are_heard`](lanewise_observe::Observers::are_heard) and calls one of these: that is
 //! all that a run without a listener pays. They look and change nothing, so a run that is listened to is the same run.
@@ -6,12 +7,16 @@
 use crate::fabric::Fabric;
 use crate::link::{Departure, SentFlit};
 use crate::packet::{Flags, Packet, PacketId, PacketRef, RouteEnd};
-use crate::port::{Owner, PortId};
+use crate::port::{Owner, Port, PortId};
 use crate::workload::DeviceId;
-use lanewise_observe::{OnWire, Place, Transmission, Use, WaitingTlp, What, WireFact, WireTlp};
+use lanewise_observe::{
+    HeldUp, OnWire, Place, Queued, RequestId, Transmission, WaitingTlp, What, WireFact, WireTlp,
+};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
+
+mod holds;
 
 impl Fabric {
     /// What facts call an endpoint that TLPs come from or go to; none for another device.
@@ -33,8 +38,9 @@ impl Fabric {
     ) {
         let (start, span) = self.on_the_wire(id, departure);
         let tlp = self.wire_tlp(id, packet_id, departure.sequence.get(), why);
-        self.observers.let_go(now, id.0, start);
+        self.observers.let_go(now, id.0, HeldUp::Everything, now);
         self.tell(id, now, (start, span), What::Tlp(tlp));
+        self.tell_holds(id, now);
     }
 
     /// A TLP of a replay goes onto the wire.
@@ -55,7 +61,7 @@ impl Fabric {
             }
             _ => What::Duplicate { sequence },
         };
-        self.observers.let_go(now, id.0, start);
+        self.observers.let_go(now, id.0, HeldUp::Everything, now);
         self.tell(id, now, (start, span), what);
     }
 
@@ -66,8 +72,52 @@ impl Fabric {
         let flits = self.ports[id.index()].flits.as_ref().expect("a port in Flit Mode");
         let sequence = flits.transmitter.retry.next_sequence().get();
         let tlp = self.wire_tlp(id, packet_id, sequence, Transmission::First);
-        self.observers.let_go(now, id.0, now);
+        self.observers.let_go(now, id.0, HeldUp::Everything, now);
         self.tell(id, now, (now, Span::ZERO), What::Tlp(tlp));
+        self.tell_holds(id, now);
+    }
+
+    /// A TLP has joined those that wait for a port.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_of_queued(&mut self, id: PortId, packet_id: PacketId) {
+        let (now, port) = (self.engine.now(), &self.ports[id.index()]);
+        let packet = &self.packets[packet_id];
+        let (channel, tlp) = (port.channel_of(packet.traffic_class), packet.waiting());
+        // Behind a queue that root ports share it may have been ready before anybody here knew.
+        let joined = now.max(tlp.ready_at);
+        let staged = matches!(port.owner, Owner::RootComplex(_));
+        let joined = if staged { joined } else { tlp.ready_at };
+        self.observers.tell(now, &WireFact::Queued(Queued { port: id.0, channel, joined, tlp }));
+        if self.observers.anybody_held_up(id.0) {
+            self.tell_holds(id, now);
+        }
+    }
+
+    /// The same of several.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_of_all_queued(&mut self, id: PortId, packets: &[PacketId]) {
+        packets.iter().for_each(|packet_id| self.tell_of_queued(id, *packet_id));
+    }
+
+    /// An endpoint has staged its next requests: of those that wait at its port the ones are new that nobody was told of.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_of_staged(&mut self, id: PortId) {
+        for channel in self.ports[id.index()].channel_numbers() {
+            for class in [FlowClass::Posted, FlowClass::NonPosted] {
+                let queues = self.ports[id.index()].queues_of(channel);
+                let all: Vec<PacketId> = queues.ids_of_class(&self.packets, class).collect();
+                for packet_id in all {
+                    let flags = &mut self.packets[packet_id].flags;
+                    if !flags.has(Flags::TOLD) {
+                        *flags = flags.with(Flags::TOLD);
+                        self.tell_of_queued(id, packet_id);
+                    }
+                }
+            }
+        }
     }
 
     /// A flit has been put on the wire.
@@ -96,28 +146,6 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn tell_of_ride(&mut self, id: PortId, what: What, at: Time, now: Time) {
         self.tell(id, now, (at, Span::ZERO), what);
-    }
-
-    /// Nothing leaves a port, as its transmitter has been told.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn tell_what_waits(&mut self, id: PortId, now: Time) {
-        let transmitter = &self.ports[id.index()].transmitter;
-        let (by, since) = (transmitter.idle_cause, transmitter.busy_until.max(now));
-        match by {
-            Use::Idle => self.observers.let_go(now, id.0, since),
-            _ => {
-                let waiting = self.waiting_tlp(id, by, since);
-                self.observers.held_up(now, id.0, by, since, waiting);
-            }
-        }
-    }
-
-    /// The link is not up.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn tell_link_down(&mut self, id: PortId, now: Time) {
-        self.observers.held_up(now, id.0, Use::Down, now, None);
     }
 
     fn tell(&mut self, id: PortId, now: Time, (start, span): (Time, Span), what: What) {
@@ -163,6 +191,7 @@ impl Fabric {
             attributes: packet.attributes(),
             traffic_class: packet.traffic_class,
             channel,
+            ingress: self.ingress_of(port, packet),
             poisoned: packet.flags.has(Flags::POISONED),
             digest: packet.flags.has(Flags::DIGEST),
             status: packet.status(),
@@ -172,30 +201,10 @@ impl Fabric {
         }
     }
 
-    /// The TLP that waits longest of those that a port holds up.
-    fn waiting_tlp(&self, id: PortId, by: Use, since: Time) -> Option<WaitingTlp> {
-        let port = &self.ports[id.index()];
-        let heads = port.channel_numbers().flat_map(|channel| -> Vec<PacketId> {
-            match port.owner {
-                Owner::Switch(index) => {
-                    self.switches[index as usize].heads_for(port.index, channel).collect()
-                }
-                Owner::RootComplex(_) | Owner::Endpoint(_) => {
-                    FlowClass::ALL.iter().filter_map(|class| port.queues_of(channel).head(*class)).collect()
-                }
-            }
-        });
-        let packets = heads.map(|id| &self.packets[id]);
-        let held = packets
-            .filter(|packet| packet.eligible_at <= since && by.class().is_none_or(|of| of == packet.class()));
-        held.min_by_key(|packet| packet.eligible_at).map(|packet| WaitingTlp {
-            kind: packet.kind,
-            source: packet.requester.place(),
-            tag: packet.tag(),
-            address: packet.address,
-            issued_at: packet.issued_at,
-            ready_at: packet.eligible_at,
-        })
+    /// Port through which a packet came into the switch that it leaves.
+    fn ingress_of(&self, port: &Port, packet: &Packet) -> Option<u16> {
+        let came_in = matches!(port.owner, Owner::Switch(_)) && packet.ingress & Packet::CUT == 0;
+        came_in.then(|| self.ports[PortId(packet.ingress).index()].index)
     }
 }
 
@@ -212,5 +221,27 @@ impl RouteEnd {
 impl Packet {
     fn tag(&self) -> u16 {
         if self.class() == FlowClass::Posted { 0 } else { self.read }
+    }
+
+    /// Which request it belongs to, of its requester's.
+    #[inline(always)]
+    pub(crate) fn request_id(&self) -> RequestId {
+        match self.class() {
+            FlowClass::Posted => RequestId::posted(self.issued_at, self.address),
+            FlowClass::NonPosted | FlowClass::Completion => RequestId::answered(self.issued_at, self.read),
+        }
+    }
+
+    fn waiting(&self) -> WaitingTlp {
+        WaitingTlp {
+            kind: self.kind,
+            class: self.class(),
+            source: self.requester.place(),
+            destination: self.destination.place(),
+            tag: self.tag(),
+            address: self.address,
+            issued_at: self.issued_at,
+            ready_at: self.eligible_at,
+        }
     }
 }

@@ -276,7 +276,11 @@ impl Fabric {
         port.transmitter.idle_cause = Use::Idle; // Unless a look at what waits says otherwise.
         if !port.is_plain() && next > now && next == port.silent_until() {
             port.transmitter.idle_cause = Use::TlpGap;
+            if self.observers.are_heard() {
+                self.tell_what_waits(id, now);
+            }
         }
+        let port = &mut self.ports[id.index()];
         let awaited = std::mem::replace(&mut port.transmitter.waiting_for, DllpSet::NONE);
         let (peer, error_free) = (port.peer, port.error_free_non_flit);
         let peer_waits = !port.peer_waits_for.is_none();

@@ -6,7 +6,9 @@ use common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_fabric::{Machines, Simulation};
-use lanewise_observe::{Fact, Observer, OnWire, Place, Transmission, Use, What, WireFact, WireTlp};
+use lanewise_observe::{
+    Cause, Fact, HeldUp, Observer, OnWire, Place, Transmission, Use, Waits, What, WireFact, WireTlp,
+};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flit::{CRC_BYTES, DLP_BYTES, FEC_BYTES, FLIT_BYTES};
 use lanewise_pcie::flow_control::CreditPool;
@@ -18,6 +20,11 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 const END_US: u64 = 60;
+
+/// Longest time that a packet may wait for a place to start at, and a TLP in Flit Mode for its place in a flit.
+fn boundary(mode: LinkMode) -> Span {
+    if mode.flit { mode.wire_span(FLIT_BYTES) } else { mode.symbol_span() }
+}
 
 #[derive(Clone, Default)]
 struct Ear(Rc<RefCell<Vec<(Time, Told)>>>);
@@ -139,6 +146,7 @@ impl Heard {
             self.check_counts(direction);
             self.check_receipts(direction, receiver);
             self.check_holds(direction);
+            self.check_waits(direction, boundary(mode));
             match mode.flit {
                 true => self.check_flit_spans(direction, mode),
                 false => self.check_spans(direction, mode),
@@ -249,33 +257,87 @@ impl Heard {
         self.directions().iter().any(|(of, _, mode)| *of == direction && !mode.flit)
     }
 
-    /// What is put down to credits or the retry buffer lies between what is told of being held up by them, and what is told of
-    /// begins, ends and begins again.
+    /// Who is held up begins, ends and begins again; what the books put down to credits, the retry buffer or the core lies within what
+    /// was told of it.
     fn check_holds(&self, direction: u32) {
-        let mut open: Option<(Use, Time)> = None;
-        let mut held = [Span::ZERO; Use::COUNT];
+        let mut open: Vec<(HeldUp, Cause, Time)> = Vec::new();
+        let mut held = [Span::ZERO; Cause::COUNT];
         for (_, fact) in &self.facts {
             match *fact {
-                Told::Wire(WireFact::Blocked { port, by, since, .. }) if port == direction => {
-                    assert_eq!(open, None, "held up twice");
-                    open = Some((by, since));
+                Told::Wire(WireFact::Blocked { port, whom, by, since, .. }) if port == direction => {
+                    if !whom.came_in() {
+                        assert!(open.iter().all(|(other, ..)| *other != whom), "held up twice");
+                    }
+                    open.push((whom, by, since));
                 }
-                Told::Wire(WireFact::Unblocked { port, by, since, until }) if port == direction => {
-                    assert_eq!(open.take(), Some((by, since)));
+                Told::Wire(WireFact::Unblocked { port, whom, by, since, until, .. }) if port == direction => {
+                    let place = open.iter().position(|one| *one == (whom, by, since));
+                    open.swap_remove(place.expect("told before"));
+                    assert!(until >= since);
                     held[by as usize] += until - since;
                 }
                 _ => {}
             }
         }
-        if let Some((by, since)) = open {
+        for (_, by, since) in open {
             held[by as usize] += us(END_US).saturating_since(since);
         }
-        for on in Use::ALL.into_iter().filter(|on| on.class().is_some()) {
+        for (on, by) in BLOCKED {
             let spent = self.spent(direction, &[on]);
-            assert!(spent <= held[on as usize], "{}: {spent:?} of {:?}", on.name(), held[on as usize]);
+            assert!(spent <= held[by as usize], "{}: {spent:?} of {:?}", on.name(), held[by as usize]);
         }
     }
+
+    /// What a TLP waited for adds up to its wait; what no packet and nobody's limit explains is less than what packets wait for a
+    /// boundary; and every TLP that leaves had joined the queue.
+    fn check_waits(&self, direction: u32, boundary: Span) -> [Span; Cause::COUNT] {
+        let (mut waits, mut joined) = (Waits::default(), Vec::new());
+        let mut sums = [Span::ZERO; Cause::COUNT];
+        let (mut inside, mut left) = (Vec::new(), 0);
+        for (now, fact) in &self.facts {
+            let Told::Wire(fact) = fact else { continue };
+            if let WireFact::Queued(queued) = fact
+                && queued.port == direction
+            {
+                inside.push((queued.tlp.kind, queued.tlp.address, queued.tlp.ready_at));
+            }
+            if let WireFact::OnWire(OnWire { direction: of, start, what: What::Tlp(tlp), .. }) = fact
+                && *of == direction
+                && tlp.transmission == Transmission::First
+            {
+                let ticks = waits.of(direction, tlp, (*now, *start));
+                assert_eq!(
+                    ticks.iter().sum::<u64>(),
+                    (*start - tlp.ready_at).ticks(),
+                    "{tlp:?} at {start:?}"
+                );
+                let rest = Span::from_ticks(ticks[Cause::Boundary as usize]);
+                assert!(rest <= boundary, "{rest:?} of {tlp:?}, which leaves at {start:?}, are unexplained");
+                for (sum, ticks) in sums.iter_mut().zip(ticks) {
+                    *sum += Span::from_ticks(ticks);
+                }
+                let place = inside.iter().position(|one| *one == (tlp.kind, tlp.address, tlp.ready_at));
+                inside.swap_remove(place.unwrap_or_else(|| panic!("{tlp:?} never joined")));
+                left += 1;
+            }
+            waits.observe(*now, fact, &mut joined);
+        }
+        assert!(left > 0 || inside.is_empty());
+        sums
+    }
 }
+
+/// What the books and the facts call the same.
+const BLOCKED: [(Use, Cause); 8] = [
+    (Use::BlockedPostedHeader, Cause::PostedHeader),
+    (Use::BlockedPostedData, Cause::PostedData),
+    (Use::BlockedNonPostedHeader, Cause::NonPostedHeader),
+    (Use::BlockedNonPostedData, Cause::NonPostedData),
+    (Use::BlockedCompletionHeader, Cause::CompletionHeader),
+    (Use::BlockedCompletionData, Cause::CompletionData),
+    (Use::BlockedRetryBuffer, Cause::RetryBuffer),
+    (Use::BlockedCore, Cause::Core),
+];
 
 /// Reads and writes of two endpoints behind a switch.
 fn streams() -> Vec<Stream> {
@@ -308,7 +370,7 @@ fn where_credits_are_scarce() {
     root_mut(&mut config).write_latency = Span::from_us(1);
     let heard = heard(&config, streams);
     heard.check();
-    let waits = |by: Use| {
+    let waits = |by: Cause| {
         let of = |fact: &Told| match *fact {
             Told::Wire(WireFact::Blocked { by: found, waiting: Some(waiting), .. }) if found == by => {
                 Some(waiting.kind)
@@ -317,8 +379,8 @@ fn where_credits_are_scarce() {
         };
         heard.facts.iter().find_map(|(_, fact)| of(fact))
     };
-    assert_eq!(waits(Use::BlockedPostedHeader), Some(TlpKind::MemoryWrite));
-    assert_eq!(waits(Use::BlockedNonPostedHeader), Some(TlpKind::MemoryRead));
+    assert_eq!(waits(Cause::PostedHeader), Some(TlpKind::MemoryWrite));
+    assert_eq!(waits(Cause::NonPostedHeader), Some(TlpKind::MemoryRead));
 }
 
 /// Writes and reads of another device's memory, through a switch and, with ACS, through the root complex.

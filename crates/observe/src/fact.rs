@@ -2,7 +2,7 @@
 
 use crate::{FlowId, Use};
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Span, Time};
 
 /// Something that happened at the current time. `port` is always the index of the port it happened at; a link
 /// direction is named by its transmitting port.
@@ -89,6 +89,8 @@ pub enum Fact {
         flow: FlowId,
         /// Issue to completion (read) or to arrival at the target (write).
         latency: Span,
+        /// Which.
+        request: RequestId,
     },
     /// An operation of a flow, as its instrument counts them, is complete.
     OperationDone {
@@ -131,6 +133,59 @@ pub enum Fact {
         /// From now on.
         state: RequesterState,
     },
+}
+
+impl Fact {
+    /// Whether it is about errors of a link, or a request that is complete: what a trace lists or looks for.
+    #[inline(always)]
+    pub(crate) const fn is_for_traces(&self) -> bool {
+        matches!(
+            self,
+            Self::BadTlp { .. }
+                | Self::BadDllp { .. }
+                | Self::Duplicate { .. }
+                | Self::Nullified { .. }
+                | Self::ReplayStarted { .. }
+                | Self::ReplayNumRollover { .. }
+                | Self::RequestDone { .. }
+        )
+    }
+}
+
+/// Which request of its requester: what its TLPs say on every wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestId {
+    /// As in [`crate::WireTlp::issued_at`].
+    pub issued_at: Time,
+    /// Packed, so that a fact is no larger: the highest bit, and the tag, of a request that is answered; else an address within it.
+    which: u64,
+}
+
+impl RequestId {
+    const IS_ANSWERED: u64 = 1 << 63;
+
+    /// A request that is answered, with this tag.
+    #[inline(always)]
+    pub const fn answered(issued_at: Time, tag: u16) -> Self {
+        Self { issued_at, which: Self::IS_ANSWERED | tag as u64 }
+    }
+
+    /// A posted request that has this address within it; the highest bit of an address says nothing here.
+    #[inline(always)]
+    pub const fn posted(issued_at: Time, address: u64) -> Self {
+        Self { issued_at, which: address & !Self::IS_ANSWERED }
+    }
+
+    /// The tag of a request that is answered.
+    pub const fn tag(self) -> Option<u16> {
+        if self.which & Self::IS_ANSWERED == 0 { None } else { Some(self.which as u16) }
+    }
+
+    /// Whether it is a posted request of so many bytes from an address on, or a piece that was cut off it.
+    pub const fn is_posted_within(self, address: u64, length: u16) -> bool {
+        let bytes = if length == 0 { 1 } else { length as u64 };
+        self.which & Self::IS_ANSWERED == 0 && self.which.wrapping_sub(address) < bytes
+    }
 }
 
 /// Errors of the transaction layer, as Advanced Error Reporting tells them apart. All are uncorrectable, and non-fatal unless

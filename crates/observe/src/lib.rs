@@ -5,24 +5,31 @@
 //! [`Observers::observe`].
 
 mod attribution;
+mod cause;
 mod fact;
 mod fingerprint;
 mod flow;
+mod holds;
 mod latency;
 mod level;
 mod observers;
 mod recorder;
+mod selection;
+mod waits;
 mod wire;
 
 pub use attribution::{DirectionTally, Use};
-pub use fact::{Fact, RequesterState, TransactionError};
+pub use cause::Cause;
+pub use fact::{Fact, RequestId, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
 pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
 pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
-pub use recorder::{Entry, EntryOf, Recorder, Selection, TraceKind, TraceKinds};
-pub use wire::{OnWire, Place, Transmission, WaitingTlp, What, WireFact, WireTlp};
+pub use recorder::{Entry, EntryOf, Found, Recorder};
+pub use selection::{Around, Selection, TraceKind, TraceKinds};
+pub use waits::{Joined, Waits};
+pub use wire::{HeldUp, OnWire, Place, Queued, Transmission, WaitingTlp, What, WireFact, WireTlp};
 
 /// Index of a flow: one stream of payload that results are reported for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

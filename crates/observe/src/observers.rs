@@ -1,16 +1,22 @@
 //! The standard set of observers, and the seam for more.
 
 use crate::attribution::{DirectionCount, RestTicks};
+use crate::holds::Holds;
 use crate::level::LevelTally;
 use crate::{
-    DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, Level, RequesterState, TransactionError,
-    Use, WaitingTlp, WireFact,
+    Cause, DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, HeldUp, Level, RequesterState,
+    TransactionError, Use, WaitingTlp, WireFact,
 };
 use lanewise_units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// Anything that wants to hear every fact: a trace, a checker.
 pub trait Observer {
+    /// Whether it wants every fact, or only those about wires, errors of links and requests that are complete.
+    fn hears_every_fact(&self) -> bool {
+        true
+    }
+
     /// Called for each fact with its time. Facts of one port come in order of time; one port may be behind another, up
     /// to the end of a call that runs the simulation.
     fn observe(&mut self, now: Time, fact: &Fact);
@@ -84,10 +90,12 @@ pub struct Observers {
     tlp_hops: u64,
     request_ticks: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
-    /// Ports that are held up, as those who listen were told.
-    held: BTreeMap<u32, (Use, Time)>,
+    /// Who is held up, as those who listen were told.
+    held: Holds,
     /// More observers; each costs a call per fact.
-    pub more: Vec<Box<dyn Observer>>,
+    more: Vec<Box<dyn Observer>>,
+    /// One of them wants every fact.
+    every_fact_is_heard: bool,
 }
 
 impl Observers {
@@ -115,6 +123,12 @@ impl Observers {
         FlowId(self.flows.len() as u32 - 1)
     }
 
+    /// Adds an observer that hears what is stated from now on.
+    pub fn add(&mut self, observer: Box<dyn Observer>) {
+        self.every_fact_is_heard |= observer.hears_every_fact();
+        self.more.push(observer);
+    }
+
     /// Whether anybody listens beside this. What only they want to know is stated only then.
     #[inline(always)]
     pub fn are_heard(&self) -> bool {
@@ -130,29 +144,48 @@ impl Observers {
         }
     }
 
-    /// A port is held up from `since` on, at the latest known at `now`; those who listen are told if that is new.
+    /// Somebody at a port is held up from `since` on, as is known at `now`; those who listen are told if that is new.
     #[cold]
-    pub fn held_up(&mut self, now: Time, port: u32, by: Use, since: Time, waiting: Option<WaitingTlp>) {
-        if self.held.get(&port).is_some_and(|(told, _)| *told == by) {
+    pub fn held_up(
+        &mut self,
+        now: Time,
+        port: u32,
+        (whom, by): (HeldUp, Cause),
+        since: Time,
+        waiting: impl FnOnce() -> Option<WaitingTlp>,
+    ) {
+        if self.held.by(port, whom) == Some(by) {
             return;
         }
-        self.let_go(now, port, since);
-        self.held.insert(port, (by, since));
-        self.tell(now, &WireFact::Blocked { port, by, since, waiting });
+        self.let_go(now, port, whom, since);
+        let waiting = waiting();
+        self.held.add(port, whom, by, since, waiting);
+        self.tell(now, &WireFact::Blocked { port, whom, by, since, waiting });
     }
 
-    /// A port is held up no longer, from `until` on.
+    /// Somebody at a port is held up no longer, from `until` on.
     #[cold]
-    pub fn let_go(&mut self, now: Time, port: u32, until: Time) {
-        if let Some((by, since)) = self.held.remove(&port) {
-            self.tell(now, &WireFact::Unblocked { port, by, since, until: until.max(since) });
+    pub fn let_go(&mut self, now: Time, port: u32, whom: HeldUp, until: Time) {
+        if let Some((by, since, waiting)) = self.held.remove(port, whom) {
+            let until = until.max(since);
+            self.tell(now, &WireFact::Unblocked { port, whom, by, since, until, waiting });
         }
+    }
+
+    /// Whether anybody is held up at a port, as those who listen were told.
+    pub fn anybody_held_up(&self, port: u32) -> bool {
+        self.held.any(port)
+    }
+
+    /// When a port was last looked at for [`Self::held_up`]; `at` is the time of this look.
+    pub fn looks_for_holds(&mut self, port: u32, at: Time) -> Time {
+        self.held.look(port, at)
     }
 
     /// Takes in one fact.
     #[inline(always)]
     pub fn observe(&mut self, now: Time, fact: Fact) {
-        if self.are_heard() {
+        if if fact.is_for_traces() { self.are_heard() } else { self.every_fact_is_heard } {
             self.tell_the_others(now, fact);
         }
         match fact {
@@ -185,7 +218,7 @@ impl Observers {
             Fact::ReplayNumRollover { port } => self.error_counters[port as usize].rollovers += 1,
             Fact::Nullified { port } => self.error_counters[port as usize].nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
-            Fact::RequestDone { flow, latency } => {
+            Fact::RequestDone { flow, latency, .. } => {
                 self.request_ticks = self.request_ticks.wrapping_add(latency.ticks());
                 self.flows[flow.0 as usize].request_done(latency);
             }
@@ -220,7 +253,9 @@ impl Observers {
     #[cold]
     fn tell_the_others(&mut self, now: Time, fact: Fact) {
         for observer in &mut self.more {
-            observer.observe(now, &fact);
+            if fact.is_for_traces() || observer.hears_every_fact() {
+                observer.observe(now, &fact);
+            }
         }
     }
 

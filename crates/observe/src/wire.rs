@@ -3,7 +3,7 @@
 //! Times are exact, and one thing is on the wire of a direction at a time: each starts when the one before has ended, or later. What an
 //! analyzer shows and the fabric does not have is left out: the data themselves, and the bits of framing, CRC and ordered sets.
 
-use crate::Use;
+use crate::Cause;
 use core::fmt;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::enumeration::Location;
@@ -16,28 +16,65 @@ use lanewise_units::{Span, Time};
 pub enum WireFact {
     /// Something went onto a wire.
     OnWire(OnWire),
-    /// Nothing leaves a port although a TLP could but for this. Stated once, until it changes.
+    /// A TLP waits for a port from some time on.
+    Queued(Queued),
+    /// Something that could leave a port, or start there, may not. Stated once, until it changes; it may be known later than it began.
     Blocked {
-        /// Transmitting port.
+        /// Transmitting port; for reads within a root complex the root port at which they came in.
         port: u32,
-        /// By what: credits of a class, a full retry buffer, the switch core, a silence after each TLP, a link that is not up.
-        by: Use,
-        /// From when on; never before what went out last has left.
+        /// Who is held up.
+        whom: HeldUp,
+        /// By what.
+        by: Cause,
+        /// From when on.
         since: Time,
-        /// The TLP that waits longest of those that this holds up, where one is known.
+        /// The TLP that waits longest of those that this holds up, where there is one.
         waiting: Option<WaitingTlp>,
     },
-    /// What held up a port does so no longer: it sends a TLP, something else holds it up, or nothing waits any more.
+    /// What held them up does so no longer.
     Unblocked {
-        /// Transmitting port.
+        /// As in [`WireFact::Blocked`].
         port: u32,
-        /// What held it up.
-        by: Use,
+        /// As there.
+        whom: HeldUp,
+        /// What held them up.
+        by: Cause,
         /// Since when.
         since: Time,
         /// Until when.
         until: Time,
+        /// As in [`WireFact::Blocked`].
+        waiting: Option<WaitingTlp>,
     },
+}
+
+/// Who is held up at a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeldUp {
+    /// Whatever would leave.
+    Everything,
+    /// TLPs of a flow class on a virtual channel.
+    Class {
+        /// Virtual channel.
+        channel: u8,
+        /// Flow class.
+        class: FlowClass,
+    },
+    /// One read that has arrived at a root complex; a number of its own there.
+    Read(u64),
+}
+
+/// A TLP joins those that wait for a port: until the [`OnWire`] with which it leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queued {
+    /// Port that it is to leave through.
+    pub port: u32,
+    /// Virtual channel there.
+    pub channel: u8,
+    /// When it stands in line for the port, and it is known: no more than [`WaitingTlp::ready_at`] but behind a queue that root ports share.
+    pub joined: Time,
+    /// Which.
+    pub tlp: WaitingTlp,
 }
 
 /// One thing on one direction of a link.
@@ -159,6 +196,8 @@ pub struct WireTlp {
     pub traffic_class: u8,
     /// Virtual channel.
     pub channel: u8,
+    /// Port of the device through which it came in, by its number there; none where the device made it.
+    pub ingress: Option<u16>,
     /// Its data are known to be wrong (EP).
     pub poisoned: bool,
     /// It has an ECRC (TD).
@@ -167,7 +206,7 @@ pub struct WireTlp {
     pub status: CompletionStatus,
     /// When the request was issued that it is, or answers.
     pub issued_at: Time,
-    /// From when on it could have left this device; until `start` it waited here: held up, as [`WireFact::Blocked`] says, or for its turn.
+    /// From when on it could have left this device; until `start` it waited here: [`crate::Waits`] says what for.
     pub ready_at: Time,
     /// What is left of the credits of its class and channel when it has been sent. None of a kind that is infinite.
     pub credits_left: CreditPool,
@@ -183,19 +222,33 @@ impl WireTlp {
     }
 }
 
-/// The TLP that has come to its turn at a port and cannot leave.
+/// A TLP that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitingTlp {
     /// What it does.
     pub kind: TlpKind,
+    /// Its flow class.
+    pub class: FlowClass,
     /// Who made it.
     pub source: Place,
+    /// Where it goes.
+    pub destination: Place,
     /// As in [`WireTlp::tag`].
     pub tag: u16,
     /// As in [`WireTlp::address`].
     pub address: u64,
     /// As in [`WireTlp::issued_at`].
     pub issued_at: Time,
-    /// From when on it could have left this device.
+    /// From when on it could leave this device, or since when it waits within it.
     pub ready_at: Time,
+}
+
+impl WaitingTlp {
+    /// Who asked for it.
+    pub fn requester(&self) -> Place {
+        match self.class {
+            FlowClass::Completion => self.destination,
+            FlowClass::Posted | FlowClass::NonPosted => self.source,
+        }
+    }
 }

@@ -3,16 +3,19 @@
 use crate::errors::{InputError, bug, wrong_argument};
 use crate::scenario::{Overrides, document, resolved};
 use crate::watch::Watch;
-use lanewise_sim::{Scenario, TraceKind, TraceRequest, link_names, span_from_text};
+use lanewise_sim::{
+    Around, Scenario, TraceKind, TraceOf, TraceRequest, around_name, link_names, span_from_text,
+};
 use lanewise_units::Span;
 use pyo3::prelude::*;
 
 /// Simulates the scenario in a file up to the end of a window and returns what went over its links in that, as JSON and as a listing.
 ///
-/// `start` and `span` are times with their unit. `links` are names, all without one; `kinds` are `tlp`, `dllp`, `skp`, `flit`, `wait`
-/// and `error`, all without one. The last `most` rows are kept. `progress` and `source` as with [`crate::scenario::run`].
+/// `start` and `span` are times with their unit. `links` are names, all without one; `kinds` are `tlp`, `dllp`, `skp`, `flit`, `blocked`,
+/// `queued` and `error`, all but `queued` without one. The last `most` rows are kept. `around` is `worst-latency`, `stall`, `replay` or
+/// `first-blocked`; `transaction` is `worst-latency` or a number from 1 on. `progress` and `source` as with [`crate::scenario::run`].
 #[pyfunction]
-#[pyo3(signature = (path, start, span, links, kinds, most, overrides = Vec::new(), progress = None, source = None))]
+#[pyo3(signature = (path, start, span, links, kinds, most, around = None, transaction = None, overrides = Vec::new(), progress = None, source = None))]
 #[expect(clippy::too_many_arguments, reason = "by name, in Python")]
 pub fn trace(
     py: Python<'_>,
@@ -22,6 +25,8 @@ pub fn trace(
     links: Vec<String>,
     kinds: Vec<String>,
     most: usize,
+    around: Option<&str>,
+    transaction: Option<&str>,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
     source: Option<String>,
@@ -33,6 +38,7 @@ pub fn trace(
         links: known_links(links, &scenario)?,
         kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
         most: most.max(1),
+        of: what_of(around, transaction)?,
     };
     let mut watch = Watch::new(progress, None);
     let traced = py.detach(|| lanewise_sim::trace(&scenario, &request, &mut |progress| watch.look(progress)));
@@ -44,6 +50,26 @@ pub fn trace(
 fn time(name: &str, text: &str) -> PyResult<Span> {
     let allowed = "a time with its unit, such as '250 us'";
     span_from_text(text).ok_or_else(|| wrong_argument(name, &text, allowed))
+}
+
+fn what_of(around: Option<&str>, transaction: Option<&str>) -> PyResult<TraceOf> {
+    match (around, transaction) {
+        (None, None) => Ok(TraceOf::Window),
+        (Some(_), Some(_)) => Err(InputError::new_err("around and transaction are two views: ask for one")),
+        (Some(name), None) => {
+            let all = [Around::WorstLatency, Around::Stall, Around::Replay, Around::FirstBlocked];
+            let names = all.map(around_name).join(", ");
+            let found = all.into_iter().find(|around| around_name(*around) == name);
+            found
+                .map(TraceOf::Around)
+                .ok_or_else(|| wrong_argument("around", &name, &format!("one of {names}")))
+        }
+        (None, Some("worst-latency")) => Ok(TraceOf::Transaction(Around::WorstLatency)),
+        (None, Some(number)) => match number.parse() {
+            Ok(number) if number > 0 => Ok(TraceOf::Transaction(Around::Request(number))),
+            _ => Err(wrong_argument("transaction", &number, "a number from 1 on, or worst-latency")),
+        },
+    }
 }
 
 fn kind(name: String) -> PyResult<TraceKind> {

@@ -40,7 +40,7 @@ mod trace;
 
 pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
-pub use lanewise_observe::TraceKind;
+pub use lanewise_observe::{Around, TraceKind};
 pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
 pub use limits::{Candidate, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
@@ -53,7 +53,10 @@ pub use run_limits::{EndName, EndReason};
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
-pub use trace::{Trace, TraceRequest, TraceRow, link_names, trace};
+pub use trace::{
+    Station, Trace, TraceAround, TraceOf, TraceRequest, TraceRow, TraceWait, Transaction, around_name,
+    link_names, trace,
+};
 
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Pause, Simulation, Waiter};

@@ -1307,6 +1307,22 @@ export interface State {
   resources: LiveResource[];
 }
 
+/** Where a request or its last completion was for a while. */
+export interface Station {
+  /** Device or link. */
+  place: string;
+  /** `issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the receiver has checked it), `forward` (link and switch, where a switch cuts through: until it could leave that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or room in the host), `use` (until the requester can use the data), `unknown` (not recorded). */
+  stage: string;
+  /** Type of the TLP that was there, in the specification's short words. */
+  what: string;
+  /** From when on; ticks of 2⁻¹⁰ ps. */
+  at_ticks: number;
+  /** How long; ticks. */
+  span_ticks: number;
+  /** Of a `queue` or an `entry`, what it waited for: adds up to `span_ticks`. */
+  waits: TraceWait[];
+}
+
 /** One of each flow class. */
 export interface TlpsByClass {
   posted: number;
@@ -1319,7 +1335,7 @@ export interface Trace {
   format: Format;
   /** Title of the scenario. */
   title: string;
-  /** Start of the window, simulated time. */
+  /** Start of what is listed, simulated time. */
   from_ns: number;
   /** Its end: as asked for, or that of the run. */
   until_ns: number;
@@ -1327,8 +1343,22 @@ export interface Trace {
   seen: number;
   /** The last of it, in order of time. */
   rows: TraceRow[];
-  /** Hash of the trajectory up to the end of the window, 16 hexadecimal digits: the same as without a trace. */
+  /** What was looked for, if anything was. */
+  around: TraceAround | null;
+  /** The request that was looked for, where there is one. */
+  transaction: Transaction | null;
+  /** Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace. */
   fingerprint: string;
+}
+
+/** What was looked for in a run. */
+export interface TraceAround {
+  /** `worst-latency`, `request`, `stall`, `replay` or `first-blocked`. */
+  what: string;
+  /** When it happened, simulated time; none if it did not. */
+  at_ns: number | null;
+  /** How far the run was looked through. */
+  looked_until_ns: number;
 }
 
 /** One thing on a wire, or one thing that happened to a port. */
@@ -1343,7 +1373,7 @@ export interface TraceRow {
   link: string;
   /** `upstream` or `downstream`. */
   direction: string;
-  /** `tlp`, `dllp`, `skp`, `flit`, `wait` or `error`. */
+  /** `tlp`, `dllp`, `skp`, `flit`, `blocked`, `queued` or `error`. */
   kind: string;
   /** Type of the TLP or DLLP in the specification's short words; of others, what happened. */
   what: string;
@@ -1371,8 +1401,48 @@ export interface TraceRow {
   issued_at_ticks: number | null;
   /** From when on the TLP could have left the device; ticks. What lies between is the time that it waited there. */
   ready_at_ticks: number | null;
+  /** What a TLP that is sent for the first time waited for: adds up to the time from `ready_at_ticks` to `at_ticks`. What a port was held up by, when it goes on. */
+  waits: TraceWait[];
+  /** TLPs of its class that wait for the port: of one that joins them, itself included; of one that leaves, those behind it. */
+  queue_depth: number | null;
   /** What else there is to say. */
   note: string;
+}
+
+/** A part of a wait. */
+export interface TraceWait {
+  /** What for: `wire` (TLPs before it in its queue), `arbitration` (others' TLPs), `dllp`, `ordered_set`, `replay`, credits (`posted_header`, `posted_data`, `non_posted_header`, `non_posted_data`, `completion_header`, `completion_data`), `retry_buffer`, `ordering`, `core`, `tlp_gap`, `down`, `waking`, `boundary`, `tags`, `tracking_entries` or `shared_queue`. */
+  cause: string;
+  /** How long, in ticks of 2⁻¹⁰ ps. */
+  ticks: number;
+}
+
+/** A request with its completions. */
+export interface Transaction {
+  /** Type of the request, in the specification's short words. */
+  what: string;
+  /** Device that asked. */
+  requester: string;
+  /** Flow that it belongs to. */
+  flow: string;
+  /** Number of its tag among its requester's; none for a posted request. */
+  tag: number | null;
+  /** Address of its first byte, hexadecimal. */
+  address: string;
+  /** Bytes that it asked for or carried. */
+  length_bytes: number;
+  /** Completions that it had. */
+  completions: number;
+  /** When it was issued, simulated time. */
+  issued_at_ns: number;
+  /** The same in ticks of 2⁻¹⁰ ps. */
+  issued_at_ticks: number;
+  /** From its issue to its end, as latencies of the flow count it: of a read until its last data can be used, of a write until it is at its target. */
+  latency_ns: number;
+  /** The same in ticks: the sum of `span_ticks` of the stations. */
+  latency_ticks: number;
+  /** Where it was, one after the other, without a gap. */
+  stations: Station[];
 }
 
 export type Whatif = Compare;

@@ -34,14 +34,33 @@ def _trace(
         str | None,
         typer.Option(
             metavar="KINDS",
-            help="Only these, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, wait (what holds up a "
-            "port), error (what arrives damaged or twice, and replays).",
+            help="Only these, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, blocked (who is held up, "
+            "by what), queued (TLPs that join a queue; only if named), error (what arrives damaged or twice, "
+            "and replays).",
             show_default=False,
         ),
     ] = None,
     last: Annotated[
         int, typer.Option(metavar="ROWS", min=1, max=10_000_000, help="Keep the last so many rows.")
     ] = 100_000,
+    around: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVENT",
+            help="What led to it: worst-latency, stall, replay or first-blocked. --from is where the search "
+            "begins, --for how much before it is listed.",
+            show_default=False,
+        ),
+    ] = None,
+    transaction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHICH",
+            help="One request and its last completion, its time at each station: worst-latency, or a number "
+            "in the order in which requests are complete after --from.",
+            show_default=False,
+        ),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,6 +77,8 @@ def _trace(
             links=link or [],
             kinds=kinds,
             last=last,
+            around=around,
+            transaction=transaction,
             overrides=pairs(settings),
             progress=progress,
         )

@@ -82,12 +82,16 @@ def list_wires(
     links: Sequence[str],
     kinds: Sequence[str],
     last: int,
+    view: tuple[str | None, str | None] = (None, None),
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> TraceResult:
-    """Run a scenario up to the end of a window, start and length, and list what went over its links in it."""
+    """Run a scenario up to the end of a window, start and length, and list what went over its links in it.
+
+    `view` is what to list instead, around something or a transaction, as in `lanewise.trace`.
+    """
     name, text = given(scenario)
     start, span = window
-    wanted = (list(links), list(kinds), last)
+    wanted = (list(links), list(kinds), last, *view)
     try:
         with with_file_hints():
             document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, text)

@@ -82,6 +82,11 @@ impl Endpoint {
         u32::from(self.reads.tags.in_flight())
     }
 
+    /// Whether it has something to ask for, and no tag.
+    pub(crate) fn lacks_tags(&self) -> bool {
+        self.wants(Direction::Read) && !self.reads.tags.has_free()
+    }
+
     /// Reads with a tag, added up over time: their number, and the time of each. What each was stated to take.
     pub(crate) fn reads_over_time(&self, now: Time) -> ([u64; 2], &ReadTimes) {
         (self.reads.number_and_time(now), &self.reads.times)

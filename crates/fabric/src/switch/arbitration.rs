@@ -4,7 +4,7 @@ use super::{Feed, Row, Switch};
 use crate::channels::VC0;
 use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
-use crate::packet::{Flags, PacketId, PacketPool};
+use crate::packet::{ClassQueues, Flags, PacketId, PacketPool};
 use crate::port::Port;
 use crate::select::{select_class, wants_the_wire};
 use crate::shared_memory::SharedMemory;
@@ -279,18 +279,23 @@ impl Switch {
         (on, until)
     }
 
-    /// The oldest packet of each class of each ingress that waits in a row.
-    fn heads(&self, row: usize) -> impl Iterator<Item = PacketId> {
+    /// The queues of a row in which packets wait.
+    fn queues_of(&self, row: usize) -> impl Iterator<Item = &ClassQueues> {
         let ports = self.ports.len();
         let waiting = self.rows[row].waiting.of_any_class();
         let ingresses = (0..ports).filter(move |ingress| waiting >> ingress & 1 == 1);
-        let queues = ingresses.map(move |ingress| &self.queues[row * ports + ingress]);
-        queues.flat_map(|queues| FlowClass::ALL.into_iter().filter_map(|class| queues.head(class)))
+        ingresses.map(move |ingress| &self.queues[row * ports + ingress])
     }
 
-    /// The oldest packet of each class of each ingress that waits for a channel of `egress`.
-    pub(crate) fn heads_for(&self, egress: u16, channel: u8) -> impl Iterator<Item = PacketId> {
-        self.heads(self.row_of(egress, channel))
+    /// The queues in which packets wait for a channel of `egress`, one for each ingress.
+    pub(crate) fn queues_for(&self, egress: u16, channel: u8) -> impl Iterator<Item = &ClassQueues> {
+        self.queues_of(self.row_of(egress, channel))
+    }
+
+    /// The oldest packet of each class of each ingress that waits in a row.
+    fn heads(&self, row: usize) -> impl Iterator<Item = PacketId> {
+        self.queues_of(row)
+            .flat_map(|queues| FlowClass::ALL.into_iter().filter_map(|class| queues.head(class)))
     }
 
     /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.

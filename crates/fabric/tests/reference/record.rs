@@ -115,7 +115,7 @@ impl Observer for Listener {
             Fact::Delivered { flow, payload } => {
                 self.record.borrow_mut().delivered(now, flow.0 as usize, payload.get());
             }
-            Fact::RequestDone { flow, latency } => {
+            Fact::RequestDone { flow, latency, .. } => {
                 self.record.borrow_mut().request_done(now, flow.0 as usize, latency);
             }
             _ => {}

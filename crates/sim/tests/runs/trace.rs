@@ -2,7 +2,8 @@
 
 use lanewise_scenario::NativeFiles;
 use lanewise_sim::{
-    Ends, Scenario, Session, Source, Trace, TraceKind, TraceRequest, link_names, load, trace,
+    Around, Ends, Scenario, Session, Source, Trace, TraceKind, TraceOf, TraceRequest, TraceRow, link_names,
+    load, trace,
 };
 use lanewise_units::{Span, Time};
 use std::ops::ControlFlow;
@@ -16,7 +17,14 @@ fn file(name: &str) -> Scenario {
 }
 
 fn all() -> TraceRequest {
-    TraceRequest { from: Span::ZERO, span: END, links: Vec::new(), kinds: Vec::new(), most: usize::MAX }
+    TraceRequest {
+        from: Span::ZERO,
+        span: END,
+        links: Vec::new(),
+        kinds: Vec::new(),
+        most: usize::MAX,
+        of: TraceOf::Window,
+    }
 }
 
 fn traced(scenario: &Scenario, request: &TraceRequest) -> Trace {
@@ -73,7 +81,8 @@ fn a_window_of_one_link_and_kind_is_that_part_of_all() {
     assert_eq!(part.rows.iter().collect::<Vec<_>>(), expected);
     let last = traced(&scenario, &TraceRequest { most: 3, ..request });
     assert_eq!((last.rows.len(), last.seen), (3, expected.len() as u64));
-    assert_eq!(last.text().lines().count(), 1 + 3 + 1);
+    let waited = last.rows.iter().filter(|row| !row.waits.is_empty()).count();
+    assert_eq!(last.text().lines().count(), 1 + 3 + waited + 1);
     assert!(last.text().ends_with(&format!("the last 3 of {}\n", expected.len())));
 }
 
@@ -84,12 +93,101 @@ fn what_is_refused_was_sent_in_that_direction() {
     let refused: Vec<_> = trace.rows.iter().filter(|row| row.what == "refused").collect();
     assert!(refused.len() > 3, "{}", refused.len());
     for bad in refused {
-        let sent = |row: &&lanewise_sim::TraceRow| {
+        let sent = |row: &&TraceRow| {
             row.kind == "tlp" && row.sequence == bad.sequence && row.at_ticks < bad.at_ticks
         };
-        let there = |row: &&lanewise_sim::TraceRow| (&row.link, row.direction) == (&bad.link, bad.direction);
+        let there = |row: &&TraceRow| (&row.link, row.direction) == (&bad.link, bad.direction);
         let last = trace.rows.iter().rfind(|row| sent(row) && there(row));
         let since = bad.at_ticks - last.unwrap_or_else(|| panic!("{bad:?} was not sent")).at_ticks;
         assert!(since < Span::from_us(1).ticks(), "{bad:?}");
     }
+}
+
+/// What each TLP waited for adds up, on every link of shipped scenarios of all kinds.
+#[test]
+fn waits_add_up_exactly() {
+    let mut causes = std::collections::BTreeSet::new();
+    for name in [
+        "switch",
+        "replay",
+        "flit",
+        "nvme_fio",
+        "virtual_channels",
+        "peer_to_peer",
+        "storage",
+        "two_sockets",
+        "mmio",
+    ] {
+        let trace = traced(&file(name), &TraceRequest { kinds: vec![TraceKind::Tlp], ..all() });
+        let first = |row: &&TraceRow| !row.note.starts_with("again") && !row.note.starts_with("nullified");
+        for row in trace.rows.iter().filter(first) {
+            let Some(ready) = row.ready_at_ticks else { continue };
+            let sum: u64 = row.waits.iter().map(|wait| wait.ticks).sum();
+            assert_eq!(sum, row.at_ticks - ready, "{name}: {row:?}");
+            causes.extend(row.waits.iter().map(|wait| wait.cause));
+        }
+    }
+    for cause in
+        ["wire", "arbitration", "dllp", "ordered_set", "replay", "down", "boundary", "completion_data"]
+    {
+        assert!(causes.contains(cause), "nobody waits for {cause}: {causes:?}");
+    }
+}
+
+/// From the issue to the end without a gap: the stations of reads and writes of all kinds add up to their latency.
+#[test]
+fn stations_of_transactions_add_up_exactly() {
+    for name in ["switch", "replay", "flit", "nvme_fio", "peer_to_peer", "storage", "two_sockets"] {
+        let scenario = file(name);
+        for of in [1, 17, 40].map(Around::Request) {
+            let request =
+                TraceRequest { from: Span::from_us(5), most: 50_000, of: TraceOf::Transaction(of), ..all() };
+            let trace = traced(&scenario, &request);
+            let Some(found) = trace.transaction else { panic!("{name}: no {of:?}") };
+            let mut at = found.issued_at_ticks;
+            for station in &found.stations {
+                assert_eq!(station.at_ticks, at, "{name}, {of:?}: {station:?}");
+                at += station.span_ticks;
+                assert_ne!(station.stage, "unknown", "{name}, {of:?}: {found:?}");
+                if ["queue", "entry"].contains(&station.stage) {
+                    let sum: u64 = station.waits.iter().map(|wait| wait.ticks).sum();
+                    assert_eq!(sum, station.span_ticks, "{name}, {of:?}: {station:?}");
+                }
+            }
+            assert_eq!(at - found.issued_at_ticks, found.latency_ticks, "{name}, {of:?}");
+            assert!(trace.rows.iter().any(|row| row.kind == "tlp"));
+        }
+    }
+}
+
+#[test]
+fn the_worst_latency_is_that_of_no_other_request() {
+    let scenario = file("switch");
+    let of = |of| traced(&scenario, &TraceRequest { of: TraceOf::Transaction(of), most: 50_000, ..all() });
+    // Of the run as a whole; the others are early ones.
+    let worst = of(Around::WorstLatency).transaction.expect("requests are complete").latency_ticks;
+    let others = [1, 50, 200, 400].map(|number| of(Around::Request(number)));
+    assert!(
+        others.into_iter().all(|other| other.transaction.is_some_and(|other| other.latency_ticks <= worst))
+    );
+}
+
+/// What is looked for is in the listing, with what led there, and little after it.
+#[test]
+fn around_what_happens_first() {
+    let span = Span::from_us(2);
+    let looked =
+        |name: &str, of| traced(&file(name), &TraceRequest { span, of: TraceOf::Around(of), ..all() });
+    for (name, of, what) in
+        [("replay", Around::Replay, "replay, "), ("switch", Around::FirstBlocked, "blocked: credits (CplD)")]
+    {
+        let trace = looked(name, of);
+        let at = trace.around.as_ref().and_then(|around| around.at_ns).expect("it happens");
+        let there = trace.rows.iter().any(|row| row.at_ns == at && row.what.starts_with(what));
+        assert!(there, "{name}: no {what} at {at}");
+        assert!(trace.rows.iter().all(|row| row.at_ns >= at - 2_000.0 && row.at_ns <= at + 500.0));
+        assert!(trace.rows.iter().any(|row| row.at_ns < at) && trace.rows.iter().any(|row| row.at_ns > at));
+    }
+    let none = looked("switch", Around::Stall);
+    assert_eq!((none.around.and_then(|around| around.at_ns), none.rows.len()), (None, 0));
 }

@@ -1,0 +1,85 @@
+//! What ports and places of a trace are called.
+
+use lanewise_fabric::Simulation;
+use lanewise_fabric::config::{DeviceConfig, LinkConfig};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_observe::Place;
+use lanewise_scenario::Scenario;
+use lanewise_units::Span;
+use std::collections::BTreeMap;
+
+/// What ports and places are called.
+pub(super) struct Names {
+    ports: BTreeMap<u32, Direction>,
+    places: BTreeMap<Place, String>,
+}
+
+/// One direction of a link, by its transmitting port.
+pub(super) struct Direction {
+    /// Name of the link: that of the device below.
+    pub(super) link: String,
+    /// `upstream` or `downstream`.
+    pub(super) way: &'static str,
+    /// Name of the device whose port transmits.
+    pub(super) from: String,
+    /// Name of the device that receives.
+    pub(super) to: String,
+    /// From the last byte at the transmitter's pins until the receiver has checked it. None in Flit Mode, where a flit ends later.
+    pub(super) travel: Option<Span>,
+}
+
+impl Names {
+    pub(super) fn of(scenario: &Scenario, simulation: &Simulation) -> Self {
+        let (fabric, devices) = (&simulation.fabric, &scenario.fabric.devices);
+        let mut ports = BTreeMap::new();
+        for link in &scenario.fabric.links {
+            let ends = [(link.lower, link.upper, "upstream"), (link.upper, link.lower, "downstream")];
+            for (from, to, way) in ends {
+                let index = fabric.port_index(DeviceId(from.0 as u32), from.1) as u32;
+                ports.insert(index, Direction::of(devices, link, from.0, to, way));
+            }
+        }
+        let named = devices.iter().zip(0..);
+        let place = |(device, index): (&DeviceConfig, u32)| {
+            Some((fabric.place(DeviceId(index))?, device.name.clone()))
+        };
+        Self { ports, places: named.filter_map(place).collect() }
+    }
+
+    pub(super) fn ports_of(&self, links: &[String]) -> Option<Vec<u32>> {
+        let of = |(port, direction): (&u32, &Direction)| links.contains(&direction.link).then_some(*port);
+        (!links.is_empty()).then(|| self.ports.iter().filter_map(of).collect())
+    }
+
+    pub(super) fn direction(&self, port: u32) -> Option<&Direction> {
+        self.ports.get(&port)
+    }
+
+    pub(super) fn place(&self, place: Place) -> String {
+        self.places.get(&place).cloned().unwrap_or_else(|| place.to_string())
+    }
+
+    /// The place of a device, if TLPs come from it or go to it.
+    pub(super) fn place_of(&self, device: &str) -> Option<Place> {
+        self.places.iter().find(|(_, name)| *name == device).map(|(place, _)| *place)
+    }
+}
+
+impl Direction {
+    fn of(
+        devices: &[DeviceConfig],
+        link: &LinkConfig,
+        from: usize,
+        to: (usize, usize),
+        way: &'static str,
+    ) -> Self {
+        let travel = link.propagation + devices[to.0].ports[to.1].receive_latency;
+        Self {
+            link: devices[link.lower.0].name.clone(),
+            way,
+            from: devices[from].name.clone(),
+            to: devices[to.0].name.clone(),
+            travel: (!link.mode.flit).then_some(travel),
+        }
+    }
+}

@@ -19,6 +19,8 @@ EndReason = Literal[
 """Why a run ended, in a word: what results have."""
 Format = Literal[1]
 """Version of the format. Another one means keys that were taken away or have another meaning."""
+FunctionKind = Literal["root port", "upstream port", "downstream port", "endpoint"]
+"""What a function is."""
 Provenance = Literal["spec", "datasheet", "published", "calibrated", "assumed"]
 """How a value is known."""
 Role = Literal["claim", "choice"]
@@ -26,6 +28,33 @@ Role = Literal["claim", "choice"]
 Shares = dict[str, float]
 """Parts of a time by what it went into; they sum to 1, unless no time has passed."""
 Whatif: TypeAlias = "Compare"
+
+
+class AddressedFunction(TypedDict):
+    """A function of a machine: a port of a host or switch, or an endpoint."""
+
+    address: str
+    """Segment, bus, device and function, as `lspci -D` writes them. Bus, device and function are its
+    Requester ID.
+    """
+    host: str
+    """The host that it is below."""
+    name: str
+    """The port, as `sw0.port1`, or the endpoint."""
+    kind: FunctionKind
+    """What it is."""
+    secondary_bus: int | None
+    """Of a port, the bus right below it."""
+    subordinate_bus: int | None
+    """Of a port, the last bus below it. A hierarchy with more than 256 goes on in the next segment, which no
+    real one can.
+    """
+    memory: Window | None
+    """Of a port, its window below 4 GiB; none when it is closed."""
+    prefetchable: Window | None
+    """Of a port, its prefetchable window; none when it is closed."""
+    regions: list[Region]
+    """Of an endpoint, its memory."""
 
 
 class Assumption(TypedDict):
@@ -350,6 +379,8 @@ class Explain(TypedDict):
     """Every value in force."""
     links: list[NegotiatedLink]
     """How every link came up."""
+    functions: list[AddressedFunction]
+    """Every port and endpoint with the numbers and addresses that firmware gives it, by host, depth first."""
     remarks: list[Remark]
     """What the scenario states and nothing reads, or costs more than one might think."""
 
@@ -969,6 +1000,19 @@ class Rates(TypedDict):
     """Mean latency of these, ns; none when there were none."""
 
 
+class Region(TypedDict):
+    """A base address register."""
+
+    number: int
+    """Its number: the first of two for one of 64 bits."""
+    bits: int
+    """Width of the address: 32 or 64; those of 64 are prefetchable."""
+    start: str
+    """Its first address, hexadecimal."""
+    size_bytes: int
+    """Addresses that it has."""
+
+
 class Remark(TypedDict):
     """A value that the scenario or the command line states, and that changes nothing, or costs more than one
     might think.
@@ -1500,6 +1544,10 @@ class TraceRow(TypedDict):
     """Sequence number on this link: of the TLP or flit, or that an Ack or Nak says."""
     requester: str | None
     """Device that asked for it, of a TLP."""
+    requester_id: str | None
+    """Its Requester ID with the segment, as `lspci -D` writes it, of a TLP. Completions carry that of the
+    request that they answer.
+    """
     tag: int | None
     """Number of the tag among its requester's, of requests that are answered and of answers."""
     address: str | None
@@ -1535,3 +1583,12 @@ class Why(TypedDict):
     """The verdict in a sentence."""
     larger: list[Larger]
     """What each brings, the most first."""
+
+
+class Window(TypedDict):
+    """Addresses that follow each other."""
+
+    start: str
+    """The first, hexadecimal."""
+    size_bytes: int
+    """How many."""

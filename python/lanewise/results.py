@@ -154,6 +154,7 @@ _TRACE_COLUMNS = {
     "what": pl.String,
     "sequence": pl.UInt16,
     "requester": pl.String,
+    "requester_id": pl.String,
     "tag": pl.UInt16,
     "address": pl.String,
     "length_bytes": pl.UInt16,

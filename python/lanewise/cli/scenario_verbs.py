@@ -76,6 +76,13 @@ def _explain(
             show_default=False,
         ),
     ] = None,
+    addresses: Annotated[
+        bool,
+        typer.Option(
+            "--addresses",
+            help="Print bus numbers, windows of bridges and BARs in the place of parameters, as lspci would.",
+        ),
+    ] = False,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,6 +92,10 @@ def _explain(
     result = api.explain(scenario, overrides=pairs(settings))
     if as_json:
         sys.stdout.write(result.to_json() + "\n")
+    elif addresses:
+        from lanewise.cli.tables.addresses import addresses as listed
+
+        sys.stdout.write("\n".join(listed(result, patterns or ())) + "\n")
     else:
         from lanewise.cli.tables.explain import print_explain
 

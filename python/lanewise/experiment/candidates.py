@@ -24,7 +24,11 @@ _POWERS_OF_TWO = ("mps", "mrrs", "rcb", "completion_combine", "mps_supported", "
 _TIMES = ("ns", "us", "ms", "s")
 QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (?P<unit>[A-Za-z/%]+))?")
 """A number and its unit, as `explain` prints them."""
-_NOT_VARIED = ("capacity", "memory_base", "seed", "count", "event_limit", "memory_limit", "confidence_level")
+_NOT_VARIED = (
+    *("capacity", "memory_base", "mmio_base", "register_bar", "memory_bar"),
+    *("seed", "count", "event_limit", "memory_limit", "confidence_level"),
+)
+"""What moves no time when it is varied a little, or says how a run is made."""
 _CHOICES = ("workload", "run")
 """Tables whose choices are varied; a choice elsewhere says which machine it is."""
 

@@ -66,6 +66,12 @@ class Endpoint(TypedDict, total=False):
     """Where its registers are: above 4 GiB requests have headers of four DW, one more than below. Default:
     auto.
     """
+    register_bar: str | Sourced
+    """Bytes of the base address register of its registers; the next power of two. Default: 16 KiB."""
+    memory_bar: str | Sourced
+    """Bytes of the base address register through which other devices reach its memory; the next power of two.
+    Offsets beyond it begin anew, as software moves it over what is used. Default: auto.
+    """
     mmio_read_latency: str | Sourced
     """From an MMIO read's arrival to its completion entering the egress queue. Default: auto."""
     memory_read_latency: str | Sourced
@@ -595,6 +601,8 @@ class Host(TypedDict, total=False):
     memory_base: str | Sourced
     """Start of the memory that devices address; below 4 GiB requests have the short header. Default: 4 GiB.
     """
+    mmio_base: str | Sourced
+    """Start of the addresses above 4 GiB that firmware gives to devices. Default: 57344 GiB."""
     ecrc: bool | Sourced
     """Whether every packet it sends has an end-to-end CRC: completions, and the processor's loads and stores.
     Default: false.

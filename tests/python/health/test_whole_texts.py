@@ -224,3 +224,10 @@ def test_lanes_count_where_the_ports_of_an_adapter_carry_more(ports: int, now: s
     assert severity in {
         f.severity.value for f in diagnose(whole, cost=False).findings if f.rule == "link-width"
     }
+
+
+def test_the_speed_in_a_line_counts_more_than_the_advice_below_it() -> None:
+    line = "[ 3024.6] i40e 0000:02:00.0: PCI-Express"
+    advice = f"{line} bandwidth available for this device may be insufficient for optimal performance.\n"
+    assert told(f"{line}: Speed 2.5GT/s Width x4\n{advice}") == [("02:00.0", "device-reduced", "warning")]
+    assert told(advice) == [("02:00.0", "device-reduced", "info")]

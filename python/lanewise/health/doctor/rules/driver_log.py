@@ -248,7 +248,9 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
             and not (_THIN_LINK in event.line and _has_known_link(view, place))
         ]
         if told:
-            severity, why, fix = _why_less(view, place, told[-1].line)
+            # What a driver says of a link that is too thin follows the line with the speed, which tells more.
+            clear = [event for event in told if _THIN_LINK not in event.line]
+            severity, why, fix = _why_less(view, place, (clear or told)[-1].line)
             yield this.finding(
                 severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
             )

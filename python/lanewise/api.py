@@ -211,7 +211,7 @@ def trace(
     With `around`, one of "worst-latency", "stall", "replay" and "first-blocked", the window is where that
     happens, from `span` before it, looked for from `start` on. With `transaction`, "worst-latency" or the
     number of a request in the order in which requests are complete from `start` on, `document["transaction"]`
-    has its time at each station, and the rows are its own.
+    has its time at each station, and the rows are its own, on all links and whatever `span` says.
 
     `progress` as for `run`. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a time without a
     unit and an unknown link, kind or view.
@@ -223,6 +223,10 @@ def trace(
     """
     if last < 1:
         raise InputError(f"last is a number of rows from 1 on; found {last}")
+    if transaction is not None and (links or kinds):
+        raise InputError(
+            "a transaction is shown on all of its links, with all that waits: name no links or kinds"
+        )
     view = (around, None if transaction is None else str(transaction))
     return list_wires(scenario, _pairs(overrides), (start, span), links, kinds, last, view, progress)
 

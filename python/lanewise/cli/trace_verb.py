@@ -21,7 +21,9 @@ def _trace(
     start: Annotated[
         str, typer.Option("--from", metavar="TIME", help="Start of the window, after the start of the run.")
     ] = "0 ns",
-    span: Annotated[str, typer.Option("--for", metavar="TIME", help="Length of the window.")] = "5 us",
+    span: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="Length of the window; a --transaction has its own.")
+    ] = "5 us",
     link: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +59,7 @@ def _trace(
         typer.Option(
             metavar="WHICH",
             help="One request and its last completion, its time at each station: worst-latency, or a number "
-            "in the order in which requests are complete after --from.",
+            "in the order in which requests are complete after --from. Not with --link or --kind.",
             show_default=False,
         ),
     ] = None,

@@ -39,10 +39,13 @@ impl Fabric {
         self.tell_holds(id, now);
     }
 
-    /// The link is not up.
+    /// The link is not up. A port without a link, its own peer, holds nothing up.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_link_down(&mut self, id: PortId, now: Time) {
+        if self.ports[id.index()].peer == id {
+            return;
+        }
         self.observers.held_up(now, id.0, (HeldUp::Everything, Cause::Down), now, || None);
     }
 

@@ -71,6 +71,9 @@ impl TraceAround {
         let Self { what, at_ns, looked_until_ns } = self;
         match at_ns {
             Some(at) => writeln!(text, "{what} at {at:.3} ns"),
+            None if *what == "request" => {
+                writeln!(text, "fewer requests than that are complete by {looked_until_ns:.3} ns")
+            }
             None => writeln!(text, "no {what} in the run up to {looked_until_ns:.3} ns"),
         }
         .expect(TAKES_ALL);

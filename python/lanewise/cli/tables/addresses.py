@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from lanewise.cli.tables.patterns import is_like, nothing_like
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ def addresses(result: ExplainResult, patterns: Sequence[str] = ()) -> list[str]:
     """
     functions = [row for row in result.document["functions"] if _is_meant(row["name"], patterns)]
     if patterns and not functions:
-        raise InputError(
-            f"no port or device is like {' or '.join(patterns)}; --addresses without a pattern lists all"
-        )
+        names = (row["name"].partition(".")[0] for row in result.document["functions"])
+        raise InputError(nothing_like("port or device", names, patterns))
     all_zero = all(row["address"].startswith("0000:") for row in functions)
     hosts = [list(group) for _, group in groupby(functions, key=itemgetter("host"))]
     lines = []
@@ -88,6 +87,4 @@ def _size(size: int) -> str:
 def _is_meant(name: str, patterns: Sequence[str]) -> bool:
     device = name.partition(".")[0]
     texts = (name, device, device.partition("[")[0])
-    return not patterns or any(
-        fnmatchcase(text, pattern.replace("[", "[[]")) for text in texts for pattern in patterns
-    )
+    return not patterns or any(is_like(text, pattern) for text in texts for pattern in patterns)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 from lanewise.cli.tables.collapse import stem
 from lanewise.cli.tables.names import together
+from lanewise.cli.tables.patterns import is_like, nothing_like
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.topology import topology
 from lanewise.errors import InputError
@@ -79,7 +79,9 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
         chosen = [row for row in chosen if _is_meant(row["path"], patterns)]
         links = [link for link in links if _is_link_meant(link, patterns)]
         if not chosen and not links:
-            raise InputError(_nothing(result, patterns))
+            rows = result.document["parameters"]
+            names = (row["path"].removeprefix("workload.").split(".")[0] for row in rows)
+            raise InputError(nothing_like("component or parameter", names, patterns))
     console = stdout()
     if not patterns:
         title = Text(f"{result.title}\n" if result.title else "", style="bold")
@@ -107,33 +109,13 @@ def _is_meant(path: str, patterns: Sequence[str]) -> bool:
     """Whether a parameter is asked for: by its whole path, or by the name of its component."""
     name = path.split(".")[1] if path.startswith("workload.") else path.split(".", maxsplit=1)[0]
     asked = (path, name, name.partition("[")[0])
-    return any(_is_like(text, pattern) for text in asked for pattern in patterns)
+    return any(is_like(text, pattern) for text in asked for pattern in patterns)
 
 
 def _is_link_meant(link: NegotiatedLink, patterns: Sequence[str]) -> bool:
     ends = (str(link["lower"]), str(link["upper"]).partition(".")[0])
     asked = [text for end in ends for text in (end, end.partition("[")[0])]
-    return any(_is_like(text, pattern) for text in asked for pattern in patterns)
-
-
-def _is_like(text: str, pattern: str) -> bool:
-    """Match as a shell does, except that `[3]` in a name is itself."""
-    return fnmatchcase(text, pattern.replace("[", "[[]"))
-
-
-def _nothing(result: ExplainResult, patterns: Sequence[str]) -> str:
-    names = dict.fromkeys(
-        row["path"].removeprefix("workload.").split(".")[0] for row in result.document["parameters"]
-    )
-    said = f"no component or parameter matches {' or '.join(map(repr, patterns))}"
-    change = next((pattern for pattern in patterns if "=" in pattern), None)
-    if change is not None:
-        return f"{said}; a change is an option: --set '{change}'"
-    begun = next((pattern for pattern in patterns if any(name.startswith(pattern) for name in names)), None)
-    if begun is not None:
-        return f"{said}; did you mean '{begun}*'?"
-    listed = ", ".join(list(names)[:12]) + (", ..." if len(names) > 12 else "")
-    return f"{said}; components are {listed}"
+    return any(is_like(text, pattern) for text in asked for pattern in patterns)
 
 
 def _titled(title: str, note: str) -> list[str]:

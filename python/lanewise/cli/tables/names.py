@@ -33,7 +33,8 @@ def range_of(names: Sequence[str]) -> str | None:
         return None
     counting = [at for at in range(1, len(first), 2) if first[at] != last[at]]
     ranges = [range(int(first[at]), int(last[at]) + 1) for at in counting]
-    if prod(map(len, ranges)) != len(names):
+    # Not by len(), which refuses numbers of twenty digits.
+    if prod(max(each.stop - each.start, 0) for each in ranges) != len(names):
         return None
     for each, numbers in zip(pieces, product(*ranges), strict=True):
         if any(int(each[at]) != number for at, number in zip(counting, numbers, strict=True)):

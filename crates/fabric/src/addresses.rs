@@ -2,7 +2,8 @@
 //!
 //! An address or ID is compiled to a [`RouteEnd`] when a transfer is submitted or a load issued, and not at every switch: windows of bridges
 //! are hulls of the BARs below them, so the owner of an address decides at each bridge what its window would
-//! ([`lanewise_pcie::enumeration`]). Left out: requests that run over the end of a BAR, and addresses in a window but in no BAR.
+//! ([`lanewise_pcie::enumeration`]). Left out: requests that run over the end of a BAR, addresses in a window but in no BAR, and
+//! that firmware moves memory which makes way for devices to above 4 GiB: here it goes on behind them.
 
 use crate::machines::{Machine, Machines};
 use crate::packet::RouteEnd;

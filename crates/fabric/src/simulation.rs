@@ -76,7 +76,7 @@ impl Simulation {
     /// Builds the fabric, at rest.
     ///
     /// # Errors
-    /// When the configuration does not describe a tree of devices; see [`crate::AssemblyError`].
+    /// When the configuration does not describe a tree of devices, or their BARs do not fit; see [`crate::AssemblyError`].
     pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
         let parts = crate::assembly::assemble(config)?;
         let mut fabric = Fabric::new(parts, config.seed);

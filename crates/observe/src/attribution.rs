@@ -122,16 +122,6 @@ impl Use {
         (self as usize).checked_sub(COMMON)
     }
 
-    /// The class whose credits it lacks, where that is what holds it.
-    pub const fn class(self) -> Option<FlowClass> {
-        match self {
-            Self::BlockedPostedHeader | Self::BlockedPostedData => Some(FlowClass::Posted),
-            Self::BlockedNonPostedHeader | Self::BlockedNonPostedData => Some(FlowClass::NonPosted),
-            Self::BlockedCompletionHeader | Self::BlockedCompletionData => Some(FlowClass::Completion),
-            _ => None,
-        }
-    }
-
     /// The use "held by credits of this pool".
     pub const fn blocked_on(class: FlowClass, data: bool) -> Self {
         match (class, data) {

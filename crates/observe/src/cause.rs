@@ -46,7 +46,8 @@ pub enum Cause {
     Tags,
     /// Every tracking entry of the host's stack is in use.
     Entries,
-    /// A queue that root ports share: what stands before it in there goes first, whichever port that is for.
+    /// A queue that root ports share: what stands before it in there goes first, whichever port that is for; of a read within a host, that
+    /// queue has no room.
     SharedQueue,
 }
 

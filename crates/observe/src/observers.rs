@@ -185,7 +185,8 @@ impl Observers {
     /// Takes in one fact.
     #[inline(always)]
     pub fn observe(&mut self, now: Time, fact: Fact) {
-        if if fact.is_for_traces() { self.are_heard() } else { self.every_fact_is_heard } {
+        let is_heard = if fact.is_for_traces() { self.are_heard() } else { self.every_fact_is_heard };
+        if is_heard {
             self.tell_the_others(now, fact);
         }
         match fact {

@@ -218,7 +218,7 @@ impl Ring {
             self.joined = joined;
         }
         if self.search.is_some() {
-            self.search_wire(at, fact);
+            self.search_wire(at, port, fact);
         }
     }
 
@@ -280,12 +280,13 @@ impl Ring {
         Entry { at, port, kind, what, waited, depth }
     }
 
-    fn search_wire(&mut self, at: Time, fact: &WireFact) {
+    fn search_wire(&mut self, at: Time, port: u32, fact: &WireFact) {
         let Some(search) = &mut self.search else { return };
         let again = search.what == Around::Stall; // The last of all.
         if (search.found.is_none() || again)
             && search.begins <= at
             && at < self.selection.until
+            && (again || self.selection.has_port(port))
             && search.what.is_found_in(fact)
         {
             let found = search.at(at);
@@ -307,7 +308,11 @@ impl Ring {
             return;
         }
         match *fact {
-            Fact::ReplayStarted { .. } if search.what == Around::Replay && search.found.is_none() => {
+            Fact::ReplayStarted { port, .. }
+                if search.what == Around::Replay
+                    && search.found.is_none()
+                    && self.selection.has_port(port) =>
+            {
                 let found = search.at(now);
                 search.found = Some(found);
                 self.ends_after(found.until);

@@ -134,13 +134,14 @@ impl FromIterator<TraceKind> for TraceKinds {
 pub enum Around {
     /// The request that took longest, of those that complete in the selected time.
     WorstLatency,
-    /// The request that is complete as the so-manieth in the selected time, from 1 on.
+    /// The request that completes n-th in the selected time, counted from 1.
     Request(u64),
-    /// The last TLP that moved, of a run in which nothing moves any more.
+    /// The last TLP that moved on any link, of a run in which nothing moves any more.
     Stall,
-    /// The first replay.
+    /// The first replay on a selected link.
     Replay,
-    /// The first time that a limit holds up TLPs or requests: credits, retry buffer, ordering, a switch core, tags, entries.
+    /// The first time on a selected link that a limit holds up TLPs or requests: credits, retry buffer, ordering, a switch core, a shared
+    /// queue, tags, tracking entries.
     FirstBlocked,
 }
 
@@ -159,9 +160,8 @@ impl Around {
     }
 }
 
-/// Whether reads inside a root complex are meant, which came in the direction that the port receives.
 impl HeldUp {
-    /// It concerns what came into a port, and not what would leave through it.
+    /// Reads inside a root complex are meant, which came in the direction that the port receives: it concerns what came into a port, and not what would leave through it.
     pub const fn came_in(self) -> bool {
         matches!(self, Self::Read(_))
     }

@@ -1,7 +1,7 @@
 //! What each TLP waited for at a port, worked out from what was on the wire meanwhile and who was held up.
 //!
-//! Every instant from when a TLP could have left until it does has one cause. While the wire carries TLPs that were before it in its own
-//! queue, that is the wire. Else, if its flow class is held up, what holds it up: it could not have left whatever the wire did. Else
+//! Every instant from when a TLP could have left until it does has one cause. Until it has joined the queue of its port, that is the queue
+//! that root ports share. While the wire carries TLPs that were before it in its own queue, it is the wire. Else, if its flow class is held up, what holds it up: it could not have left whatever the wire did. Else
 //! what the wire carries; and in silence what holds up the whole port, or just the boundary at which packets start. So the parts add
 //! up to the wait, exactly.
 

@@ -72,7 +72,7 @@ use stop_rule::Lacking;
 /// Runs a scenario to its end. `progress` is called many times a second and may ask for an early end.
 ///
 /// # Errors
-/// When the scenario's devices do not form trees; resolving a scenario has excluded that.
+/// When the scenario's devices do not form trees, or their BARs do not fit; resolving a scenario has excluded that.
 pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,

@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
     /// A scenario at rest at its start.
     ///
     /// # Errors
-    /// When the scenario's devices do not form trees; resolving a scenario has excluded that.
+    /// When the scenario's devices do not form trees, or their BARs do not fit; resolving a scenario has excluded that.
     pub fn of(scenario: &'a Scenario, ends: Ends) -> Result<Self, AssemblyError> {
         Self::at_rest(Cow::Borrowed(scenario), ends)
     }

@@ -114,7 +114,7 @@ pub fn link_names(scenario: &Scenario) -> Vec<&str> {
 /// run ends as [`crate::run`] would end it, or when that is found. `progress` as there.
 ///
 /// # Errors
-/// When the scenario's devices do not form trees; resolving a scenario has excluded that.
+/// When the scenario's devices do not form trees, or their BARs do not fit; resolving a scenario has excluded that.
 pub fn trace(
     scenario: &Scenario,
     request: &TraceRequest,

@@ -63,7 +63,10 @@ fn what_has_32_bits_lies_below_the_interrupt_controllers() {
     assert_eq!(made.functions[3].bars, [LOW_END - 3 * MIB, HIGH]);
     assert_eq!(made.functions[7].bars, [LOW_END - MIB, HIGH + 2 * (1 << 28)]);
     let full = enumerate(&one_switch(16, &[(1 << 28, false)]), HIGH);
-    assert_eq!(full, Err(NoRoom { needed: 1 << 32, room: LOW_END - LOW_START }));
+    let room = LOW_END - (1 << 28);
+    assert_eq!(full, Err(NoRoom { needed: 1 << 32, room }));
+    let nearly = enumerate(&one_switch(15, &[(1 << 28, false)]), HIGH);
+    assert_eq!(nearly, Err(NoRoom { needed: 15 << 28, room }), "they begin at a multiple of their size");
     assert!(full.unwrap_err().to_string().contains("take 4096 MiB"));
 }
 

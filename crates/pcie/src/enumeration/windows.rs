@@ -101,7 +101,7 @@ pub(super) fn place(
     let needed = root[LOW].size;
     let low = LOW_END.saturating_sub(needed) / root[LOW].alignment * root[LOW].alignment;
     if low < LOW_START {
-        return Err(NoRoom { needed, room: LOW_END - LOW_START });
+        return Err(NoRoom { needed, room: LOW_END - LOW_START.next_multiple_of(root[LOW].alignment) });
     }
     let high = high_base.next_multiple_of(root[HIGH].alignment);
     let bases = [low, high];

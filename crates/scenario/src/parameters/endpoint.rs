@@ -79,7 +79,8 @@ parameters! {
         /// End-to-end prefixes of 4 B, such as a PASID, on every request it sends.
         tlp_prefixes: u8 = "0" in "0" to "4",
         Spec "off after reset: PASID Control and the like; at most four, PCIe Base 6.3 §2.2.10.4";
-        /// Where its registers are: above 4 GiB requests have headers of four DW, one more than below.
+        /// Where its registers are: above 4 GiB requests have headers of four DW, one more than below. What has 32 bits below
+        /// one host shares less than 4 GiB, and each port of a switch has at least 1 MiB of it: room for some 4,000 devices.
         bar: BarChoice = "auto",
         Assumed "64-bit since Gen3: memory BARs of NICs, drives and GPUs of that time are of 64 bits in public dumps";
         /// Bytes of the base address register of its registers; the next power of two.

@@ -99,7 +99,7 @@ parameters! {
         Assumed "buffers of a host with much memory lie above 4 GiB";
         /// Start of the addresses above 4 GiB that firmware gives to devices.
         mmio_base: Bytes = "57344 GiB" in "4 GiB" to "1048576 GiB",
-        Published "56 TiB, 0x380000000000: MMIO High Base of Xeon servers, as their dumps of lspci show it; no time depends on it";
+        Published "56 TiB, 0x380000000000: MMIO High Base as the setup of Supermicro X11DPi boards has it (user manual), and as dumps of lspci show it; no time depends on it unless memory of the host has to make way";
         /// Whether every packet it sends has an end-to-end CRC: completions, and the processor's loads and stores.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";

@@ -75,8 +75,6 @@ struct Hop<'a> {
 impl Names {
     /// What the entries have of a request: its TLPs on all wires and its completions, and its wait within a host.
     pub(super) fn of_request(&self, entries: &[Entry], flow: &FlowSpec, id: RequestId) -> Vec<Entry> {
-        let requester = self.place_of(&flow.device);
-        let of_device = |place| requester.is_none_or(|requester| requester == place);
         // A host may cut what it forwards: then the whole has the piece's address within it.
         let is_it = |class, issued_at, tag: u16, (address, length): (u64, u16)| {
             issued_at == id.issued_at
@@ -85,18 +83,23 @@ impl Names {
                     FlowClass::NonPosted | FlowClass::Completion => id.tag() == Some(tag),
                 }
         };
-        let own = |entry: &&Entry| match &entry.what {
+        let requester_of = |entry: &Entry| match &entry.what {
             EntryOf::Wire(WireFact::OnWire(OnWire { what: What::Tlp(tlp), .. })) => {
-                of_device(tlp.requester())
-                    && is_it(tlp.cost.class(), tlp.issued_at, tlp.tag, (tlp.address, tlp.length))
+                is_it(tlp.cost.class(), tlp.issued_at, tlp.tag, (tlp.address, tlp.length))
+                    .then(|| tlp.requester())
             }
             EntryOf::Wire(
                 WireFact::Blocked { whom: HeldUp::Read(_), waiting: Some(tlp), .. }
                 | WireFact::Unblocked { whom: HeldUp::Read(_), waiting: Some(tlp), .. },
-            ) => of_device(tlp.requester()) && is_it(tlp.class, tlp.issued_at, tlp.tag, (tlp.address, 0)),
-            _ => false,
+            ) => is_it(tlp.class, tlp.issued_at, tlp.tag, (tlp.address, 0)).then(|| tlp.requester()),
+            _ => None,
         };
-        entries.iter().filter(own).cloned().collect()
+        // A flow of several devices, as of fio over drives, does not say which of them asked: the one whose TLP came last.
+        let of_flow = self.place_of(&flow.device);
+        let Some(requester) = of_flow.or_else(|| entries.iter().rev().find_map(requester_of)) else {
+            return Vec::new();
+        };
+        entries.iter().filter(|entry| requester_of(entry) == Some(requester)).cloned().collect()
     }
 
     /// The request that these entries are of, with the time at each station.
@@ -114,8 +117,9 @@ impl Names {
         answers.dedup();
         let way: Vec<&Hop<'_>> =
             hops.iter().filter(|hop| !is_answer(hop) || Some(hop.tlp.address) == last).collect();
-        let knows_the_start = way.first().is_some_and(|hop| hop.direction.from == flow.device);
         let first = way.first().map(|hop| hop.tlp);
+        let knows_the_start =
+            way.first().is_some_and(|hop| hop.direction.from == self.place(hop.tlp.requester()));
         Transaction {
             what: first.map_or_else(String::new, |tlp| tlp.kind.mnemonic().to_owned()),
             requester: first.map_or_else(|| flow.device.clone(), |tlp| self.place(tlp.requester())),

@@ -156,6 +156,8 @@ fn stations_of_transactions_add_up_exactly() {
             }
             assert_eq!(at - found.issued_at_ticks, found.latency_ticks, "{name}, {of:?}");
             assert!(trace.rows.iter().any(|row| row.kind == "tlp"));
+            let asks = |row: &TraceRow| row.requester.as_ref() == Some(&found.requester);
+            assert!(trace.rows.iter().all(asks), "{name}, {of:?}: rows of {} alone", found.requester);
         }
     }
 }
@@ -188,6 +190,15 @@ fn around_what_happens_first() {
         assert!(trace.rows.iter().all(|row| row.at_ns >= at - 2_000.0 && row.at_ns <= at + 500.0));
         assert!(trace.rows.iter().any(|row| row.at_ns < at) && trace.rows.iter().any(|row| row.at_ns > at));
     }
+    let of = TraceOf::Around(Around::FirstBlocked);
+    let on = |links: &[&str]| {
+        let links = links.iter().map(|link| (*link).to_owned()).collect();
+        traced(&file("switch"), &TraceRequest { span, links, of, ..all() })
+    };
+    let (anywhere, on_card) = (on(&[]), on(&["card1"]));
+    assert!(on_card.rows.iter().all(|row| row.link == "card1"));
+    let at = |trace: Trace| trace.around.and_then(|around| around.at_ns);
+    assert_ne!(at(on_card), at(anywhere), "the first is on sw0's link");
     let none = looked("switch", Around::Stall);
     assert_eq!((none.around.and_then(|around| around.at_ns), none.rows.len()), (None, 0));
 }

@@ -78,7 +78,7 @@ def test_no_standard_input_to_read_from_is_wrong_input() -> None:
     done = subprocess.run(command, check=False, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (
         2,
-        b"error: there is no standard input to read a scenario from\n",
+        b"error: there is no standard input to read from: it is closed\n",
     )
 
 

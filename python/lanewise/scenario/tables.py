@@ -63,8 +63,9 @@ class Endpoint(TypedDict, total=False):
     tlp_prefixes: int | Sourced
     """End-to-end prefixes of 4 B, such as a PASID, on every request it sends. Default: 0."""
     bar: Literal["auto", "64-bit", "32-bit"] | Sourced
-    """Where its registers are: above 4 GiB requests have headers of four DW, one more than below. Default:
-    auto.
+    """Where its registers are: above 4 GiB requests have headers of four DW, one more than below. What has 32
+    bits below one host shares less than 4 GiB, and each port of a switch has at least 1 MiB of it: room for
+    some 4,000 devices. Default: auto.
     """
     register_bar: str | Sourced
     """Bytes of the base address register of its registers; the next power of two. Default: 16 KiB."""

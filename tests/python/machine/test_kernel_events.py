@@ -428,10 +428,18 @@ def test_drives_are_known_by_name_from_the_log_or_from_sysfs(tmp_path: Path) -> 
 
 
 def test_what_was_before_the_last_boot_is_past() -> None:
+    down = "[ 99.1] nvme 0000:4b:00.0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n"
+    boot = "[ 0.0] Linux version 6.8.0-31-generic (buildd@lcy02) #31-Ubuntu SMP\n"
+    assert read_bytes((DRIVE + "\n" + down + boot).encode()).events == ()
+    assert len(read_bytes((DRIVE + "\n" + boot + down).encode()).events) == 1
+
+
+def test_a_gpu_that_fell_off_the_bus_before_the_last_boot_may_again() -> None:
     lost = "[ 99.1] NVRM: Xid (PCI:0000:4b:00): 79, pid=1, GPU has fallen off the bus.\n"
     boot = "[ 0.0] Linux version 6.8.0-31-generic (buildd@lcy02) #31-Ubuntu SMP\n"
-    assert read_bytes((DRIVE + "\n" + lost + boot).encode()).events == ()
-    assert len(read_bytes((DRIVE + "\n" + boot + lost).encode()).events) == 1
+    (before,) = read_bytes((DRIVE + "\n" + lost + boot).encode()).events
+    (now,) = read_bytes((DRIVE + "\n" + boot + lost).encode()).events
+    assert (before.kind, now.kind) == (EventKind.GPU_LOST_BEFORE, EventKind.GPU_LOST)
 
 
 def test_space_that_was_found_at_last_was_never_missing() -> None:

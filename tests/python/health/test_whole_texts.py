@@ -78,6 +78,21 @@ def test_lines_that_a_diff_of_logs_takes_away_are_not_read() -> None:
     assert any("newer side" in note for note in read_bytes(text.encode()).notes)
 
 
+CARD = """\
+01:00.0 Ethernet controller [0200]: Intel Corporation Ethernet Controller X710 [8086:1572] (rev 01)
+-\t\tLnkSta:\tSpeed 8GT/s (ok), Width x8 (ok)
++\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x8 (ok)
+"""
+
+
+@pytest.mark.parametrize("command", ["diff -u old.txt new.txt\n", ""])
+def test_a_shortened_hunk_ends_where_the_next_file_begins(command: str) -> None:
+    cut = PATCH.replace("@@ -10,3 +10,4 @@", "@@ -10,60 +10,61 @@")
+    machine = read_bytes(f"{cut}{command}--- old.txt\n+++ new.txt\n@@ -1,2 +1,2 @@\n {CARD}".encode())
+    assert str(machine["01:00.0"].link.status) == "2.5GT/s x8"
+    assert any("newer side" in note for note in machine.notes)
+
+
 def records() -> bytes:
     """Make what `nvidia-debugdump` leaves at the end of a bug report: a packed archive of its own records."""
     packed = io.BytesIO()

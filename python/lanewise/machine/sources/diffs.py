@@ -3,7 +3,7 @@
 People send two dumps as a diff of them, and developers send a log with a patch below it. What stands outside
 the hunks of a unified diff is text as any other and stays. A hunk of a file with source code is left out, of
 another file its newer side is read. Mail programs break lines of hunks, so a line that begins like none of a
-hunk is left as it is. Source: POSIX.1-2017, `diff` (default and ``-u`` output formats).
+hunk is left as it is. People shorten hunks, so where the next file begins a hunk ends, whatever its count. Source: POSIX.1-2017, `diff` (default and ``-u`` output formats).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import NamedTuple
 _HUNK = re.compile(r"@@ -\d{1,7}(?:,(\d{1,7}))? \+\d{1,7}(?:,(\d{1,7}))? @@")
 _COMMAND = re.compile(r"\d{1,7}(?:,\d{1,7})?[acd]\d{1,7}(?:,\d{1,7})?$")
 _MARKS = ("diff ", "index ", "--- ", "+++ ", "\\ No newline")
-_FILE = re.compile(r"\+\+\+ ([^\t\n]{1,300})")
 _SOURCE_CODE = re.compile(
     r"(?:\.(?:[chS]|cc|cpp|hpp|rs|go|py|sh|pl|dtsi?|ya?ml|rst|mk|cu|patch)|/?(?:Kconfig|Makefile)[\w.]{0,24})\s*$"
 )
+_LONGEST_MARK = 600
+"""Characters: two names with their folders."""
 _TREE = "-["
 """How `lspci -tv` begins."""
 
@@ -50,14 +51,18 @@ def _of_unified(lines: list[str]) -> Side:
     kept: list[str] = []
     older = newer = 0
     inside = of_code = of_dumps = False
-    for line in lines:
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if (hunk := _HUNK.match(line)) is not None:
             older, newer = int(hunk[1] or 1), int(hunk[2] or 1)
             inside, of_dumps = True, of_dumps or not of_code
             continue
+        if line.startswith("diff ") or (line.startswith("--- ") and following.startswith("+++ ")):
+            older = newer = 0
+            inside, of_code = False, _is_source_code(line)
+            continue
         if older <= 0 and newer <= 0 and line.startswith(_MARKS):
-            if (file := _FILE.match(line)) is not None:
-                of_code = _SOURCE_CODE.search(file[1]) is not None
+            if line.startswith("+++ "):
+                of_code = _is_source_code(line)
             inside = False
             continue
         if not inside or not _is_of_a_hunk(line, more=older > 0 or newer > 0):
@@ -69,6 +74,11 @@ def _of_unified(lines: list[str]) -> Side:
         if line[:1] != "-" and not of_code:
             kept.append(line[1:])
     return Side("\n".join(kept), of_dumps)
+
+
+def _is_source_code(line: str) -> bool:
+    """Whether the name at the end of a mark, before a tab and a time, is that of source code."""
+    return _SOURCE_CODE.search(line.partition("\t")[0][:_LONGEST_MARK]) is not None
 
 
 def _is_of_a_hunk(line: str, *, more: bool) -> bool:

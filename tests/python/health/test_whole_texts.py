@@ -93,6 +93,22 @@ def test_a_shortened_hunk_ends_where_the_next_file_begins(command: str) -> None:
     assert any("newer side" in note for note in machine.notes)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Documentation/PCI/errors.txt", "docs/errors.md", "docs/errors.rst", "tests/log.json", "a.toml"),
+        "arch/x86/configs/debug.config",
+    ],
+)
+@pytest.mark.parametrize("mark", ["+++ b/{}", "+++ /dev/null", "+++ {}\t2024-01-01 00:00:00"])
+def test_an_example_in_a_patch_is_no_log(name: str, mark: str) -> None:
+    # A line of context stands on either side of a hunk; a file that is deleted has older lines alone.
+    sign = "-" if "null" in mark else " "
+    text = f"--- a/{name}\n{mark.format(name)}\n@@ -1,2 +1,1 @@\n-{LATE.splitlines()[4]}\n{sign}{XID}"
+    assert told(LATE + text) == [("02:00.0", "device-timeout", "warning")]
+    assert not any("diff" in note for note in read_bytes((LATE + text).encode()).notes)
+
+
 def records() -> bytes:
     """Make what `nvidia-debugdump` leaves at the end of a bug report: a packed archive of its own records."""
     packed = io.BytesIO()

@@ -3,7 +3,8 @@
 People send two dumps as a diff of them, and developers send a log with a patch below it. What stands outside
 the hunks of a unified diff is text as any other and stays. A hunk of a file with source code is left out, of
 another file its newer side is read. Mail programs break lines of hunks, so a line that begins like none of a
-hunk is left as it is. People shorten hunks, so where the next file begins a hunk ends, whatever its count. Source: POSIX.1-2017, `diff` (default and ``-u`` output formats).
+hunk is left as it is. People shorten hunks, so where the next file begins a hunk ends, whatever its count.
+Source: POSIX.1-2017, `diff` (default and ``-u`` output formats).
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ _HUNK = re.compile(r"@@ -\d{1,7}(?:,(\d{1,7}))? \+\d{1,7}(?:,(\d{1,7}))? @@")
 _COMMAND = re.compile(r"\d{1,7}(?:,\d{1,7})?[acd]\d{1,7}(?:,\d{1,7})?$")
 _MARKS = ("diff ", "index ", "--- ", "+++ ", "\\ No newline")
 _SOURCE_CODE = re.compile(
-    r"(?:\.(?:[chS]|cc|cpp|hpp|rs|go|py|sh|pl|dtsi?|ya?ml|rst|mk|cu|patch)|/?(?:Kconfig|Makefile)[\w.]{0,24})\s*$"
+    r"[ /]Documentation/|"
+    r"(?:\.(?:[chS]|cc|cpp|hpp|rs|go|py|sh|pl|dtsi?|mk|cu|patch|ya?ml|json|toml|config|rst|md)|"
+    r"/?(?:Kconfig|Makefile)[\w.]{0,24})\s*$"
 )
+"""Names of source code, and of what stands beside it in a repository, where texts show logs as examples."""
+_NO_FILE = "+++ /dev/null"
+"""The newer side of a file that was deleted; its name stands on the older one."""
 _LONGEST_MARK = 600
 """Characters: two names with their folders."""
 _TREE = "-["
@@ -61,7 +67,7 @@ def _of_unified(lines: list[str]) -> Side:
             inside, of_code = False, _is_source_code(line)
             continue
         if older <= 0 and newer <= 0 and line.startswith(_MARKS):
-            if line.startswith("+++ "):
+            if line.startswith("+++ ") and not line.startswith(_NO_FILE):
                 of_code = _is_source_code(line)
             inside = False
             continue

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from lanewise.machine.registers import LinkMode
 
 
+LONGEST_LINE = 200
+"""Characters that are kept of a line."""
+
+
 class EventKind(StrEnum):
     """What happened."""
 

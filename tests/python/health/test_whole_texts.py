@@ -14,8 +14,10 @@ from machines import function, machine
 from lanewise.health.doctor import diagnose
 from lanewise.health.doctor.finding import Finding
 from lanewise.machine import read_bytes
+from lanewise.machine.address import Address
 from lanewise.machine.function import Identity
-from lanewise.machine.model import Kind
+from lanewise.machine.model import EventKind, KernelEvent, Kind
+from lanewise.machine.sources import start_up
 
 PATCH = """\
 ---
@@ -190,6 +192,61 @@ def test_a_controller_that_another_driver_has_is_no_fault() -> None:
     assert told(AHCI + "[    2.309517] vmd 0000:00:0e.0: PCI host bridge to bus 10000:e0\n") == []
     assert ("00:0e.0", "device-lost", "error") in told(AHCI + ROUTING)
     assert told(ROUTING + ROUTING.replace("pcieport 10000:00:02.0", "ahci 10000:e0:17.0")) == []
+
+
+SLOT_SAYS = f"[    1.5] pcieport 10000:00:02.0: {SLOT.format('-')}\n"
+
+
+def test_a_power_fault_at_the_start_of_an_earlier_boot_excuses_none_of_the_last() -> None:
+    later = BOOT + SLOT_SAYS + 30 * "[    2.5] usb 1-1: new device\n" + FAULT.format("900.1")
+    assert {rule for _, rule, _ in told(BOOT + SLOT_SAYS + FAULT.format("1.6") + later)} == {
+        "slot-power-fault"
+    }
+
+
+def test_a_log_that_is_there_twice_says_nothing_more() -> None:
+    log = (
+        SLOT_SAYS
+        + FAULT.format("1.6")
+        + AHCI
+        + "[    2.3] vmd 0000:00:0e.0: PCI host bridge to bus 10000:e0\n"
+    )
+    journal = "".join(
+        f"Jul 07 17:26:34 host kernel: {line.partition('] ')[2]}\n" for line in log.splitlines()
+    )
+    assert told(log + journal) == []
+    late = FAULT.format("900.1")
+    (finding,) = found(log + late + journal)
+    assert (finding.rule, len(finding.evidence)) == ("slot-power-fault", 1)
+    (finding,) = found(log + AHCI)
+    assert (finding.bdf, finding.rule) == ("00:0e.0", "device-lost")
+
+
+def test_many_drivers_that_did_not_start_cost_one_look_at_each_line() -> None:
+    """Each line was compared with each device: 4,000 of them took seconds. Nothing is timed here."""
+    searched = 0
+
+    class Counting(str):
+        """A line that counts how often it is looked through for something."""
+
+        def __contains__(self, part: object) -> bool:
+            nonlocal searched
+            searched += 1
+            return super().__contains__(str(part))
+
+        def __getitem__(self, place: object) -> Counting:
+            return Counting(super().__getitem__(place))  # type: ignore[index]
+
+    devices = [f"0000:{bus:02x}:{slot:02x}.0" for bus in range(1, 21) for slot in range(20)]
+    lines = [f"ahci {one}: probe with driver ahci failed with error -22" for one in devices]
+    told = [
+        (KernelEvent(EventKind.DEVICE_FAILED, line, address=Address.parse(one)), "ahci")
+        for line, one in zip(lines, devices, strict=True)
+    ]
+    spoken = [f"vmd {one}: PCI host bridge to bus 10000:e0" for one in devices[1:]]
+    left = start_up.without_what_is_no_fault(told, [Counting(line) for line in lines + spoken])
+    assert [str(event.address) for event, _ in left] == devices[:1]
+    assert len(lines) < searched < 4 * len(lines + spoken)
 
 
 def test_a_library_that_does_not_fit_is_no_dead_gpu() -> None:

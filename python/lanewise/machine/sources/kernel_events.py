@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
-from lanewise.machine.kernel_event import EventKind, KernelEvent, KernelLog
+from lanewise.machine.kernel_event import LONGEST_LINE, EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources import driver_lines, start_up
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, has_stamp, is_boot, message_of
@@ -58,7 +58,6 @@ _BLOCKED = re.compile(
 """The device whose access an IOMMU blocked, where it does not stand before the message."""
 _SHOWN = 100
 """Events of a kind, device and number that are kept: programs that fail again and again log thousands."""
-_LONGEST_LINE = 200
 _MOST_SEARCHED = 500
 """Characters of a line that are looked at: kernels cut theirs at about a thousand, and say it early."""
 _MOST_EVENTS = 10_000
@@ -274,9 +273,12 @@ def take(lines: Sequence[str]) -> KernelLog:
     names = _Names()
     seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
     counting = kernel_log.Counting()
-    for full_line in lines:
+    last_boot = 0
+    """The line with which it begins."""
+    for at, full_line in enumerate(lines):
         line = full_line[:_MOST_SEARCHED]
         if BOOT_SIGN in line and is_boot(line) and (has_stamp(line) or not stamped):
+            last_boot = at
             before = _last_of_each_gpu(told, before)
             told.clear()
             names.forget()
@@ -303,7 +305,7 @@ def take(lines: Sequence[str]) -> KernelLog:
             if given in lacking:
                 lacking.discard(given)
                 told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
-    told = start_up.without_what_is_no_fault(_without_what_was_waited_for(told), lines)
+    told = start_up.without_what_is_no_fault(_without_what_was_waited_for(told), lines[last_boot:])
     past = (replace(event, kind=EventKind.GPU_LOST_BEFORE) for event in before.values())
     events = (*past, *(names.addressed(event, driver, lines) for event, driver in told))
     return KernelLog(events, counting.counters())
@@ -349,7 +351,7 @@ def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
 
 
 def _event(kind: EventKind, line: str) -> KernelEvent:
-    message = message_of(line)[:_LONGEST_LINE]
+    message = message_of(line)[:LONGEST_LINE]
     place, name = _ADDRESS.search(line), _NAME.search(line)
     if kind in _OF_IOMMU and (blocked := _BLOCKED.search(line)):
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))

@@ -11,18 +11,20 @@ PCIe Base 5.0, 7.5.3.11 (Power Fault Detected).
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.kernel_event import EventKind, KernelEvent
+from lanewise.machine.kernel_event import LONGEST_LINE, EventKind, KernelEvent
 from lanewise.machine.sources import driver_lines
+from lanewise.machine.sources.log_stamps import message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _ADDRESS = r"([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
+_ANY_ADDRESS = re.compile(_ADDRESS)
 _NO_CONTROLLER = re.compile(rf"{_ADDRESS}: (?:pciehp: )?Slot #\d{{1,6}} AttnBtn. PwrCtrl-")
-_POWER_FAULT = re.compile(rf"{_ADDRESS}: (?:pciehp: )?Slot\([^()]{{0,16}}\): [Pp]ower fault")
 _SOON = 20
 """Lines in which ports say what their slots have, and then what they see there. Assumed."""
 _FAILED_START = "failed with error -"
@@ -32,68 +34,74 @@ _MOST_SEARCHED = 500
 
 Told = list[tuple[KernelEvent, str]]
 """Events, and the drivers that spoke."""
+_Meant = dict[str, tuple[Address, str]]
+"""Messages of events of one kind, with the device and the driver of each."""
+_Past = dict[str, list[bool]]
+"""By message, for each of its lines: whether it counts no more. A report with `dmesg` and a journal in it has
+each message twice."""
 
 
 def without_what_is_no_fault(told: Told, lines: Sequence[str]) -> Told:
-    """Return the events that still count once the lines around them are read."""
-    if any(_is_a_power_fault(event) for event, _ in told):
-        told = _without_first(told, _old_power_faults(lines), _is_a_power_fault)
-    if any(_is_a_failed_start(event) for event, _ in told):
-        told = _without_first(told, _started_by_another(told, lines), _is_a_failed_start)
-    return told
+    """Return the events that still count once the lines around them are read: those since the last boot."""
+    told = _without_past(told, _old_power_faults(_power_faults(told), lines))
+    return _without_past(told, _started_by_another(_failed_starts(told), lines))
 
 
-def _is_a_power_fault(event: KernelEvent) -> bool:
-    return event.kind is EventKind.POWER_FAULT
+def _power_faults(told: Told) -> _Meant:
+    return {
+        event.line: (event.address, driver)
+        for event, driver in told
+        if event.kind is EventKind.POWER_FAULT and event.address is not None
+    }
 
 
-def _is_a_failed_start(event: KernelEvent) -> bool:
-    of_a_driver = event.kind in (EventKind.DEVICE_FAILED, EventKind.COMPLAINED)
-    return of_a_driver and event.address is not None and _FAILED_START in event.line
+def _failed_starts(told: Told) -> _Meant:
+    kinds = (EventKind.DEVICE_FAILED, EventKind.COMPLAINED)
+    return {
+        event.line: (event.address, driver)
+        for event, driver in told
+        if event.kind in kinds and event.address is not None and _FAILED_START in event.line
+    }
 
 
-def _without_first(told: Told, addresses: set[Address], is_meant: Callable[[KernelEvent], bool]) -> Told:
-    """Leave out the first event that is meant, of each of some addresses."""
-    left, kept = set(addresses), []
-    for event, driver in told:
-        if event.address in left and is_meant(event):
-            left.discard(event.address)
-        else:
-            kept.append((event, driver))
-    return kept
+def _without_past(told: Told, past: _Past) -> Told:
+    """Leave out each event whose line counts no more; lines of a message stand in the order of its events."""
+    fates = {message: iter(each) for message, each in past.items()}
+    return [pair for pair in told if not (pair[0].line in fates and next(fates[pair[0].line], False))]
 
 
-def _old_power_faults(lines: Sequence[str]) -> set[Address]:
-    """Return the ports whose first power fault stands right below their slot without a power controller."""
-    said: dict[str, int] = {}
-    old: set[Address] = set()
-    for number, full_line in enumerate(lines):
+def _old_power_faults(meant: _Meant, lines: Sequence[str]) -> _Past:
+    """Tell of each power fault whether it stands right below its slot, which has no power controller."""
+    said: dict[Address, int] = {}
+    past: _Past = defaultdict(list)
+    for number, full_line in enumerate(lines if meant else ()):
         line = full_line[:_MOST_SEARCHED]
         if "PwrCtrl-" in line and (slot := _NO_CONTROLLER.search(line)) is not None:
-            said[slot[1]] = number
-        elif "ower fault" in line and (fault := _POWER_FAULT.search(line)) is not None:
-            soon = number - said.pop(fault[1], -_SOON) < _SOON
-            old |= {Address.parse(fault[1])} if soon else set()
-    return old
+            said[Address.parse(slot[1])] = number
+        elif "ower fault" in line and (message := message_of(line)[:LONGEST_LINE]) in meant:
+            port, _ = meant[message]
+            past[message].append(number - said.pop(port, -_SOON) < _SOON)
+    return past
 
 
-def _started_by_another(told: Told, lines: Sequence[str]) -> set[Address]:
-    """Return the devices that one driver could not start, and of which another one speaks below that."""
-    failed = {
-        str(event.address): driver for event, driver in told if _is_a_failed_start(event) and event.address
-    }
-    waiting: dict[str, str] = {}
-    found: set[Address] = set()
-    for full_line in lines:
+def _started_by_another(meant: _Meant, lines: Sequence[str]) -> _Past:
+    """Tell of each failed start whether another driver speaks of that device below it."""
+    waiting: dict[str, dict[str, list[tuple[str, int]]]] = {}
+    """By device and by how the driver's name begins: its failed starts, as messages and places among them."""
+    past: _Past = defaultdict(list)
+    for full_line in lines if meant else ():
         line = full_line[:_MOST_SEARCHED]
-        address = next((one for one in failed if one in line), None)
-        if address is None:
-            continue
-        if _FAILED_START in line:
-            waiting[address] = failed[address]
-            found.discard(Address.parse(address))
-        elif address in waiting and (spoken := driver_lines.speaker(line)) is not None:
-            driver, of = spoken
-            if of == address and driver[:_OF_A_NAME] != waiting[address][:_OF_A_NAME]:
-                found.add(Address.parse(address))
-    return found
+        if _FAILED_START in line and (message := message_of(line)[:LONGEST_LINE]) in meant:
+            device, failed = meant[message]
+            drivers = waiting.setdefault(str(device), {})
+            drivers.setdefault(failed[:_OF_A_NAME], []).append((message, len(past[message])))
+            past[message].append(False)
+        elif waiting and (place := _ANY_ADDRESS.search(line)) is not None and place[1] in waiting:
+            spoken = driver_lines.speaker(line)
+            if spoken is None or spoken[1] != place[1]:
+                continue
+            drivers = waiting[place[1]]
+            for failed in [name for name in drivers if name != spoken[0][:_OF_A_NAME]]:
+                for message, at in drivers.pop(failed):
+                    past[message][at] = True
+    return past

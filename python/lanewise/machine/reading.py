@@ -136,11 +136,14 @@ def _of_mail(pieces: list[bytes], reading: Reading, name: str, budget: Budget) -
     """Read the parts of a mail: an archive or XML that is attached, else all that is text in one.
 
     An archive in which there is no machine is left out: `nvidia-bug-report.sh` has records of the driver in
-    base64 below everything that it prints.
+    base64 below everything that it prints. One that cannot be read is left out, too, and said.
     """
+    from lanewise.machine.sources.archive import NothingInItError
+
     texts, refused = [], None
     for piece in pieces:
         budget.keep(len(piece))
+        packed = True
         try:
             content = unpacked(piece, budget)
             packed = not isinstance(content, bytes) or content[:4] == b"PK\x03\x04"
@@ -150,6 +153,8 @@ def _of_mail(pieces: list[bytes], reading: Reading, name: str, budget: Budget) -
             raise
         except InputError as error:
             refused = error
+            if not isinstance(error, NothingInItError):
+                reading.note(f"an attached {'archive' if packed else 'file'} was left out: {error}")
         else:
             texts.append(_text_or_none(cast("bytes", content), budget) or "")
     try:
@@ -189,7 +194,7 @@ def _archive(archive: Archive, name: str, budget: Budget) -> Machine:
     except InputError:
         names = ", ".join(path.rpartition("/")[2] for path in list(archive.texts)[:5])
         refusal = f"'{name}' is an archive without a sysfs and without output of lspci; it holds {names}"
-        raise InputError("; ".join([refusal, *archive.notes])) from None
+        raise archive.refusal(refusal) from None
 
 
 def _plain_bytes(data: bytes, budget: Budget) -> bytes | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import io
+import re
 import tarfile
 from dataclasses import replace
+from email.message import EmailMessage
 
 import pytest
 from machines import function, machine
@@ -111,14 +114,43 @@ def test_an_example_in_a_patch_is_no_log(name: str, mark: str) -> None:
     assert not any("diff" in note for note in read_bytes((LATE + text).encode()).notes)
 
 
+def packed(name: str, content: bytes) -> bytes:
+    """Make an archive of one file."""
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    return whole.getvalue()
+
+
+LISTED = packed("lspci.txt", GPU.encode() + hashlib.shake_256(b"").digest(4000).hex().encode())
+
+
+@pytest.mark.parametrize(
+    ("attached", "note"),
+    [
+        (LISTED[:900], "breaks off or is damaged|cannot be unpacked|cannot be read"),
+        (LISTED[:30], "cannot be unpacked"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(200), "7z and rar archives are not read"),
+        (packed("system_info.pb", bytes(400)), None),
+    ],
+)
+def test_an_archive_beside_a_text_is_not_left_out_without_a_word(attached: bytes, note: str | None) -> None:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "a@example.org", "b@example.org", "slow card"
+    message.set_content(GPU)
+    message.add_attachment(attached, maintype="application", subtype="gzip", filename="dump.tar.gz")
+    machine = read_bytes(message.as_bytes())
+    assert len(machine) == 1
+    said = [one for one in machine.notes if one.startswith("an attached archive was left out: ")]
+    assert len(said) == (note is not None)
+    assert note is None or re.search(note, said[0])
+
+
 def records() -> bytes:
     """Make what `nvidia-debugdump` leaves at the end of a bug report: a packed archive of its own records."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        info = tarfile.TarInfo("system_info.pb")
-        info.size = 400
-        archive.addfile(info, io.BytesIO(bytes(range(200)) * 2))
-    return base64.encodebytes(packed.getvalue())
+    return base64.encodebytes(packed("system_info.pb", bytes(range(200)) * 2))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -60,6 +60,10 @@ _SYSFS = re.compile(r"/sys/(?:bus|class|devices)/|^/bus/\w+/(?:devices|drivers)/
 """A member of any sysfs, one without PCI among them."""
 
 
+class NothingInItError(InputError):
+    """An archive that is whole, and in which there is no machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A file or symbolic link in an archive."""
@@ -159,10 +163,12 @@ class Archive:
         self.holds_sysfs = bool(self._names) or (self._saw_sys and not self.texts)
         """Also a sysfs without PCI is one."""
         if not self.holds_sysfs and not self.texts:
-            raise InputError(
-                "; ".join(["the archive holds no sysfs with PCI and no output of lspci", *self.notes])
-            )
+            raise self.refusal("the archive holds no sysfs with PCI and no output of lspci")
         self.keeps_links = bool(self._links)
+
+    def refusal(self, why: str) -> InputError:
+        """Return an error that says why nothing could be read, and what was wrong with the archive."""
+        return InputError("; ".join([why, *self.notes])) if self.notes else NothingInItError(why)
 
     def _keep(self, members: Iterator[Member]) -> None:
         for member in members:

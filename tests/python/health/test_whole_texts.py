@@ -167,6 +167,19 @@ def test_a_gpu_that_was_lost_in_an_earlier_boot_is_a_warning() -> None:
     assert told("[   10.0] NETDEV WATCHDOG: enp2s0 (igb): transmit queue 0 timed out\n" + BOOT + GPU) == []
 
 
+RADEON = "03:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [1002:744c] (rev c8)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "bdf"), [("amdgpu: device lost from bus!\n", "03:00.0"), (f"{XID}", "01:00.0")]
+)
+def test_a_lost_gpu_without_an_address_is_the_one_of_its_driver(line: str, bdf: str) -> None:
+    line = line.replace(" (PCI:0000:01:00)", "")
+    gpus = GPU.replace("(rev a1)", "[10de:2489] (rev a1)") + RADEON
+    assert (bdf, "device-lost", "error") in told(f"{gpus}[  105.1] {line}")
+    assert (bdf, "device-lost", "warning") in told(f"[  105.1] {line}{BOOT}{gpus}")
+
+
 @pytest.mark.parametrize(
     ("line", "bdf", "rule", "severity"),
     [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lanewise.machine.view import View
 
 _MOST_LINES = 3
-_NVIDIA = 0x10DE
+_NVIDIA, _AMD = 0x10DE, 0x1002
 _WITHOUT_ATOMICS = re.compile(r"skipped device ([0-9a-f]{4}):([0-9a-f]{4}), PCI rejects atomics")
 """How ROCm's driver names a GPU: by vendor and device."""
 _GPU = re.compile(r"NVRM: (GPU\d{1,3})\b")
@@ -123,17 +123,22 @@ def by_device(view: View) -> dict[str, list[KernelEvent]]:
             for gpu in _of_numbers(view, skipped):
                 found.setdefault(gpu.address.short, []).append(event)
             continue
-        if place is None and event.kind in (EventKind.GPU_LOST, EventKind.GPU_LOST_BEFORE):
-            place = _only_gpu(view, vendor=_NVIDIA)
-        elif place is None and (named := _GPU.search(event.line)):
-            place = _only_gpu(view, vendor=_NVIDIA, called=named[1])
-        elif place is None and "NVRM: " in event.line and event.kind is EventKind.DEVICE_FAILED:
-            place = _only_gpu(view, vendor=_NVIDIA)
-        elif place is None and "amdgpu" in event.line:
-            place = _only_gpu(view, vendor=0x1002)
+        place = place or _gpu_without_address(view, event)
         if place is not None:
             found.setdefault(place, []).append(event)
     return found
+
+
+def _gpu_without_address(view: View, event: KernelEvent) -> str | None:
+    """Name the GPU that a driver speaks of without its address; None for lines about anything else."""
+    if "amdgpu" in event.line:
+        return _only_gpu(view, vendor=_AMD)
+    if event.kind in (EventKind.GPU_LOST, EventKind.GPU_LOST_BEFORE):
+        return _only_gpu(view, vendor=_NVIDIA)
+    if (named := _GPU.search(event.line)) is not None:
+        return _only_gpu(view, vendor=_NVIDIA, called=named[1])
+    failed = "NVRM: " in event.line and event.kind is EventKind.DEVICE_FAILED
+    return _only_gpu(view, vendor=_NVIDIA) if failed else None
 
 
 def whom(view: View, event: KernelEvent) -> Address | None:

@@ -96,10 +96,13 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
         losses = [event for event in events if event.kind in LOSSES]
         address = whom(view, losses[-1]) if losses else None
         function = view.machine.functions.get(address) if address else None
+        here = function or view.machine.named(place)
+        if here is not None and view.is_dead(here):
+            continue
         before = [event for event in events if event.kind is EventKind.GPU_LOST_BEFORE]
         if before and not losses:
             yield _lost_before(this, place, before)
-        if not losses or (function is not None and view.is_dead(function)):
+        if not losses:
             continue
         went, again = _went_with_its_card(view, losses), _works_again(view, events, function)
         worst = min(losses, key=lambda event: list(LOSSES).index(event.kind))

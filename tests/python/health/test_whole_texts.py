@@ -180,6 +180,14 @@ def test_a_lost_gpu_without_an_address_is_the_one_of_its_driver(line: str, bdf: 
     assert (bdf, "device-lost", "warning") in told(f"[  105.1] {line}{BOOT}{gpus}")
 
 
+def test_a_gpu_that_is_dead_now_does_not_work_since_an_earlier_boot() -> None:
+    dead = GPU.replace("rev a1", "rev ff")
+    for kept in (XID, XID.replace(" (PCI:0000:01:00)", "")):
+        rules = [rule for bdf, rule, _ in told(kept + BOOT + dead) if bdf == "01:00.0"]
+        assert "device-dead" in rules
+        assert "device-lost" not in rules
+
+
 @pytest.mark.parametrize(
     ("line", "bdf", "rule", "severity"),
     [
@@ -211,6 +219,13 @@ def test_each_line_is_told_at_its_device(line: str, bdf: str, rule: str, severit
     gpu = "[    0.1] nvidia 0000:{}:00.0: enabling device (0100 -> 0103)\n"
     others = gpu.format("81") + gpu.format("82")
     assert (bdf, rule, severity) in told(f"{others}[    3.4] {line}\n")
+
+
+def test_of_interrupts_only_those_that_could_not_be_enabled_are_told() -> None:
+    line = "[    3.4] ixgbe 0000:3b:00.0: Failed to {} MSI-X interrupts{}\n"
+    assert told(line.format("allocate", ", error -28")) == []
+    (finding,) = found(line.replace(" interrupts", "").format("enable", ": -28"))
+    assert (finding.bdf, finding.rule) == ("3b:00.0", "driver-error")
 
 
 SLOT = "pciehp: Slot #91 AttnBtn- PwrCtrl{} MRL- AttnInd- PwrInd- HotPlug+ Surprise+ Interlock- LLActRep+"

@@ -107,8 +107,8 @@ COMPLAINT = Rule(
     "of the device. If it comes again after a cold start: reseat the card, then replace it.",
     references=("the table of messages in lanewise/machine/sources/driver_messages",),
     not_said="Devices that `device-lost` or `device-timeout` tells of; what drivers say of firmware files, "
-    "interrupts, virtual functions, cables and remote ends; drivers of displays, sound and USB; lines before "
-    "the last boot of the log.",
+    "virtual functions, cables and remote ends, and of interrupts, unless they could not enable them at all; "
+    "drivers of displays, sound and USB; lines before the last boot of the log.",
     bearing=Bearing.DISTURBS,
 )
 

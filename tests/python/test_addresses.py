@@ -59,4 +59,4 @@ def test_a_trace_has_the_ids_that_explain_has() -> None:
 def test_a_name_that_is_not_there_is_said() -> None:
     done = CliRunner().invoke(app, ["explain", SWITCH, "nic*", "--addresses"])
     assert done.exit_code != 0
-    assert "no port or device is like nic*" in done.output
+    assert "no port or device matches 'nic*'" in done.output

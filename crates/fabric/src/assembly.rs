@@ -113,18 +113,25 @@ pub(crate) struct Parts {
 /// Where the link of each port leads: index of the link, and whether the port is its upper end.
 pub(crate) type PortLinks = Vec<Vec<Option<(usize, bool)>>>;
 
-/// Links by port, and devices in the order of their paths, of a configuration whose links form trees.
-pub(crate) fn checked_tree(config: &FabricConfig) -> Result<(PortLinks, Vec<usize>), AssemblyError> {
-    let links = port_links(config)?;
-    let order = numbering::order(config);
-    roots(config, &links, &order)?;
-    Ok((links, order))
+/// A configuration whose links form trees.
+pub(crate) struct Trees {
+    pub(crate) links: PortLinks,
+    /// Devices in the order of their paths.
+    pub(crate) order: Vec<usize>,
+    /// The root complex above each device.
+    roots: Vec<usize>,
 }
 
-pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
+/// Follows the links of a configuration.
+pub(crate) fn checked_trees(config: &FabricConfig) -> Result<Trees, AssemblyError> {
     let links = port_links(config)?;
     let order = numbering::order(config);
     let roots = roots(config, &links, &order)?;
+    Ok(Trees { links, order, roots })
+}
+
+pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
+    let Trees { links, order, roots } = checked_trees(config)?;
     check_channels(config, &links)?;
     check_gaps(config)?;
     let machines = Machines::build(config, &links, &order)?;

@@ -64,7 +64,7 @@ impl Machines {
     /// # Errors
     /// When the configuration is no fabric, or has more BARs of 32 bits than fit below 4 GiB.
     pub fn of(config: &FabricConfig) -> Result<Self, AssemblyError> {
-        let (links, order) = assembly::checked_tree(config)?;
+        let assembly::Trees { links, order, .. } = assembly::checked_trees(config)?;
         Self::build(config, &links, &order)
     }
 

@@ -2,7 +2,7 @@
 //! up there is in `told/holds.rs`.
 //!
 //! Whoever puts something on a wire asks [`Observers::are_heard`](lanewise_observe::Observers::are_heard) and calls one of these: that is
-//! all that a run without a listener pays. They look and change nothing, so a run that is listened to is the same run.
+//! all that a run without a listener pays. They change nothing that the run depends on, so a run that is listened to is the same run.
 
 use crate::fabric::Fabric;
 use crate::link::{Departure, SentFlit};

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from lanewise.machine.registers import LinkMode
 
 
+FAILED_START = "failed with error -"
+"""In the line of a driver that could not start a device; it may have been loaded again since."""
+MOST_SEARCHED = 500
+"""Characters of a line that are looked at: kernels cut theirs at about a thousand, and say it early."""
 LONGEST_LINE = 200
 """Characters that are kept of a line."""
 

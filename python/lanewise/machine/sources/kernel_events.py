@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
-from lanewise.machine.kernel_event import LONGEST_LINE, EventKind, KernelEvent, KernelLog
+from lanewise.machine.kernel_event import LONGEST_LINE, MOST_SEARCHED, EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
 from lanewise.machine.sources import driver_lines, start_up
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, has_stamp, is_boot, message_of
@@ -58,8 +58,6 @@ _BLOCKED = re.compile(
 """The device whose access an IOMMU blocked, where it does not stand before the message."""
 _SHOWN = 100
 """Events of a kind, device and number that are kept: programs that fail again and again log thousands."""
-_MOST_SEARCHED = 500
-"""Characters of a line that are looked at: kernels cut theirs at about a thousand, and say it early."""
 _MOST_EVENTS = 10_000
 """A link that goes up and down for days. Assumed to be enough to tell."""
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
@@ -253,7 +251,7 @@ class _Names:
                 place[1] or place[place.re.groups]
                 for line in lines
                 if driver in line
-                for place in spoken.finditer(line[:_MOST_SEARCHED])
+                for place in spoken.finditer(line[:MOST_SEARCHED])
             }
             self._drivers[driver] = Address.parse(found.pop()) if len(found) == 1 else None
         return self._drivers[driver]
@@ -276,7 +274,7 @@ def take(lines: Sequence[str]) -> KernelLog:
     last_boot = 0
     """The line with which it begins."""
     for at, full_line in enumerate(lines):
-        line = full_line[:_MOST_SEARCHED]
+        line = full_line[:MOST_SEARCHED]
         if BOOT_SIGN in line and is_boot(line) and (has_stamp(line) or not stamped):
             last_boot = at
             before = _last_of_each_gpu(told, before)

@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.kernel_event import LONGEST_LINE, EventKind, KernelEvent
+from lanewise.machine.kernel_event import FAILED_START, LONGEST_LINE, MOST_SEARCHED, EventKind, KernelEvent
 from lanewise.machine.sources import driver_lines
 from lanewise.machine.sources.log_stamps import message_of
 
@@ -27,10 +27,8 @@ _ANY_ADDRESS = re.compile(_ADDRESS)
 _NO_CONTROLLER = re.compile(rf"{_ADDRESS}: (?:pciehp: )?Slot #\d{{1,6}} AttnBtn. PwrCtrl-")
 _SOON = 20
 """Lines in which ports say what their slots have, and then what they see there. Assumed."""
-_FAILED_START = "failed with error -"
 _OF_A_NAME = 3
 """Characters that drivers of one adapter share: ``mlx5_core`` and ``mlx5_ib``."""
-_MOST_SEARCHED = 500
 
 Told = list[tuple[KernelEvent, str]]
 """Events, and the drivers that spoke."""
@@ -60,7 +58,7 @@ def _failed_starts(told: Told) -> _Meant:
     return {
         event.line: (event.address, driver)
         for event, driver in told
-        if event.kind in kinds and event.address is not None and _FAILED_START in event.line
+        if event.kind in kinds and event.address is not None and FAILED_START in event.line
     }
 
 
@@ -75,7 +73,7 @@ def _old_power_faults(meant: _Meant, lines: Sequence[str]) -> _Past:
     said: dict[Address, int] = {}
     past: _Past = defaultdict(list)
     for number, full_line in enumerate(lines if meant else ()):
-        line = full_line[:_MOST_SEARCHED]
+        line = full_line[:MOST_SEARCHED]
         if "PwrCtrl-" in line and (slot := _NO_CONTROLLER.search(line)) is not None:
             said[Address.parse(slot[1])] = number
         elif "ower fault" in line and (message := message_of(line)[:LONGEST_LINE]) in meant:
@@ -90,8 +88,8 @@ def _started_by_another(meant: _Meant, lines: Sequence[str]) -> _Past:
     """By device and by how the driver's name begins: its failed starts, as messages and places among them."""
     past: _Past = defaultdict(list)
     for full_line in lines if meant else ():
-        line = full_line[:_MOST_SEARCHED]
-        if _FAILED_START in line and (message := message_of(line)[:LONGEST_LINE]) in meant:
+        line = full_line[:MOST_SEARCHED]
+        if FAILED_START in line and (message := message_of(line)[:LONGEST_LINE]) in meant:
             device, failed = meant[message]
             drivers = waiting.setdefault(str(device), {})
             drivers.setdefault(failed[:_OF_A_NAME], []).append((message, len(past[message])))

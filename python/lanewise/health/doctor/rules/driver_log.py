@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.loss_words import ENGINE_RESET, LOSSES, message, what_was_late
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.kernel_event import FAILED_START
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
@@ -86,8 +87,6 @@ _THIN_LINK = "PCI-Express bandwidth available for this"
 """What i40e, and ixgbe before 3.16, say of adapters with more ports than a link of 2.5 or 5 GT/s carries."""
 _MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
 """Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
-FAILED_START = "failed with error -"
-"""In the line of a driver that could not start a device; it may have been loaded again since."""
 _SMALL = re.compile(
     r"failed with error -|PM: failed to|ower state from|[Ff]ail\w{0,3} (?:to )?[Ee]nabl\w{1,3} "
 )

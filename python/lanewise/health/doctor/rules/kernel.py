@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.loss_words import LOSSES, what_happened
 from lanewise.health.doctor.registry import Bearing, Rule, rule
-from lanewise.health.doctor.rules.driver_log import FAILED_START, by_device, whom
+from lanewise.health.doctor.rules.driver_log import by_device, whom
 from lanewise.health.doctor.words import sign
+from lanewise.machine.kernel_event import FAILED_START
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:

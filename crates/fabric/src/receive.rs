@@ -144,7 +144,7 @@ impl Fabric {
         let switch = &mut self.switches[index as usize];
         let egress = switch.egress(copy.destination, ingress);
         let egress_id = switch.ports[usize::from(egress)];
-        if self.ports[egress_id.index()].flits.is_some() {
+        if self.ports[egress_id.index()].flit_mode() {
             return; // Nullified TLPs are left out of Flit Mode.
         }
         copy.flags = copy.flags.with(Flags::NULLIFIED);

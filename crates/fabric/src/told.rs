@@ -13,6 +13,7 @@ use lanewise_observe::{
     HeldUp, OnWire, Place, Queued, RequestId, Transmission, WaitingTlp, What, WireFact, WireTlp,
 };
 use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
@@ -126,7 +127,7 @@ impl Fabric {
             return;
         }
         let port = &self.ports[id.index()];
-        let span = port.flits.as_ref().expect("a port in Flit Mode").transmitter.flit_span;
+        let span = port.settings.wire.span(FLIT_BYTES);
         let start = port.transmitter.busy_until - span;
         let what = What::Flit { sequence: sent.sequence.get(), again, tlps: sent.tlps };
         self.tell(id, now, (start, span), what);

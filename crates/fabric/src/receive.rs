@@ -283,7 +283,7 @@ impl Fabric {
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
         if self.ports[id.index()].receiver.acts_at() <= now {
-            self.catch_up(id, now);
+            self.advance_receiver(id, now);
         }
         let port = &mut self.ports[id.index()];
         let (channel, class) = (port.channel_of(packet.traffic_class), packet.class());

@@ -171,10 +171,10 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
                 Owner::Switch(parts.switches.len() as u32 - 1)
             }
             DeviceKind::Endpoint(settings) => {
-                let ordinal = RouteEnd(machines.endpoint(index));
+                let route_end = RouteEnd(machines.endpoint(index));
                 let mps = device.ports[0].mps;
                 let shared = share(&mut kinds, settings.clone());
-                parts.endpoints.push(Endpoint::new(shared, ports[0], ordinal, mps));
+                parts.endpoints.push(Endpoint::new(shared, ports[0], route_end, mps));
                 Owner::Endpoint(parts.endpoints.len() as u32 - 1)
             }
         };

@@ -195,13 +195,13 @@ impl Fabric {
             return;
         }
         let endpoint = &self.endpoints[index as usize];
-        let ordinal = endpoint.ordinal;
+        let route_end = endpoint.route_end;
         let (digest, id_ordering) = (endpoint.config.ecrc, Flags::of(endpoint.config.id_ordering()));
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
         let chunks = splitting::completions(request.address, length, splitting::RCB, mps);
         let mut first = Time::NEVER;
-        for mut completion in root_complex::completions(request, ordinal, now, chunks, digest) {
+        for mut completion in root_complex::completions(request, route_end, now, chunks, digest) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);

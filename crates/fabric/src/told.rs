@@ -23,7 +23,7 @@ impl Fabric {
     /// What facts call an endpoint that TLPs come from or go to; none for another device.
     pub fn place(&self, device: DeviceId) -> Option<Place> {
         let index = self.requester_index(device)?;
-        Some(self.endpoints[index].ordinal.place())
+        Some(self.endpoints[index].route_end.place())
     }
 
     /// A TLP goes onto the wire, for the first time or as nullified.
@@ -214,7 +214,7 @@ impl RouteEnd {
         match self {
             Self::HOST => Place::Host,
             Self::NOBODY => Place::Nobody,
-            Self(ordinal) => Place::Endpoint(ordinal),
+            Self(number) => Place::Endpoint(number),
         }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn program(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &m
     }
     let fixed = fixed(rig, output);
     for (domain, voices) in voices {
-        payload.domains.insert(domain, choose(rig, &voices, fixed, output));
+        payload.domains.insert(domain, select_mps(rig, &voices, fixed, output));
     }
     payload
 }
@@ -105,7 +105,7 @@ fn fixed(rig: &Rig<'_>, output: &mut Output) -> Option<Bytes> {
     }
 }
 
-fn choose(rig: &Rig<'_>, voices: &[Voice], firmware: Option<Bytes>, output: &mut Output) -> Programmed {
+fn select_mps(rig: &Rig<'_>, voices: &[Voice], firmware: Option<Bytes>, output: &mut Output) -> Programmed {
     let limit =
         voices.iter().min_by_key(|voice| voice.supported).expect("a hierarchy has a link, a link two ends");
     let mut chosen = Programmed { mps: limit.supported, limited_by: format!("{}.mps_supported", limit.path) };

@@ -7,7 +7,9 @@ use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::workload::parameters;
-use super::{Rig, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround};
+use super::{
+    Inputs, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround,
+};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::{WrittenWorkload, name_order};
@@ -71,7 +73,7 @@ pub(crate) fn workload_words() -> Vec<&'static str> {
 /// What has been read so far. Workloads over what is shared (adapters with drives, NVMe drives, networks) wait until all of them
 /// are known, and become one load.
 pub(super) struct Reading<'r, 'f> {
-    pub(super) rig: &'r Rig<'f>,
+    pub(super) inputs: &'r Inputs<'f>,
     pub(super) computed: &'r mut Computed,
     pub(super) output: &'r mut Output,
     pub(super) loads: Vec<Box<dyn LoadConfig>>,
@@ -105,12 +107,16 @@ impl<'f> Reading<'_, 'f> {
 }
 
 /// Reads every workload.
-pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<Box<dyn LoadConfig>> {
-    let systems = ethernet::systems(rig, output);
+pub(crate) fn read(
+    inputs: &Inputs<'_>,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<Box<dyn LoadConfig>> {
+    let systems = ethernet::systems(inputs, output);
     let (loads, groups, jobs, tools) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut reading = Reading { rig, computed, output, loads, groups, jobs, tools, systems };
+    let mut reading = Reading { inputs, computed, output, loads, groups, jobs, tools, systems };
     let mut unread = Vec::new();
-    for workload in &rig.file.workloads {
+    for workload in &inputs.file.workloads {
         let path = format!("workload.{}", workload.name);
         let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
         match WORKLOAD_KINDS.iter().find(|kind| kind.word == workload.kind) {
@@ -135,14 +141,14 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     reading.groups.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
     reading.jobs.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
     reading.tools.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
-    let read = storage::build(rig, &reading.groups, reading.output);
+    let read = storage::build(inputs, &reading.groups, reading.output);
     reading.add(read);
-    let networks = networks::all(rig, reading.output);
-    check_networks(rig, &unread, &reading.tools, &networks, reading.output);
+    let networks = networks::all(inputs, reading.output);
+    check_networks(inputs, &unread, &reading.tools, &networks, reading.output);
     let carrier = Carrier { networks: &networks, has_tools: !reading.tools.is_empty() };
-    let read = nvme::build(rig, &reading.jobs, &carrier, reading.computed, reading.output);
+    let read = nvme::build(inputs, &reading.jobs, &carrier, reading.computed, reading.output);
     reading.add(read);
-    let read = rdma::build(rig, &reading.tools, networks, reading.computed, reading.output);
+    let read = rdma::build(inputs, &reading.tools, networks, reading.computed, reading.output);
     reading.add(read);
     reading.loads
 }
@@ -171,7 +177,7 @@ fn kind_of_tool(word: &str) -> Option<String> {
 
 /// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
 fn check_networks(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     unread: &[&WrittenWorkload],
     tools: &[(&WrittenWorkload, WrittenTool)],
     networks: &Networks,
@@ -182,7 +188,7 @@ fn check_networks(
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
         let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
         if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
-            networks.find(rig, workload, name, output);
+            networks.find(inputs, workload, name, output);
         }
     }
 }

@@ -1,15 +1,13 @@
 //! Every kind of workload: its word in a scenario, its parameters, and how one becomes the settings of a load.
 //!
-//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`].
+//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`] in `mod.rs`.
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::workload::parameters;
-use super::{
-    Inputs, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround,
-};
+use super::{Inputs, WORKLOAD_KINDS, ethernet, nvme, storage};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::{WrittenWorkload, name_order};
@@ -37,24 +35,6 @@ pub(crate) struct WorkloadKind {
 
 /// Reads a workload, whose parameters are at a path.
 pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
-
-/// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
-    plain::DMA,
-    copies::COPY,
-    collective::COLLECTIVE,
-    plain::MMIO,
-    rings::RINGS,
-    storage::IOMETER,
-    nvme::FIO,
-    reassign::REASSIGN,
-    rdma::PERFTEST,
-    rdma::OSU,
-    rdma::TRANSACTIONS,
-    ethernet::SMARTFLOW,
-    frames::FRAMES,
-    turnaround::TURNAROUND,
-];
 
 pub(super) const fn kind(
     word: &'static str,

@@ -38,7 +38,7 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub(crate) use kinds::{WORKLOAD_KINDS, workload_words};
+pub(crate) use kinds::workload_words;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
@@ -55,9 +55,28 @@ use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
 use crate::variants;
 use computed::Computed;
+use kinds::WorkloadKind;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_units::Span;
 use lanewise_workload::LoadConfig;
+
+/// Every kind of workload, in the order of the reference.
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
+    plain::DMA,
+    copies::COPY,
+    collective::COLLECTIVE,
+    plain::MMIO,
+    rings::RINGS,
+    storage::IOMETER,
+    nvme::FIO,
+    reassign::REASSIGN,
+    rdma::PERFTEST,
+    rdma::OSU,
+    rdma::TRANSACTIONS,
+    ethernet::SMARTFLOW,
+    frames::FRAMES,
+    turnaround::TURNAROUND,
+];
 
 /// Everything that was read, before it is put together.
 pub(crate) struct Inputs<'f> {

@@ -382,6 +382,7 @@ fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
         cores: software.cores,
         worker_cost: software.worker_cost,
         submit_cost: software.submit_cost,
+        aio_cost: software.aio_cost,
         interrupt_cost: software.interrupt_cost,
         completion_cost: software.completion_cost,
         register_cost: software.register_cost,
@@ -429,7 +430,8 @@ fn fio(
         depth: parameters.iodepth,
         jobs: parameters.numjobs,
         engine: match parameters.ioengine {
-            IoEngineChoice::Libaio | IoEngineChoice::IoUring => IoEngine::Asynchronous,
+            IoEngineChoice::Libaio => IoEngine::Asynchronous,
+            IoEngineChoice::IoUring => IoEngine::Ring,
             IoEngineChoice::Psync | IoEngineChoice::Sync => IoEngine::Synchronous,
         },
         polled: parameters.hipri,

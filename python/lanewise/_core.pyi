@@ -124,6 +124,25 @@ def trace(
     ScenarioError, InputError for an unknown name, ValueError for a time that is none or another view.
     """
 
+def write_trace(
+    path: str,
+    start: str,
+    span: str,
+    links: Sequence[str],
+    kinds: Sequence[str],
+    form: str,
+    put: Callable[[bytes], object],
+    overrides: Sequence[tuple[str, str]] = ...,
+    progress: Callable[[Progress], bool | None] | None = ...,
+    source: str | None = ...,
+) -> str:
+    """Simulate up to the end of a window, and hand over what went over the links while the run goes on.
+
+    `form` is text (the listing) or jsonl (a JSON object for each row and line). `put` is called with each
+    part; what it raises breaks the trace off, as does Ctrl-C. Returns a `TraceEnd` as JSON; its `is_whole` is
+    false when the trace was broken off. The others, and what is raised, as with `trace`.
+    """
+
 def parts() -> str:
     """List the catalog: parts, and each parameter's value with its unit, provenance and source."""
 

@@ -1558,6 +1558,19 @@ class TraceAround(TypedDict):
     """How far the run was looked through."""
 
 
+class TraceEnd(TypedDict):
+    """What is known of a trace after its last row."""
+
+    rows: int
+    """Rows that were handed over."""
+    until_ticks: int
+    """Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run."""
+    is_whole: bool
+    """All of the window was handed over: nobody broke it off."""
+    fingerprint: str
+    """Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace."""
+
+
 class TraceRow(TypedDict):
     """One thing on a wire, or one thing that happened to a port."""
 

@@ -1,10 +1,12 @@
 //! What went over the wires in a window of a run, as an analyzer would list it: `lanewise trace`; around something that happens; or one
 //! request with its completions, from its issue to its end.
 //!
-//! Times are those of the wire and exact in `at_ticks`. A trace is an observer: the run is the same without it.
+//! Times are those of the wire and exact in `at_ticks`. [`write_trace`] writes one of any length while its run goes on. A trace is an observer: the run is the same without it.
 
+mod forms;
 mod names;
 mod rows;
+mod stream;
 mod text;
 mod transaction;
 
@@ -12,15 +14,18 @@ use crate::progress::RunProgress;
 use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
+pub use forms::{JsonLines, Listing};
 use lanewise_fabric::{AssemblyError, Pause};
 use lanewise_observe::{Around, Found, Recorder, Selection, TraceKind, TraceKinds};
 use lanewise_scenario::Scenario;
 use lanewise_units::{Span, Time};
+pub use names::Direction;
 use names::Names;
 pub use rows::{TraceRow, TraceWait};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::ControlFlow;
+pub use stream::{TraceEnd, TraceForm, TraceFrame, write_trace};
 pub use transaction::{Station, Transaction};
 
 /// What is to be traced.

@@ -1361,6 +1361,18 @@ export interface TraceAround {
   looked_until_ns: number;
 }
 
+/** What is known of a trace after its last row. */
+export interface TraceEnd {
+  /** Rows that were handed over. */
+  rows: number;
+  /** Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run. */
+  until_ticks: number;
+  /** All of the window was handed over: nobody broke it off. */
+  is_whole: boolean;
+  /** Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace. */
+  fingerprint: string;
+}
+
 /** One thing on a wire, or one thing that happened to a port. */
 export interface TraceRow {
   /** When its first byte left the pins, or when it happened; simulated time. */

@@ -11,7 +11,7 @@ mod typescript;
 
 use lanewise_scenario::{DiagnosticRecord, Explanation, Parts};
 use lanewise_sim::bench::Benchmark;
-use lanewise_sim::{FORMAT, FlowUpdate, Results, State, Trace};
+use lanewise_sim::{FORMAT, FlowUpdate, Results, State, Trace, TraceEnd};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -92,6 +92,7 @@ fn definitions() -> Result<Map<String, Value>, String> {
     generator.subschema_for::<Parts>();
     generator.subschema_for::<State>();
     generator.subschema_for::<Trace>();
+    generator.subschema_for::<TraceEnd>();
     generator.subschema_for::<Benchmark>();
     generator.subschema_for::<DiagnosticRecord>();
     generator.subschema_for::<FlowUpdate>();

@@ -15,17 +15,18 @@ pub(super) struct Names {
 }
 
 /// One direction of a link, by its transmitting port.
-pub(super) struct Direction {
+#[derive(Clone, PartialEq, Debug)]
+pub struct Direction {
     /// Name of the link: that of the device below.
-    pub(super) link: String,
+    pub link: String,
     /// `upstream` or `downstream`.
-    pub(super) way: &'static str,
+    pub way: &'static str,
     /// Name of the device whose port transmits.
-    pub(super) from: String,
+    pub from: String,
     /// Name of the device that receives.
-    pub(super) to: String,
+    pub to: String,
     /// From the last byte at the transmitter's pins until the receiver has checked it. None in Flit Mode, where a flit ends later.
-    pub(super) travel: Option<Span>,
+    pub travel: Option<Span>,
 }
 
 impl Names {
@@ -49,6 +50,11 @@ impl Names {
     pub(super) fn ports_of(&self, links: &[String]) -> Option<Vec<u32>> {
         let of = |(port, direction): (&u32, &Direction)| links.contains(&direction.link).then_some(*port);
         (!links.is_empty()).then(|| self.ports.iter().filter_map(of).collect())
+    }
+
+    /// Every direction of every link.
+    pub(super) fn directions(&self) -> Vec<Direction> {
+        self.ports.values().cloned().collect()
     }
 
     pub(super) fn direction(&self, port: u32) -> Option<&Direction> {

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from lanewise import _core
 from lanewise.errors import InputError, ScenarioError
@@ -27,13 +27,13 @@ from lanewise.runs.simulator import (
     prove,
     resolve,
     simulate,
-    write_wires,
 )
 from lanewise.toml import override
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection
+    from typing import BinaryIO
 
     from lanewise.comparison import Comparison
     from lanewise.documents import Progress, TraceEnd
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.runs.cache import RunCache
     from lanewise.tools.job_file.plan import JobRuns
+    from lanewise.trace_files import TraceForm
 
 
 Overrides: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
@@ -239,38 +240,38 @@ def trace(
     >>> sorted(set(traced.rows["what"]))
     ['CplD', 'MRd', 'MWr']
     """
-    if last < 1:
-        raise InputError(f"last is a number of rows from 1 on; found {last}")
-    if transaction is not None and (links or kinds or span is not None):
-        raise InputError(
-            "a transaction is shown from its issue to its end on all of its links, with all that waits: "
-            "give no length, links or kinds"
-        )
+    _refuse_window(last, span, links, kinds, transaction)
     view = (around, None if transaction is None else str(transaction))
     return list_wires(scenario, _pairs(overrides), (start, span or SPAN), links, kinds, last, view, progress)
 
 
 def write_trace(
     scenario: Scenario,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     start: str = "0 ns",
     span: str | None = None,
     links: Sequence[str] = (),
     kinds: Sequence[str] = (),
-    form: Literal["text", "jsonl"] = "text",
+    form: TraceForm = "text",
+    last: int = LAST,
+    around: str | None = None,
+    transaction: str | int | None = None,
     overrides: Overrides = (),
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> TraceEnd:
     """Write what goes over the links of a scenario in a window of its run to a file, however long that is.
 
     Rows are written while the run goes on: memory does not grow with the window. `form` is "text", the
-    listing of `trace`, or "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads.
+    listing of `trace`; "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads; or
+    "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all kinds where none are named.
     Rows come in order of time, then by port, but for what is known more than 32,768 rows late, such as the
-    ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete.
+    ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
+    of an open one, which it may be too, that is not known.
 
-    The other arguments, and what is raised, as with `trace`; `lanewise.InputError`, too, when the file cannot
-    be written, and KeyboardInterrupt when `progress` returns False.
+    With `around` or `transaction` the `last` rows are kept and written at the end. The other arguments, and
+    what is raised, as with `trace`; `lanewise.InputError`, too, when the file cannot be written, and
+    KeyboardInterrupt when `progress` returns False.
 
     >>> import lanewise, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -280,13 +281,30 @@ def write_trace(
     >>> end["rows"] > lines > 1000
     True
     """
-    from lanewise.files import refuse_folder, whole_file
+    from lanewise.trace_files import Wires
 
-    place = Path(path)
-    refuse_folder(place)
-    with whole_file(place) as file:
-        window = (start, span or SPAN)
-        return write_wires(scenario, _pairs(overrides), window, links, kinds, form, file.write, progress)
+    _refuse_window(last, span, links, kinds, transaction)
+    view = (around, None if transaction is None else str(transaction))
+    window = (start, span or SPAN)
+    wires = Wires(scenario, _pairs(overrides), window, links, kinds, last, view, progress)
+    return wires.write_to_file(path, form)
+
+
+def _refuse_window(
+    last: int,
+    span: str | None,
+    links: Sequence[str],
+    kinds: Sequence[str],
+    transaction: str | int | None,
+) -> None:
+    """Raise InputError for what does not go together."""
+    if last < 1:
+        raise InputError(f"last is a number of rows from 1 on; found {last}")
+    if transaction is not None and (links or kinds or span is not None):
+        raise InputError(
+            "a transaction is shown from its issue to its end on all of its links, with all that waits: "
+            "give no length, links or kinds"
+        )
 
 
 def compare(

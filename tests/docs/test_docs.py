@@ -44,7 +44,10 @@ FUNCTION = re.compile(r"([\w./-]+\.(?:rs|py))::(\w+)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-LAYERS = ("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim", "python")
+LAYERS = (
+    *("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim"),
+    *("trace-formats", "python"),
+)
 
 
 def text_of(page: str) -> str:

@@ -174,9 +174,10 @@ impl Fabric {
     ) -> WireTlp {
         let (port, packet) = (&self.ports[id.index()], &self.packets[packet_id]);
         let channel = port.channel_of(packet.traffic_class);
-        let requester = match packet.class() {
-            FlowClass::Completion => packet.destination,
-            FlowClass::Posted | FlowClass::NonPosted => packet.requester,
+        let is_completion = packet.class() == FlowClass::Completion;
+        let (requester, completer) = match is_completion {
+            true => (packet.destination, packet.requester),
+            false => (packet.requester, packet.destination),
         };
         WireTlp {
             sequence,
@@ -188,6 +189,7 @@ impl Fabric {
             source: packet.requester.place(),
             destination: packet.destination.place(),
             requester_id: self.addresses.id(requester),
+            completer_id: self.addresses.id(completer),
             tag: packet.tag(),
             attributes: packet.attributes(),
             traffic_class: packet.traffic_class,
@@ -196,6 +198,7 @@ impl Fabric {
             poisoned: packet.flags.has(Flags::POISONED),
             digest: packet.flags.has(Flags::DIGEST),
             status: packet.status(),
+            is_last_completion: is_completion && packet.flags.has(Flags::LAST),
             issued_at: packet.issued_at,
             ready_at: packet.eligible_at,
             credits_left: port.credits_of(channel)[packet.class().index()].available(),

@@ -4,9 +4,10 @@ use crate::errors::{InputError, bug, wrong_argument};
 use crate::scenario::{Overrides, document, resolved, text};
 use crate::watch::Watch;
 use lanewise_sim::{
-    Around, JsonLines, Listing, Scenario, TraceForm, TraceKind, TraceOf, TraceRequest, around_name,
-    link_names, span_from_text,
+    Around, JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceKind, TraceOf, TraceRequest,
+    around_name, link_names, span_from_text,
 };
+use lanewise_trace_formats::Perfetto;
 use lanewise_units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -53,10 +54,10 @@ pub fn trace(
 /// Simulates the scenario in a file up to the end of a window, and hands what went over its links over as bytes while the run goes on:
 /// memory does not grow with the window. Returns rows, end and fingerprint as JSON.
 ///
-/// `form` is `text` or `jsonl`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is broken off.
-/// The others as with [`trace`].
+/// `form` is `text`, `jsonl` or `perfetto`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is
+/// broken off. The others as with [`trace`]; with `around` or `transaction` the last `most` rows are kept, and written at the end.
 #[pyfunction]
-#[pyo3(signature = (path, start, span, links, kinds, form, put, overrides = Vec::new(), progress = None, source = None))]
+#[pyo3(signature = (path, start, span, links, kinds, form, put, most = usize::MAX, around = None, transaction = None, overrides = Vec::new(), progress = None, source = None))]
 #[expect(clippy::too_many_arguments, reason = "by name, in Python")]
 pub fn write_trace(
     py: Python<'_>,
@@ -67,6 +68,9 @@ pub fn write_trace(
     kinds: Vec<String>,
     form: &str,
     put: Py<PyAny>,
+    most: usize,
+    around: Option<&str>,
+    transaction: Option<&str>,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
     source: Option<String>,
@@ -77,13 +81,14 @@ pub fn write_trace(
         span: time("span", span)?,
         links: known_links(links, &scenario)?,
         kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
-        most: usize::MAX,
-        of: TraceOf::Window,
+        most: most.max(1),
+        of: what_of(around, transaction)?,
     };
     let mut form: Box<dyn TraceForm + Send> = match form {
         "text" => Box::new(Listing::default()),
         "jsonl" => Box::new(JsonLines),
-        _ => return Err(wrong_argument("form", &form, "text or jsonl")),
+        "perfetto" => Box::new(Perfetto::default()),
+        _ => return Err(wrong_argument("form", &form, "text, jsonl or perfetto")),
     };
     let (mut watch, mut failure) = (Watch::new(progress, None), None);
     let mut hand_over = |part: &[u8]| {
@@ -97,9 +102,13 @@ pub fn write_trace(
         )
     };
     let end = py.detach(|| {
-        lanewise_sim::write_trace(&scenario, &request, form.as_mut(), &mut hand_over, &mut |progress| {
-            watch.look(progress)
-        })
+        let mut look = |progress: &RunProgress<'_>| watch.look(progress);
+        if request.of == TraceOf::Window {
+            return lanewise_sim::write_trace(&scenario, &request, form.as_mut(), &mut hand_over, &mut look);
+        }
+        let traced = lanewise_sim::trace(&scenario, &request, &mut look)?;
+        let is_whole = hand_over(&traced.write(form.as_mut())).is_continue();
+        Ok(TraceEnd { is_whole, ..traced.end() })
     });
     failure.map_or(Ok(()), Err)?;
     watch.into_result()?;

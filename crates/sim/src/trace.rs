@@ -85,6 +85,10 @@ pub struct Trace {
     /// Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub fingerprint: String,
+    /// The same as a form has it before the rows.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub frame: TraceFrame,
 }
 
 /// What was looked for in a run.
@@ -145,6 +149,7 @@ pub fn trace(
     session.end_here();
     let found = recorder.found().filter(|_| around != Some(Around::Stall) || stalled);
     let looked_until = session.now().min(until);
+    let entries = if found.is_some() || around.is_none() { recorder.entries() } else { Vec::new() };
     let mut traced = Trace {
         title: scenario.title.clone(),
         from_ns: (from - Time::ZERO).as_ns(),
@@ -158,8 +163,14 @@ pub fn trace(
         }),
         transaction: None,
         fingerprint: format!("{:016x}", session.trajectory()),
+        frame: TraceFrame {
+            title: scenario.title.clone(),
+            from_ticks: found.map_or(from, |found| found.from).ticks(),
+            until_ticks: found.map_or(looked_until, |found| found.until.min(looked_until)).ticks(),
+            directions: names.directions(),
+            tags_at_start: None,
+        },
     };
-    let entries = if found.is_some() || around.is_none() { recorder.entries() } else { Vec::new() };
     match (request.of, found) {
         (TraceOf::Transaction(_), Some(Found { request: Some(found), .. })) => {
             let flow = &session.simulation().fabric.observers().flows()[found.0.0 as usize].spec;

@@ -77,6 +77,16 @@ def _trace(
             show_default=False,
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, the listing, if not given; jsonl, a JSON object for each row and line; for other "
+            "tools perfetto (https://ui.perfetto.dev).",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -93,21 +103,32 @@ def _trace(
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
     from lanewise.files import refuse_folder, write_whole
+    from lanewise.trace_files import form_named
 
     kinds = [part.strip() for part in kind.split(",")] if kind is not None else []
+    is_window = around is None and transaction is None
+    refuse_together(("--json", as_json), ("--format", form is not None))
+    if form is not None:
+        form_named(form, is_for_terminal=out is None and sys.stdout.isatty())
     if out is not None:
         refuse_folder(out)
     with run_progress(str(scenario), None) as progress:
-        if out is not None and around is None and transaction is None:
-            refuse_together(("--out", True), ("--last", last is not None))
+        if form not in (None, "text") or (is_window and out is not None):
+            refuse_together(
+                ("--format" if out is None else "--out", is_window),
+                ("--last", last is not None and is_window),
+            )
             api.write_trace(
                 scenario,
-                out,
+                out if out is not None else sys.stdout.buffer,
                 start=start,
                 span=span,
                 links=link or [],
                 kinds=kinds,
-                form="jsonl" if as_json else "text",
+                form=form_named(form or ("jsonl" if as_json else "text")),
+                last=last if last is not None else api.LAST,
+                around=around,
+                transaction=transaction,
                 overrides=pairs(settings),
                 progress=progress,
             )

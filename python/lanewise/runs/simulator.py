@@ -109,19 +109,21 @@ def write_wires(
     form: str,
     put: Callable[[bytes], object],
     progress: Callable[[Progress], bool | None] | None = None,
+    *,
+    last: int = 100_000,
+    view: tuple[str | None, str | None] = (None, None),
 ) -> TraceEnd:
     """Run a scenario up to the end of a window, and hand what went over its links to `put`, part by part.
 
-    `form` is "text" or "jsonl". What `put` raises breaks the trace off and is raised again; KeyboardInterrupt
-    when something else did.
+    `form` is one of the core's; `view` as for `list_wires`, of which `last` rows are kept. What `put` raises
+    breaks the trace off and is raised again; KeyboardInterrupt when something else did.
     """
     name, text = given(scenario)
     start, span = window
     try:
         with with_file_hints():
-            document = _core.write_trace(
-                name, start, span, list(links), list(kinds), form, put, list(overrides), progress, text
-            )
+            wanted = (start, span, list(links), list(kinds), form, put, last, *view)
+            document = _core.write_trace(name, *wanted, list(overrides), progress, text)
     except ValueError as error:
         raise InputError(str(error)) from error
     end: TraceEnd = json.loads(document)

@@ -4,6 +4,8 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{DeviceConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::Place;
+use lanewise_pcie::LinkMode;
+use lanewise_pcie::flow_control::Scale;
 use lanewise_scenario::Scenario;
 use lanewise_units::Span;
 use std::collections::BTreeMap;
@@ -27,6 +29,12 @@ pub struct Direction {
     pub to: String,
     /// From the last byte at the transmitter's pins until the receiver has checked it. None in Flit Mode, where a flit ends later.
     pub travel: Option<Span>,
+    /// Generation, width and mode of the link.
+    pub mode: LinkMode,
+    /// Scaled flow control in use on the link.
+    pub scale: Scale,
+    /// What is sent may arrive damaged.
+    pub has_faults: bool,
 }
 
 impl Names {
@@ -79,6 +87,7 @@ impl Direction {
         to: (usize, usize),
         way: &'static str,
     ) -> Self {
+        let faults = if way == "upstream" { &link.faults_upstream } else { &link.faults_downstream };
         let travel = link.propagation + devices[to.0].ports[to.1].receive_latency;
         Self {
             link: devices[link.lower.0].name.clone(),
@@ -86,6 +95,9 @@ impl Direction {
             from: devices[from].name.clone(),
             to: devices[to.0].name.clone(),
             travel: (!link.mode.flit).then_some(travel),
+            mode: link.mode,
+            scale: devices[to.0].ports[to.1].scale,
+            has_faults: faults.bit_error_rate > 0.0 || !faults.corrupt_tlps.is_empty(),
         }
     }
 }

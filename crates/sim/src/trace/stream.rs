@@ -5,16 +5,19 @@
 //! known when the silence ends; and who is held up at a port that has nothing else to do. Such a row comes when it is known.
 
 use super::names::{Direction, Names};
-use super::{TraceRequest, TraceRow, recorder_for};
+use super::{Trace, TraceRequest, TraceRow, recorder_for};
 use crate::progress::RunProgress;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
+use lanewise_fabric::config::DeviceConfig;
+use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{AssemblyError, Pause};
 use lanewise_observe::{Entry, Recorder};
 use lanewise_scenario::Scenario;
 use lanewise_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// A form in which a trace is written: what it makes of the rows is appended to `out`, which is handed on and emptied after each call.
@@ -43,6 +46,8 @@ pub struct TraceFrame {
     pub until_ticks: u64,
     /// Every direction of every link, listed or not.
     pub directions: Vec<Direction>,
+    /// Read requests of each endpoint that have a tag and are not complete, at the start; none where rows may be missing after that.
+    pub tags_at_start: Option<BTreeMap<String, u32>>,
 }
 
 /// What is known of a trace after its last row.
@@ -57,6 +62,10 @@ pub struct TraceEnd {
     /// Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub fingerprint: String,
+    /// As in [`TraceFrame::tags_at_start`], at the end.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub tags_at_end: Option<BTreeMap<String, u32>>,
 }
 
 /// Most rows in a batch.
@@ -89,27 +98,24 @@ pub fn write_trace(
     let request = TraceRequest { most: usize::MAX, of: super::TraceOf::Window, ..request.clone() };
     let recorder = recorder_for(&request, &names, from, until);
     session.listen(recorder.listener());
-    let frame = TraceFrame {
-        title: scenario.title.clone(),
-        from_ticks: from.ticks(),
-        until_ticks: until.ticks(),
-        directions: names.directions(),
-    };
     let mut output = Output { form, put, names: &names, out: Vec::new(), waiting: Vec::new(), rows: 0 };
-    let mut flow = output.begin(&frame);
-    let pause = Pause { at: until, events: EVENTS };
-    while flow.is_continue() {
-        let last_event = session.events() + EVENTS;
-        match session.piece(pause) {
-            Piece::Long => {}
-            Piece::Paused if session.events() >= last_event => {}
-            Piece::Paused | Piece::Over => break,
-        }
-        flow = progress(&session.progress());
-        if flow.is_continue() {
-            flow = output.take_in(&recorder, false);
-        }
+    let mut flow = go_to(&mut session, from, |session| progress(&session.progress()));
+    if flow.is_continue() {
+        flow = output.begin(&TraceFrame {
+            title: scenario.title.clone(),
+            from_ticks: from.ticks(),
+            until_ticks: until.ticks(),
+            directions: names.directions(),
+            tags_at_start: Some(tags(&session)),
+        });
     }
+    if flow.is_continue() {
+        flow = go_to(&mut session, until, |session| {
+            progress(&session.progress())?;
+            output.take_in(&recorder, false)
+        });
+    }
+    let tags_at_end = Some(tags(&session));
     session.end_here();
     if flow.is_continue() {
         flow = output.take_in(&recorder, true);
@@ -119,11 +125,62 @@ pub fn write_trace(
         until_ticks: session.now().min(until).ticks(),
         is_whole: flow.is_continue(),
         fingerprint: format!("{:016x}", session.trajectory()),
+        tags_at_end,
     };
     if end.is_whole {
         end.is_whole = output.end(&end).is_continue();
     }
     Ok(end)
+}
+
+/// Runs up to a time, or the end of the run, in pieces of [`EVENTS`] with a look after each.
+fn go_to(
+    session: &mut Session<'_>,
+    at: Time,
+    mut look: impl FnMut(&Session<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    loop {
+        let last_event = session.events() + EVENTS;
+        match session.piece(Pause { at, events: EVENTS }) {
+            Piece::Long => {}
+            Piece::Paused if session.events() >= last_event => {}
+            Piece::Paused | Piece::Over => return ControlFlow::Continue(()),
+        }
+        look(session)?;
+    }
+}
+
+/// Read requests of each endpoint that have a tag and are not complete.
+fn tags(session: &Session<'_>) -> BTreeMap<String, u32> {
+    let fabric = &session.simulation().fabric;
+    let named = session.scenario().fabric.devices.iter().zip(0..);
+    let of = |(device, index): (&DeviceConfig, u32)| {
+        let id = DeviceId(index);
+        fabric.place(id).map(|_| (device.name.clone(), fabric.outstanding_reads(id)))
+    };
+    named.filter_map(of).collect()
+}
+
+impl Trace {
+    /// Writes a trace that was kept in some form.
+    pub fn write(&self, form: &mut dyn TraceForm) -> Vec<u8> {
+        let mut out = Vec::new();
+        form.begin(&self.frame, &mut out);
+        self.rows.chunks(BATCH).for_each(|rows| form.rows(rows, &mut out));
+        form.end(&self.end(), &mut out);
+        out
+    }
+
+    /// What is known after its last row.
+    pub fn end(&self) -> TraceEnd {
+        TraceEnd {
+            rows: self.rows.len() as u64,
+            until_ticks: self.frame.until_ticks,
+            is_whole: true,
+            fingerprint: self.fingerprint.clone(),
+            tags_at_end: None,
+        }
+    }
 }
 
 /// What has been told and not been put out.

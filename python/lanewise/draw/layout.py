@@ -33,6 +33,7 @@ _CAPS = (230.0, 190.0, 160.0, 135.0, 110.0, 90.0)
 """Widest text in a box; the first with which a picture keeps to the page is taken."""
 PADDING, _GAP = 9.0, 11.0
 _WIDEST_PORT = 90.0
+_MOST_NAMED = 4
 _ONE_LINE, _TWO_LINES = 26.0, 39.0
 _SHORTEST_LINK, _BARE_LINK = 64.0, 18.0
 
@@ -143,15 +144,17 @@ def _all(tops: Sequence[Box]) -> Iterator[Box]:
 
 def _name(box: Box) -> None:
     box.head = clean(_spanned([node.head or node.name for node in box.group]))
-    box.detail = clean(_spanned([node.detail for node in box.group]))
+    box.detail = clean(_spanned([node.detail for node in box.group], most=_MOST_NAMED))
     box.slot = clean(_spanned([node.slot for node in box.group]))
 
 
-def _spanned(names: list[str]) -> str:
-    """Write names of alike things as one: what they all are, a range, or the first with an ellipsis."""
+def _spanned(names: list[str], most: int = 1) -> str:
+    """Write names of alike things as one: what they all are, a range, or the first ones."""
     if len(set(names)) == 1:
         return names[0]
-    return range_of(names) or f"{names[0]} \N{HORIZONTAL ELLIPSIS}"
+    # A range of addresses is read as one of functions.
+    span = None if ":" in names[0] else range_of(names)
+    return span or ", ".join(names[:most]) + (" \N{HORIZONTAL ELLIPSIS}" if len(names) > most else "")
 
 
 def _columns(boxes: Sequence[Box], cap: float) -> float:

@@ -12,6 +12,7 @@ import lanewise
 from lanewise.draw.layout import MOST_ROWS
 from lanewise.draw.model import Link, LinkUse, Node, Sort, State, Topology
 from lanewise.draw.scenario import of_run, of_scenario, use_of
+from lanewise.draw.style import rules
 from lanewise.draw.svg import topology_svg
 
 SCENARIOS = Path("scenarios")
@@ -160,3 +161,10 @@ def test_themes() -> None:
     light, dark = (topology_svg(topology, theme=theme) for theme in ("light", "dark"))
     assert "prefers-color-scheme" not in light + dark
     assert light != dark
+
+
+def test_a_page_of_many_pictures_has_the_styles_once() -> None:
+    topology = scenario("switch")
+    plain = topology_svg(topology, styled=False)
+    assert "<style>" not in plain
+    assert len(plain) < len(topology_svg(topology)) - len(rules("auto")) / 2

@@ -58,6 +58,8 @@ class _Drawing:
             place = self._place(function)
             socket = sockets.get(place.address) if place else None
             places.setdefault((socket, place.numa_node if place else None), []).append(branch)
+        if not places:
+            return [Node("host", sort=Sort.HOST)]
         nodes = [
             self._node(socket, node, branches)
             for (socket, node), branches in sorted(places.items(), key=lambda item: _order(item[0]))

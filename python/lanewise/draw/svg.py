@@ -52,6 +52,7 @@ def topology_svg(
     *,
     theme: Theme = "auto",
     embedded: bool = False,
+    styled: bool = True,
 ) -> str:
     """Draw a topology; return the text of an SVG file.
 
@@ -61,7 +62,8 @@ def topology_svg(
     the share of the time that each direction was in use, and the goodput of both: ``←`` upstream, ``→``
     downstream, GB/s, with "each" for links drawn as one. `theme` is ``auto`` for what the reader's screen
     prefers. `embedded` leaves out the title line and the background, for a page that has both; the name for
-    screen readers stays. Lengths are CSS pixels; a page should give the picture ``max-width: 100%``.
+    screen readers stays. Without `styled` it has no style sheet: a page of many pictures has `style.rules`
+    once. Lengths are CSS pixels; a page should give the picture ``max-width: 100%``.
 
     Neighbours that are alike, with their links and all below them, are one box with how many they are; with
     `use`, only those whose links are in use alike. At most `layout.MOST_ROWS` leaves are drawn, the others
@@ -87,7 +89,7 @@ def topology_svg(
         return _labels(group, used)
 
     placed = layout(topology, Folding(topology.tops, alike if used else None), labels)
-    return _Picture(topology, placed, used, theme, embedded=embedded).text()
+    return _Picture(topology, placed, used, theme if styled else None, embedded=embedded).text()
 
 
 class _Picture:
@@ -96,7 +98,7 @@ class _Picture:
         topology: Topology,
         placed: Layout,
         use: Mapping[str, LinkUse],
-        theme: Theme,
+        theme: Theme | None,
         *,
         embedded: bool,
     ) -> None:
@@ -111,7 +113,8 @@ class _Picture:
         title = clean(self.topology.title)
         SubElement(root, "title").text = title
         SubElement(root, "desc").text = self._summary()
-        SubElement(root, "style").text = rules(self.theme)
+        if self.theme is not None:
+            SubElement(root, "style").text = rules(self.theme)
         if not self.embedded:
             SubElement(root, "rect", {"class": "lw-page", "width": "100%", "height": "100%"})
             _text(root, _MARGIN, _MARGIN + 16, fitted(title, self.w - 2 * _MARGIN, 17), "lw-title")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.model import Link as MachineLink
 
-_MOST_PAIRS = 4
-"""Pairs of GPUs that are named for each kind of link between them."""
 _MOST_NOTES = 4
 _BRACKETED = re.compile(r".*\[(.{6,})\]$")
 """Names of `pci.ids` have the name of sale in brackets: ``GA100 [A100 SXM4 80GB]``."""
@@ -49,19 +47,21 @@ class _Drawing:
         if not self.machine.functions:
             return self._named_only()
         sockets = sockets_of(self.machine)
+        known = {function.numa_node for function in self.machine} - {None}
         places: dict[tuple[int | None, int | None], list[Node]] = {}
         for function in self.machine.roots:
             branch = self._branch(function)
             if branch is None:
                 self.hidden += 1
                 continue
-            place = self._place(function)
+            # Firmware that gives a node to a few devices of a machine with one says nothing with it.
+            place = self._place(function) if len(known) > 1 or sockets else None
             socket = sockets.get(place.address) if place else None
             places.setdefault((socket, place.numa_node if place else None), []).append(branch)
         if not places:
             return [Node("host", sort=Sort.HOST)]
         nodes = [
-            self._node(socket, node, branches)
+            self._node(socket, node, branches, several=len(places) > 1)
             for (socket, node), branches in sorted(places.items(), key=lambda item: _order(item[0]))
         ]
         in_sockets = {socket for socket, node in places if socket is not None and node is not None}
@@ -100,13 +100,12 @@ class _Drawing:
         below = self.machine.descendants(function)
         return next((each for each in below if each.numa_node is not None), None)
 
-    def _node(self, socket: int | None, node: int | None, branches: list[Node]) -> Node:
+    def _node(self, socket: int | None, node: int | None, branches: list[Node], *, several: bool) -> Node:
         named = next((each for each in self.machine.numa_nodes if each.index == node), None)
         detail = f"socket {socket}" if socket is not None else ""
         cpus = f"CPUs {named.cpus}" if named is not None and named.cpus else ""
         head = f"NUMA node {node}"
         if node is None:
-            several = any(function.numa_node is not None for function in self.machine)
             head = "NUMA node not known" if several else "host"
         return Node(
             head,
@@ -229,8 +228,7 @@ class _Drawing:
         below = [("speed", link.below_speed), ("width", link.below_width)]
         found = (
             (link.on_die, State.INSIDE, "a tunnel" if link.tunnel else "inside a chip"),
-            (not machine.measured and link.now.known, State.UP, "as the source declares"),
-            (not machine.measured, State.UNKNOWN, ""),
+            (not machine.measured, State.UNKNOWN, "as the source declares"),
             (self.view.is_switched_off(link), State.ASLEEP, "the device is in D3cold"),
             (machine.is_idle_gpu(link), State.ASLEEP, "idle GPUs lower the speed"),
             (inactive or link.now.width == 0, State.DOWN, "no link"),
@@ -240,7 +238,7 @@ class _Drawing:
                 State.BELOW,
                 " and ".join(what for what, is_so in below if is_so),
             ),
-            (link.now.known, State.UP, ""),
+            (link.now.known and link.limit.known, State.UP, ""),
         )
         return next(((state, words) for is_so, state, words in found if is_so), (State.UNKNOWN, ""))
 
@@ -271,15 +269,14 @@ class _Drawing:
         for relation in self.machine.relations:
             if relation.path in OWN_LINKS:
                 path = (
-                    f"{OWN_LINKS[relation.path]} x{relation.links}"
+                    f"{OWN_LINKS[relation.path]} \N{MULTIPLICATION SIGN}{relation.links}"
                     if relation.links
                     else OWN_LINKS[relation.path]
                 )
                 pairs.setdefault(path, []).append(f"{relation.first}-{relation.second}")
         for path, between in pairs.items():
-            rest = len(between) - _MOST_PAIRS
-            more = f" and {rest} more pairs" if rest > 0 else ""
-            found.append(f"{path}: {', '.join(between[:_MOST_PAIRS])}{more}")
+            joined = between[0] if len(between) == 1 else f"{len(between)} pairs, such as {between[0]}"
+            found.append(f"{path} joins {joined}")
         free = [
             f"{slot.name} ({slot})" for slot in self.machine.slots if slot.used is False and not slot.device
         ]

@@ -39,7 +39,7 @@ _LEGEND = {
     State.DOWN: "down",
     State.EMPTY: "free",
     State.INSIDE: "inside a chip, or a tunnel",
-    State.UNKNOWN: "not known how",
+    State.UNKNOWN: "not known what its ends can",
     State.WIRE: "no PCI Express",
 }
 _SAID = {State.BELOW, State.DOWN, State.ASLEEP}
@@ -215,7 +215,8 @@ class _Picture:
             bounds = (0.0, *USES, 1.0)
             ways = [way for each in self.use.values() for way in (each.upstream, each.downstream)]
             for step in sorted(set(map(_step, ways))):
-                words = f"{bounds[step]:.0%} to {bounds[step + 1]:.0%}"
+                low, high = (f"{100 * bound:.0f}" for bound in bounds[step : step + 2])
+                words = f"{low}\N{EN DASH}{high} %" if step else f"up to {high} %"
                 entries.append((f"lw-use-{step}", 3.0, words if entries else f"in use {words} of the time"))
         else:
             states = [state for state in _LEGEND if any(link.state is state for link in drawn)]

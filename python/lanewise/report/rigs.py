@@ -73,7 +73,7 @@ def _way(link: Link, way: str) -> Direction:
 
 
 def _rig(job: Job, run: RunResult) -> Rig:
-    svg = topology_svg(_topology(job, run), use_of(run.document), embedded=True, styled=False)
+    svg = topology_svg(_topology(job, run).without_free(), use_of(run.document), embedded=True, styled=False)
     _, link, way = _most_used(run)
     name = "" if link is None else f"{link['name']} {way}, {link['generation']} {link['width']}"
     rungs = () if link is None else _rungs(_way(link, way))

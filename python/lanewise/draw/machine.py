@@ -90,6 +90,7 @@ class _Drawing:
                 name = f"socket {socket}"
                 tops[socket] = Node(name, sort=Sort.HOST, alike=name)
                 found.append(tops[socket])
+            node.detail = node.detail.removeprefix(f"socket {socket}").removeprefix(", ")
             tops[socket].below.append(node)
         return found
 
@@ -152,11 +153,11 @@ class _Drawing:
         first = functions[0]
         own = [function for function in functions if not function.virtual]
         virtual = len(functions) - len(own)
-        words = _words(first)
+        words = self._words(first)
         physical = first.physical_slot or self._physical_slot(first)
         details = [self._address(first), *_interfaces(functions), f"slot {physical}" if physical else ""]
         several = [f"{len(own)} functions" if len(own) > 1 else "", f"{virtual} virtual" if virtual else ""]
-        about = [first.name, *(f"{self._address(other)} {_words(other)}" for other in own[1:9])]
+        about = [first.name, *(f"{self._address(other)} {self._words(other)}" for other in own[1:9])]
         about += [f"driver {first.driver}"] if first.driver else []
         node = Node(
             self._address(first) or words,
@@ -171,6 +172,21 @@ class _Drawing:
         children = [child for function in functions for child in self.machine.children(function)]
         node.below = self._below([child for child in children if child not in functions])
         return node
+
+    def _words(self, function: Function) -> str:
+        """Return what a device is called, as short as it is sold."""
+        identity = function.identity
+        name = identity.device_name
+        if name:
+            sold = _BRACKETED.match(name)
+            return sold[1] if sold else name
+        vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
+        number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
+        known = " ".join(part for part in (vendor, identity.class_name or "", number) if part)
+        if known:
+            return known
+        is_switch = self.machine.role(function) is Kind.UPSTREAM_PORT
+        return "switch" if is_switch else "bridge" if function.is_bridge else "unknown device"
 
     def _below(self, children: Iterable[Function]) -> list[Node]:
         found = []
@@ -317,18 +333,6 @@ def _moves_data(function: Function) -> bool:
     shown = function.is_gpu or function.is_nic or function.is_storage or function.is_class(0x12, 0x0B)
     alone = function.kind in ENDPOINTS and function.link.status.known and function.parent is None
     return (shown or alone) and not function.virtual
-
-
-def _words(function: Function) -> str:
-    """Return what a device is called, as short as it is sold."""
-    identity = function.identity
-    name = identity.device_name
-    if name:
-        sold = _BRACKETED.match(name)
-        return sold[1] if sold else name
-    vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
-    number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
-    return " ".join(part for part in (vendor, identity.class_name or "", number) if part) or "unknown device"
 
 
 def _interfaces(functions: Sequence[Function]) -> list[str]:

@@ -8,7 +8,7 @@ frames, with the unit of every quantity in its column name. About systems descri
 >>> result.flows.columns[:4]
 ['flow', 'device', 'direction', 'goodput_gb_per_s']
 
-and about real machines (``doctor`` is `diagnose` here, and ``import`` is `judge`):
+and about real machines (``doctor`` is `diagnose` here, ``import`` is `judge`, and ``draw`` is `picture`):
 
 >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
 >>> lanewise.diagnose(machine).table.columns[:5]
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lanewise.machine_api import measure as measure
     from lanewise.machine_api import predict as predict
     from lanewise.machine_api import scan as scan
+    from lanewise.picture_api import picture as picture
     from lanewise.session import Session as Session
 
 _NAMES = {
@@ -68,6 +69,7 @@ _NAMES = {
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
+    "lanewise.picture_api": ("picture",),
     "lanewise.session": ("Session",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
@@ -86,6 +88,7 @@ __all__ = [
     "judge",
     "measure",
     "parts",
+    "picture",
     "predict",
     "reproduce",
     "run",

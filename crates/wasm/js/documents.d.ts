@@ -466,6 +466,18 @@ export interface Latency {
   p99_9: number | null;
   max: number;
   count: number;
+  /** All of them, as a histogram that percentiles were read from: exact to 1 %. */
+  buckets: LatencyBuckets;
+}
+
+/** How many latencies there were in each bucket that had any, the shortest first. */
+export interface LatencyBuckets {
+  /** Where each bucket begins, ns: what took so long is in it. */
+  from_ns: number[];
+  /** Where each ends, ns: what took so long is in the next. */
+  below_ns: number[];
+  /** How many are in each. */
+  counts: number[];
 }
 
 /** What limits a run, by the time that others waited. */

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lanewise import InputError, _core
+from lanewise.alike_names import together
 from lanewise.cli.tables import collapse
-from lanewise.cli.tables.names import together
 from lanewise.cli.tables.topology import topology
 from lanewise.examples import copy_example, examples
 

@@ -6,10 +6,10 @@ themselves or, for shares of the time, by less than a hundredth of the whole. Th
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise.alike_names import stem
 from lanewise.cli.tables.alike import grouped, same_number
 
 if TYPE_CHECKING:
@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
     from lanewise.columns import Row
 
-_NUMBER = re.compile(r"(?<=_)[0-9a-f]{2}(?=_|\b)|\d+")
-"""Decimal numbers, and bus and device of an address as names of scanned devices have them: `gpu_b7_00_0`."""
-
 _SAME_SHARE = 0.01
-
-
-def stem(name: str) -> str:
-    """Return a name without its numbers: what names of alike things have in common."""
-    return _NUMBER.sub("#", name)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lanewise.alike_names import together
 from lanewise.cli.tables import collapse, style
-from lanewise.cli.tables.names import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

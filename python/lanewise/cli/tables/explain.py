@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lanewise.alike_names import stem, together
 from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
-from lanewise.cli.tables.collapse import stem
-from lanewise.cli.tables.names import together
 from lanewise.cli.tables.patterns import is_like, nothing_like
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.topology import topology

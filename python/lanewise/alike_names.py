@@ -12,8 +12,15 @@ if TYPE_CHECKING:
 
 _DASH = "\N{EN DASH}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_NUMBER = re.compile(r"(\d+)(?=[\].\[]|$)")
+_COUNTING = re.compile(r"(\d+)(?=[\].\[]|$)")
 """A number of a component: at the end of its name or key, or in brackets; not part of an address."""
+_NUMBER = re.compile(r"(?<=_)[0-9a-f]{2}(?=_|\b)|\d+")
+"""Decimal numbers, and bus and device of an address as names of scanned devices have them: `gpu_b7_00_0`."""
+
+
+def stem(name: str) -> str:
+    """Return a name without its numbers: what names of alike things have in common."""
+    return _NUMBER.sub("#", name)
 
 
 def together(names: Sequence[str]) -> str:
@@ -26,7 +33,7 @@ def together(names: Sequence[str]) -> str:
 
 def range_of(names: Sequence[str]) -> str | None:
     """Write names that count up as one, those of several groups with two ranges; None for others."""
-    pieces = [_NUMBER.split(name) for name in names]
+    pieces = [_COUNTING.split(name) for name in names]
     first, last = pieces[0], pieces[-1]
     # Every second piece is a number.
     if any(len(each) != len(first) or each[::2] != first[::2] for each in pieces):

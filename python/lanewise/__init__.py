@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
+    from lanewise.api import write_report as write_report
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
     from lanewise.machine_api import baseline as baseline
@@ -63,6 +64,7 @@ _NAMES = {
         "trace",
         "whatif",
         "why",
+        "write_report",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
@@ -94,6 +96,7 @@ __all__ = [
     "trace",
     "whatif",
     "why",
+    "write_report",
 ]
 
 

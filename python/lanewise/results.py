@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nanoarrow import Array
 
     from lanewise import documents
+    from lanewise.experiment.dependence import RestsOn
 
 _FLOWS_SHOWN = (
     "flow",
@@ -110,6 +111,9 @@ class RunResult(Result):
 
     made: str | None = None
     """When it was simulated, in UTC, like '2026-11-23 10:59'; None where nobody noted it."""
+
+    rests_on: RestsOn | None = None
+    """Which values that no specification fixes move it; None where nobody tried."""
 
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""

@@ -217,7 +217,14 @@ def _run_why(
     from lanewise.cli.tables.why import print_why
 
     with run_progress(str(scenario), None) as progress:
-        proof = api.why(scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress)
+        proof = api.why(
+            scenario,
+            overrides=overrides,
+            seed=seed,
+            time_limit=time_limit,
+            assumptions=report is not None,
+            progress=progress,
+        )
     if as_json:
         print_json(proof.to_json())
     else:

@@ -19,6 +19,8 @@ _BRINGS_PERCENT = 1.0
 _WAITED_FOR = ("credits", "retry_buffer", "errors", "tags", "window", "request_interval", "demand")
 """Kinds of limits whose share is of the time that others waited; of wires and resources it is their use."""
 _IN_FULL = 0.99
+_LITTLE = 0.1
+"""Goodput in GB/s below which operations a second say more."""
 
 
 def total_goodput(result: RunResult) -> float:
@@ -51,9 +53,11 @@ def gain(percent_more: float) -> str:
 def tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield the numbers that matter most, each with what it is."""
     goodput = total_goodput(result)
-    flows = counted(result.data_flows.height, "flow")
-    if goodput or not result.data_flows.is_empty():
-        yield f"{goodput:.3f} GB/s", f"goodput of all data, {flows}"
+    moving = result.data_flows.filter(result.data_flows["payload_bytes"] > 0)
+    if goodput:
+        yield f"{goodput:.3f} GB/s", f"goodput of all data, {counted(moving.height, 'flow')}"
+    if goodput < _LITTLE and (done := float(result.data_flows["operations_per_s"].sum())):
+        yield f"{done:,.0f}", "operations a second"
     limit = result.document.get("limited_by")
     if limit is not None:
         how = "of the time was waited for" if limit["kind"] in _WAITED_FOR else "in use:"
@@ -90,13 +94,18 @@ def _gives(result: RunResult) -> str:
     if moving.is_empty():
         done = result.data_flows["operations_per_s"].sum()
         return f"No bytes of data, and {done:,.0f} operations a second." if done else "Nothing moved."
-    largest = moving.sort("goodput_gb_per_s", descending=True, maintain_order=True)
-    named = [
-        f"{row['flow']} ({row['direction']}) {row['goodput_gb_per_s']:.3f}"
-        for row in largest.head(4).iter_rows(named=True)
-    ]
-    rest = f" and {counted(moving.height - 4, 'more flow')}" if moving.height > 4 else ""
-    said = f"{total_goodput(result):.3f} GB/s of data in all: {', '.join(named)}{rest}."
+    said = f"{total_goodput(result):.3f} GB/s of data"
+    if moving.height > 1:
+        largest = moving.sort("goodput_gb_per_s", descending=True, maintain_order=True)
+        named = ", ".join(
+            f"{row['flow']} ({row['direction']}) {row['goodput_gb_per_s']:.3f}"
+            for row in largest.head(4).iter_rows(named=True)
+        )
+        rest = f" and {counted(moving.height - 4, 'more flow')}" if moving.height > 4 else ""
+        said += f" in all: {named}{rest}"
+    if total_goodput(result) < _LITTLE:
+        said += f", in {float(result.data_flows['operations_per_s'].sum()):,.0f} operations a second"
+    said += "."
     if (latency := largest_latency(result)) is not None:
         row, which = latency
         word = (row["counted"] or "operations").removesuffix("s")
@@ -111,11 +120,9 @@ def _gives(result: RunResult) -> str:
 def _why_not_more(result: RunResult) -> str:
     if result.limited_by is None:
         return "Nothing was found that limits it."
-    how = (
-        f"{result.verdict}: this was tried."
-        if isinstance(result, WhyResult)
-        else f"{result.limited_by}. This goes by the time that others waited for it."
-    )
+    how = f"{result.limited_by}. This goes by the time that others waited for it."
+    if isinstance(result, WhyResult):
+        how = f"{result.verdict}." if _helps(result) else how
     limit = result.document["limited_by"]
     parts = [how]
     if limit is None:
@@ -142,13 +149,18 @@ def _would_help(result: RunResult) -> str:
             "Not tried in this run. With --why, Lanewise runs the scenario again with each possible limit "
             "ten times larger, and ranks what that brings."
         )
-    rows = list(result.larger.iter_rows(named=True))
-    helps = [row for row in rows if row["gain_percent"] >= _BRINGS_PERCENT]
-    idle = [row for row in rows if row["gain_percent"] < _BRINGS_PERCENT]
+    helps = _helps(result)
+    idle = [row for row in result.larger.iter_rows(named=True) if row not in helps]
     if not helps:
-        return "None of what was tried: ten times more of each brings less than 1 %."
+        tried = f" ({'; '.join(row['what'] for row in idle)})" if idle else ""
+        return f"None of what was tried{tried}: ten times more of each brings less than 1 %."
     said = "; ".join(f"{row['what']}: {gain(row['gain_percent'])}" for row in helps)
     text = f"Ten times more of one of these: {said}."
     if idle:
         text += f" Of no use: {'; '.join(row['what'] for row in idle)}."
     return text
+
+
+def _helps(result: WhyResult) -> list[Row]:
+    """Return the candidates for the limit that bring something."""
+    return [row for row in result.larger.iter_rows(named=True) if row["gain_percent"] >= _BRINGS_PERCENT]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SAME = 0.005
 """Relative change below which two runs say the same: they stop when their results are as narrow as that."""
 _LETTERS = ("A", "B")
+_SET = "set for this run"
 _RATIO = "#B over A"
 
 
@@ -31,15 +32,16 @@ def comparison_part(comparison: Comparison, *, drawn: bool) -> Part:
     a, b = comparison.runs
     sections = (
         _in_short(comparison),
-        _what_moved(comparison, drawn=drawn),
+        _what_moved(comparison),
         _limits(comparison, drawn=drawn),
         _machines(comparison, drawn=drawn),
         _ladders(comparison, drawn=drawn),
+        _latencies(comparison, drawn=drawn),
         _times(comparison),
         _inputs(comparison),
     )
     return Part(
-        title=f"{_short(comparison.names[0])} and {_short(comparison.names[1])}, side by side",
+        title=_title(a, b),
         facts=[
             (f"{letter}: {name}", value)
             for letter, run in zip(_LETTERS, (a, b), strict=True)
@@ -49,6 +51,11 @@ def comparison_part(comparison: Comparison, *, drawn: bool) -> Part:
         tiles=list(_tiles(comparison)),
         sections=[section for section in sections if section.says_something],
     )
+
+
+def _title(a: RunResult, b: RunResult) -> str:
+    titles = dict.fromkeys(_short(run.title or str(run.document["scenario_path"])) for run in (a, b))
+    return f"{' and '.join(titles)}, compared"
 
 
 def _short(name: str) -> str:
@@ -95,13 +102,17 @@ def _in_short(comparison: Comparison) -> Section:
             f"{spelled(largest['category'])} {largest['a_percent']:.1f} % in A, "
             f"{largest['b_percent']:.1f} % in B."
         )
-    answers = [("What moved?", moved), ("Why?", why)]
     differs = list(_differences(comparison))
     said = "; ".join(differs[:4]) + (f"; and {len(differs) - 4} more" if len(differs) > 4 else "")
-    answers.append(
-        ("What is different?", f"{said}." if differs else "No difference of the inputs was found.")
+    return Section(
+        "In short",
+        answers=[
+            *zip(_LETTERS, comparison.names, strict=True),
+            ("What is different?", f"{said}." if differs else "No difference of the inputs was found."),
+            ("What moved?", moved),
+            ("Why?", why),
+        ],
     )
-    return Section("In short", answers=answers)
 
 
 def _lower(limit: str | None) -> str:
@@ -109,15 +120,20 @@ def _lower(limit: str | None) -> str:
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
-    """Say what is different in the inputs, the machine first."""
+    """Say what is different in the inputs: what was set, then the machine, then what follows from it."""
+    values = list(_values(comparison))
+    for path, in_a, in_b, source in values:
+        if source == _SET:
+            yield f"{path} is {in_a} in A, {in_b} in B"
     for letter, links in zip(_LETTERS, (comparison.only_in_a, comparison.only_in_b), strict=True):
         if links:
             named = ", ".join(links[:6]) + (f" and {len(links) - 6} more" if len(links) > 6 else "")
             yield f"only {letter} has the {'link' if len(links) == 1 else 'links'} {named}"
     for link, mode_a, mode_b in _modes(comparison):
         yield f"{link} is {mode_a} in A, {mode_b} in B"
-    for path, in_a, in_b, _ in _values(comparison):
-        yield f"{path} is {in_a} in A, {in_b} in B"
+    for path, in_a, in_b, source in values:
+        if source != _SET:
+            yield f"{path} is {in_a} in A, {in_b} in B"
 
 
 def _modes(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
@@ -145,18 +161,18 @@ def _values(comparison: Comparison) -> Iterator[tuple[str, str, str, str]]:
     said = set()
     for path in dict.fromkeys([*overrides[0], *overrides[1]]):
         values = [
-            own.get(path) or known.get(path, (f"{DASH} (as written)", ""))[0]
+            own.get(path) or known.get(path, ("as written", ""))[0]
             for own, known in zip(overrides, sides, strict=True)
         ]
         if values[0] != values[1]:
             said.add(path)
-            yield path, values[0], values[1], "set for this run"
+            yield path, values[0], values[1], _SET
     for path, (value, source) in sides[0].items():
         if path in sides[1] and sides[1][path][0] != value and path not in said:
             yield path, value, sides[1][path][0], source
 
 
-def _what_moved(comparison: Comparison, *, drawn: bool) -> Section:
+def _what_moved(comparison: Comparison) -> Section:
     rows = sorted(_metrics(comparison), key=lambda row: -row[0])
     columns = ("metric", "of", "#A", "#B", "unit", _RATIO)
     moved = [cells for size, cells in rows if size >= log(1 + _SAME)]
@@ -166,11 +182,11 @@ def _what_moved(comparison: Comparison, *, drawn: bool) -> Section:
         tables.append(
             Table(f"What did not move by half a percent: {len(still)}", columns, still, folded=True)
         )
-    return Section(
-        "What moved",
-        figures=run_figures.latencies(_sides(comparison)) if drawn else (),
-        tables=tables,
-    )
+    return Section("What moved", tables=tables)
+
+
+def _latencies(comparison: Comparison, *, drawn: bool) -> Section:
+    return Section("Latency", figures=run_figures.latencies(_sides(comparison)) if drawn else ())
 
 
 def _metrics(comparison: Comparison) -> Iterator[tuple[float, tuple[str, ...]]]:

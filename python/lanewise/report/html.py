@@ -29,17 +29,22 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"svg": Markup, "breakable": breakable, "cell": _cell}
+    made.filters |= {"svg": Markup, "breakable": breakable}
     return made
 
 
-def breakable(name: str) -> Markup:
-    """Return a name that may be broken behind its dots and underscores."""
+def breakable(text: str) -> Markup:
+    """Return a text whose names may be broken behind their dots and underscores; numbers may not."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"[._]", r"\g<0><wbr>", str(escape(name))))
+    return Markup(_WITHIN_NAME.sub(r"\g<0><wbr>", str(escape(prose(text)))))
 
 
-def _cell(text: str) -> Markup | str:
-    """Return the text of a cell: names may be broken, sentences have blanks to be broken at."""
-    return text if " " in text else breakable(text)
+_WITHIN_NAME = re.compile(r"(?<=[\w\]])[._](?=[A-Za-z])")
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[num]?s|[GM]i?B/s|GB/s|B|[KMG]iB)(?![\w/]))")
+"""The blank between a number and its unit."""
+
+
+def prose(text: str) -> str:
+    """Return a sentence whose numbers stay on the line of their unit."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)

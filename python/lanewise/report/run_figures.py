@@ -45,13 +45,17 @@ def latencies(sides: Sequence[Side]) -> list[Figure]:
 
     Flows whose times have nothing in common have pictures of their own.
     """
-    figures = []
+    figures: list[Figure] = []
     for what in ("requests", "operations"):
         curves = _largest_first(list(_curves(sides, what)), sides)
         pictures = _pictures(curves)
         left = len(curves) - sum(map(len, pictures[:_MOST_PICTURES]))
         for number, picture in enumerate(pictures[:_MOST_PICTURES]):
-            caption = "Share that took at most so long; from all samples, in buckets of 1 % or less."
+            caption = ""
+            if not figures:
+                caption = (
+                    "Share of all samples that took at most so long. Marks: edges of buckets of 1 % or less."
+                )
             if left and number == 0:
                 caption += f" {counted(left, 'flow')} of less goodput not shown."
             flows = list(dict.fromkeys(curve.flow for curve in picture))
@@ -161,7 +165,7 @@ def _cumulated(curves: Sequence[_Curve]) -> str:
             "x:Q",
             title=unit,
             scale=alt.Scale(type="log" if logarithmic else "linear", zero=False, nice=not logarithmic),
-            axis=alt.Axis(labelOverlap=True, tickCount=7, format=",~g"),
+            axis=alt.Axis(labelOverlap=True, tickCount=6),
         ),
         y=alt.Y("y:Q", title="share of samples", axis=alt.Axis(format="%", tickCount=5)),
         color=alt.Color(

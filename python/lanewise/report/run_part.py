@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 MOST_ROWS = 24
 """Of a table that stands open; the rest is folded below it."""
 _MOST_FOLDED = 2_000
+_WORTH_A_WORD = 0.01
+_STATES = {
+    "nothing_asked": "nobody asked for anything",
+    "port": "the link took requests as fast as it could, or waited for credits",
+    "tags": "all tags were in use",
+    "window": "as much was outstanding as may be",
+    "request_interval": "the engine makes requests no faster",
+    "device": "the device was busy with something else",
+    "wire": "the wire behind the adapter was busy",
+    "media": "the drive's media were busy",
+    "cpu": "software was busy",
+}
+"""What held a requester back, in words."""
 _MUCH_USED = 0.2
 _MUCH_WAITING = 0.5
 
@@ -31,7 +44,8 @@ def run_part(result: RunResult, *, drawn: bool, folded: bool = False, name: str 
     sections = (
         in_short(result),
         _topology(result, drawn=drawn),
-        _flows(result, drawn=drawn),
+        _flows(result),
+        _latencies(result, drawn=drawn),
         _limit(result, drawn=drawn),
         _ladder(result, drawn=drawn),
         _time(result, drawn=drawn),
@@ -97,7 +111,7 @@ def _topology(result: RunResult, *, drawn: bool) -> Section:
     return Section("Topology", sentences=said, figures=[topology_figure(result)] if drawn else ())
 
 
-def _flows(result: RunResult, *, drawn: bool) -> Section:
+def _flows(result: RunResult) -> Section:
     moving = result.flows.filter((result.flows["payload_bytes"] > 0) | (result.flows["operations"] > 0))
     rows = [
         (
@@ -121,22 +135,20 @@ def _flows(result: RunResult, *, drawn: bool) -> Section:
         rows.append(("all data", "", "", *total, "", "", ""))
     columns = ("flow", "device", "direction", "#GB/s", "#MiB/s", "#\N{PLUS-MINUS SIGN} %", "#a second", "of")
     note = "GB/s is 10⁹ B/s, MiB/s 2²⁰ B/s; \N{PLUS-MINUS SIGN}: half of the confidence interval"
-    latencies = list(_latency_rows(result))
-    names = ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
     return Section(
-        "Throughput and latency",
+        "Throughput",
         sentences=[] if rows else ["The scenario has no workload that moved anything."],
-        figures=run_figures.latencies([("", result)]) if drawn else (),
-        tables=[
-            *rows_of("Flows", columns, rows, note),
-            *rows_of(
-                "Latency",
-                ("flow", "of one", "", *(f"#{name}" for name in names), "#samples"),
-                latencies,
-                "a dash where there are too few samples for a percentile",
-            ),
-        ],
+        tables=rows_of("Flows", columns, rows, note),
     )
+
+
+def _latencies(result: RunResult, *, drawn: bool) -> Section:
+    names = ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
+    columns = ("flow", "of one", "", *(f"#{name}" for name in names), "#samples")
+    note = "a dash where there are too few samples for a percentile"
+    figures = run_figures.latencies([("", result)]) if drawn else ()
+    tables = rows_of("Latency of every flow", columns, list(_latency_rows(result)), note)
+    return Section("Latency", figures=figures, tables=tables)
 
 
 def _latency_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
@@ -226,6 +238,13 @@ def _time(result: RunResult, *, drawn: bool) -> Section:
     for row in result.requesters.iter_rows(named=True):
         requesters.setdefault(row["device"], {})[row["state"]] = row["time_fraction"]
     rows = [(device, shares_in_words(shares)) for device, shares in requesters.items()]
+    states = [
+        f"{spelled(state)}, {words}"
+        for state, words in _STATES.items()
+        if any(shares.get(state, 0.0) >= _WORTH_A_WORD for shares in requesters.values())
+    ]
+    if states:
+        sentences.append(f"What held the requesters back: {'; '.join(states)}.")
     return Section(
         "Where the time went",
         sentences=sentences,

@@ -1043,6 +1043,14 @@ class Remark(TypedDict):
     """Why, in a sentence."""
 
 
+class Report(TypedDict):
+    """lanewise report RUN... --json: the file that was written, and what it is about."""
+
+    format: Format
+    file: str
+    runs: list[str]
+
+
 class Reproduce(TypedDict):
     """lanewise reproduce [ID...] --json."""
 

@@ -896,6 +896,13 @@ export interface Remark {
   reason: string;
 }
 
+/** lanewise report RUN... --json: the file that was written, and what it is about. */
+export interface Report {
+  format: Format;
+  file: string;
+  runs: string[];
+}
+
 /** lanewise reproduce [ID...] --json */
 export interface Reproduce {
   format: Format;

@@ -27,14 +27,13 @@ def _lines(page: Page) -> Iterator[str]:
     for note in page.notes:
         yield from (_line(note), "")
     for part in page.parts:
-        yield from _part(part, alone=len(page.parts) == 1 and part.title == page.title)
+        yield from _part(part, titled=part.title != page.title, depth="##" if len(page.parts) == 1 else "###")
     yield f"Made by Lanewise {escaped(page.version)}. GB/s is 10⁹ bytes per second."
 
 
-def _part(part: Part, *, alone: bool) -> Iterator[str]:
-    if not alone:
+def _part(part: Part, *, titled: bool, depth: str) -> Iterator[str]:
+    if titled:
         yield from (f"## {escaped(part.title)}", "")
-    depth = "##" if alone else "###"
     yield from (f"- **{escaped(number)}** {escaped(what)}" for number, what in part.tiles)
     if part.tiles:
         yield ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.report.content import Section
+from lanewise.report.rows import alike_groups, called
 from lanewise.results import WhyResult
 from lanewise.written import counted, percent, time_scale
 
@@ -19,6 +20,7 @@ _BRINGS_PERCENT = 1.0
 _WAITED_FOR = ("credits", "retry_buffer", "errors", "tags", "window", "request_interval", "demand")
 """Kinds of limits whose share is of the time that others waited; of wires and resources it is their use."""
 _IN_FULL = 0.99
+_MORE = "more flow"
 _LITTLE = 0.1
 """Goodput in GB/s below which operations a second say more."""
 
@@ -97,12 +99,16 @@ def _gives(result: RunResult) -> str:
     said = f"{total_goodput(result):.3f} GB/s of data"
     if moving.height > 1:
         largest = moving.sort("goodput_gb_per_s", descending=True, maintain_order=True)
-        named = ", ".join(
-            f"{row['flow']} ({row['direction']}) {row['goodput_gb_per_s']:.3f}"
-            for row in largest.head(4).iter_rows(named=True)
+        groups = alike_groups(
+            list(largest.iter_rows(named=True)), "flow", ("direction",), ("goodput_gb_per_s",)
         )
-        rest = f" and {counted(moving.height - 4, 'more flow')}" if moving.height > 4 else ""
-        said += f" in all: {named}{rest}"
+        named = ", ".join(
+            f"{called(group, 'flow')} ({group[0]['direction']}) "
+            f"{'each ' if len(group) > 1 else ''}{group[0]['goodput_gb_per_s']:.3f}"
+            for group in groups[:4]
+        )
+        left = sum(map(len, groups[4:]))
+        said += f" in all: {named}{f' and {counted(left, _MORE)}' if left else ''}"
     if total_goodput(result) < _LITTLE:
         said += f", in {float(result.data_flows['operations_per_s'].sum()):,.0f} operations a second"
     said += "."

@@ -15,6 +15,8 @@ WIDTH = 330
 """Of the drawing, in pixels; a page may make it narrower, or wider by a third."""
 BELOW_NAME = 8
 """How far below the middle of its row a bar is."""
+_LONGEST = 290
+"""Of a name: what draws measures with another font than what shows."""
 _HEIGHT = 15
 _ROW = 38
 
@@ -51,7 +53,7 @@ def names_of(base: alt.Chart) -> alt.Chart:
     """Return the names above the bars of a chart."""
     import altair as alt
 
-    names = base.mark_text(align="left", dy=-9, fontSize=12, color="var(--ink-soft)", limit=WIDTH)
+    names = base.mark_text(align="left", dy=-9, fontSize=12, color="var(--ink-soft)", limit=_LONGEST)
     # One for each line, however many bars it is made of.
     one_each: alt.Chart = names.transform_aggregate(groupby=["line"]).encode(text="line:N", x=alt.value(0))
     return one_each

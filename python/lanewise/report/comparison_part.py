@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from lanewise.report import run_figures
 from lanewise.report.content import Part, Section, Table
-from lanewise.report.run_part import facts, rows_of
+from lanewise.report.rows import rows_of
+from lanewise.report.run_part import facts
 from lanewise.report.topology import topology_figure
 from lanewise.results import WhyResult
 from lanewise.written import DASH, fixed, percent, signed, spelled, time_scale

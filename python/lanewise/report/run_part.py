@@ -9,6 +9,7 @@ from lanewise.report import assumptions, run_figures
 from lanewise.report.answers import gain, in_short, tiles
 from lanewise.report.content import Part, Section, Table
 from lanewise.report.ladder_words import ladder_sentences
+from lanewise.report.rows import MOST_FOLDED, alike_groups, alike_rows_of, called, rows_of
 from lanewise.report.topology import topology_figure
 from lanewise.results import WhyResult
 from lanewise.written import ENDINGS, counted, fixed, percent, shares_in_words, spelled, time_scale
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from lanewise.columns import Row
     from lanewise.results import RunResult
 
-MOST_ROWS = 24
-"""Of a table that stands open; the rest is folded below it."""
-_MOST_FOLDED = 2_000
+_PERCENTILES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max")
+_EACH = "\N{MULTIPLICATION SIGN}N: each of N alike"
 _WORTH_A_WORD = 0.01
 _STATES = {
     "nothing_asked": "nobody asked for anything",
@@ -83,18 +83,6 @@ def facts(result: RunResult) -> Iterator[tuple[str, str]]:
     yield "fingerprint", result.fingerprint
 
 
-def rows_of(
-    title: str, columns: tuple[str, ...], rows: Sequence[Sequence[str]], note: str = ""
-) -> list[Table]:
-    """Return a table, and one that is folded for what is too long for it."""
-    if len(rows) <= MOST_ROWS + 4:
-        return [Table(title, columns, rows, note)] if rows else []
-    rest = rows[MOST_ROWS : MOST_ROWS + _MOST_FOLDED]
-    left = len(rows) - MOST_ROWS - len(rest)
-    more = f"{title}: {len(rest):,} more" + (f", and {left:,} that are only in --json" if left else "")
-    return [Table(title, columns, rows[:MOST_ROWS], note), Table(more, columns, rest, folded=True)]
-
-
 def _topology(result: RunResult, *, drawn: bool) -> Section:
     links = result.links.filter(result.links["utilisation"] > 0).sort(
         "utilisation", descending=True, maintain_order=True
@@ -113,46 +101,56 @@ def _topology(result: RunResult, *, drawn: bool) -> Section:
 
 def _flows(result: RunResult) -> Section:
     moving = result.flows.filter((result.flows["payload_bytes"] > 0) | (result.flows["operations"] > 0))
-    rows = [
-        (
-            row["flow"],
-            row["device"],
-            row["direction"],
-            fixed(row["goodput_gb_per_s"], 3),
-            fixed(row["goodput_mib_per_s"], 1),
-            fixed(row["confidence_half_width_percent"], 2),
-            fixed(row["operations_per_s"], 0),
-            row["counted"] or "operations",
-        )
-        for row in moving.sort("goodput_gb_per_s", descending=True, maintain_order=True).iter_rows(named=True)
-    ]
-    if len(rows) > 1:
+    flows = list(moving.sort("goodput_gb_per_s", descending=True, maintain_order=True).iter_rows(named=True))
+    groups = alike_groups(flows, "flow", ("direction", "counted"), ("goodput_gb_per_s", "operations_per_s"))
+    columns = ("flow", "device", "direction", "#GB/s", "#MiB/s", "#\N{PLUS-MINUS SIGN} %", "#a second", "of")
+    note = "GB/s is 10⁹ B/s, MiB/s 2²⁰ B/s; \N{PLUS-MINUS SIGN}: half of the confidence interval"
+    if len(flows) > len(groups):
+        note += f"; {_EACH}"
+    tables = alike_rows_of("Flows", columns, groups, _flow, note)
+    if len(flows) > 1:
         data = result.data_flows
         total = (
             fixed(float(data["goodput_gb_per_s"].sum()), 3),
             fixed(float(data["goodput_mib_per_s"].sum()), 1),
         )
-        rows.append(("all data", "", "", *total, "", "", ""))
-    columns = ("flow", "device", "direction", "#GB/s", "#MiB/s", "#\N{PLUS-MINUS SIGN} %", "#a second", "of")
-    note = "GB/s is 10⁹ B/s, MiB/s 2²⁰ B/s; \N{PLUS-MINUS SIGN}: half of the confidence interval"
-    return Section(
-        "Throughput",
-        sentences=[] if rows else ["The scenario has no workload that moved anything."],
-        tables=rows_of("Flows", columns, rows, note),
+        first = tables[0]
+        with_sum = [*first.rows, ("all data", "", "", *total, "", "", "")]
+        tables[0] = Table(first.title, first.columns, with_sum, first.note)
+    said = [] if flows else ["The scenario has no workload that moved anything."]
+    return Section("Throughput", sentences=said, tables=tables)
+
+
+def _flow(group: Sequence[Row]) -> tuple[str, ...]:
+    row = group[0]
+    return (
+        called(group, "flow"),
+        called(group, "device"),
+        row["direction"],
+        fixed(row["goodput_gb_per_s"], 3),
+        fixed(row["goodput_mib_per_s"], 1),
+        fixed(row["confidence_half_width_percent"], 2),
+        fixed(row["operations_per_s"], 0),
+        row["counted"] or "operations",
     )
 
 
 def _latencies(result: RunResult, *, drawn: bool) -> Section:
-    names = ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
-    columns = ("flow", "of one", "", *(f"#{name}" for name in names), "#samples")
+    columns = ("flow", "of one", "", *(f"#{name.replace('_', '.')}" for name in _PERCENTILES), "#samples")
+    rows = list(_latency_rows(result))
+    groups = alike_groups(rows, "flow", ("what", "unit"), _PERCENTILES)
     note = "a dash where there are too few samples for a percentile"
-    figures = run_figures.latencies([("", result)]) if drawn else ()
-    tables = rows_of("Latency of every flow", columns, list(_latency_rows(result)), note)
-    return Section("Latency", figures=figures, tables=tables)
+    if len(rows) > len(groups):
+        note += f"; {_EACH}"
+    return Section(
+        "Latency",
+        figures=run_figures.latencies([("", result)]) if drawn else (),
+        tables=alike_rows_of("Latency of every flow", columns, groups, _latency, note),
+    )
 
 
-def _latency_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
-    names = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max")
+def _latency_rows(result: RunResult) -> Iterator[Row]:
+    """Yield the latencies of each flow in a unit that suits them, then those of its operations."""
     for row in result.flows.iter_rows(named=True):
         for kind, word, samples in (
             ("latency_ns", (row["counted"] or "operations").removesuffix("s"), row["operations"]),
@@ -161,14 +159,20 @@ def _latency_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
             if row[f"{kind}_mean"] is None:
                 continue
             unit, scale = time_scale([row[f"{kind}_max"]])
-            values = (row[f"{kind}_{name}"] for name in names)
-            yield (
-                row["flow"],
-                f"{row['direction']} {word}",
-                unit,
-                *(fixed(None if value is None else value / scale, 2) for value in values),
-                fixed(samples, 0),
-            )
+            values = {name: row[f"{kind}_{name}"] for name in _PERCENTILES}
+            yield {
+                "flow": row["flow"],
+                "what": f"{row['direction']} {word}",
+                "unit": unit,
+                **{name: None if value is None else value / scale for name, value in values.items()},
+                "samples": samples,
+            }
+
+
+def _latency(group: Sequence[Row]) -> tuple[str, ...]:
+    row = group[0]
+    numbers = (fixed(row[name], 2) for name in _PERCENTILES)
+    return called(group, "flow"), row["what"], row["unit"], *numbers, fixed(row["samples"], 0)
 
 
 def _limit(result: RunResult, *, drawn: bool) -> Section:
@@ -197,29 +201,33 @@ def _limit(result: RunResult, *, drawn: bool) -> Section:
 
 
 def _ladder(result: RunResult, *, drawn: bool) -> Section:
-    rows = [
-        (
-            row["link"],
-            f"{row['generation']} {row['width']}",
-            str(row["mps_bytes"]),
-            row["direction"],
-            *(
-                fixed(row[f"{rung}_gb_per_s"], 3)
-                for rung in ("line_rate", "link_bandwidth", "tlp_bandwidth", "goodput")
-            ),
-            percent(row["utilisation"]),
-        )
-        for row in result.links.sort(
-            "utilisation", descending=True, nulls_last=True, maintain_order=True
-        ).iter_rows(named=True)
-    ]
+    busiest = result.links.sort("utilisation", descending=True, nulls_last=True, maintain_order=True)
+    links = list(busiest.iter_rows(named=True))
+    words = ("direction", "generation", "width", "mps_bytes")
+    groups = alike_groups(links, "link", words, ("goodput_gb_per_s", "utilisation"))
     columns = ("link", "mode", "#MPS, B", "direction")
     numbers = ("#line rate", "#link bandwidth", "#TLP bandwidth", "#goodput", "#in use")
+    note = "GB/s of each direction, the busiest first"
+    if len(links) > len(groups):
+        note += f"; {_EACH}"
     return Section(
         "Efficiency ladder",
         sentences=ladder_sentences(result),
         figures=run_figures.ladders([("", result)]) if drawn else (),
-        tables=rows_of("Links", (*columns, *numbers), rows, "GB/s of each direction, the busiest first"),
+        tables=alike_rows_of("Links", (*columns, *numbers), groups, _link, note),
+    )
+
+
+def _link(group: Sequence[Row]) -> tuple[str, ...]:
+    row = group[0]
+    rungs = ("line_rate", "link_bandwidth", "tlp_bandwidth", "goodput")
+    return (
+        called(group, "link"),
+        f"{row['generation']} {row['width']}",
+        str(row["mps_bytes"]),
+        row["direction"],
+        *(fixed(row[f"{rung}_gb_per_s"], 3) for rung in rungs),
+        percent(row["utilisation"]),
     )
 
 
@@ -306,7 +314,7 @@ def _resources(result: RunResult) -> Section:
         less = Table(
             f"{counted(len(others), 'resource')} that matter{'s' if len(others) == 1 else ''} less",
             columns,
-            [written(row) for row in others[:_MOST_FOLDED]],
+            [written(row) for row in others[:MOST_FOLDED]],
             folded=True,
         )
         tables.append(less)

@@ -9,7 +9,7 @@ from lanewise.report.answers import total_goodput
 from lanewise.report.bars import bars
 from lanewise.report.content import Part, Section
 from lanewise.report.plots import Figure
-from lanewise.report.run_part import rows_of
+from lanewise.report.rows import rows_of
 from lanewise.written import DASH, fixed, percent, time_scale
 
 if TYPE_CHECKING:

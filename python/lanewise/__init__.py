@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
+    from lanewise.api import write_report as write_report
     from lanewise.api import write_trace as write_trace
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
@@ -65,6 +66,7 @@ _NAMES = {
         "trace",
         "whatif",
         "why",
+        "write_report",
         "write_trace",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
@@ -99,6 +101,7 @@ __all__ = [
     "trace",
     "whatif",
     "why",
+    "write_report",
     "write_trace",
 ]
 

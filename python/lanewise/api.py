@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
@@ -106,20 +107,28 @@ def why(
     overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
+    assumptions: bool = False,
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Find what limits a scenario: run it, and again with each candidate for the limit ten times larger.
 
     Candidates are the links, resources, tags, windows and credits that the first run speaks for, at most
     eight, and the latency of the hosts' memory. Goodput is of all flows of data. `progress` hears of each run
-    in turn; returning False ends all, with what is known by then. Raises `lanewise.ScenarioError`.
+    in turn; returning False ends all, with what is known by then. With `assumptions`, values that no
+    specification fixes are varied by 20 %, too, in up to 60 more runs, and `rests_on` of the result says
+    which of them move its throughput or latency. Raises `lanewise.ScenarioError`.
 
     >>> import lanewise
     >>> found = lanewise.why("scenarios/switch.toml")
     >>> found.larger.select("kind", found.larger["gain_percent"] > 10).row(0)
     ('wire', True)
     """
-    return prove(scenario, run_pairs(overrides, seed, time_limit), progress)
+    found = prove(scenario, run_pairs(overrides, seed, time_limit), progress)
+    if assumptions and found.end_reason != "Interrupted":
+        from lanewise.experiment.dependence import rests_on
+
+        return replace(found, rests_on=rests_on(scenario, found, progress))
+    return found
 
 
 def run_sizes(
@@ -371,6 +380,48 @@ def whatif(
     if not pairs:
         raise InputError("give at least one change: PATH=VALUE, like 'sw0.latency=150 ns'")
     return compare(scenario, scenario, overrides=overrides, overrides_b=pairs, progress=progress)
+
+
+def write_report(*subjects: RunResult | Comparison | Reproduction | str | Path, out: str | Path) -> Path:
+    """Write a report on what was run, compared, measured or reproduced: one file, whole or not at all.
+
+    `subjects` are results of `run`, `why`, `compare`, `whatif` or `reproduce`, run folders, and files that
+    ``run --json``, ``import --json`` or ``measure --out`` wrote. One run gives its own report, two a
+    comparison, more a table of all; a reproduction has a report of its own. `out` ends in ``.html``, or in
+    ``.md`` for Markdown without pictures; HTML needs the extra ``report``. Returns the path. Raises
+    `lanewise.InputError` for what cannot be read or written.
+
+    >>> import lanewise, tempfile
+    >>> run = lanewise.run("scenarios/switch.toml")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lanewise.write_report(run, out=f"{folder}/run.md").read_text(encoding="utf-8").splitlines()[0]
+    '# Two Gen3 x4 cards behind one switch'
+    """
+    from lanewise.comparison import Comparison as Compared
+    from lanewise.experiment.reproduction import Reproduction as Reproduced
+    from lanewise.report import writing
+    from lanewise.report.sources import read
+
+    path = Path(out)
+    writing.check_place(path)
+    reproduced = [subject for subject in subjects if isinstance(subject, Reproduced)]
+    if reproduced:
+        from lanewise.report.page import write_report as write_reproduction
+
+        if len(subjects) > 1 or writing.is_markdown(path):
+            raise InputError("a reproduction has a report of its own, in HTML")
+        return write_reproduction(reproduced[0], path)
+    found: list[tuple[str, writing.Subject]] = []
+    for subject in subjects:
+        if isinstance(subject, RunResult):
+            found.append((subject.title, subject))
+        elif isinstance(subject, Compared):
+            found.append((" and ".join(subject.names), subject))
+        elif isinstance(subject, str | Path):
+            found += read([Path(subject)])
+        else:
+            raise InputError(f"a report is on runs, comparisons and files of them, not {subject!r}")
+    return writing.write(found, path)
 
 
 def reproduce(

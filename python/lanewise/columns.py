@@ -53,6 +53,14 @@ FLOW_COLUMNS: Columns = {
     "percentile_interval_low_ns": pl.Float64,
     "percentile_interval_high_ns": pl.Float64,
 }
+LATENCY_COLUMNS: Columns = {
+    "flow": pl.String,
+    "direction": pl.String,
+    "counted": pl.String,
+    "from_ns": pl.UInt64,
+    "below_ns": pl.UInt64,
+    "count": pl.UInt64,
+}
 LINK_COLUMNS: Columns = {
     "link": pl.String,
     "upper": pl.String,
@@ -208,11 +216,31 @@ def flow_row(flow: documents.Flow) -> dict[str, object]:
     ):
         # Of nothing there is no latency; the core says 0.
         if latency is not None and latency["count"]:
-            found |= {f"{kind}_{name}": value for name, value in latency.items()}
+            found |= {f"{kind}_{name}": value for name, value in latency.items() if name != "buckets"}
     interval = flow.get("percentile_interval")
     if interval is not None:
         found |= {f"percentile_interval_{name}": value for name, value in interval.items()}
     return {**flow, **found, "flow": flow["name"], "payload_bytes": flow["bytes"]}
+
+
+def latency_rows(flow: documents.Flow) -> Iterator[dict[str, object]]:
+    """Yield a row for each bucket of a flow's latencies, then of those of operations that are apart."""
+    apart = flow.get("operation_latency_ns")
+    for counted, latency in ((flow["counted"], flow["latency_ns"]), ("operations", apart)):
+        # Results of older versions have none.
+        buckets = latency.get("buckets") if latency is not None else None
+        if buckets is None:
+            continue
+        edges = zip(buckets["from_ns"], buckets["below_ns"], buckets["counts"], strict=True)
+        for start, end, count in edges:
+            yield {
+                "flow": flow["name"],
+                "direction": flow["direction"],
+                "counted": counted,
+                "from_ns": start,
+                "below_ns": end,
+                "count": count,
+            }
 
 
 def link_rows(links: list[documents.Link]) -> Iterator[dict[str, object]]:

@@ -44,6 +44,8 @@ class Comparison:
     """Links that only a has."""
     only_in_b: tuple[str, ...]
     """Links that only b has."""
+    runs: tuple[RunResult, RunResult]
+    """The two themselves."""
 
     @property
     def goodput_ratio(self) -> float | None:
@@ -98,6 +100,7 @@ def compare_runs(a: RunResult, b: RunResult, *, names: tuple[str, str]) -> Compa
         changes=_changes(a, b),
         only_in_a=tuple(link for link in links_a if link not in links_b),
         only_in_b=tuple(link for link in links_b if link not in links_a),
+        runs=(a, b),
     )
 
 

@@ -618,6 +618,19 @@ class Latency(TypedDict):
     p99_9: float | None
     max: float
     count: int
+    buckets: LatencyBuckets
+    """All of them, as a histogram that percentiles were read from: exact to 1 %."""
+
+
+class LatencyBuckets(TypedDict):
+    """How many latencies there were in each bucket that had any, the shortest first."""
+
+    from_ns: list[int]
+    """Where each bucket begins, ns: what took so long is in it."""
+    below_ns: list[int]
+    """Where each ends, ns: what took so long is in the next."""
+    counts: list[int]
+    """How many are in each."""
 
 
 class LimitedBy(TypedDict):
@@ -1090,6 +1103,14 @@ class Remark(TypedDict):
     """What it does."""
     reason: str
     """Why, in a sentence."""
+
+
+class Report(TypedDict):
+    """lanewise report RUN... --json: the file that was written, and what it is about."""
+
+    format: Format
+    file: str
+    runs: list[str]
 
 
 class Reproduce(TypedDict):

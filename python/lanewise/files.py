@@ -113,6 +113,23 @@ def refuse_folder(path: Path) -> None:
         raise NotWrittenError(f"'{path}' cannot be written: it is a folder")
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raise NotWrittenError when a file could not be written here: before the work for it is done."""
+    refuse_folder(path)
+    try:
+        if _is_no_file(path):
+            return
+        place = Path(os.path.realpath(path))
+        folder = next(parent for parent in place.parents if parent.exists())
+        probe = folder / f"{half_name(place.name)}~"
+        try:
+            probe.write_bytes(b"")
+        finally:
+            probe.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
+
+
 def half_name(name: str) -> str:
     """Return a name for a file or folder that is not whole yet, which no other process takes."""
     return f"{HALF}{_this_machine()}-{os.getpid()}-{secrets.token_hex(4)}-{name}"

@@ -34,12 +34,13 @@ _COLOURS = {
 _BLOCKED = ("#c0504d", "#e08e6d", "#8c2d2a", "#b58fc2", "#6f9e6c", "#c2b35a")
 """Of what keeps a link from sending, in the order in which it is met."""
 _SIDES = ("#a9c8ec", "#1f4e8c")
-_RUNGS = {
+RUNGS = {
     "line_rate_gb_per_s": "line rate",
     "link_bandwidth_gb_per_s": "after coding and ordered sets",
     "tlp_bandwidth_gb_per_s": "after DLLPs",
     "goodput_gb_per_s": "payload",
 }
+"""Rungs of the efficiency ladder, by their columns."""
 
 
 def run_chart(what: str, flows: pl.DataFrame, links: pl.DataFrame, time: pl.DataFrame) -> alt.TopLevelMixin:
@@ -172,7 +173,7 @@ def _time(links: pl.DataFrame, time: pl.DataFrame) -> alt.TopLevelMixin:
         for position, row in enumerate(time.to_dicts())
         if (row["link"], row["direction"]) in busiest and row["time_fraction"] > 0
     ]
-    rows.sort(key=lambda row: (_rank(row["category"]), row["order"]))
+    rows.sort(key=lambda row: (rank(row["category"]), row["order"]))
     for position, row in enumerate(rows):
         row["order"] = position
     found = list(dict.fromkeys(row["category"] for row in rows))
@@ -204,8 +205,8 @@ def _ladder(links: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     (busiest,) = links.sort("utilisation", descending=True, maintain_order=True).head(1).to_dicts()
-    rows = [{"rung": text, "value": busiest[column]} for column, text in _RUNGS.items()]
-    order = list(_RUNGS.values())
+    rows = [{"rung": text, "value": busiest[column]} for column, text in RUNGS.items()]
+    order = list(RUNGS.values())
     base = _chart(rows, f"Efficiency ladder of {busiest['link']} {busiest['direction']}").encode(
         x=alt.X("value:Q", title="GB/s", axis=_numbers()),
         y=alt.Y("rung:N", sort=order, title=None, axis=_axis()),
@@ -225,7 +226,7 @@ def _largest(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table.sort(column, descending=True, nulls_last=True, maintain_order=True).head(MOST_BARS)
 
 
-def _rank(category: str) -> int:
+def rank(category: str) -> int:
     """Return the place of a category: what is sent, what keeps a link from sending, nothing to send."""
     order = [name.replace("_", " ") for name in _COLOURS]
     if category in ("idle", "down"):

@@ -21,6 +21,7 @@ from lanewise.columns import (
     FLOW_COLUMNS,
     INSTRUMENT_COLUMNS,
     LARGER_COLUMNS,
+    LATENCY_COLUMNS,
     LINK_COLUMNS,
     NEGOTIATED_COLUMNS,
     PARAMETER_COLUMNS,
@@ -33,6 +34,7 @@ from lanewise.columns import (
     attribution_rows,
     flow_row,
     frame,
+    latency_rows,
     link_rows,
     parameter_row,
 )
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from nanoarrow import Array
 
     from lanewise import documents
+    from lanewise.experiment.dependence import RestsOn
 
 _FLOWS_SHOWN = (
     "flow",
@@ -103,6 +106,15 @@ class RunResult(Result):
     overrides: tuple[tuple[str, str], ...] = ()
     """Paths and values that were set besides what the scenario says."""
 
+    scenario_text: str | None = None
+    """The scenario as it was written; None where nobody kept it."""
+
+    made: str | None = None
+    """When it was simulated, in UTC, like '2026-11-23 10:59'; None where nobody noted it."""
+
+    rests_on: RestsOn | None = None
+    """Which values that no specification fixes move it; None where nobody tried."""
+
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""
         return (
@@ -147,6 +159,15 @@ class RunResult(Result):
     def flows(self) -> pl.DataFrame:
         """One row per flow: goodput, operations and latency of the measured window."""
         return frame(map(flow_row, self.document["flows"]), FLOW_COLUMNS)
+
+    @cached_property
+    def latencies(self) -> pl.DataFrame:
+        """One row per flow and bucket of latencies: how many took from `from_ns` to below `below_ns`.
+
+        `counted` says of what they are, requests or operations. Empty for results of a version that did not
+        tell.
+        """
+        return frame((row for flow in self.document["flows"] for row in latency_rows(flow)), LATENCY_COLUMNS)
 
     @cached_property
     def data_flows(self) -> pl.DataFrame:
@@ -292,6 +313,7 @@ class RunResult(Result):
             "errors": self.errors,
             "instruments": self.instruments,
             "assumptions": self.assumptions,
+            "latencies": self.latencies,
         }
 
 

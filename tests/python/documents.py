@@ -66,6 +66,11 @@ def flow(name: str, device: str, goodput_gb_per_s: float) -> Document:
             "p95": 13_900_000.0,
             "p99_9": None,
             "count": 29,
+            "buckets": {
+                "from_ns": [10_944_512, 11_993_088, 14_876_672],
+                "below_ns": [11_010_048, 12_058_624, 14_942_208],
+                "counts": [10, 18, 1],
+            },
         },
         "operation_latency_ns": None,
         "percentile_interval": None,

@@ -8,6 +8,7 @@ import documents
 import polars as pl
 import pytest
 
+import lanewise
 from lanewise.results import ExplainResult, PartsResult, RunResult
 from lanewise.units import unit_of
 
@@ -29,6 +30,7 @@ def test_every_table_has_its_columns_and_rows() -> None:
         "errors": 1,
         "instruments": 1,
         "assumptions": 2,
+        "latencies": 6,
     }
     assert tables["flows"]["latency_ns_p99"].to_list() == [14_200_000.0, 14_200_000.0]
 
@@ -50,6 +52,31 @@ def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
     assert {name: table.schema for name, table in empty.items()} == {
         name: table.schema for name, table in full.items()
     }
+
+
+def test_latencies_are_all_in_their_buckets() -> None:
+    table = result().latencies
+    assert table.columns == ["flow", "direction", "counted", "from_ns", "below_ns", "count"]
+    assert table.filter(flow="read disks0")["count"].to_list() == [10, 18, 1]
+    run = lanewise.run("scenarios/switch.toml")
+    for flow in run.document["flows"]:
+        for counted, kind in (("requests", "latency_ns"), ("operations", "operation_latency_ns")):
+            latency, rows = flow[kind], run.latencies.filter(flow=flow["name"], counted=counted)
+            assert rows["count"].sum() == latency["count"] > 0
+            below = rows.filter(rows["below_ns"] <= latency["p50"])["count"].sum()
+            assert (
+                below < latency["count"] / 2 <= rows.filter(rows["from_ns"] <= latency["p50"])["count"].sum()
+            )
+            assert rows["from_ns"][0] <= latency["min"] < rows["below_ns"][0]
+            assert rows["from_ns"][-1] <= latency["max"] < rows["below_ns"][-1]
+            assert ((rows["below_ns"] - rows["from_ns"] - 1) / rows["from_ns"]).max() <= 0.01
+
+
+def test_results_of_a_version_without_buckets_have_no_latencies() -> None:
+    document = documents.run_document()
+    for flow in document["flows"]:
+        del flow["latency_ns"]["buckets"]
+    assert RunResult(document).latencies.is_empty()
 
 
 def test_to_json_gives_back_what_the_core_said() -> None:

@@ -105,9 +105,14 @@ impl FlowTally {
         self.latency.summary()
     }
 
-    /// Summary of the latencies of operations, where they are apart from requests.
-    pub fn operation_latency(&self) -> Option<LatencySummary> {
-        self.whole.as_ref().map(|whole| whole.summary())
+    /// Latencies of what the flow counts.
+    pub fn latencies(&self) -> &LatencyTally {
+        &self.latency
+    }
+
+    /// Latencies of operations, where they are apart from requests.
+    pub fn operation_latencies(&self) -> Option<&LatencyTally> {
+        self.whole.as_deref()
     }
 
     /// Latencies of operations; of requests where the flow has no others.
@@ -141,7 +146,7 @@ mod tests {
                 flow.operation_done(Span::from_ns(30));
             }
             assert_eq!(flow.operations(), counted, "{of:?}");
-            assert_eq!(flow.operation_latency().map(|latency| latency.count), apart, "{of:?}");
+            assert_eq!(flow.operation_latencies().map(LatencyTally::count), apart, "{of:?}");
         }
     }
 }

@@ -45,6 +45,17 @@ fn least_in(bucket: usize) -> u64 {
     ((bucket - (width_bits << WIDTH_BITS)) as u64) << width_bits
 }
 
+/// Latencies of one bucket: from `from_ns` on, below `below_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyBucket {
+    /// Whole nanoseconds that the bucket begins with.
+    pub from_ns: u64,
+    /// Whole nanoseconds that it ends before. What took 4.29 s or more is in the last bucket that there is.
+    pub below_ns: u64,
+    /// How many took so long.
+    pub count: u32,
+}
+
 /// Latencies for a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencySummary {
@@ -161,6 +172,18 @@ impl LatencyTally {
         self.with_recent().told_by_the_library()
     }
 
+    /// How many of them took how long, the shortest first; buckets with none are left out.
+    pub fn buckets(&self) -> Vec<LatencyBucket> {
+        let counts = self.with_recent().buckets;
+        let bucket = |(bucket, count): (usize, u32)| LatencyBucket {
+            // What took less than a nanosecond is counted with what took one.
+            from_ns: if bucket == 1 { 0 } else { least_in(bucket) },
+            below_ns: least_in(bucket + 1),
+            count,
+        };
+        counts.into_iter().enumerate().filter(|(_, count)| *count > 0).map(bucket).collect()
+    }
+
     fn told_by_the_library(self) -> Histogram<u32> {
         let Self { buckets, .. } = self;
         let longest = least_in(buckets.len()).max(2);
@@ -258,6 +281,18 @@ mod tests {
             assert_eq!((summary.count, summary.min_ns, summary.max_ns), (count, 1.0, count as f64));
             assert_eq!(summary.mean_ns, sum / count as f64);
         }
+    }
+
+    /// Each latency is in a bucket of its own size, those that wait too, and no bucket of what was listed is wider than 1 %.
+    #[test]
+    fn buckets_hold_what_was_entered() {
+        let all: [u64; 7] = [0, 1, 255, 256, 300, 301, 1_000_000];
+        let buckets = tally(all.into_iter().map(Span::from_ns)).buckets();
+        let listed: Vec<_> = buckets.iter().map(|each| (each.from_ns, each.below_ns, each.count)).collect();
+        assert_eq!(listed, [(0, 2, 2), (255, 256, 1), (256, 258, 1), (300, 302, 2), (999_424, 1_003_520, 1)]);
+        let wide = |each: &LatencyBucket| (each.below_ns - each.from_ns - 1) * 100 > each.from_ns.max(1);
+        assert!(!buckets[1..].iter().any(wide), "{buckets:?}");
+        assert_eq!(LatencyTally::default().buckets(), []);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use cause::Cause;
 pub use fact::{Fact, RequestId, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
 pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
-pub use latency::{LatencySummary, LatencyTally, PERCENTILES};
+pub use latency::{LatencyBucket, LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
 pub use recorder::{Entry, EntryOf, Found, Recorder};

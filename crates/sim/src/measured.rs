@@ -40,8 +40,8 @@ pub(crate) fn flows(
             },
             operations: tally.operations(),
             operations_per_s: tally.operations() as f64 / seconds,
-            latency_ns: tally.latency().into(),
-            operation_latency_ns: tally.operation_latency().map(Latency::from),
+            latency_ns: tally.latencies().into(),
+            operation_latency_ns: tally.operation_latencies().map(Latency::from),
             percentile_interval: percentile(index),
         }
     };

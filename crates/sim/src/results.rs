@@ -7,7 +7,7 @@ use crate::limits::{LimitedBy, Why};
 use crate::shape::Shares;
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
-use lanewise_observe::LatencySummary;
+use lanewise_observe::{LatencySummary, LatencyTally};
 use lanewise_scenario::Provenance;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -148,13 +148,43 @@ pub struct Latency {
     pub p99_9: Option<f64>,
     pub max: f64,
     pub count: u64,
+    /// All of them, as a histogram that percentiles were read from: exact to 1 %.
+    pub buckets: LatencyBuckets,
 }
 
-impl From<LatencySummary> for Latency {
-    fn from(latency: LatencySummary) -> Self {
-        let [p50, p90, p95, p99, p99_9] = latency.percentiles_ns;
-        let LatencySummary { count, min_ns, mean_ns, stddev_ns, max_ns, .. } = latency;
-        Self { min: min_ns, mean: mean_ns, stddev: stddev_ns, p50, p90, p95, p99, p99_9, max: max_ns, count }
+/// How many latencies there were in each bucket that had any, the shortest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LatencyBuckets {
+    /// Where each bucket begins, ns: what took so long is in it.
+    pub from_ns: Vec<u64>,
+    /// Where each ends, ns: what took so long is in the next.
+    pub below_ns: Vec<u64>,
+    /// How many are in each.
+    pub counts: Vec<u32>,
+}
+
+impl From<&LatencyTally> for Latency {
+    fn from(tally: &LatencyTally) -> Self {
+        let LatencySummary { count, min_ns, mean_ns, stddev_ns, percentiles_ns, max_ns } = tally.summary();
+        let [p50, p90, p95, p99, p99_9] = percentiles_ns;
+        let buckets = tally.buckets();
+        Self {
+            min: min_ns,
+            mean: mean_ns,
+            stddev: stddev_ns,
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            max: max_ns,
+            count,
+            buckets: LatencyBuckets {
+                from_ns: buckets.iter().map(|bucket| bucket.from_ns).collect(),
+                below_ns: buckets.iter().map(|bucket| bucket.below_ns).collect(),
+                counts: buckets.iter().map(|bucket| bucket.count).collect(),
+            },
+        }
     }
 }
 

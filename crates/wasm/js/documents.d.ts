@@ -523,6 +523,18 @@ export interface Latency {
   p99_9: number | null;
   max: number;
   count: number;
+  /** All of them, as a histogram that percentiles were read from: exact to 1 %. */
+  buckets: LatencyBuckets;
+}
+
+/** How many latencies there were in each bucket that had any, the shortest first. */
+export interface LatencyBuckets {
+  /** Where each bucket begins, ns: what took so long is in it. */
+  from_ns: number[];
+  /** Where each ends, ns: what took so long is in the next. */
+  below_ns: number[];
+  /** How many are in each. */
+  counts: number[];
 }
 
 /** What limits a run, by the time that others waited. */
@@ -939,6 +951,13 @@ export interface Remark {
   effect: Effect;
   /** Why, in a sentence. */
   reason: string;
+}
+
+/** lanewise report RUN... --json: the file that was written, and what it is about. */
+export interface Report {
+  format: Format;
+  file: string;
+  runs: string[];
 }
 
 /** lanewise reproduce [ID...] --json */

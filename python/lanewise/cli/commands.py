@@ -14,6 +14,7 @@ from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson
+from lanewise.cli.report_verb import add_to as add_report
 from lanewise.cli.run_verb import add_to as add_run
 from lanewise.cli.scan_verb import add_scan
 from lanewise.cli.scenario_verbs import add_explain, add_new
@@ -78,6 +79,7 @@ add_new(app)
 add_run(app)
 add_explain(app)
 add_side_by_side(app)
+add_report(app)
 add_trace(app)
 add_draw(app)
 

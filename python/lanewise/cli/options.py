@@ -48,6 +48,16 @@ Overlays = Annotated[
 ]
 
 
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Also write a report to this file: HTML, or Markdown if it ends in .md.",
+        show_default=False,
+    ),
+]
+
+
 def pairs(settings: list[str] | None, option: str = "--set") -> list[tuple[str, str]]:
     """Split PATH=VALUE; wrong ones are reported together."""
     from lanewise.errors import InputError

@@ -11,7 +11,7 @@ import typer
 
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan, refuse_together
+from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refuse_nan, refuse_together
 from lanewise.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -112,10 +112,12 @@ def _run(
             help="Prove the limit: run again with each possible limit ten times larger, and rank them.",
         ),
     ] = False,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario: say what limits it and where the time went."""
     from lanewise import api
+    from lanewise.cli.report_verb import check
     from lanewise.cli.run_progress import run_progress
 
     refuse_together(("--as", as_tool is not None), ("--json", as_json))
@@ -124,7 +126,10 @@ def _run(
         refuse_together((option, given), ("--sizes", sizes is not None))
     for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
         refuse_together(("--why", why), (other, value is not None))
+    for other, given in (("--fio", fio is not None), ("--sizes", sizes is not None)):
+        refuse_together(("--report", report is not None), (other, given))
     overrides = pairs(settings)
+    check(report)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
 
@@ -154,7 +159,7 @@ def _run(
 
         check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
     if why:
-        _run_why(scenario, overrides, seed=seed, time_limit=time_limit, as_json=as_json)
+        _run_why(scenario, overrides, seed=seed, time_limit=time_limit, report=report, as_json=as_json)
         return
     paths = api.run_pairs(overrides, seed, time_limit, until)
     if out is not None:
@@ -171,6 +176,7 @@ def _run(
         sys.stdout.flush()
         save_run(result, out, resolved=api.explain(scenario, overrides=paths).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
+    _report(result, scenario, report)
     _exit_as(result.end_reason)
 
 
@@ -202,6 +208,7 @@ def _run_why(
     *,
     seed: int | None,
     time_limit: str | None,
+    report: Path | None,
     as_json: bool,
 ) -> None:
     """Run a scenario with each candidate for its limit ten times larger, and print what each brings."""
@@ -210,12 +217,30 @@ def _run_why(
     from lanewise.cli.tables.why import print_why
 
     with run_progress(str(scenario), None) as progress:
-        proof = api.why(scenario, overrides=overrides, seed=seed, time_limit=time_limit, progress=progress)
+        proof = api.why(
+            scenario,
+            overrides=overrides,
+            seed=seed,
+            time_limit=time_limit,
+            assumptions=report is not None,
+            progress=progress,
+        )
     if as_json:
         print_json(proof.to_json())
     else:
         print_why(proof)
+    _report(proof, scenario, report)
     _exit_as(proof.end_reason)
+
+
+def _report(result: "RunResult", scenario: Path, report: Path | None) -> None:
+    """Write the report that was asked for, behind what is printed: that cannot be lost any more."""
+    if report is None:
+        return
+    from lanewise.cli.report_verb import write
+
+    sys.stdout.flush()
+    write([(str(scenario), result)], report)
 
 
 def _exit_as(end_reason: str) -> None:

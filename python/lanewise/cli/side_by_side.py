@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_nan
+from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refuse_nan
 
 if TYPE_CHECKING:
     from lanewise.comparison import Comparison
@@ -53,18 +53,21 @@ def _compare(
     set_a: _OnlyA = None,
     set_b: _OnlyB = None,
     within: _Within = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two scenarios or run folders."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
+    from lanewise.cli.report_verb import check
 
+    check(report)
     of_both, of_a, of_b = pairs(settings), pairs(set_a, "--set-a"), pairs(set_b, "--set-b")
     with RunProgress(f"{a} and {b}") as progress:
         comparison = api.compare(
             a, b, overrides=of_both, overrides_a=of_a, overrides_b=of_b, progress=progress
         )
-    _print(comparison, within=within, as_json=as_json)
+    _print(comparison, within=within, report=report, as_json=as_json)
 
 
 def _whatif(
@@ -84,19 +87,22 @@ def _whatif(
         ),
     ] = None,
     within: _Within = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a scenario, and say what difference that makes."""
     from lanewise import api
     from lanewise.cli.progress import RunProgress
+    from lanewise.cli.report_verb import check
 
+    check(report)
     of_both, of_b = pairs(settings), pairs(changes, "a change")
     with RunProgress(f"{scenario}, as it is and changed") as progress:
         comparison = api.whatif(scenario, of_b, overrides=of_both, progress=progress)
-    _print(comparison, within=within, as_json=as_json)
+    _print(comparison, within=within, report=report, as_json=as_json)
 
 
-def _print(comparison: "Comparison", *, within: float | None, as_json: bool) -> None:
+def _print(comparison: "Comparison", *, within: float | None, report: Path | None, as_json: bool) -> None:
     """Print a comparison; leave with status 1 when the sides differ by more than allowed."""
     if as_json:
         sys.stdout.write(comparison.to_json() + "\n")
@@ -104,6 +110,10 @@ def _print(comparison: "Comparison", *, within: float | None, as_json: bool) -> 
         from lanewise.cli.tables.compare import print_comparison
 
         print_comparison(comparison)
+    if report is not None:
+        from lanewise.cli.report_verb import write
+
+        write([("", comparison)], report)
     ratio = comparison.goodput_ratio
     if within is not None and (ratio is None or not abs(100 * (ratio - 1)) <= within):
         typer.echo(f"total goodput differs by more than {within:g} %", err=True)

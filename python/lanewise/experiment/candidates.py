@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
-    from lanewise.documents import ExplainedParameter
+    from lanewise.documents import Assumption, ExplainedParameter
 
 STEP = 0.2
 """Relative change of a varied number."""
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def candidates_of(
-    parameters: Iterable[ExplainedParameter], *, but: Container[str] = ()
+    parameters: Iterable[ExplainedParameter | Assumption], *, but: Container[str] = ()
 ) -> Iterator[Candidate]:
     """Yield what may be varied of the parameters that `explain` lists, equal parts together; not `but`."""
     grouped: dict[tuple[str, str, str], list[str]] = {}

@@ -8,7 +8,6 @@ the same page.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from lanewise.experiment.wording import (
 from lanewise.extras import need
 from lanewise.files import write_whole
 from lanewise.report import plots
+from lanewise.report.html import environment
 from lanewise.report.rigs import rigs
 
 if TYPE_CHECKING:
@@ -110,36 +110,25 @@ def write_report(reproduction: Reproduction, path: Path) -> Path:
 
 def render(reproduction: Reproduction) -> str:
     """Return the text of the page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
     from lanewise import __version__
 
-    environment = Environment(
-        loader=PackageLoader("lanewise.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    made = environment()
+    made.filters |= {
         "number": number,
         "band": band_text,
         "error": error_text,
         "null_error": null_error_text,
         "interval": interval_text,
         "short": lambda name, own: name.removeprefix(f"{own} "),
-        "svg": Markup,
         "counted": counted,
         "change": lambda change, unit: DASH if change is None else f"{change:+.2f} {unit}",
-        "breakable": _breakable,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     experiments = reproduction.experiments
     with plots.unchecked():
         overview = plots.overview(experiments) if len(experiments) > 1 else None
         sections = [_section(experiment, experiments) for experiment in experiments]
-    return environment.get_template("reproduction.html.j2").render(
+    return made.get_template("reproduction.html.j2").render(
         version=__version__,
         topology_style=Markup(rules("auto")),
         headline=headline(experiments),
@@ -202,13 +191,6 @@ def _parameters(experiment: ReproducedExperiment) -> list[StatedParameter]:
     gathered = [StatedParameter(*key, tuple(places)) for key, places in paths.items()]
     order = {"calibrated": 0, "published": 1, "assumed": 2, "datasheet": 3}
     return sorted(gathered, key=lambda each: (order.get(each.provenance, 4), each.paths[0]))
-
-
-def _breakable(name: str) -> Markup:
-    """Return a parameter's name that may be broken behind its dots and underscores."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"[._]", r"\g<0><wbr>", str(escape(name))))
 
 
 def number(value: float | None, like: float | None = None) -> str:

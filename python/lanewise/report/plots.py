@@ -105,14 +105,14 @@ def overview(experiments: Sequence[ReproducedExperiment]) -> Figure | None:
             title="simulated against published, percent or points",
             axis=alt.Axis(format="+", tickCount=9, labelOverlap=True),
         ),
-        color=alt.Color("judged:N", scale=_scale(["in percent", "in points"]), legend=_legend()),
+        color=alt.Color("judged:N", scale=scale_of(["in percent", "in points"]), legend=legend_above()),
         description="said:N",
     )
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)").encode(x="zero:Q")
     return Figure(
         title="Errors of all predicted cells",
         caption="Each mark is a cell that nothing was fitted on, and nothing chosen with it in view.",
-        svg=_svg((zero + dots).properties(width=_WIDTH - 60, height=alt.Step(24))),
+        svg=svg_of((zero + dots).properties(width=_WIDTH - 60, height=alt.Step(24))),
     )
 
 
@@ -243,7 +243,7 @@ def _lines(rows: list[_Row], x_title: str, unit: str) -> str:
             ),
         ),
         y=alt.Y("y:Q", title=unit, scale=alt.Scale(type="log" if steep else "linear", zero=not steep)),
-        color=alt.Color("series:N", scale=_scale(series), sort=series, legend=_legend()),
+        color=alt.Color("series:N", scale=scale_of(series), sort=series, legend=legend_above()),
         detail="kind:N",
     )
     published = base.transform_filter("datum.kind === 'published'")
@@ -254,7 +254,7 @@ def _lines(rows: list[_Row], x_title: str, unit: str) -> str:
         simulated.mark_line(strokeWidth=2),
         simulated.mark_point(filled=True, size=32).encode(description="said:N"),
     ]
-    return _svg(alt.layer(*layers).properties(width=_WIDTH - 60, height=_LINES_HEIGHT))
+    return svg_of(alt.layer(*layers).properties(width=_WIDTH - 60, height=_LINES_HEIGHT))
 
 
 def _readable(sizes: list[float]) -> list[float]:
@@ -279,7 +279,7 @@ def _bars(rows: list[_Row], unit: str) -> str:
         y=alt.Y("line:N", sort=order, title=None, axis=alt.Axis(ticks=False, labelLimit=260, labelPadding=8)),
     )
     colour = (
-        alt.Color("x:N", scale=_scale(columns), sort=columns, legend=None)
+        alt.Color("x:N", scale=scale_of(columns), sort=columns, legend=None)
         if columns
         else alt.value(SERIES_COLOURS[0])
     )
@@ -295,23 +295,26 @@ def _bars(rows: list[_Row], unit: str) -> str:
         .mark_tick(color="var(--ink)", thickness=3, height={"band": 0.8})
         .encode(x=width, description="said:N"),
     ]
-    return _svg(alt.layer(*layers).properties(width=_WIDTH - 160, height=alt.Step(21)))
+    return svg_of(alt.layer(*layers).properties(width=_WIDTH - 160, height=alt.Step(21)))
 
 
-def _scale(domain: Sequence[str]) -> alt.Scale:
+def scale_of(domain: Sequence[str]) -> alt.Scale:
+    """Give each of some names a colour of the page."""
     import altair as alt
 
     colours = [SERIES_COLOURS[number % len(SERIES_COLOURS)] for number in range(len(domain))]
     return alt.Scale(domain=list(domain), range=colours)
 
 
-def _legend() -> alt.Legend:
+def legend_above() -> alt.Legend:
+    """Return the legend that all figures have."""
     import altair as alt
 
     return alt.Legend(title=None, orient="top", symbolType="circle", labelLimit=300)
 
 
-def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
+def svg_of(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> str:
+    """Return a chart as SVG that has the colours and the width of the page, and speaks when pointed at."""
     import vl_convert
     from altair.utils import schemapi
 

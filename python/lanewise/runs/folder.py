@@ -1,6 +1,7 @@
 """A run on disk: a folder that is either complete or not there.
 
-    manifest.json      what was run: resolved scenario, overrides, seed, versions, end reason, tables
+    manifest.json      what was run and when: resolved scenario, overrides, seed, versions, end reason, tables
+    scenario.toml      the scenario as it was written
     results.json       the core's results, as `lanewise run --json` prints them
     flows.parquet ...  one file per table; the unit of a column is in its field metadata
 
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.files import half_name, remove_stale_halves
-from lanewise.results import RunResult
+from lanewise.results import RunResult, WhyResult
 from lanewise.units import unit_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the folder's layout, in its manifest."""
+
+_SCENARIO = "scenario.toml"
 
 
 class RunFolderError(InputError):
@@ -69,6 +72,8 @@ def _save(
         for name, table in result.tables.items():
             _write_table(table, beside / f"{name}.parquet")
         (beside / "results.json").write_text(result.to_json() + "\n", encoding="utf-8")
+        if result.scenario_text is not None:
+            (beside / _SCENARIO).write_text(result.scenario_text, encoding="utf-8")
         manifest = _manifest(result, resolved, overrides)
         (beside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         beside.rename(folder)
@@ -98,7 +103,13 @@ def load_run(folder: Path) -> RunResult:
             f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
         )
     # Whether it has the shape of results, is looked at next.
-    result = RunResult(cast("documents.Run", document), _overrides(manifest))
+    made = manifest.get("made")
+    result = RunResult(
+        cast("documents.Run", document),
+        _overrides(manifest),
+        _scenario_text(folder),
+        made if isinstance(made, str) else None,
+    )
     _check_tables(result, folder)
     return result
 
@@ -112,6 +123,22 @@ def load_resolved(folder: Path) -> documents.Explain | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return cast("documents.Explain", resolved) if is_whole else None
+
+
+def run_of(document: Mapping[str, object], file: Path) -> RunResult:
+    """Return the run that a file has as JSON; RunFolderError for one that is damaged."""
+    kind = WhyResult if "why" in document else RunResult
+    result = kind(cast("documents.Run", document))
+    _check_tables(result, file)
+    return result
+
+
+def _scenario_text(folder: Path) -> str | None:
+    """Return the scenario as it was written; None where there is none, as in folders of older versions."""
+    try:
+        return (folder / _SCENARIO).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
 
 
 def _overrides(manifest: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
@@ -131,8 +158,9 @@ def _check_tables(result: RunResult, folder: Path) -> None:
         result.tables  # noqa: B018  every table is made when it is asked for
         result.title, result.seed, result.end_reason, result.end_detail, result.fingerprint  # noqa: B018
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        kind = "run folder" if folder.is_dir() else "run"
         raise RunFolderError(
-            f"'{folder}' is a damaged run folder: its results lack or mistake {error}"
+            f"'{folder}' is a damaged {kind}: its results lack or mistake {error}"
         ) from error
 
 
@@ -145,6 +173,7 @@ def _manifest(
         "title": result.title,
         "lanewise_version": document["lanewise_version"],
         "scenario_path": document["scenario_path"],
+        "made": result.made,
         "overrides": [{"path": path, "value": value} for path, value in overrides],
         "seed": result.seed,
         "end_reason": result.end_reason,

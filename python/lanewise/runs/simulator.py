@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -47,7 +48,7 @@ def simulate(
     name, text = given(scenario)
     with with_file_hints():
         document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
-    return RunResult(json.loads(document), tuple(overrides))
+    return RunResult(json.loads(document), tuple(overrides), _as_written(scenario, text), _now())
 
 
 def prove(
@@ -59,7 +60,7 @@ def prove(
     name, text = given(scenario)
     with with_file_hints():
         document = _core.why(name, list(overrides), progress, text)
-    return WhyResult(json.loads(document), tuple(overrides))
+    return WhyResult(json.loads(document), tuple(overrides), _as_written(scenario, text), _now())
 
 
 def resolve(
@@ -130,6 +131,20 @@ def write_wires(
     if not end["is_whole"]:
         raise KeyboardInterrupt
     return end
+
+
+def _as_written(scenario: Scenario, text: str | None) -> str | None:
+    """Return the text of a scenario that was simulated; None when its file cannot be read any more."""
+    if text is not None or isinstance(scenario, Mapping):
+        return text
+    try:
+        return Path(scenario).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
 
 
 def is_file(scenario: object) -> bool:

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isclose
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
+
+from lanewise.grouping import grouped, same_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Hashable, Iterable
 
     from lanewise.health.doctor.finding import Finding
 
 _ADDRESS = re.compile(r"\b(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
-_SAME = 0.01
-"""Relative difference between rates or latencies that are the same to a person."""
-
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -44,30 +40,6 @@ class Alike:
 def together(findings: Iterable[Finding]) -> list[Alike]:
     """Group findings, in the order in which the first of each group comes."""
     return [Alike(group[0], tuple(group[1:])) for group in grouped(findings, _words, _cost_the_same)]
-
-
-def grouped(
-    items: Iterable[Item], words: Callable[[Item], Hashable], close: Callable[[Item, Item], bool]
-) -> list[list[Item]]:
-    """Group items with equal words and numbers close to those of the first, in the order of the first."""
-    groups: list[list[Item]] = []
-    by_words: dict[Hashable, list[list[Item]]] = {}
-    for item in items:
-        candidates = by_words.setdefault(words(item), [])
-        group = next((group for group in candidates if close(group[0], item)), None)
-        if group is None:
-            group = []
-            groups.append(group)
-            candidates.append(group)
-        group.append(item)
-    return groups
-
-
-def same_number(one: float | None, other: float | None) -> bool:
-    """Whether two rates or latencies are the same to a person."""
-    if one is None or other is None:
-        return one is other
-    return isclose(one, other, rel_tol=_SAME)
 
 
 def _words(finding: Finding) -> Hashable:

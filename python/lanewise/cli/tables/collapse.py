@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
-from lanewise.cli.tables.alike import grouped, same_number
+from lanewise.grouping import grouped, same_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

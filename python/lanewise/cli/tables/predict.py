@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.cli.tables.alike import grouped, same_number
+from lanewise.grouping import grouped, same_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

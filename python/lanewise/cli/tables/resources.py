@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.cli.tables import style
-from lanewise.cli.tables.alike import grouped
+from lanewise.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

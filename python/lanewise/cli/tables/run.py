@@ -12,6 +12,7 @@ from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
 from lanewise.tools.instruments.native import WRITTEN
+from lanewise.written import ENDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,16 +32,6 @@ _FEW_OPERATIONS = 200
 """A rate that counts fewer is off by a percent when it counts two too many."""
 _IN_FULL = ("smartflow", "frames")
 """Tools whose report is the result, however long it is."""
-
-_ENDINGS = {
-    "Converged": "Converged",
-    "Finished": "Finished",
-    "TimeLimit": "Stopped at the time limit",
-    "EventLimit": "Stopped at the event limit",
-    "MemoryLimit": "Stopped at the memory limit",
-    "Stalled": "STALLED",
-    "Interrupted": "Interrupted",
-}
 
 
 def print_run(result: RunResult) -> None:
@@ -97,7 +88,7 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     simulated, warm_up, measured = (1e3 * span for span in spans)
     yield Text(result.title or document["scenario_path"], style="bold")
     yield (
-        f"{_ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
+        f"{ENDINGS.get(result.end_reason, result.end_reason)} after {simulated:.3f} ms simulated "
         f"(warm-up {warm_up:.3f}, measured {measured:.3f}){':' if result.end_detail else '.'}"
     )
     if result.end_detail:

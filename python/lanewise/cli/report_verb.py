@@ -1,0 +1,71 @@
+"""The verb `report`, and the option ``--report`` of others: what was run, to show to somebody.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanewise.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.report.writing import Subject
+
+DEFAULT = "run-report.html"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("report")(_report)
+
+
+def _report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, and files that 'run --json', 'import --json' or 'measure --out' wrote.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="PATH", help="File to write: HTML, or Markdown if it ends in .md.")
+    ] = Path(DEFAULT),
+    as_json: AsJson = False,
+) -> None:
+    """Write a report on runs that were kept.
+
+    One run gives its own report, two are compared, and of more there is a table. Measurements stand beside
+    what was possible.
+    """
+    from lanewise.output_format import stamped
+    from lanewise.report.sources import read
+
+    check(out)
+    found = read(runs)
+    write(found, out)
+    if as_json:
+        document = stamped({"file": str(out), "runs": [name for name, _ in found]})
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def check(report: Path | None) -> None:
+    """Raise InputError for a report that could not be written, before the work for it is done."""
+    if report is not None:
+        from lanewise.report.writing import check_place
+
+        check_place(report)
+
+
+def write(subjects: "Sequence[tuple[str, Subject]]", report: Path) -> None:
+    """Write a report, and say where."""
+    from lanewise.report.writing import write as write_file
+
+    write_file(subjects, report)
+    typer.echo(f"report: {report}", err=True)

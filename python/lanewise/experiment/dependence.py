@@ -1,0 +1,176 @@
+"""What a run rests on: which values that no specification fixes move its throughput or latency, and how far.
+
+Candidates are varied by 20 % in groups first, each in its harmful direction; a group that moves nothing is
+done with, another one is split in two (sequential bifurcation), and what is left alone is varied both ways.
+Runs have the same random numbers. What this can miss: a value whose harm is made good by another of its
+group, one that only helps, and what moves the result by less than `MATTERS_FROM_PERCENT`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.errors import ScenarioError
+from lanewise.experiment.candidates import by_component, candidates_of
+from lanewise.runs.simulator import resolve, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lanewise.documents import Progress
+    from lanewise.experiment.candidates import Candidate
+    from lanewise.results import RunResult
+    from lanewise.runs.simulator import Scenario
+
+MATTERS_FROM_PERCENT = 1.0
+"""A smaller change is not told: a run stops when its results are as narrow as half of that."""
+MOST_RUNS = 60
+"""So many runs at most; what is not looked at by then is said to be so."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Changes of a run when a value is another one, in percent of what it was without."""
+
+    value: str
+    goodput_percent: float | None
+    """Of all flows of data; of their operations where no bytes are counted; None when it cannot be so."""
+    latency_percent: float | None
+    """Mean latency of the flow that moves most; None when it has none."""
+
+    @property
+    def size(self) -> float:
+        """The larger of both changes, without its sign."""
+        return max(abs(self.goodput_percent or 0.0), abs(self.latency_percent or 0.0))
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """A value that a run rests on, varied both ways."""
+
+    paths: tuple[str, ...]
+    """Parameters that have it, all varied at once."""
+    value: str
+    provenance: str
+    source: str
+    lower: Moved
+    higher: Moved
+
+    @property
+    def size(self) -> float:
+        """The largest change, in percent without its sign."""
+        return max(self.lower.size, self.higher.size)
+
+
+@dataclass(frozen=True)
+class RestsOn:
+    """What a run rests on, the largest effect first."""
+
+    effects: tuple[Dependence, ...]
+    varied: int
+    """How many values were varied, equal ones of equal parts counted once."""
+    runs: int
+    left_out: tuple[str, ...] = ()
+    """Parameters that were not looked at, because it would have taken too many runs."""
+
+
+def rests_on(
+    scenario: Scenario,
+    base: RunResult,
+    progress: Callable[[Progress], bool | None] | None = None,
+    *,
+    most_runs: int = MOST_RUNS,
+) -> RestsOn:
+    """Find what moves a finished run of a scenario, with the overrides that it had.
+
+    `progress` hears of each run in turn; returning False ends the search, with what is known by then.
+    """
+    return _Search(scenario, base, progress, most_runs).found()
+
+
+class _Search:
+    def __init__(
+        self,
+        scenario: Scenario,
+        base: RunResult,
+        progress: Callable[[Progress], bool | None] | None,
+        most_runs: int,
+    ) -> None:
+        self.scenario, self.base, self.progress, self.most_runs = scenario, base, progress, most_runs
+        self.runs = 0
+        self.is_stopped = False
+
+    def found(self) -> RestsOn:
+        parameters = resolve(self.scenario, self.base.overrides).document["parameters"]
+        set_by_hand = {path for path, _ in self.base.overrides}
+        candidates = list(candidates_of(parameters, but=set_by_hand))
+        sources = {each["path"]: each["source"] for each in parameters}
+        effects, left = [], []
+        waiting = by_component(candidates)
+        while waiting:
+            group = waiting.pop(0)
+            if self.is_stopped or self.runs + 2 > self.most_runs:
+                left += [path for one in group for path in one.paths]
+            elif len(group) == 1:
+                effect = self._both_ways(group[0], sources)
+                if effect.size >= MATTERS_FROM_PERCENT:
+                    effects.append(effect)
+            elif (moved := self._varied([(one, one.harmful) for one in group], "")) is None or (
+                moved.size >= MATTERS_FROM_PERCENT
+            ):
+                middle = len(group) // 2
+                waiting = [group[:middle], group[middle:], *waiting]
+        largest_first = tuple(sorted(effects, key=lambda each: -each.size))
+        return RestsOn(largest_first, len(candidates), self.runs, tuple(left))
+
+    def _both_ways(self, one: Candidate, sources: dict[str, str]) -> Dependence:
+        lower, higher = (
+            self._varied([(one, value)], value) or Moved(value, None, None)
+            for value in (one.lower, one.higher)
+        )
+        return Dependence(one.paths, one.value, one.provenance, sources[one.paths[0]], lower, higher)
+
+    def _varied(self, values: Sequence[tuple[Candidate, str]], said: str) -> Moved | None:
+        """Run with other values; None where there can be no such machine."""
+        pairs = [(path, value) for one, value in values for path in one.paths if value != one.value]
+        self.runs += 1
+        try:
+            result = simulate(self.scenario, [*self.base.overrides, *pairs], self.progress)
+        except ScenarioError:
+            return None
+        if result.end_reason == "Interrupted":
+            self.is_stopped = True
+            return Moved(said, None, None)
+        return Moved(
+            said,
+            _percent(_done(self.base), _done(result)),
+            _percent(_latency(self.base), self._latency_of(result)),
+        )
+
+    def _latency_of(self, result: RunResult) -> float | None:
+        flow = _main_flow(self.base)
+        if flow is None:
+            return None
+        same = result.flows.filter(flow=flow["flow"], direction=flow["direction"])
+        return None if same.is_empty() else same["latency_ns_mean"][0]
+
+
+def _done(result: RunResult) -> float:
+    """Return the goodput of all data, or how many operations, where no bytes are counted."""
+    goodput = float(result.data_flows["goodput_gb_per_s"].sum())
+    return goodput or float(result.data_flows["operations_per_s"].sum())
+
+
+def _main_flow(result: RunResult) -> dict[str, str] | None:
+    flows = result.data_flows.sort("goodput_gb_per_s", descending=True, maintain_order=True)
+    return next(flows.select("flow", "direction").iter_rows(named=True), None)
+
+
+def _latency(result: RunResult) -> float | None:
+    flows = result.data_flows.sort("goodput_gb_per_s", descending=True, maintain_order=True)
+    return None if flows.is_empty() else flows["latency_ns_mean"][0]
+
+
+def _percent(before: float | None, after: float | None) -> float | None:
+    return 100 * (after / before - 1) if before and after is not None else None

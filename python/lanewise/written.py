@@ -1,0 +1,65 @@
+"""The few ways in which numbers and names of results are written for people, in tables and in reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DASH = "\N{EN DASH}"
+
+ENDINGS = {
+    "Converged": "Converged",
+    "Finished": "Finished",
+    "TimeLimit": "Stopped at the time limit",
+    "EventLimit": "Stopped at the event limit",
+    "MemoryLimit": "Stopped at the memory limit",
+    "Stalled": "STALLED",
+    "Interrupted": "Interrupted",
+}
+"""How a run ended, by its end reason."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """Write a number with so many decimals; a dash for none."""
+    return DASH if value is None else f"{value:,.{digits}f}"
+
+
+def signed(value: float | None, digits: int) -> str:
+    """Write a number with its sign; a dash for none."""
+    return DASH if value is None else f"{value:+,.{digits}f}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Write a share of 1 as a percentage."""
+    return DASH if share is None else f"{100 * share:.{digits}f} %"
+
+
+def time_scale(nanoseconds: Iterable[float | None]) -> tuple[str, float]:
+    """Choose a unit that suits the largest of these times: its name, and nanoseconds in one of it."""
+    largest = max((value for value in nanoseconds if value is not None), default=0.0)
+    if largest >= 10e6:
+        return "ms", 1e6
+    return ("us", 1e3) if largest >= 10e3 else ("ns", 1.0)
+
+
+def spelled(category: str) -> str:
+    """Write a category's name as words: `blocked_non_posted_data` is "blocked non-posted data"."""
+    return category.replace("non_posted", "non-posted").replace("_", " ")
+
+
+def shares_in_words(shares: Mapping[str, float], *, at_least: float = 0.0005, at_most: int = 6) -> str:
+    """Write the largest shares first, like 'payload 83.9 %, header 7.9 %, ...'."""
+    largest = sorted(shares.items(), key=lambda item: -item[1])
+    shown = [(name, share) for name, share in largest if share >= at_least]
+    text = [f"{spelled(name)} {percent(share)}" for name, share in shown[:at_most]]
+    rest = sum(share for _, share in shown[at_most:])
+    if rest >= at_least:
+        text.append(f"other {percent(rest)}")
+    return ", ".join(text) or DASH

@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -187,6 +187,25 @@ wasm: setup $(STAMPS)/node $(WASM_OPT) ## build target/web: the WebAssembly modu
 	@LANEWISE_WASM=$(CURDIR)/$(WEB)/lanewise.wasm $(QUIET) "WebAssembly in Node, optimised" $(BIN)/pytest tests/wasm
 	@ls -l $(WEB)/lanewise.wasm
 
+# What is in package-lock.json, from the npm registry. No package runs a script when it is installed.
+$(STAMPS)/web: web/package.json web/package-lock.json web/.npmrc $(STAMPS)/node
+	@$(QUIET) "install the lab's packages" sh -c 'cd web && $(NPM) ci --ignore-scripts'
+	@touch $@
+
+LAB := target/lab
+# Types are checked first; what the build leaves out of the page it does not read.
+LAB_PAGE = cd web && $(NODE) node_modules/typescript/bin/tsc --noEmit && $(NODE) node_modules/vite/bin/vite.js build --logLevel warn
+
+lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in the browser, as a folder and as one file; takes minutes
+	@.ci/wasm-target
+	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
+	@mkdir -p $(WEB)
+	@[ $(WEB)/lanewise.wasm -nt $(WASM_BUILT) ] || \
+		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
+	@$(QUIET) "build the page" sh -c '$(LAB_PAGE)'
+	@cp $(WEB)/lanewise.wasm LICENSE THIRD-PARTY-LICENSES.txt $(LAB)
+	@$(NODE) web/build/single-file.ts
+
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update
 
@@ -213,6 +232,6 @@ docs: generate ## rewrite the reference, and build the Rust API pages into targe
 	@RUSTDOCFLAGS="-D warnings" $(QUIET) "cargo doc" cargo doc --quiet --workspace --no-deps --exclude lanewise-python
 
 clean: ## remove everything that was built
-	@rm -rf .venv target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv target web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	@rm -f python/lanewise/_core*.so

@@ -1,0 +1,33 @@
+/** The page. */
+import { Editor } from "./views/editor.tsx";
+import { Examples } from "./views/examples.tsx";
+import { Mistakes, Notices } from "./views/notices.tsx";
+import { Answer, Tables } from "./views/results.tsx";
+import { Rig } from "./views/rig.tsx";
+import { RunBar } from "./views/run-bar.tsx";
+
+export function App() {
+  return (
+    <>
+      <header>
+        <h1>Lanewise lab</h1>
+        <p class="purpose">What does a PCI Express link give, why not more, and what would help? Simulated here, packet by packet; nothing leaves this machine.</p>
+        <Examples />
+      </header>
+      <Notices />
+      <main>
+        <section class="panel rig-panel" aria-label="The rig, and its run">
+          <Answer />
+          <RunBar />
+          <Rig />
+          <Tables />
+        </section>
+        <section class="panel text-panel" aria-label="The scenario">
+          <h2>Scenario</h2>
+          <Mistakes />
+          <Editor />
+        </section>
+      </main>
+    </>
+  );
+}

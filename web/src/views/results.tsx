@@ -1,0 +1,113 @@
+/** What a run gave: what limits it, and tables of flows and links. */
+import { live, results, runStage } from "../state/store.ts";
+import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
+
+/** What limits the run, in one sentence: the answer that the page is for. */
+export function Answer() {
+  const done = results.value;
+  if (!done) return <LiveAnswer />;
+  const total = done.flows.filter((flow) => flow.direction !== "control").reduce((sum, flow) => sum + flow.goodput_gb_per_s, 0);
+  return (
+    <div class="answer" role="status">
+      <p class="total">{rate(total)}</p>
+      <p>
+        {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}
+        {done.stalled_waiting.map((line) => (
+          <span class="stalled" key={line}>
+            {line}
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function LiveAnswer() {
+  const state = live.value;
+  if (!state || runStage.value === "none") return <div class="answer" />;
+  const total = state.flows.filter((flow) => flow.direction !== "control").reduce((sum, flow) => sum + flow.last.goodput_gb_per_s, 0);
+  const held = state.links.flatMap((link) =>
+    [link.upstream, link.downstream].flatMap((one) => (isHeldUp(one.waits_for) ? [`${one.transmitter} ${cause(one.waits_for)}`] : [])),
+  );
+  return (
+    <div class="answer">
+      <p class="total">{rate(total)}</p>
+      <div>
+        {held.length === 0 && <p>No wire is held up now.</p>}
+        <ul class="held" aria-label="Held up now">
+          {held.slice(0, 4).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+          {held.length > 4 && <li>and {held.length - 4} more</li>}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+export function Tables() {
+  const done = results.value;
+  if (!done) return null;
+  return (
+    <section aria-label="Results">
+      <div class="table-scroll" tabIndex={0} role="group" aria-label="Table of flows">
+        <table id="flows">
+          <caption>Flows</caption>
+          <thead>
+            <tr>
+              <th scope="col">Flow</th>
+              <th scope="col">Device</th>
+              <th scope="col">Payload</th>
+              <th scope="col">Operations</th>
+              <th scope="col">Latency, mean</th>
+              <th scope="col">p99</th>
+            </tr>
+          </thead>
+          <tbody>
+            {done.flows.map((flow) => (
+              <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
+                <th scope="row">
+                  {flow.name} {flow.direction}
+                </th>
+                <td>{flow.device}</td>
+                <td class="number">{rate(flow.goodput_gb_per_s)}</td>
+                <td class="number">{whole(flow.operations_per_s)} /s</td>
+                <td class="number">{nanoseconds(flow.latency_ns.mean)}</td>
+                <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div class="table-scroll" tabIndex={0} role="group" aria-label="Table of links">
+        <table id="links">
+          <caption>Links: payload, and part of the time that anything is on the wire</caption>
+          <thead>
+            <tr>
+              <th scope="col">Link</th>
+              <th scope="col">Came up as</th>
+              <th scope="col">Upstream</th>
+              <th scope="col">in use</th>
+              <th scope="col">Downstream</th>
+              <th scope="col">in use</th>
+            </tr>
+          </thead>
+          <tbody>
+            {done.links.map((link) => (
+              <tr key={link.name}>
+                <th scope="row">{link.name}</th>
+                <td>
+                  {link.generation} {link.width}
+                </td>
+                <td class="number">{rate(link.upstream.ladder.goodput_gb_per_s)}</td>
+                <td class="number">{percent(link.upstream.utilisation)}</td>
+                <td class="number">{rate(link.downstream.ladder.goodput_gb_per_s)}</td>
+                <td class="number">{percent(link.downstream.utilisation)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

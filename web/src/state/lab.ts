@@ -51,10 +51,6 @@ export async function startLab(): Promise<void> {
     timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_CHECK);
     isFirst = false;
   });
-  effect(() => {
-    const speed = store.speed.value;
-    if (player && store.runStage.value === "playing") player.speed = speed;
-  });
 }
 
 /** Shows another scenario. What was there can be undone in the editor. */
@@ -69,6 +65,12 @@ export async function play(): Promise<void> {
   if (store.runStage.value !== "paused" || store.isOutdated.value) await begin();
   if (player) player.speed = store.speed.value;
   player?.play();
+}
+
+/** Another speed, of a run that plays as well. */
+export function chooseSpeed(speed: number): void {
+  store.speed.value = speed;
+  if (player) player.speed = speed;
 }
 
 export function pause(): void {

@@ -56,6 +56,7 @@ export function Tables() {
           <thead>
             <tr>
               <th scope="col">Flow</th>
+              <th scope="col">Direction</th>
               <th scope="col">Device</th>
               <th scope="col">Payload</th>
               <th scope="col">Operations</th>
@@ -66,9 +67,8 @@ export function Tables() {
           <tbody>
             {done.flows.map((flow) => (
               <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
-                <th scope="row">
-                  {flow.name} {flow.direction}
-                </th>
+                <th scope="row">{flow.name}</th>
+                <td>{flow.direction}</td>
                 <td>{flow.device}</td>
                 <td class="number">{rate(flow.goodput_gb_per_s)}</td>
                 <td class="number">{whole(flow.operations_per_s)} /s</td>

@@ -1,5 +1,5 @@
 /** Play, pause, step, to the end; and how far the run has come. */
-import { pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
+import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
 import { isOutdated, isReady, isSound, keepsGoing, lastStep, live, results, runStage, runsByItself, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
 import { FULL_SPEED } from "../simulator/player.ts";
@@ -19,22 +19,22 @@ export function RunBar() {
   return (
     <div class="run-bar" role="toolbar" aria-label="Run">
       <button class="main" id="play" disabled={cannot} onClick={() => (isPlaying ? pause() : void play())}>
-        {isPlaying ? "⏸ Pause" : runStage.value === "paused" && lastStep.value && !isOutdated.value ? "▶ Go on" : "▶ Play"}
+        {isPlaying ? "Pause" : runStage.value === "paused" && lastStep.value && !isOutdated.value ? "Go on" : "Play"}
       </button>
       <button id="step" disabled={cannot} onClick={() => void stepPacket()} title="Go on until a packet is sent">
         Step a packet
       </button>
       {!keepsGoing.value && (
         <button id="end" disabled={cannot} onClick={() => void toTheEnd()} title="Run until the results are narrow enough">
-          ⏩ To steady state
+          To steady state
         </button>
       )}
       <button id="restart" disabled={cannot || runStage.value === "none"} onClick={() => void restart()}>
-        ⏮ Restart
+        Restart
       </button>
       <label>
         Speed{" "}
-        <select id="speed" value={String(speed.value)} onChange={(event) => (speed.value = Number(event.currentTarget.value))}>
+        <select id="speed" value={String(speed.value)} onChange={(event) => chooseSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map(([value, words]) => (
             <option key={words} value={String(value)}>
               {words}

@@ -1,10 +1,13 @@
 /** The page. */
+import { Chart } from "./views/chart.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
+import { Files } from "./views/files.tsx";
 import { Mistakes, Notices } from "./views/notices.tsx";
 import { Answer, Tables } from "./views/results.tsx";
 import { Rig } from "./views/rig.tsx";
 import { RunBar } from "./views/run-bar.tsx";
+import { Settings } from "./views/settings.tsx";
 
 export function App() {
   return (
@@ -20,13 +23,20 @@ export function App() {
           <Answer />
           <RunBar />
           <Rig />
+          <Chart />
           <Tables />
         </section>
-        <section class="panel text-panel" aria-label="The scenario">
-          <h2>Scenario</h2>
-          <Mistakes />
-          <Editor />
-        </section>
+        <div class="side">
+          <section class="panel text-panel" aria-label="The scenario">
+            <div class="row">
+              <h2>Scenario</h2>
+              <Files />
+            </div>
+            <Mistakes />
+            <Editor />
+          </section>
+          <Settings />
+        </div>
       </main>
     </>
   );

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { EXAMPLES } from "./examples.ts";
-import { open, startLab } from "./state/lab.ts";
+import { learnWords, open, startLab } from "./state/lab.ts";
 import { opened } from "./state/share.ts";
 import { notice } from "./state/store.ts";
 import "uplot/dist/uPlot.min.css";
@@ -23,3 +23,4 @@ window.addEventListener("hashchange", () => void readAddress());
 
 await readAddress();
 await startLab();
+await learnWords();

@@ -4,6 +4,7 @@
  * Links and devices come from what the simulator resolved, so that a picture never shows what would not run.
  */
 import type { Explain, NegotiatedLink } from "lanewise";
+import { isTable, tableAt, textAt } from "../toml/plain.ts";
 
 export type DeviceKind = "host" | "switch" | "endpoint";
 
@@ -58,7 +59,7 @@ export function rigOf(explained: Explain, written: unknown): Rig {
     if (!parent) roots.push((parent = known(above, null)));
     parent.below.push(devices.get(link.lower) as Device);
   }
-  for (const host of Object.keys(table(written, "host"))) {
+  for (const host of Object.keys(tableAt(written, "host"))) {
     if (!devices.has(host)) roots.push(known(host, null));
   }
   besides(devices, written);
@@ -81,30 +82,16 @@ function isSwitch(explained: Explain, name: string): boolean {
 }
 
 function besides(devices: Map<string, Device>, written: unknown): void {
-  for (const [name, drives] of Object.entries(table(written, "storage"))) {
-    const above = devices.get(ofPort(word(drives, "attach")).device);
+  for (const [name, drives] of Object.entries(tableAt(written, "storage"))) {
+    const above = devices.get(ofPort(textAt(drives, "attach")).device);
     if (above) above.beside.push(name);
   }
 }
 
 function sideLinks(written: unknown): SideLink[] {
-  return Object.entries(table(written, "network")).flatMap(([name, network]) => {
+  return Object.entries(tableAt(written, "network")).flatMap(([name, network]) => {
     const ends = isTable(network) && Array.isArray(network["ends"]) ? network["ends"] : [];
     const [first, second] = ends.map((end) => ofPort(String(end)).device);
-    return first && second ? [{ name, ends: [first, second] as [string, string], kind: word(network, "kind") }] : [];
+    return first && second ? [{ name, ends: [first, second] as [string, string], kind: textAt(network, "kind") }] : [];
   });
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function table(value: unknown, key: string): Record<string, unknown> {
-  const found = isTable(value) ? value[key] : undefined;
-  return isTable(found) ? found : {};
-}
-
-function word(value: unknown, key: string): string {
-  const found = isTable(value) ? value[key] : undefined;
-  return typeof found === "string" ? found : "";
 }

@@ -6,10 +6,10 @@
  */
 import { effect } from "@preact/signals";
 import type { Connection, Explain } from "lanewise";
-import { getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import { rigOf } from "../rig/topology.ts";
 import { startSimulator } from "../simulator/client.ts";
 import { FULL_SPEED, type Listener, Player } from "../simulator/player.ts";
+import { readToml } from "../toml/edit.ts";
 import { changedValues } from "./difference.ts";
 import { grown } from "./history.ts";
 import { inWords, mistakesOf } from "./problems.ts";
@@ -51,6 +51,17 @@ export async function startLab(): Promise<void> {
     timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_CHECK);
     isFirst = false;
   });
+}
+
+/** What completion and hover text know: asked for once the page is drawn. */
+export async function learnWords(): Promise<void> {
+  if (!simulator || store.schema.value) return;
+  try {
+    store.schema.value = await simulator.scenarioSchema();
+    store.parts.value = (await simulator.parts()).parts;
+  } catch (error) {
+    tellFault(`The schema of scenarios cannot be read: ${inWords(error)}`);
+  }
 }
 
 /** Shows another scenario. What was there can be undone in the editor. */
@@ -157,7 +168,8 @@ async function follow(text: string): Promise<void> {
     const explained = await simulator.explain(text, { path });
     if (edit !== edits) return;
     store.explained.value = explained;
-    store.rig.value = rigOf(explained, getStaticTOMLValue(parseTOML(text)));
+    store.written.value = readToml(text) ?? {};
+    store.rig.value = rigOf(explained, store.written.value);
     if (store.notice.value?.kind === "fault") store.notice.value = null;
     await takeOver(explained);
   } catch (error) {

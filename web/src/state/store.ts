@@ -4,8 +4,9 @@
  * Views read these signals and call the functions of `lab.ts`; they set none.
  */
 import { computed, signal } from "@preact/signals";
-import type { Explain, Mistake, Remark, Results, State, Step } from "lanewise";
+import type { Explain, Mistake, Part, Remark, Results, State, Step } from "lanewise";
 import type { Rig } from "../rig/topology.ts";
+import type { Table } from "../toml/plain.ts";
 import type { History } from "./history.ts";
 
 /** Where a run is. */
@@ -21,6 +22,12 @@ export const remarks = signal<Remark[]>([]);
 /** The last text that was sound, resolved. */
 export const explained = signal<Explain | null>(null);
 export const rig = signal<Rig | null>(null);
+
+/** The last text that was sound, as plain data. */
+export const written = signal<Table>({});
+/** The schema of scenario files, and the catalog: from the simulator, once. */
+export const schema = signal<Table | null>(null);
+export const parts = signal<Part[]>([]);
 
 export const runStage = signal<RunStage>("none");
 /** Of the run at its last look. */

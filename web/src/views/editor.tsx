@@ -12,6 +12,7 @@ import { tags } from "@lezer/highlight";
 import type { Mistake } from "lanewise";
 import { mistakes, text } from "../state/store.ts";
 import { setEditor } from "../state/editing.ts";
+import { completions, meanings } from "./completion.ts";
 
 const COLOURS = HighlightStyle.define([
   { tag: tags.comment, class: "toml-comment" },
@@ -36,8 +37,8 @@ export function Editor() {
           lintGutter(),
           StreamLanguage.define(toml),
           syntaxHighlighting(COLOURS),
-          autocompletion(),
-          EditorView.lineWrapping,
+          autocompletion({ override: [completions] }),
+          meanings,
           EditorView.contentAttributes.of({ "aria-label": "Scenario, as TOML" }),
           // Escape leaves the editor with Tab, for who has no mouse: CodeMirror's own way.
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),

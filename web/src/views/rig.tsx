@@ -46,6 +46,7 @@ export function Rig() {
           <BoxView key={box.device.name} box={box} />
         ))}
       </svg>
+      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. Bars at an end are packets that wait there; red where something holds them up.</p>
     </div>
   );
 }

@@ -10,13 +10,16 @@ const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =
   (process.env["PATH"] ?? "").split(":").map((folder) => `${folder}/${name}`),
 );
 
+/** An odd locale is a test of its own. */
+const env = { ...process.env, LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US" };
+
 /** Starts it. `LANEWISE_CHROMIUM` names one. */
 export async function browser(): Promise<Browser> {
   const named = process.env["LANEWISE_CHROMIUM"] ?? FOUND.find((path) => existsSync(path));
-  if (named) return chromium.launch({ executablePath: named, args: ["--no-sandbox"] });
+  if (named) return chromium.launch({ executablePath: named, args: ["--no-sandbox", "--lang=en-US"], env });
   const { default: packed } = await import("@sparticuz/chromium");
   packed.setGraphicsMode = false;
   // In one process the browser would end with its first page.
   const args = packed.args.filter((each) => each !== "--single-process" && each !== "--no-zygote");
-  return chromium.launch({ executablePath: await packed.executablePath(), args });
+  return chromium.launch({ executablePath: await packed.executablePath(), args: [...args, "--lang=en-US"], env });
 }

@@ -131,12 +131,14 @@ export class Player {
 
   /** As far as the clock on the wall has come, times the speed. */
   async #slow(before: number, looked: (now: number) => void): Promise<Step> {
+    // It may be another one when the wait is over.
+    const speed = this.speed;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS - (performance.now() - before)));
     const now = performance.now();
     // A page that was in the background does not make up for it.
     const wall = Math.min(now - before, 4 * LOOK_MS) / 1000;
     looked(now);
-    const picoseconds = Math.max(1, Math.round(wall * this.speed * 1e12));
+    const picoseconds = Math.max(1, Math.round(wall * speed * 1e12));
     return this.#stepped({ span: `${picoseconds} ps`, events: 1e6 });
   }
 

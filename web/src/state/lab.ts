@@ -4,7 +4,7 @@
  * An edit is checked; if it is sound it is resolved and drawn. A run under way takes over values that may change while it goes on;
  * what may not makes it outdated. A small rig is simulated to its end after every edit.
  */
-import { effect } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import type { Connection, Explain } from "lanewise";
 import { rigOf } from "../rig/topology.ts";
 import { startSimulator } from "../simulator/client.ts";
@@ -112,9 +112,13 @@ export async function restart(): Promise<void> {
 
 const listener: Listener = {
   looked(state, step) {
-    store.live.value = state;
-    store.lastStep.value = step;
-    store.history.value = grown(store.history.value, state);
+    const isOnePacket = store.runStage.value === "paused";
+    batch(() => {
+      store.live.value = state;
+      store.lastStep.value = step;
+      store.isOnePacket.value = isOnePacket;
+      if (!isOnePacket) store.history.value = grown(store.history.value, state);
+    });
   },
   ended(results) {
     store.results.value = results;

@@ -33,6 +33,8 @@ export const runStage = signal<RunStage>("none");
 /** Of the run at its last look. */
 export const live = signal<State | null>(null);
 export const lastStep = signal<Step | null>(null);
+/** The last look was of one packet: there are no rates at one instant. */
+export const isOnePacket = signal(false);
 /** Of the run when it was over. */
 export const results = signal<Results | null>(null);
 /** The text has changed since the run began, in a way that a run cannot take over. */

@@ -1,7 +1,7 @@
 /** Rates of flows over the time of the run. */
 import { useEffect, useRef } from "preact/hooks";
-import { effect } from "@preact/signals";
-import uPlot from "uplot";
+import { effect, signal } from "@preact/signals";
+import type uPlot from "uplot";
 import { history } from "../state/store.ts";
 import { rate, span } from "../rig/words.ts";
 
@@ -9,20 +9,31 @@ import { rate, span } from "../rig/words.ts";
 const COLOURS = 6;
 const HEIGHT = 150;
 
+/**
+ * The library asks for number formats as it is loaded, and a browser that runs under an odd locale has none: then there is no chart, and
+ * the page works.
+ */
+const library = signal<typeof uPlot | null>(null);
+import("uplot").then(
+  (loaded) => (library.value = loaded.default),
+  (error: unknown) => console.warn(`no chart: ${error}`),
+);
+
 export function Chart() {
   const place = useRef<HTMLDivElement>(null);
-  const isEmpty = history.value.times.length < 2;
+  const isEmpty = history.value.times.length < 2 || !library.value;
   useEffect(() => {
     let chart: uPlot | null = null;
     let names = "";
     const home = place.current as HTMLDivElement;
     const stop = effect(() => {
+      const Plot = library.value;
       const { times, lines } = drawn();
-      if (times.length < 2) return;
+      if (times.length < 2 || !Plot) return;
       if (!chart || names !== Object.keys(lines).join()) {
         chart?.destroy();
         names = Object.keys(lines).join();
-        chart = new uPlot(optionsOf(Object.keys(lines), home.clientWidth), [], home);
+        chart = new Plot(optionsOf(Object.keys(lines), home.clientWidth), [], home);
       }
       chart.setData([times, ...Object.values(lines)]);
     });

@@ -1,15 +1,14 @@
 /** What a run gave: what limits it, and tables of flows and links. */
-import { live, results, runStage } from "../state/store.ts";
+import { isOnePacket, live, results, rig, runStage } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What limits the run, in one sentence: the answer that the page is for. */
 export function Answer() {
   const done = results.value;
   if (!done) return <LiveAnswer />;
-  const total = done.flows.filter((flow) => flow.direction !== "control").reduce((sum, flow) => sum + flow.goodput_gb_per_s, 0);
   return (
     <div class="answer" role="status">
-      <p class="total">{rate(total)}</p>
+      <Headline rates={done.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s])} links={done.links.map(({ name, upstream, downstream }) => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s])} />
       <p>
         {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}
         {done.stalled_waiting.map((line) => (
@@ -22,16 +21,40 @@ export function Answer() {
   );
 }
 
+interface HeadlineOf {
+  /** Direction and goodput of each flow. */
+  rates: [string, number][];
+  /** Name of each link, with its goodput upstream and downstream. */
+  links: [string, number, number][];
+}
+
+/**
+ * The one number. Where a wire joins two devices the same bytes are read here and written there, so that a sum of flows would count them
+ * twice: then it is what the busiest link carries.
+ */
+function Headline({ rates, links }: HeadlineOf) {
+  const isJoined = (rig.value?.sideLinks.length ?? 0) > 0;
+  const sum = rates.filter(([direction]) => direction !== "control").reduce((total, [, one]) => total + one, 0);
+  const busiest = links.flatMap(([name, up, down]): [string, number][] => [[`${name}, upstream`, up], [`${name}, downstream`, down]]).sort((one, other) => other[1] - one[1])[0];
+  return (
+    <p class="total">
+      {rate(isJoined ? busiest?.[1] : sum)}
+      <small>{isJoined ? `over ${busiest?.[0]}` : rates.length === 1 ? "of payload" : "of payload, all flows"}</small>
+    </p>
+  );
+}
+
 function LiveAnswer() {
   const state = live.value;
   if (!state || runStage.value === "none") return <div class="answer" />;
-  const total = state.flows.filter((flow) => flow.direction !== "control").reduce((sum, flow) => sum + flow.last.goodput_gb_per_s, 0);
   const held = state.links.flatMap((link) =>
     [link.upstream, link.downstream].flatMap((one) => (isHeldUp(one.waits_for) ? [`${one.transmitter} ${cause(one.waits_for)}`] : [])),
   );
   return (
     <div class="answer">
-      <p class="total">{rate(total)}</p>
+      {!isOnePacket.value && (
+        <Headline rates={state.flows.map((flow) => [flow.direction, flow.last.goodput_gb_per_s])} links={state.links.map(({ name, upstream, downstream }) => [name, upstream.goodput_gb_per_s, downstream.goodput_gb_per_s])} />
+      )}
       <div>
         {held.length === 0 && <p>No wire is held up now.</p>}
         <ul class="held" aria-label="Held up now">
@@ -65,7 +88,7 @@ export function Tables() {
             </tr>
           </thead>
           <tbody>
-            {done.flows.map((flow) => (
+            {done.flows.filter((flow) => flow.operations > 0 || flow.bytes > 0).map((flow) => (
               <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 <th scope="row">{flow.name}</th>
                 <td>{flow.direction}</td>

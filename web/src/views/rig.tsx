@@ -3,7 +3,7 @@ import { computed } from "@preact/signals";
 import type { LiveDirection, LiveLink, Results } from "lanewise";
 import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
 import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
-import { live, mistakes, results, rig, selected } from "../state/store.ts";
+import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
 
 /** What is shown of one direction: at the last look of a run, or over a whole one. */
 interface Flow {
@@ -12,6 +12,8 @@ interface Flow {
   queued: number;
   heldUpBy: string | null;
   isDown: boolean;
+  /** A packet left just now: then there are no rates. */
+  hasSent: boolean | null;
 }
 
 const drawing = computed<Drawing | null>(() => rig.value && drawingOf(rig.value));
@@ -110,10 +112,10 @@ function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefin
       <title>{`${wire.device.name}, ${isUp ? "upstream" : "downstream"}: ${flow ? words : "not simulated yet"}`}</title>
       <line x1={from} x2={to} y1={y} y2={y} stroke-width={thick} style={{ stroke: colourOf(flow) }} />
       <path class="tip" d={isUp ? `M${to + 7} ${y - 3.4}L${to} ${y}L${to + 7} ${y + 3.4}Z` : `M${to - 7} ${y - 3.4}L${to} ${y}L${to - 7} ${y + 3.4}Z`} style={{ fill: colourOf(flow) }} />
-      {flow && (
+      {flow && flow.hasSent !== false && (
         <text class="rate" x={(wire.x1 + wire.x2) / 2} y={textY}>
           {isUp ? "← " : ""}
-          {rate(flow.goodput)} · {percent(flow.use)}
+          {flow.hasSent ? "a TLP leaves" : `${rate(flow.goodput)} · ${percent(flow.use)}`}
           {isUp ? "" : " →"}
         </text>
       )}
@@ -156,6 +158,7 @@ function choose(name: string): void {
 
 /** From idle to full, by the part of the time that anything is on the wire. */
 function colourOf(flow: Flow | undefined): string {
+  if (flow && flow.hasSent !== null) return flow.hasSent ? "var(--wire-half)" : "var(--wire-idle)";
   if (!flow || flow.use === 0) return "var(--wire-idle)";
   const part = Math.round(flow.use * 100);
   return part <= 50
@@ -166,19 +169,21 @@ function colourOf(flow: Flow | undefined): string {
 function said(flow: Flow): string {
   const queue = flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "";
   const held = flow.heldUpBy ? `; ${cause(flow.heldUpBy)}` : "";
-  return `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}${queue}${held}`;
+  const rates = `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}`;
+  const packet = flow.hasSent ? "a TLP leaves" : "nothing leaves";
+  return `${flow.hasSent === null ? rates : packet}${queue}${held}`;
 }
 
 function now(link: LiveLink, direction: "upstream" | "downstream"): Flow {
-  const { goodput_gb_per_s, utilisation, queued_tlps, waits_for, link: state }: LiveDirection = link[direction];
+  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, link: state }: LiveDirection = link[direction];
   const queued = queued_tlps.posted + queued_tlps.non_posted + queued_tlps.completion;
   const heldUpBy = isHeldUp(waits_for) ? waits_for : null;
-  return { goodput: goodput_gb_per_s, use: utilisation, queued, heldUpBy, isDown: state === "down" };
+  return { goodput: goodput_gb_per_s, use: utilisation, queued, heldUpBy, isDown: state === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
 }
 
 function measured(all: Results): Map<string, { up: Flow; down: Flow }> {
   const of = ({ ladder, utilisation }: Results["links"][number]["upstream"]): Flow => {
-    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, heldUpBy: null, isDown: false };
+    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, heldUpBy: null, isDown: false, hasSent: null };
   };
   return new Map(all.links.map((link) => [link.name, { up: of(link.upstream), down: of(link.downstream) }]));
 }

@@ -1,6 +1,6 @@
 /** Play, pause, step, to the end; and how far the run has come. */
 import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
-import { isOutdated, isReady, isSound, keepsGoing, lastStep, live, results, runStage, runsByItself, speed } from "../state/store.ts";
+import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, results, runStage, runsByItself, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
 import { FULL_SPEED } from "../simulator/player.ts";
 
@@ -72,7 +72,8 @@ function Clock() {
   if (!state) return <>{isReady.value ? "Nothing is simulated yet." : "The simulator starts…"}</>;
   return (
     <>
-      {span(state.time_s)} simulated ({state.stage}), {whole(state.events)} events. Rates are of the last {span(state.window_s)}.
+      {span(state.time_s)} simulated ({state.stage}), {whole(state.events)} events.
+      {isOnePacket.value ? " One packet at a time." : ` Rates are of the last ${span(state.window_s)}.`}
     </>
   );
 }

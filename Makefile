@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -39,7 +39,7 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
 	@$(BIN)/lanewise reproduce IDT-T5
 
-test: test-core test-python test-wasm ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python test-wasm test-web ## set up everything; all checks and tests, as in continuous integration
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
@@ -121,6 +121,16 @@ WASM_MODULE = env RUSTFLAGS="$(NAMELESS_PATHS)" cargo rustc --quiet --locked --p
 wasm-test: $(STAMPS)/node
 	@$(ONCE) "WebAssembly in Node" "$(CORE) Makefile .ci tests/wasm python pyproject.toml constraints.txt scenarios experiments docs README.md ARCHITECTURE.md" \
 		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
+
+# The page as it is built, with the module that the group before it has built: not the optimised one, which takes a minute.
+test-web: setup ## the part of test that is about the lab in the browser: its units, and the page in a real browser
+	@if .ci/wasm-target "the lab in a browser" "$$(cat web/tests/*/*.test.ts | grep -c '^test(')"; then $(MAKE) --silent web-test; fi
+
+LAB_TESTED := target/lab-tested
+web-test: $(STAMPS)/web
+	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web pyproject.toml constraints.txt scenarios experiments schema" \
+		sh -c 'export LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) && $(WASM_MODULE) && ($(LAB_PAGE)) && cp $(WASM_BUILT) $(LAB_TESTED)/lanewise.wasm && \
+		$(NODE) web/build/single-file.ts && $(NODE) --test "web/tests/*/*.test.ts"'
 
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension

@@ -1,6 +1,8 @@
 /** The texts of the example rigs, taken in when the page is built. */
 export { default as collective } from "../../scenarios/collective.toml?raw";
+export { default as enclosure } from "../../scenarios/enclosure.toml?raw";
 export { default as firstRig } from "../../scenarios/first_rig.toml?raw";
+export { default as gpuNode } from "../../scenarios/gpu_node.toml?raw";
 export { default as nvmeFio } from "../../scenarios/nvme_fio.toml?raw";
 export { default as oversubscribed } from "../../scenarios/oversubscribed.toml?raw";
 export { default as peerToPeer } from "../../scenarios/peer_to_peer.toml?raw";
@@ -15,3 +17,4 @@ export { default as oppTransactions } from "../../experiments/opp-2/transactions
 export { default as oppTurnaround } from "../../experiments/opp-1/turnaround.toml?raw";
 export { default as wisBothPorts } from "../../experiments/wis-1/both-ports.toml?raw";
 export { default as wisTwoAdapters } from "../../experiments/wis-1/two-adapters.toml?raw";
+export { default as wrongSlot } from "../../scenarios/wrong_slot.toml?raw";

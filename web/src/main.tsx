@@ -17,7 +17,7 @@ render(<App />, document.getElementById("lab") as HTMLElement);
 async function readAddress(): Promise<void> {
   const link = await opened(location.hash);
   if (link.kind === "state") open(link.state.text, link.state.name);
-  if (link.kind === "refused") notice.value = { kind: "fault", text: link.reason };
+  if (link.kind === "refused") notice.value = { kind: "word", text: link.reason };
 }
 window.addEventListener("hashchange", () => void readAddress());
 

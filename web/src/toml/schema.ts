@@ -36,7 +36,7 @@ export function meaningOf(schema: Table, path: readonly (string | number)[], kin
   const found = walk(schema, path, kind);
   if (!found) return null;
   const value = plain(found);
-  const table = alternatives(found).find((each) => isTable(each["properties"]));
+  const table = alternatives(value).find((each) => isTable(each["properties"]) && !saysWhence(each));
   const choices = alternatives(value).flatMap(words);
   return {
     description: textAt(found, "description") || textAt(value, "description"),
@@ -98,8 +98,13 @@ function alternatives(node: Table): Table[] {
 /** The alternative without a provenance. */
 function plain(node: Table): Table {
   const several = Array.isArray(node["anyOf"]) ? node["anyOf"].filter(isTable) : [];
-  const alone = several.filter((each) => !isTable(at(each, ["properties", "provenance"])));
+  const alone = several.filter((each) => !saysWhence(each));
   return alone.length === 1 && alone.length < several.length ? (alone[0] as Table) : node;
+}
+
+/** `{ value = …, provenance = … }`. */
+function saysWhence(node: Table): boolean {
+  return isTable(at(node, ["properties", "provenance"]));
 }
 
 function words(node: Table): Choice[] {

@@ -47,7 +47,7 @@ export function Chart() {
   }, []);
   return (
     <div class="chart" hidden={isEmpty} role="img" aria-label="Payload of each flow over simulated time">
-      <h3>Payload over simulated time</h3>
+      <p class="caption">Payload over simulated time</p>
       <div ref={place} />
     </div>
   );

@@ -39,7 +39,7 @@ export function Editor() {
           syntaxHighlighting(COLOURS),
           autocompletion({ override: [completions] }),
           meanings,
-          EditorView.contentAttributes.of({ "aria-label": "Scenario, as TOML" }),
+          EditorView.contentAttributes.of({ "aria-label": "Scenario, as TOML", tabindex: "0" }),
           // Escape leaves the editor with Tab, for who has no mouse: CodeMirror's own way.
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.updateListener.of((update) => {

@@ -65,7 +65,7 @@ function BoxView({ box }: { box: Box }) {
       role="button"
       tabIndex={0}
       aria-pressed={isSelected}
-      aria-label={`${device.kind} ${device.name}${under ? `, ${under}` : ""}`}
+      aria-label={`${device.name} ${under}, ${device.kind}`}
       onClick={() => choose(device.name)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -76,7 +76,7 @@ function BoxView({ box }: { box: Box }) {
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx={5} />
       <text class="name" x={box.x + 10} y={middle + (under ? -2 : 4)}>
         {device.name}
-      </text>
+      </text>{" "}
       {under && (
         <text class="under" x={box.x + 10} y={middle + 11}>
           {under}
@@ -111,7 +111,7 @@ function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefin
     <g class={`lane ${isUp ? "upstream" : "downstream"} ${flow?.isDown ? "down" : ""}`}>
       <title>{`${wire.device.name}, ${isUp ? "upstream" : "downstream"}: ${flow ? words : "not simulated yet"}`}</title>
       <line x1={from} x2={to} y1={y} y2={y} stroke-width={thick} style={{ stroke: colourOf(flow) }} />
-      <path class="tip" d={isUp ? `M${to + 7} ${y - 3.4}L${to} ${y}L${to + 7} ${y + 3.4}Z` : `M${to - 7} ${y - 3.4}L${to} ${y}L${to - 7} ${y + 3.4}Z`} style={{ fill: colourOf(flow) }} />
+      <path class="head" d={isUp ? `M${to + 7} ${y - 3.4}L${to} ${y}L${to + 7} ${y + 3.4}Z` : `M${to - 7} ${y - 3.4}L${to} ${y}L${to - 7} ${y + 3.4}Z`} style={{ fill: colourOf(flow) }} />
       {flow && flow.hasSent !== false && (
         <text class="rate" x={(wire.x1 + wire.x2) / 2} y={textY}>
           {isUp ? "← " : ""}

@@ -129,8 +129,8 @@ test-web: setup ## the part of test that is about the lab in the browser: its un
 LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
 	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web pyproject.toml constraints.txt scenarios experiments schema" \
-		sh -c 'export LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) && $(WASM_MODULE) && ($(LAB_PAGE)) && cp $(WASM_BUILT) $(LAB_TESTED)/lanewise.wasm && \
-		$(NODE) web/build/single-file.ts && $(NODE) --test "web/tests/*/*.test.ts"'
+		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
+		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension
@@ -199,22 +199,17 @@ wasm: setup $(STAMPS)/node $(WASM_OPT) ## build target/web: the WebAssembly modu
 
 # What is in package-lock.json, from the npm registry. No package runs a script when it is installed.
 $(STAMPS)/web: web/package.json web/package-lock.json web/.npmrc $(STAMPS)/node
-	@$(QUIET) "install the lab's packages" sh -c 'cd web && $(NPM) ci --ignore-scripts'
+	@$(QUIET) "install the lab's packages" $(NPM) ci --ignore-scripts --no-audit --no-fund --prefix web
 	@touch $@
 
-LAB := target/lab
-# Types are checked first; what the build leaves out of the page it does not read.
-LAB_PAGE = cd web && $(NODE) node_modules/typescript/bin/tsc --noEmit && $(NODE) node_modules/vite/bin/vite.js build --logLevel warn
-
 lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in the browser, as a folder and as one file; takes minutes
-	@.ci/wasm-target
+	@.ci/wasm-target "the lab" 0
 	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
 	@mkdir -p $(WEB)
 	@[ $(WEB)/lanewise.wasm -nt $(WASM_BUILT) ] || \
 		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
-	@$(QUIET) "build the page" sh -c '$(LAB_PAGE)'
-	@cp $(WEB)/lanewise.wasm LICENSE THIRD-PARTY-LICENSES.txt $(LAB)
-	@$(NODE) web/build/single-file.ts
+	@$(QUIET) "build the page" .ci/lab-page target/lab $(WEB)/lanewise.wasm
+	@ls -l target/lab/lanewise-lab.html
 
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update

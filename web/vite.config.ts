@@ -17,7 +17,7 @@ export default defineConfig({
     modulePreload: false,
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 1500,
-    rollupOptions: { output: { inlineDynamicImports: true } },
+    rollupOptions: { output: { codeSplitting: false } },
   },
   // The loader reads files in Node only; a page never gets there.
   worker: { format: "es", rollupOptions: { external: ["node:fs/promises"] } },

@@ -11,6 +11,7 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
+from lanewise.cli.lab_verb import add_lab
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson
 from lanewise.cli.run_verb import add_to as add_run
@@ -78,6 +79,7 @@ add_run(app)
 add_explain(app)
 add_side_by_side(app)
 add_trace(app)
+add_lab(app)
 
 
 add_experiments(app)

@@ -16,7 +16,7 @@ export function grown(history: History, state: State): History {
   if (state.window_s <= 0) return history;
   const base = history.times.length >= MOST ? thinned(history) : history;
   const flows: Record<string, number[]> = {};
-  for (const flow of state.flows) {
+  for (const flow of state.flows.filter((each) => each.direction !== "control")) {
     const name = flowName(flow);
     // A flow that is seen for the first time had no bytes before.
     const before = base.flows[name] ?? base.times.map(() => 0);

@@ -1,7 +1,7 @@
 /**
  * What the page does: starts the simulator, follows edits of the text, and plays runs.
  *
- * An edit is checked; if it is sound it is resolved and drawn. A run under way takes over values that may change while it goes on;
+ * An edit is resolved; if it is sound it is drawn. A run under way takes over values that may change while it goes on;
  * what may not makes it outdated. A small rig is simulated to its end after every edit.
  */
 import { batch, effect } from "@preact/signals";
@@ -16,7 +16,7 @@ import { inWords, mistakesOf } from "./problems.ts";
 import * as store from "./store.ts";
 
 /** After the last key that was pressed, ms. */
-const PAUSE_BEFORE_CHECK = 120;
+const PAUSE_BEFORE_READING = 80;
 /** Devices that a rig has at most to be simulated by itself. */
 const SMALL = 20;
 /** A text that is longer is no scenario. */
@@ -48,7 +48,7 @@ export async function startLab(): Promise<void> {
   effect(() => {
     const text = store.text.value;
     clearTimeout(timer);
-    timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_CHECK);
+    timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_READING);
     isFirst = false;
   });
 }
@@ -164,20 +164,20 @@ async function follow(text: string): Promise<void> {
   }
   try {
     const path = store.fileName.value;
-    const checked = await simulator.check(text, { path });
-    if (edit !== edits) return;
-    store.mistakes.value = checked.errors;
-    store.remarks.value = checked.remarks;
-    if (checked.errors.length > 0) return;
     const explained = await simulator.explain(text, { path });
     if (edit !== edits) return;
+    store.mistakes.value = [];
+    store.remarks.value = explained.remarks;
     store.explained.value = explained;
     store.written.value = readToml(text) ?? {};
     store.rig.value = rigOf(explained, store.written.value);
     if (store.notice.value?.kind === "fault") store.notice.value = null;
     await takeOver(explained);
   } catch (error) {
-    if (edit === edits) tellFault(`The scenario cannot be checked: ${inWords(error)}`);
+    if (edit !== edits) return;
+    const mistakes = mistakesOf(error);
+    if (mistakes) batch(() => ((store.mistakes.value = mistakes), (store.remarks.value = [])));
+    else tellFault(`The scenario cannot be read: ${inWords(error)}`);
   }
 }
 

@@ -54,7 +54,8 @@ export function Chart() {
 }
 
 function drawn(): { times: number[]; lines: Record<string, number[]> } {
-  const { times, flows } = history.value;
+  const { times, flows: all } = history.value;
+  const flows = Object.fromEntries(Object.entries(all).filter(([, values]) => values.some((value) => value > 0)));
   if (Object.keys(flows).length <= COLOURS) return { times, lines: flows };
   const sum = times.map((_, index) => Object.values(flows).reduce((total, values) => total + (values[index] ?? 0), 0));
   return { times, lines: { [`all ${Object.keys(flows).length} flows`]: sum } };

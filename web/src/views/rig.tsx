@@ -1,7 +1,8 @@
 /** The tree of the rig, and what goes over its links at the last look of a run. */
 import { computed } from "@preact/signals";
-import type { LiveDirection, LiveLink, Results } from "lanewise";
+import type { LiveDirection, LiveLink, NegotiatedLink, Results } from "lanewise";
 import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
+import { ofPort } from "../rig/topology.ts";
 import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
 import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
 
@@ -56,7 +57,7 @@ export function Rig() {
 function BoxView({ box }: { box: Box }) {
   const { device } = box;
   const isSelected = selected.value === device.name;
-  const link = device.link && `${device.link.generation} ${device.link.width}`;
+  const link = device.link && speedOf(device.link);
   const under = [link, ...device.beside].filter(Boolean).join(", ");
   const middle = box.y + box.height / 2;
   return (
@@ -152,6 +153,13 @@ function SideView({ side }: { side: SideWire }) {
   );
 }
 
+/** How a link came up; and what held it down, when that is what the device is plugged into. */
+function speedOf(link: NegotiatedLink): string {
+  const place = [link.width_limited_by, link.generation_limited_by].find((path) => path.startsWith(ofPort(link.upper).device));
+  const speed = `${link.generation} ${link.width}`;
+  return place ? `${speed}, by ${ofPort(place).port}` : speed;
+}
+
 function choose(name: string): void {
   selected.value = selected.value === name ? null : name;
 }
@@ -160,11 +168,17 @@ function choose(name: string): void {
 function colourOf(flow: Flow | undefined): string {
   if (flow && flow.hasSent !== null) return flow.hasSent ? "var(--wire-half)" : "var(--wire-idle)";
   if (!flow || flow.use === 0) return "var(--wire-idle)";
-  const part = Math.round(flow.use * 100);
-  return part <= 50
-    ? `color-mix(in oklab, var(--wire-half) ${part * 2}%, var(--wire-idle))`
-    : `color-mix(in oklab, var(--wire-full) ${part * 2 - 100}%, var(--wire-half))`;
+  const [from, low, to, high] = STEPS.find((step) => flow.use <= step[3]) ?? STEPS[2];
+  const part = Math.round(((flow.use - low) / (high - low)) * 100);
+  return `color-mix(in oklab, var(--wire-${to}) ${part}%, var(--wire-${from}))`;
 }
+
+/** Between two colours each: from which use on, and up to which. */
+const STEPS = [
+  ["idle", 0, "half", 0.5],
+  ["half", 0.5, "most", 0.85],
+  ["most", 0.85, "full", 1],
+] as const;
 
 function said(flow: Flow): string {
   const queue = flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "";

@@ -63,7 +63,7 @@ function Clock() {
   if (done) {
     return (
       <>
-        {done.end_detail}. {span(done.simulated_s)} simulated, {whole(done.events)} events, fingerprint{" "}
+        {done.end_reason}: {done.end_detail}. {span(done.simulated_s)} simulated, {whole(done.events)} events, fingerprint{" "}
         <code id="fingerprint">{done.fingerprint}</code>
       </>
     );

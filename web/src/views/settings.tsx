@@ -103,6 +103,8 @@ function Field({ path, value, meaning, disabled }: FieldOf) {
       </select>
     );
   }
+  // What has several values is written in the text.
+  if (value.startsWith("[")) return <output class="several">{value}</output>;
   return <input type="text" value={value} disabled={disabled} data-path={path} onChange={(event) => change(path, event.currentTarget.value)} />;
 }
 

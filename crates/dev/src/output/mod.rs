@@ -33,7 +33,7 @@ const NAMES: [(&str, &str); 7] = [
 const DOCUMENTS: [&str; 5] = ["explain", "parts", "run", "state", "trace"];
 
 /// Definitions of documents that a verb prints, in the order of the page about them.
-const PRINTED: [&str; 17] = [
+const PRINTED: [&str; 18] = [
     "run",
     "explain",
     "compare",
@@ -49,6 +49,7 @@ const PRINTED: [&str; 17] = [
     "measure",
     "whatif",
     "new",
+    "lab",
     "run_groups",
     "error",
 ];

@@ -6,8 +6,12 @@ import { simulatorModule } from "./module.ts";
 /** Time that a worker has for its first answer, ms. Generous: a phone compiles the module in a second or two. */
 const PATIENCE = 20_000;
 
-/** Starts a worker and waits until it answers. */
-export async function startSimulator(): Promise<Connection> {
+/**
+ * Starts a worker and waits until it answers.
+ *
+ * @param died is called when the worker itself is no more: it ran out of memory, for example
+ */
+export async function startSimulator(died: (reason: string) => void): Promise<Connection> {
   const module = await simulatorModule();
   const worker = new SimulatorWorker();
   const connection = connect(worker);
@@ -22,5 +26,6 @@ export async function startSimulator(): Promise<Connection> {
   } finally {
     clearTimeout(timer);
   }
+  worker.addEventListener("error", (event) => died(event.message));
   return connection;
 }

@@ -21,12 +21,15 @@ const PAUSE_BEFORE_READING = 80;
 const SMALL = 20;
 /** A text that is longer is no scenario. */
 const LONGEST_TEXT = 1_000_000;
+/** Times that a worker is started again. */
+const MOST_STARTS = 5;
 
 let simulator: Connection | null = null;
 let player: Player | null = null;
 /** Resolved, of the text that the run is of. */
 let running: Explain | null = null;
 let edits = 0;
+let starts = 0;
 
 /** The simulator, for views that ask it something else. */
 export function connection(): Connection | null {
@@ -35,14 +38,7 @@ export function connection(): Connection | null {
 
 /** Starts the simulator, and follows the text from then on. */
 export async function startLab(): Promise<void> {
-  try {
-    simulator = await startSimulator();
-  } catch (error) {
-    tellFault(`The simulator does not start: ${inWords(error)}. The scenario is kept in the editor.`);
-    return;
-  }
-  player = new Player(simulator, listener);
-  store.isReady.value = true;
+  if (!(await connected())) return;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isFirst = true;
   effect(() => {
@@ -51,6 +47,30 @@ export async function startLab(): Promise<void> {
     timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_READING);
     isFirst = false;
   });
+}
+
+/** Whether there is a simulator now. */
+async function connected(): Promise<boolean> {
+  try {
+    simulator = await startSimulator((reason) => void startAgain(reason));
+  } catch (error) {
+    tellFault(`The simulator does not start: ${inWords(error)}. The scenario is kept in the editor.`);
+    return false;
+  }
+  player = new Player(simulator, listener);
+  store.isReady.value = true;
+  return true;
+}
+
+/** A worker that is no more takes its run with it, and nothing else. */
+async function startAgain(reason: string): Promise<void> {
+  store.isReady.value = false;
+  store.runStage.value = "none";
+  player?.pause();
+  simulator?.stop();
+  [simulator, player, running] = [null, null, null];
+  const isBack = ++starts <= MOST_STARTS && (await connected());
+  tellFault(`The simulator stopped: ${reason}. ${isBack ? "It was started again; its run is lost." : "Save the scenario and load the page again."}`);
 }
 
 /** What completion and hover text know: asked for once the page is drawn. */

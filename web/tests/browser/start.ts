@@ -19,9 +19,9 @@ const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =
 const LOCALE = { LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US" };
 
 /** Starts it. `LANEWISE_CHROMIUM` names one. */
-export async function startBrowser(): Promise<Browser> {
+export async function startBrowser(locale: Record<string, string> = LOCALE): Promise<Browser> {
   const named = process.env["LANEWISE_CHROMIUM"] ?? FOUND.find((path) => existsSync(path));
-  const env = { ...process.env, ...LOCALE };
+  const env = { ...process.env, ...locale };
   if (named) return chromium.launch({ executablePath: named, args: ["--no-sandbox"], env });
   const { default: packed, inflate } = await import("@sparticuz/chromium");
   packed.setGraphicsMode = false;
@@ -54,8 +54,8 @@ export interface Watched {
   requests: string[];
 }
 
-/** Opens the lab without a network. */
-export async function openLab(browser: Browser, address = PAGE): Promise<Watched> {
+/** Opens the lab without a network; a script, if there is one, runs before it. */
+export async function openLab(browser: Browser, address = PAGE, script?: string): Promise<Watched> {
   const context = await browser.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -68,6 +68,7 @@ export async function openLab(browser: Browser, address = PAGE): Promise<Watched
     const url = request.url();
     if (!url.startsWith("blob:") && !url.startsWith("data:") && url !== PAGE) requests.push(url);
   });
+  if (script) await page.addInitScript(script);
   await page.goto(address);
   return { page, faults, requests };
 }

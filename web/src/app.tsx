@@ -3,6 +3,7 @@ import { Chart } from "./views/chart.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
 import { Files } from "./views/files.tsx";
+import { LinkDetail } from "./views/link-detail.tsx";
 import { Mistakes, Notices } from "./views/notices.tsx";
 import { Answer, Tables } from "./views/results.tsx";
 import { Rig } from "./views/rig.tsx";
@@ -23,6 +24,7 @@ export function App() {
           <Answer />
           <RunBar />
           <Rig />
+          <LinkDetail />
           <Chart />
           <Tables />
         </section>

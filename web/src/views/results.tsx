@@ -73,7 +73,7 @@ export function Tables() {
   if (!done) return null;
   return (
     <section aria-label="Results">
-      <div class="table-scroll" tabIndex={0} role="group" aria-label="Table of flows">
+      <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">
         <table id="flows">
           <caption>Flows</caption>
           <thead>
@@ -102,7 +102,7 @@ export function Tables() {
           </tbody>
         </table>
       </div>
-      <div class="table-scroll" tabIndex={0} role="group" aria-label="Table of links">
+      <div class="table-scroll" tabindex={0} role="group" aria-label="Table of links">
         <table id="links">
           <caption>Links: payload, and part of the time that anything is on the wire</caption>
           <thead>

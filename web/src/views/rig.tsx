@@ -30,7 +30,7 @@ export function Rig() {
   if (!shown) return <p class="empty">{mistakes.value.length > 0 ? "The scenario has mistakes: they are marked in the text." : "…"}</p>;
   const isStale = mistakes.value.length > 0;
   return (
-    <div class={`rig-scroll ${isStale ? "stale" : ""}`} tabIndex={0} role="group" aria-label="Picture of the rig">
+    <div class={`rig-scroll ${isStale ? "stale" : ""}`} tabindex={0} role="group" aria-label="Picture of the rig">
       <svg
         id="rig"
         class={`rig ${shown.isDense ? "dense" : ""}`}
@@ -64,7 +64,7 @@ function BoxView({ box }: { box: Box }) {
     <g
       class={`box ${device.kind} ${isSelected ? "selected" : ""}`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-pressed={isSelected}
       aria-label={`${device.name} ${under}, ${device.kind}`}
       onClick={() => choose(device.name)}

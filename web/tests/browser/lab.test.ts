@@ -121,6 +121,40 @@ test("a run plays, pauses, steps, takes over a new value, and ends", () =>
     assert.equal(await fingerprint(page), native("scenarios/oversubscribed.toml").fingerprint);
   }));
 
+test("a device that is chosen shows its settings and its link", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.locator(".box.endpoint", { hasText: "nvme[3]" }).focus();
+    await page.keyboard.press("Enter");
+    const detail = page.locator(".link-detail");
+    assert.match(await detail.innerText(), /link of nvme\[3\], over the measured time[^]*idle/);
+    assert.equal(await page.locator("#owner").inputValue(), "nvme");
+    await page.selectOption("#speed", { label: "1 µs a second" });
+    await page.locator("#play").click();
+    await page.locator(".link-detail table").first().waitFor();
+    assert.match(await detail.innerText(), /posted\s+\d+\s+\d+ of \d+ left/);
+  }));
+
+test("files come out: the scenario, the results, the picture", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.locator(".menu summary").click();
+    const saved = async (button: string): Promise<string> => {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.locator(button).click()]);
+      return readFileSync(await download.path(), "utf8");
+    };
+    assert.equal(await saved("#save-toml"), readFileSync(join(ROOT, "scenarios/oversubscribed.toml"), "utf8"));
+    const results = JSON.parse(await saved("#save-json")) as { fingerprint: string };
+    assert.equal(results.fingerprint, await fingerprint(page));
+    const svg = await saved("#save-svg");
+    const shapes = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+      return [parsed.querySelector("parsererror")?.textContent ?? "", parsed.querySelectorAll("rect").length, parsed.documentElement.textContent];
+    }, svg);
+    assert.equal(shapes[0], "");
+    assert.ok(Number(shapes[1]) >= 10 && String(shapes[2]).includes("28.7 GB/s"));
+  }));
+
 test("completion and hover text say what a key means", () =>
   inLab(async (page) => {
     await page.locator("#fingerprint").waitFor();
@@ -140,6 +174,8 @@ test("completion and hover text say what a key means", () =>
 test("what the page shows is fit for a screen reader, light and dark, wide and narrow", () =>
   inLab(async (page) => {
     await page.locator("#fingerprint").waitFor();
+    await page.locator(".box.switch").click();
+    await page.locator(".menu summary").click();
     await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
     for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
       await page.setViewportSize({ width, height: 844 });

@@ -44,15 +44,15 @@ export function cause(word: string): string {
   const credits = CREDITS.exec(word);
   if (credits) {
     const kind = { posted: "posted", non_posted: "non-posted", completion: "completion" }[credits[1] ?? ""];
-    return `waits for ${kind} ${credits[2]} credits of its receiver`;
+    return `waits for ${kind} ${credits[2]} credits of the receiver`;
   }
   return CAUSES[word] ?? word.replaceAll("_", " ");
 }
 
 const CAUSES: Record<string, string> = {
   idle: "has nothing to send",
-  blocked_retry_buffer: "waits for room in its retry buffer: nothing is acknowledged yet",
-  blocked_core: "waits for the core of its switch",
+  blocked_retry_buffer: "waits for room in the retry buffer",
+  blocked_core: "waits for the core of the switch",
   tlp_gap: "keeps the least distance between packets",
   down: "is down",
   asleep: "is asleep",

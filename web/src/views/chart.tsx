@@ -69,6 +69,7 @@ function optionsOf(names: string[], width: number): uPlot.Options {
     label,
     stroke: colour(`--series-${index + 1}`),
     width: 1.5,
+    points: { show: false },
     value: (_, value) => rate(value),
   }));
   return {

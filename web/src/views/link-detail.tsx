@@ -55,21 +55,23 @@ function Live({ title, direction }: { title: string; direction: LiveDirection })
       <p>
         {direction.transmitter}: {direction.waits_for ? cause(direction.waits_for) : "something is on the wire"}
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Class</th>
-            <th scope="col">TLPs wait</th>
-            <th scope="col">Header credits</th>
-            <th scope="col">Data credits</th>
-          </tr>
-        </thead>
-        <tbody>
-          <PoolRow name="posted" waiting={posted} pool={direction.credits.posted} />
-          <PoolRow name="non-posted" waiting={non_posted} pool={direction.credits.non_posted} />
-          <PoolRow name="completion" waiting={completion} pool={direction.credits.completion} />
-        </tbody>
-      </table>
+      <div class="table-scroll" tabindex={0} role="group" aria-label={`Credits, ${title}`}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Class</th>
+              <th scope="col">TLPs wait</th>
+              <th scope="col">Header credits left</th>
+              <th scope="col">Data credits left</th>
+            </tr>
+          </thead>
+          <tbody>
+            <PoolRow name="posted" waiting={posted} pool={direction.credits.posted} />
+            <PoolRow name="non-posted" waiting={non_posted} pool={direction.credits.non_posted} />
+            <PoolRow name="completion" waiting={completion} pool={direction.credits.completion} />
+          </tbody>
+        </table>
+      </div>
       <p>
         {direction.unacknowledged} sent and not acknowledged, {whole(direction.retry_buffer_bytes)} B in the retry buffer
       </p>
@@ -90,7 +92,7 @@ function PoolRow({ name, waiting, pool }: { name: string; waiting: number; pool:
 }
 
 function left(free: number | null, advertised: number | null): string {
-  return free === null || advertised === null ? "infinite" : `${free} of ${advertised} left`;
+  return free === null || advertised === null ? "infinite" : `${free} of ${advertised}`;
 }
 
 function SharesView({ shares }: { shares: Shares }) {

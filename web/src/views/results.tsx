@@ -1,4 +1,6 @@
 /** What a run gave: what limits it, and tables of flows and links. */
+import type { LiveDirection } from "lanewise";
+import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, rig, runStage } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
@@ -47,9 +49,7 @@ function Headline({ rates, links }: HeadlineOf) {
 function LiveAnswer() {
   const state = live.value;
   if (!state || runStage.value === "none") return <div class="answer" />;
-  const held = state.links.flatMap((link) =>
-    [link.upstream, link.downstream].flatMap((one) => (isHeldUp(one.waits_for) ? [`${one.transmitter} ${cause(one.waits_for)}`] : [])),
-  );
+  const held = heldUp(state.links.flatMap((link) => [link.upstream, link.downstream]));
   return (
     <div class="answer">
       {!isOnePacket.value && (
@@ -58,14 +58,28 @@ function LiveAnswer() {
       <div>
         {held.length === 0 && <p>No wire is held up now.</p>}
         <ul class="held" aria-label="Held up now">
-          {held.slice(0, 4).map((line) => (
-            <li key={line}>{line}</li>
+          {held.map(([why, names]) => (
+            <li key={why}>
+              {names.slice(0, MOST_NAMES).join(", ")}
+              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {cause(why)}
+            </li>
           ))}
-          {held.length > 4 && <li>and {held.length - 4} more</li>}
         </ul>
       </div>
     </div>
   );
+}
+
+/** Names in a line. */
+const MOST_NAMES = 4;
+
+/** Transmitters that something holds up, by what. */
+function heldUp(directions: LiveDirection[]): [string, string[]][] {
+  const by = new Map<string, string[]>();
+  for (const { waits_for, transmitter } of directions) {
+    if (isHeldUp(waits_for)) by.set(waits_for, [...(by.get(waits_for) ?? []), ofPort(transmitter).device]);
+  }
+  return [...by].sort((one, other) => other[1].length - one[1].length);
 }
 
 export function Tables() {

@@ -1,6 +1,6 @@
 /** Play, pause, step, to the end; and how far the run has come. */
 import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
-import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, results, runStage, runsByItself, speed } from "../state/store.ts";
+import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
 import { FULL_SPEED } from "../simulator/player.ts";
 
@@ -59,6 +59,7 @@ export function RunBar() {
 
 function Clock() {
   if (isOutdated.value) return <strong class="warn">The scenario has changed since this run began. Play runs the new one.</strong>;
+  if (mistakes.value.length > 0 && rig.value) return <strong class="warn">The text has mistakes. What is shown is of the last one without.</strong>;
   const done = results.value;
   if (done) {
     return (

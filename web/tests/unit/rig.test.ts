@@ -76,5 +76,5 @@ test("numbers have three digits and their unit", () => {
   assert.deepEqual([28.7031, 3.588, 0.0122, 0.000004, 0, null].map(rate), ["28.7 GB/s", "3.59 GB/s", "12.2 MB/s", "4.00 kB/s", "0", "–"]);
   assert.deepEqual([1, 0.99996, 0.5024, 0.0001, 0].map(percent), ["100 %", "100 %", "50.2 %", "<0.1 %", "0 %"]);
   assert.deepEqual([120e-6, 48.4e-9, 1.5].map(span), ["120 µs", "48.4 ns", "1.50 s"]);
-  assert.equal(cause("blocked_posted_data"), "waits for posted data credits of its receiver");
+  assert.equal(cause("blocked_posted_data"), "waits for posted data credits of the receiver");
 });

@@ -567,6 +567,16 @@ class Instrument(TypedDict):
     """Name and value."""
 
 
+class Lab(TypedDict):
+    """lanewise lab [--out FILE] --json."""
+
+    format: Format
+    file: str
+    bytes: int
+    opened: bool
+    """whether a browser was told to open it."""
+
+
 class Ladder(TypedDict):
     """The efficiency ladder of one direction: what is left at each rung, 10⁹ B/s."""
 

@@ -475,6 +475,15 @@ export interface Instrument {
   metrics: NamedValue[];
 }
 
+/** lanewise lab [--out FILE] --json */
+export interface Lab {
+  format: Format;
+  file: string;
+  bytes: number;
+  /** whether a browser was told to open it */
+  opened: boolean;
+}
+
 /** The efficiency ladder of one direction: what is left at each rung, 10⁹ B/s. */
 export interface Ladder {
   /** Transfers per second × lanes ÷ 8. */

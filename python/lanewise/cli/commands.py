@@ -12,6 +12,7 @@ from lanewise.cli import completion
 from lanewise.cli.draw_verb import add_to as add_draw
 from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
+from lanewise.cli.lab_verb import add_lab
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson
 from lanewise.cli.report_verb import add_to as add_report
@@ -82,6 +83,7 @@ add_side_by_side(app)
 add_report(app)
 add_trace(app)
 add_draw(app)
+add_lab(app)
 
 
 add_experiments(app)

@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from lanewise.draw.style import rules
 from lanewise.experiment.definition import ROLES
 from lanewise.experiment.headline import headline
@@ -33,8 +35,6 @@ from lanewise.report.rigs import rigs
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from markupsafe import Markup
 
     from lanewise.experiment.definition import Fit
     from lanewise.experiment.headline import Headline

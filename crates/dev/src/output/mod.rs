@@ -50,6 +50,7 @@ const PRINTED: [&str; 18] = [
     "measure",
     "whatif",
     "new",
+    "lab",
     "run_groups",
     "error",
 ];

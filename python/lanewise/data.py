@@ -29,6 +29,15 @@ def data_folder(name: str) -> Path:
     raise MissingDataError(f"this installation of Lanewise has no folder '{name}': install it again")
 
 
+def lab_folder() -> Path | None:
+    """Return the folder of the lab in the browser, built in the checkout or in the package; None for none."""
+    checkout = _checkout()
+    for folder in (checkout and checkout / "target" / "lab", _PACKAGE / "data" / "lab"):
+        if folder is not None and (folder / "index.html").is_file():
+            return folder
+    return None
+
+
 def _checkout() -> Path | None:
     """Return the root of the checkout that the package is part of; None for an installed one."""
     root = _PACKAGE.parents[1]

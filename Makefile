@@ -63,7 +63,7 @@ $(STAMPS)/venv: constraints.txt
 # maturin installs what pyproject.toml depends on, and the package itself in place.
 $(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES) $(PROFILE)
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BUILD_EXTENSION) \
-		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report
+		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report,serve
 	@touch $@
 
 $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
@@ -167,7 +167,7 @@ golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that 
 profile: setup ## count anew how often branches are taken in the benchmarks: builds with this compiler are laid out for that
 	@ls $(LLVM_PROFDATA) >/dev/null 2>&1 || $(QUIET) "install llvm-tools" rustup component add llvm-tools
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/counts" $(BUILD_EXTENSION) \
-		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report
+		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report,serve
 	@rm -f target/counts/* && mkdir -p profiles
 	@$(QUIET) "count" $(BIN)/lanewise bench --repeat 1
 	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \

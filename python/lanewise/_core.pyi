@@ -80,6 +80,18 @@ class Session:
     def fingerprint(self) -> str:
         """Hash of packets and changes, 16 hexadecimal digits."""
 
+class Door:
+    """What a page asks its simulator for, answered here: verbs of ``crates/wasm``, with sessions of its own.
+
+    For one thread of a process that does nothing else: the interpreter lock is held.
+    """
+
+    def __init__(self) -> None:
+        """Begin without sessions."""
+
+    def ask(self, verb: str, request: str = ...) -> str:
+        """Answer a request, both JSON. What is wrong with one is an answer with ``status`` and ``errors``."""
+
 def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,

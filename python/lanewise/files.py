@@ -135,17 +135,15 @@ def half_name(name: str) -> str:
     return f"{HALF}{_this_machine()}-{os.getpid()}-{secrets.token_hex(4)}-{name}"
 
 
-def remove_stale_halves(folder: Path, name: str) -> None:
-    """Remove what processes that were killed left of this file or folder; what cannot be removed stays."""
+def remove_stale_halves(folder: Path, name: str | None = None) -> None:
+    """Remove what processes that were killed left of this file or folder, or of any; what cannot be stays."""
     try:
-        halves = [
-            path for path in folder.iterdir() if path.name.startswith(HALF) and path.name.endswith(name)
-        ]
+        halves = [path for path in folder.iterdir() if path.name.startswith(HALF)]
     except OSError:
         return
     for half in halves:
         found = _WHOSE.match(half.name)
-        if found is None or found["name"] != name or not _is_stale(half, found):
+        if found is None or (name is not None and found["name"] != name) or not _is_stale(half, found):
             continue
         if half.is_dir() and not half.is_symlink():
             shutil.rmtree(half, ignore_errors=True)

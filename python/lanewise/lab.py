@@ -14,14 +14,20 @@ from lanewise.files import refuse_folder, write_whole
 FILE = "lanewise-lab.html"
 
 
-def page() -> Path:
-    """Return the file of the lab. Raises `MissingDataError` when it was not built."""
+def folder() -> Path | None:
+    """Return the folder of the lab: as one file, and as a page with what it loads. None when it was not built."""
     root = checkout()
     places = [root / "target" / "lab"] if root is not None else []
     places.append(Path(__file__).resolve().parent / "data" / "lab")
-    for place in places:
-        if (place / FILE).is_file():
-            return place / FILE
+    return next((place for place in places if (place / FILE).is_file()), None)
+
+
+def page() -> Path:
+    """Return the file of the lab. Raises `MissingDataError` when it was not built."""
+    place = folder()
+    if place is not None:
+        return place / FILE
+    root = checkout()
     if root is not None:
         raise MissingDataError(f"the lab is not built yet: 'make lab' in '{root}' builds it")
     raise MissingDataError("this installation of Lanewise has no lab: 'make lab' in a checkout builds it")

@@ -4,6 +4,7 @@
 //! the crates below and read by `python/lanewise`.
 
 mod bench;
+mod door;
 mod errors;
 mod ladder;
 mod scenario;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::bench::{bench, benchmark_names};
+    #[pymodule_export]
+    use crate::door::PyDoor;
     #[pymodule_export]
     use crate::errors::{InputError, ScenarioError};
     #[pymodule_export]

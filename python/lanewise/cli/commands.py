@@ -19,6 +19,7 @@ from lanewise.cli.report_verb import add_to as add_report
 from lanewise.cli.run_verb import add_to as add_run
 from lanewise.cli.scan_verb import add_scan
 from lanewise.cli.scenario_verbs import add_explain, add_new
+from lanewise.cli.serve_verb import add_to as add_serve
 from lanewise.cli.side_by_side import add_to as add_side_by_side
 from lanewise.cli.streams import print_json
 from lanewise.cli.trace_verb import add_to as add_trace
@@ -150,6 +151,7 @@ def bench(
 
 add_scan(app)
 add_machine_checks(app)
+add_serve(app)
 
 
 def _one_part(result: "PartsResult", name: str) -> "PartsResult":

@@ -5,7 +5,7 @@
 //! known when the silence ends; and who is held up at a port that has nothing else to do. Such a row comes when it is known.
 
 use super::names::{Direction, Names};
-use super::{TraceRequest, TraceRow, recorder_for};
+use super::{TraceRequest, TraceRow, selection_of};
 use crate::progress::RunProgress;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
@@ -86,8 +86,7 @@ pub fn write_trace(
     let names = Names::of(scenario, session.simulation());
     let from = Time::ZERO + request.from;
     let until = from + request.span.min(Time::NEVER - from);
-    let request = TraceRequest { most: usize::MAX, of: super::TraceOf::Window, ..request.clone() };
-    let recorder = recorder_for(&request, &names, from, until);
+    let recorder = Recorder::drained(selection_of(request, &names, (from, until)));
     session.listen(recorder.listener());
     let frame = TraceFrame {
         title: scenario.title.clone(),
@@ -105,7 +104,7 @@ pub fn write_trace(
             Piece::Paused if session.events() >= last_event => {}
             Piece::Paused | Piece::Over => break,
         }
-        flow = progress(&session.progress());
+        flow = progress(&session.progress().up_to(until));
         if flow.is_continue() {
             flow = output.take_in(&recorder, false);
         }

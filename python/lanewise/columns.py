@@ -177,6 +177,7 @@ TRACE_COLUMNS: Columns = {
 }
 STATION_COLUMNS: Columns = {
     "place": pl.String,
+    "then": pl.String,
     "stage": pl.String,
     "what": pl.String,
     "at_ticks": pl.UInt64,

@@ -1594,11 +1594,13 @@ class Station(TypedDict):
 
     place: str
     """Device or link."""
+    then: str | None
+    """Of `forward`, the switch behind the link."""
     stage: str
     """`issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the
-    receiver has checked it), `forward` (link and switch, where a switch cuts through: until it could leave
-    that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or room in
-    the host), `use` (until the requester can use the data), `unknown` (not recorded).
+    receiver has checked it), `forward` (link and switch, as one, where a switch cuts through: until it could
+    leave that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or
+    room in the host), `use` (until the requester can use the data), `unknown` (not recorded).
     """
     what: str
     """Type of the TLP that was there, in the specification's short words."""

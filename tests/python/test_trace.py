@@ -112,6 +112,24 @@ def test_the_stations_of_a_transaction_add_up_to_its_latency() -> None:
         assert set(traced.rows["requester"]) == {transaction["requester"]}
 
 
+def test_where_a_switch_cuts_through_link_and_switch_are_two_fields() -> None:
+    traced = lanewise.trace(SWITCH, start="10 us", transaction=7)
+    forward = traced.stations.filter(traced.stations["stage"] == "forward")
+    assert forward.height >= 1
+    assert set(forward["place"]) <= {"card0", "card1", "sw0"}
+    assert set(forward["then"]) == {"sw0"}
+    assert traced.stations.filter(traced.stations["stage"] != "forward")["then"].null_count() > 0
+    assert "link card" in traced.text
+    assert ", then sw0, until it could leave" in traced.text
+
+
+def test_a_transaction_of_which_nothing_is_kept_says_so() -> None:
+    traced = lanewise.trace(SWITCH, start="10 us", transaction="worst-latency", last=1)
+    (line,) = traced.text.splitlines()
+    assert line.endswith("none of its TLPs is among the rows that are kept: a larger --last keeps more")
+    assert traced.rows.height == 0
+
+
 def test_what_is_looked_for_and_does_not_happen_is_said() -> None:
     traced = lanewise.trace(SWITCH, around="replay", overrides={"run.time_limit": "100 us"})
     assert traced.rows.height == 0
@@ -131,6 +149,7 @@ def test_what_is_looked_for_and_does_not_happen_is_said() -> None:
         ({"around": "rain"}, "one of worst-latency, stall, replay, first-blocked"),
         ({"transaction": 0}, "a number from 1 on, or worst-latency"),
         ({"transaction": 1, "around": "replay"}, "ask for one"),
+        ({"transaction": 1, "span": "1 us"}, "give no length, links or kinds"),
     ],
 )
 def test_what_is_unknown_is_said(arguments: _Arguments, said: str) -> None:

@@ -169,6 +169,10 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn take_in_dllp_heard(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
+        // What nobody lacked lets nobody go.
+        if self.brings_plenty_more(id, &dllp) {
+            return self.take_in_dllp(id, dllp, at, now);
+        }
         self.tell_holds(id, at);
         self.take_in_dllp(id, dllp, at, now);
         self.tell_holds(id, at);

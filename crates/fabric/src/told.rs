@@ -38,8 +38,8 @@ impl Fabric {
         now: Time,
     ) {
         let (start, span) = self.on_the_wire(id, departure);
-        let tlp = self.wire_tlp(id, packet_id, departure.sequence.get(), why);
         self.observers.let_go(now, id.0, HeldUp::Everything, now);
+        let tlp = self.wire_tlp(id, packet_id, departure.sequence.get(), why);
         self.tell(id, now, (start, span), What::Tlp(tlp));
         self.tell_holds(id, now);
     }
@@ -108,17 +108,18 @@ impl Fabric {
     pub(crate) fn tell_of_staged(&mut self, id: PortId) {
         for channel in self.ports[id.index()].channel_numbers() {
             for class in [FlowClass::Posted, FlowClass::NonPosted] {
-                let queues = self.ports[id.index()].queues_of(channel);
-                let all: Vec<PacketId> = queues.ids_of_class(&self.packets, class).collect();
-                for packet_id in all {
+                while let Some(packet_id) = self.first_untold(id, channel, class) {
                     let flags = &mut self.packets[packet_id].flags;
-                    if !flags.has(Flags::TOLD) {
-                        *flags = flags.with(Flags::TOLD);
-                        self.tell_of_queued(id, packet_id);
-                    }
+                    *flags = flags.with(Flags::TOLD);
+                    self.tell_of_queued(id, packet_id);
                 }
             }
         }
+    }
+
+    fn first_untold(&self, id: PortId, channel: u8, class: FlowClass) -> Option<PacketId> {
+        let mut ids = self.ports[id.index()].queues_of(channel).ids_of_class(&self.packets, class);
+        ids.find(|packet_id| !self.packets[*packet_id].flags.has(Flags::TOLD))
     }
 
     /// A flit has been put on the wire.
@@ -149,6 +150,7 @@ impl Fabric {
         self.tell(id, now, (at, Span::ZERO), what);
     }
 
+    #[inline(always)]
     fn tell(&mut self, id: PortId, now: Time, (start, span): (Time, Span), what: What) {
         self.observers.tell(now, &WireFact::OnWire(OnWire { direction: id.0, start, span, what }));
     }
@@ -165,6 +167,8 @@ impl Fabric {
         self.ports[peer.index()].delivers_ahead || self.packets[packet_id].ingress == peer.0
     }
 
+    // In its place: a TLP is a hundred bytes, which would be copied from one to the next.
+    #[inline(always)]
     fn wire_tlp(
         &self,
         id: PortId,

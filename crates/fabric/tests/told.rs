@@ -315,7 +315,7 @@ impl Heard {
                 let place = inside.iter().position(|one| *one == (tlp.kind, tlp.address, tlp.ready_at));
                 inside.swap_remove(place.unwrap_or_else(|| panic!("{tlp:?} never joined")));
             }
-            waits.observe(*now, fact, &mut joined);
+            waits.observe(*now, fact, 0, &mut joined);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Keeps the last so many facts about wires, of those that are asked for, or what led to something that is looked for.
+//!
+//! While a run goes on, facts are put down in few words, port by port (`log.rs`, `packed.rs`), with what they need of what led up to them.
+//! What TLPs waited for, and how deep queues were, is worked out when somebody reads them (`reader.rs`).
 
-use crate::selection::{Around, Selection, TraceKind};
-use crate::{
-    Cause, Fact, FlowId, Joined, Observer, OnWire, RequestId, Transmission, Waits, What, WireFact, WireTlp,
-};
+use crate::log::PortLog;
+use crate::reader::Reader;
+use crate::selection::{Around, Selection, TraceKind, TraceKinds};
+use crate::{Cause, Fact, FlowId, Observer, OnWire, RequestId, Transmission, What, WireFact, WireTlp};
 use lanewise_units::{Span, Time};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// One fact that was kept.
@@ -68,23 +70,14 @@ pub struct Recorder(Rc<RefCell<Ring>>);
 
 struct Ring {
     selection: Selection,
-    records: VecDeque<Record>,
-    most: usize,
+    /// Kinds that waits and depths need beside those that are selected.
+    needed: TraceKinds,
+    logs: Vec<PortLog>,
+    most: u64,
     seen: u64,
-    waits: Waits,
-    /// Reused.
-    joined: Vec<Joined>,
+    /// Of what was drained; none while all is kept until it is read.
+    reader: Option<Reader>,
     search: Option<Search>,
-}
-
-/// One fact that is kept. What a TLP waited for is worked out when somebody reads it.
-struct Record {
-    told_at: Time,
-    at: Time,
-    port: u32,
-    kind: TraceKind,
-    depth: Option<u32>,
-    what: EntryOf,
 }
 
 /// What is looked for, and how far that is.
@@ -96,8 +89,10 @@ struct Search {
     before: Span,
     after: Span,
     found: Option<Found>,
-    /// What led there, of requests: taken out when it was found, because a later one may be worse.
+    /// What led there, of requests: taken out before it makes room, because a later one may be worse.
     kept: Vec<Entry>,
+    /// Facts seen when it was found, while what led there has not been taken out.
+    not_kept_at: Option<u64>,
     requests: u64,
 }
 
@@ -110,6 +105,13 @@ impl Recorder {
         Self::of(selection, most, None)
     }
 
+    /// Keeps every fact of a selection until it is [drained](Self::drain).
+    pub fn drained(selection: Selection) -> Self {
+        let recorder = Self::of(selection, usize::MAX, None);
+        recorder.0.borrow_mut().reader = Some(Reader::of(1..=u64::MAX));
+        recorder
+    }
+
     /// Looks for something within the selected time and keeps what happened so long `before` it and so long `after`, no more than `most`
     /// facts of the selection. Of a request, what is kept begins with its issue at the latest and ends with its completion.
     ///
@@ -117,21 +119,30 @@ impl Recorder {
     /// When `most` is zero.
     pub fn around(selection: Selection, most: usize, what: Around, before: Span, after: Span) -> Self {
         let begins = selection.from;
-        let search = Search { what, begins, before, after, found: None, kept: Vec::new(), requests: 0 };
+        let search = Search {
+            what,
+            begins,
+            before,
+            after,
+            found: None,
+            kept: Vec::new(),
+            not_kept_at: None,
+            requests: 0,
+        };
         Self::of(Selection { from: Time::ZERO, ..selection }, most, Some(search))
     }
 
     fn of(selection: Selection, most: usize, search: Option<Search>) -> Self {
         assert!(most > 0, "a recorder keeps something");
-        Self(Rc::new(RefCell::new(Ring {
-            selection,
-            records: VecDeque::new(),
-            most,
-            seen: 0,
-            waits: Waits::default(),
-            joined: Vec::new(),
-            search,
-        })))
+        let asks = |kind| selection.kinds.contain(kind);
+        let kinds: &[TraceKind] = match (asks(TraceKind::Tlp), asks(TraceKind::Queued)) {
+            (true, _) => &FOR_WAITS,
+            (false, true) => &FOR_DEPTHS,
+            (false, false) => &[],
+        };
+        let (needed, most) = (kinds.iter().copied().collect(), most as u64);
+        let (logs, reader) = (Vec::new(), None);
+        Self(Rc::new(RefCell::new(Ring { selection, needed, logs, most, seen: 0, reader, search })))
     }
 
     /// What listens for it.
@@ -163,142 +174,136 @@ impl Recorder {
     /// nothing.
     pub fn entries(&self) -> Vec<Entry> {
         let mut ring = self.0.borrow_mut();
-        ring.keep_the_rest();
+        ring.keep_what_led_there();
         let mut entries = match &ring.search {
-            None => ring.between(Time::ZERO, Time::NEVER),
+            None => ring.read((Time::ZERO, Time::NEVER), ring.seen),
             Some(Search { found: None, .. }) => Vec::new(),
             Some(search) if search.what.is_of_requests() => search.kept.clone(),
-            Some(Search { found: Some(found), .. }) => ring.between(found.from, found.until),
+            Some(Search { found: Some(found), .. }) => ring.read((found.from, found.until), ring.seen),
         };
         entries.sort_by_key(|entry| (entry.at, entry.port));
         entries
     }
 
-    /// Takes out what was kept, in the order in which it was stated: facts of one port nearly in order of time. Who joined a queue comes
-    /// when it is known how many there are; with the `last` call, after which nothing more is stated, whoever is left.
+    /// Takes out what was recorded, port by port in the order in which it was stated: of one port nearly in order of time. Who joined a
+    /// queue comes when it is known how many there are; with the `last` call, after which nothing more is stated, whoever is left.
+    ///
+    /// # Panics
+    /// When it was not made to be [`drained`](Self::drained).
     pub fn drain(&self, last: bool) -> Vec<Entry> {
         let mut ring = self.0.borrow_mut();
+        let mut reader = ring.reader.take().expect("made to be drained");
+        let (mut entries, seen) = (Vec::new(), ring.seen);
+        for (log, port) in ring.logs.iter_mut().zip(0..) {
+            log.records(port).for_each(|(number, record)| reader.take_in(port, number, record, &mut entries));
+            log.clear(seen);
+        }
         if last {
-            ring.keep_the_rest();
+            reader.rest(&mut entries);
         }
-        let entries = ring.records.iter().map(|record| ring.entry(record)).collect();
-        let first = ring.seen - ring.records.len() as u64;
-        for (number, record) in (first..).zip(std::mem::take(&mut ring.records)) {
-            if record.what.first_transmission().is_some() {
-                ring.waits.forget(record.port, number);
-            }
-        }
+        ring.reader = Some(reader);
         entries
     }
 
     /// Whether facts that are missing in [`Recorder::entries`] were there and had to make room.
     pub fn has_lost(&self) -> bool {
         let ring = self.0.borrow();
-        ring.seen > ring.records.len() as u64
+        ring.seen > ring.most
     }
 }
 
-impl Ring {
-    fn keep(
-        &mut self,
-        (told_at, at): (Time, Time),
-        port: u32,
-        kind: TraceKind,
-        depth: Option<u32>,
-        what: EntryOf,
-    ) {
-        if self.records.len() == self.most
-            && let Some(first) = self.records.pop_front()
-            && first.what.first_transmission().is_some()
-        {
-            self.waits.forget(first.port, self.seen - self.most as u64);
-        }
-        self.records.push_back(Record { told_at, at, port, kind, depth, what });
-        self.seen += 1;
-    }
+/// What a TLP waits for, besides other TLPs.
+const FOR_WAITS: [TraceKind; 6] = [
+    TraceKind::Tlp,
+    TraceKind::Dllp,
+    TraceKind::OrderedSet,
+    TraceKind::Flit,
+    TraceKind::Blocked,
+    TraceKind::Queued,
+];
 
+/// How deep a queue is.
+const FOR_DEPTHS: [TraceKind; 2] = [TraceKind::Tlp, TraceKind::Queued];
+
+impl Ring {
+    #[inline(always)]
     fn wire(&mut self, now: Time, fact: &WireFact) {
         let (at, port, kind) = TraceKind::of_wire(fact);
-        if self.selection.has_port(port) {
-            // Who joins a queue is kept when it is known how many there are.
-            if kind != TraceKind::Queued && self.selection.takes(at, port, kind) {
-                let what = EntryOf::Wire(*fact);
-                let behind = what.first_transmission().map(|tlp| {
-                    self.waits.remember(port, self.seen, tlp.ready_at);
-                    self.waits.behind(port, tlp.cost.class(), at)
-                });
-                self.keep((now, at), port, kind, behind, what);
-            }
-            let mut joined = std::mem::take(&mut self.joined);
-            self.waits.observe(now, fact, &mut joined);
-            self.keep_joined(&mut joined);
-            self.joined = joined;
+        if self.selection.takes(at, port, kind) {
+            self.seen += 1;
+            let (number, gone) = (self.seen, self.gone());
+            self.log(port).push(now, fact, number, gone);
+        } else if self.needed.contain(kind) && self.selection.has_port(port) {
+            let gone = self.gone();
+            self.log(port).push_unasked(now, fact, gone);
         }
         if self.search.is_some() {
             self.search_wire(at, port, fact);
         }
     }
 
-    fn keep_joined(&mut self, joined: &mut Vec<Joined>) {
-        for Joined { queued, depth } in joined.drain(..) {
-            let fact = WireFact::Queued(queued);
-            let (at, port, kind) = TraceKind::of_wire(&fact);
-            if self.selection.takes(at, port, kind) {
-                let what = EntryOf::Wire(fact);
-                self.keep((at, at), port, kind, Some(depth), what);
-            }
-        }
-    }
-
-    fn keep_the_rest(&mut self) {
-        let mut joined = std::mem::take(&mut self.joined);
-        self.waits.rest(&mut joined);
-        self.keep_joined(&mut joined);
-    }
-
+    #[cold]
     fn fact(&mut self, now: Time, fact: &Fact) {
         if let Some(port) = TraceKind::port_of_error(fact)
             && self.selection.takes(now, port, TraceKind::Error)
         {
-            self.keep((now, now), port, TraceKind::Error, None, EntryOf::Error(*fact));
+            self.seen += 1;
+            let (number, gone) = (self.seen, self.gone());
+            self.log(port).push_error(now, fact, number, gone);
         }
         if self.search.is_some() {
             self.search_fact(now, fact);
         }
     }
 
-    /// What happened from a time to another, both included.
-    ///
-    /// Facts are stated nearly in the order in which things happen, so of what is older than the time, only the end is looked at.
-    fn between(&self, from: Time, until: Time) -> Vec<Entry> {
-        let (mut entries, mut older) = (Vec::new(), 0);
-        for record in self.records.iter().rev() {
-            older = if record.at < from { older + 1 } else { 0 };
-            if older > OLDER_IN_A_ROW {
-                break;
-            }
-            if from <= record.at && record.at <= until {
-                entries.push(self.entry(record));
-            }
+    #[inline(always)]
+    fn log(&mut self, port: u32) -> &mut PortLog {
+        let index = port as usize;
+        if index >= self.logs.len() {
+            self.add_logs(index);
         }
-        entries.reverse();
+        &mut self.logs[index]
+    }
+
+    #[cold]
+    fn add_logs(&mut self, index: usize) {
+        self.logs.resize_with(index + 1, PortLog::default);
+    }
+
+    /// Facts with numbers up to this are kept no longer; none of those that are drained. What led to a request may be read when as much again has been seen.
+    #[inline(always)]
+    fn gone(&self) -> Option<u64> {
+        let most = if self.search.is_some() { self.most.saturating_mul(2) } else { self.most };
+        self.reader.is_none().then(|| self.seen.saturating_sub(most))
+    }
+
+    /// What happened from a time to another, both included, of the last that were kept when so many had been seen.
+    fn read(&self, (from, until): (Time, Time), seen: u64) -> Vec<Entry> {
+        let mut reader = Reader::of(seen.saturating_sub(self.most) + 1..=seen);
+        let mut entries = Vec::new();
+        for (log, port) in self.logs.iter().zip(0..) {
+            log.records(port).for_each(|(number, record)| reader.take_in(port, number, record, &mut entries));
+        }
+        reader.rest(&mut entries);
+        entries.retain(|entry| from <= entry.at && entry.at <= until);
         entries
     }
 
-    fn entry(&self, record: &Record) -> Entry {
-        let Record { told_at, at, port, kind, depth, what } = *record;
-        let waited = what.first_transmission().map_or_else(Vec::new, |tlp| {
-            let parts = Cause::ALL.into_iter().zip(self.waits.of(port, tlp, (told_at, at)));
-            parts
-                .filter(|(_, ticks)| *ticks > 0)
-                .map(|(cause, ticks)| (cause, Span::from_ticks(ticks)))
-                .collect()
-        });
-        Entry { at, port, kind, what, waited, depth }
+    /// What led to the request that was found last is taken out, if it was not yet.
+    fn keep_what_led_there(&mut self) {
+        let Some(Search { found: Some(found), not_kept_at: Some(seen), .. }) = self.search else { return };
+        let kept = self.read((found.from, found.until), seen);
+        if let Some(search) = &mut self.search {
+            (search.kept, search.not_kept_at) = (kept, None);
+        }
     }
 
     fn search_wire(&mut self, at: Time, port: u32, fact: &WireFact) {
         let Some(search) = &mut self.search else { return };
+        // Before any of it makes room.
+        if search.not_kept_at.is_some_and(|seen| self.seen - seen >= self.most) {
+            return self.keep_what_led_there();
+        }
         let again = search.what == Around::Stall; // The last of all.
         if (search.found.is_none() || again)
             && search.begins <= at
@@ -345,17 +350,13 @@ impl Ring {
                     let from = search.at(now).from.min(request.issued_at);
                     let found = Found { at: now, from, until: now, request: Some((flow, request, latency)) };
                     search.found = Some(found);
-                    let kept = self.between(from, now);
-                    self.search.iter_mut().for_each(|search| search.kept.clone_from(&kept));
+                    search.not_kept_at = Some(self.seen);
                 }
             }
             _ => {}
         }
     }
 }
-
-/// So many facts in a row that are older than what is asked for: all before them are.
-const OLDER_IN_A_ROW: usize = 4096;
 
 impl Search {
     fn at(&self, at: Time) -> Found {

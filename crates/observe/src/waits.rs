@@ -19,6 +19,8 @@ pub struct Waits(Vec<PortWaits>);
 pub struct Joined {
     /// The fact.
     pub queued: Queued,
+    /// Its number, as it was given with it.
+    pub number: u64,
     /// TLPs of its class that waited for the port, for all channels together.
     pub depth: u32,
 }
@@ -33,26 +35,51 @@ struct PortWaits {
     /// Since when a TLP that waits behind a queue shared by root ports has been known, where that is later than it could leave.
     joined_late: Vec<(WaitingAt, Time)>,
     /// Of those that joined, the ones whose number in the queue is not known yet, by when they could leave.
-    joining: VecDeque<Queued>,
-    /// TLPs that somebody may still ask about: a number, and when it could leave. Those before one that could leave earlier are left out.
-    remembered: VecDeque<(u64, Time)>,
+    joining: VecDeque<(Queued, u64)>,
 }
 
 /// Which TLP: when it could leave, its tag and address.
 type WaitingAt = (Time, u16, u64);
 
 /// The wire carries something.
-#[derive(Clone, Copy)]
-struct Piece {
-    start: Time,
-    end: Time,
-    what: Carries,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+    pub(crate) what: Carries,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Carries {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carries {
     Tlp { channel: u8, class: FlowClass, ingress: Option<u16> },
     Other(Cause),
+}
+
+/// A TLP leaves for the first time: what others need to know of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Left {
+    pub(crate) piece: Piece,
+    pub(crate) class: FlowClass,
+    pub(crate) ready_at: Time,
+}
+
+impl Piece {
+    /// What is on a wire, if it has time of its own or ends a wait; of several ordered sets the first to the last.
+    pub(crate) fn of(thing: &OnWire) -> Option<Self> {
+        let what = match &thing.what {
+            What::Tlp(tlp) if tlp.transmission == Transmission::First => {
+                Carries::Tlp { channel: tlp.channel, class: tlp.cost.class(), ingress: tlp.ingress }
+            }
+            What::Tlp(_) | What::Duplicate { .. } | What::Flit { again: true, .. } => {
+                Carries::Other(Cause::Replay)
+            }
+            What::Flit { again: false, .. } => Carries::Other(Cause::Wire),
+            What::Dllp(_) => Carries::Other(Cause::Dllp),
+            What::OrderedSets { .. } => Carries::Other(Cause::OrderedSet),
+            What::DllpInFlit(_) | What::AnswerInFlit(_) => return None,
+        };
+        Some(Self { start: thing.start, end: thing.end(), what })
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,10 +90,10 @@ struct Hold {
 }
 
 impl Waits {
-    /// Takes in a fact. What became known of TLPs that joined queues is put into `joined`.
-    pub fn observe(&mut self, now: Time, fact: &WireFact, joined: &mut Vec<Joined>) {
+    /// Takes in a fact. What became known of TLPs that joined queues is put into `joined`; `number` comes back with this one.
+    pub fn observe(&mut self, now: Time, fact: &WireFact, number: u64, joined: &mut Vec<Joined>) {
         match *fact {
-            WireFact::Queued(queued) => self.port(queued.port).queue(queued),
+            WireFact::Queued(queued) => self.port(queued.port).queue(queued, number),
             WireFact::Blocked { whom: HeldUp::Read(_), .. }
             | WireFact::Unblocked { whom: HeldUp::Read(_), .. } => {}
             WireFact::Blocked { port, whom, by, since, .. } => {
@@ -82,7 +109,7 @@ impl Waits {
     }
 
     /// What a TLP waited for that was `chosen` at a time and left at `start`: ticks by [`Cause`], which add up to the time from `ready_at`
-    /// to `start`. It is known when it leaves, and for as long as it is [remembered](Self::remember).
+    /// to `start`. It is known when it leaves, before the fact that it does is taken in.
     pub fn of(&self, port: u32, tlp: &WireTlp, (chosen, start): (Time, Time)) -> [u64; Cause::COUNT] {
         let mut ticks = [0; Cause::COUNT];
         if let Some(port) = self.0.get(port as usize) {
@@ -98,21 +125,17 @@ impl Waits {
         inside.map_or(0, |inside| inside.partition_point(|ready| *ready <= start).saturating_sub(1) as u32)
     }
 
-    /// Somebody may ask about a TLP that leaves, before the fact that it does is taken in. Its number is larger than those before.
-    pub fn remember(&mut self, port: u32, number: u64, ready_at: Time) {
-        let remembered = &mut self.port(port).remembered;
-        while remembered.back().is_some_and(|(_, ready)| *ready >= ready_at) {
-            remembered.pop_back();
-        }
-        remembered.push_back((number, ready_at));
+    /// A TLP leaves a port of which no more is known.
+    pub(crate) fn leave(&mut self, port: u32, now: Time, left: &Left, joined: &mut Vec<Joined>) {
+        let port = self.port(port);
+        port.tell_joined(left.piece.start, joined);
+        port.leave(left.class, left.ready_at);
+        port.carry_piece(now, left.piece);
     }
 
-    /// Nobody asks any more about the TLP with this number, nor about those before it at this port.
-    pub fn forget(&mut self, port: u32, number: u64) {
-        let remembered = &mut self.port(port).remembered;
-        if remembered.front().is_some_and(|(first, _)| *first <= number) {
-            remembered.pop_front();
-        }
+    /// The wire of a port carries something of which no more is known.
+    pub(crate) fn carry(&mut self, port: u32, now: Time, piece: Piece) {
+        self.port(port).carry_piece(now, piece);
     }
 
     /// Of all TLPs that joined queues and have not been put out, how many there were in each: nothing more leaves.
@@ -138,7 +161,7 @@ impl PortWaits {
         &mut self.held[place].1
     }
 
-    fn queue(&mut self, queued: Queued) {
+    fn queue(&mut self, queued: Queued, number: u64) {
         let tlp = &queued.tlp;
         let inside = &mut self.inside[tlp.class as usize];
         match inside.back() {
@@ -151,42 +174,44 @@ impl PortWaits {
             self.joined_late.push(((tlp.ready_at, tlp.tag, tlp.address), queued.joined));
         }
         match self.joining.back() {
-            Some(last) if last.tlp.ready_at > tlp.ready_at => {
-                let place = self.joining.partition_point(|other| other.tlp.ready_at <= tlp.ready_at);
-                self.joining.insert(place, queued);
+            Some((last, _)) if last.tlp.ready_at > tlp.ready_at => {
+                let place = self.joining.partition_point(|(other, _)| other.tlp.ready_at <= tlp.ready_at);
+                self.joining.insert(place, (queued, number));
             }
-            _ => self.joining.push_back(queued),
+            _ => self.joining.push_back((queued, number)),
         }
     }
 
     /// Something goes onto the wire.
     fn carry(&mut self, now: Time, thing: &OnWire, joined: &mut Vec<Joined>) {
-        let what = match &thing.what {
-            What::Tlp(tlp) if tlp.transmission == Transmission::First => {
-                self.tell_joined(thing.start, joined);
-                self.leave(tlp);
-                Carries::Tlp { channel: tlp.channel, class: tlp.cost.class(), ingress: tlp.ingress }
-            }
-            What::Tlp(_) | What::Duplicate { .. } | What::Flit { again: true, .. } => {
-                Carries::Other(Cause::Replay)
-            }
-            What::Flit { again: false, .. } => Carries::Other(Cause::Wire),
-            What::Dllp(_) => Carries::Other(Cause::Dllp),
-            What::OrderedSets { .. } => Carries::Other(Cause::OrderedSet),
-            What::DllpInFlit(_) | What::AnswerInFlit(_) => return,
-        };
-        let needed = self.needed_from(now);
-        self.forget_before(needed);
+        if let What::Tlp(tlp) = &thing.what
+            && tlp.transmission == Transmission::First
+        {
+            self.tell_joined(thing.start, joined);
+            self.leave(tlp.cost.class(), tlp.ready_at);
+        }
+        let Some(piece) = Piece::of(thing) else { return };
         match thing.what {
             What::OrderedSets { count, every } if count > 1 => {
+                let needed = self.needed_from(now);
+                self.forget_before(needed);
                 let one = Span::from_ticks(thing.span.ticks() / count);
                 (0..count)
                     .map(|nth| thing.start + every * nth)
                     .filter(|start| *start + one > needed)
-                    .for_each(|start| self.wire.push_back(Piece { start, end: start + one, what }));
+                    .for_each(|start| {
+                        self.wire.push_back(Piece { start, end: start + one, what: piece.what })
+                    });
             }
-            _ if thing.span.is_zero() => {}
-            _ => self.put(Piece { start: thing.start, end: thing.end(), what }),
+            _ => self.carry_piece(now, piece),
+        }
+    }
+
+    fn carry_piece(&mut self, now: Time, piece: Piece) {
+        let needed = self.needed_from(now);
+        self.forget_before(needed);
+        if piece.end > piece.start {
+            self.put(piece);
         }
     }
 
@@ -198,10 +223,9 @@ impl PortWaits {
         }
     }
 
-    /// What ended before is of no use to anybody who waits here, may come, or is asked about.
+    /// What ended before is of no use to anybody who waits here, or may come.
     fn needed_from(&self, now: Time) -> Time {
-        let asked = self.remembered.front().map_or(now, |(_, ready)| now.min(*ready));
-        self.inside.iter().filter_map(|class| class.front()).fold(asked, |first, ready| first.min(*ready))
+        self.inside.iter().filter_map(|class| class.front()).fold(now, |first, ready| first.min(*ready))
     }
 
     fn forget_before(&mut self, needed: Time) {
@@ -218,22 +242,24 @@ impl PortWaits {
         }
     }
 
-    fn leave(&mut self, tlp: &WireTlp) {
-        let inside = &mut self.inside[tlp.cost.class() as usize];
-        if inside.front() == Some(&tlp.ready_at) {
+    fn leave(&mut self, class: FlowClass, ready_at: Time) {
+        let inside = &mut self.inside[class as usize];
+        if inside.front() == Some(&ready_at) {
             inside.pop_front();
-        } else if let Ok(place) = inside.binary_search(&tlp.ready_at) {
+        } else if let Ok(place) = inside.binary_search(&ready_at) {
             inside.remove(place);
         }
     }
 
     /// Those that could leave by `until`, before which nothing more leaves.
     fn tell_joined(&mut self, until: Time, joined: &mut Vec<Joined>) {
-        while let Some(queued) = self.joining.front().filter(|queued| queued.tlp.ready_at <= until).copied() {
+        while let Some((queued, number)) =
+            self.joining.front().filter(|(queued, _)| queued.tlp.ready_at <= until).copied()
+        {
             self.joining.pop_front();
             let waiting = &self.inside[queued.tlp.class as usize];
             let depth = waiting.partition_point(|ready| *ready <= queued.tlp.ready_at) as u32;
-            joined.push(Joined { queued, depth });
+            joined.push(Joined { queued, number, depth });
         }
     }
 
@@ -394,7 +420,7 @@ mod tests {
         facts.push(on_wire(40, 42, What::Dllp(Dllp::Ack(lanewise_pcie::ack_nak::Sequence::ZERO))));
         facts.extend(held(HeldUp::Everything, Cause::Core, 41, 47)); // In silence only.
         for fact in &facts {
-            waits.observe(ns(0), fact, &mut joined);
+            waits.observe(ns(0), fact, 0, &mut joined);
         }
         let expected = [
             (Cause::Wire, 10),
@@ -414,12 +440,12 @@ mod tests {
     fn a_queue_is_as_deep_as_those_that_could_leave() {
         let (mut waits, mut joined) = (Waits::default(), Vec::new());
         let tlps = [0, 0, 4, 30].map(|ready| write(1, ready));
-        tlps.iter().for_each(|tlp| waits.observe(ns(0), &queued(tlp), &mut joined));
+        tlps.iter().for_each(|tlp| waits.observe(ns(0), &queued(tlp), 0, &mut joined));
         let behind = |waits: &Waits, start| waits.behind(0, FlowClass::Posted, ns(start));
         assert_eq!(behind(&waits, 0), 1);
-        waits.observe(ns(0), &on_wire(0, 10, What::Tlp(tlps[0])), &mut joined);
+        waits.observe(ns(0), &on_wire(0, 10, What::Tlp(tlps[0])), 0, &mut joined);
         assert_eq!(behind(&waits, 10), 1, "one comes later");
-        waits.observe(ns(10), &on_wire(10, 20, What::Tlp(tlps[1])), &mut joined);
+        waits.observe(ns(10), &on_wire(10, 20, What::Tlp(tlps[1])), 0, &mut joined);
         assert_eq!(joined.iter().map(|joined| joined.depth).collect::<Vec<_>>(), [2, 2, 2]);
         waits.rest(&mut joined);
         assert_eq!(joined.last().map(|joined| joined.depth), Some(2));
@@ -430,25 +456,19 @@ mod tests {
         let (mut waits, mut joined) = (Waits::default(), Vec::new());
         for at in 0..10_000 {
             let tlp = write(1, at * 20);
-            waits.remember(0, at, ns(at * 20));
-            if at >= 5 {
-                waits.forget(0, at - 5);
-            }
-            waits.observe(ns(at * 20), &queued(&tlp), &mut joined);
+            waits.observe(ns(at * 20), &queued(&tlp), 0, &mut joined);
             held(POSTED, Cause::PostedData, at * 20, at * 20 + 1)
                 .iter()
-                .for_each(|fact| waits.observe(ns(at * 20), fact, &mut joined));
-            waits.observe(ns(at * 20 + 2), &on_wire(at * 20 + 2, at * 20 + 9, What::Tlp(tlp)), &mut joined);
+                .for_each(|fact| waits.observe(ns(at * 20), fact, 0, &mut joined));
+            assert_eq!(parts(&waits, &tlp, at * 20 + 2), [(Cause::PostedData, 1), (Cause::Boundary, 1)]);
+            waits.observe(
+                ns(at * 20 + 2),
+                &on_wire(at * 20 + 2, at * 20 + 9, What::Tlp(tlp)),
+                0,
+                &mut joined,
+            );
         }
-        assert_eq!(
-            parts(&waits, &write(1, 9_999 * 20), 9_999 * 20 + 2),
-            [(Cause::PostedData, 1), (Cause::Boundary, 1)]
-        );
-        assert_eq!(
-            parts(&waits, &write(1, 9_995 * 20), 9_995 * 20 + 2),
-            [(Cause::PostedData, 1), (Cause::Boundary, 1)]
-        );
         let port = waits.port(0);
-        assert!(port.wire.len() + port.held[0].1.len() + port.joining.len() + port.remembered.len() < 20);
+        assert!(port.wire.len() + port.held[0].1.len() + port.joining.len() < 10);
     }
 }

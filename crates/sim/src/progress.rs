@@ -33,6 +33,11 @@ impl<'a> RunProgress<'a> {
         let simulated = now - Time::ZERO;
         Self { simulated, time_limit, events: simulation.events_handled(), measuring_since, simulation }
     }
+
+    /// The same of a run of which no more than up to a time is wanted.
+    pub(crate) fn up_to(self, until: Time) -> Self {
+        Self { time_limit: self.time_limit.min(until - Time::ZERO), ..self }
+    }
 }
 
 /// What a flow has come to.

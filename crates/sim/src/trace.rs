@@ -138,11 +138,11 @@ pub fn trace(
         None => from + request.span.min(Time::NEVER - from),
         Some(_) => Time::NEVER,
     };
-    let recorder = recorder_for(request, &names, from, until);
+    let recorder = recorder_for(request, &names, (from, until));
     session.listen(recorder.listener());
     let pause = Pause { at: until, events: u64::MAX };
     while session.piece(pause) == Piece::Long
-        && progress(&session.progress()).is_continue()
+        && progress(&session.progress().up_to(until)).is_continue()
         && !recorder.is_done(session.now())
     {}
     let stalled = matches!(session.end_reason(), Some(EndReason::Stalled(_)));
@@ -190,16 +190,19 @@ pub fn trace(
     Ok(traced)
 }
 
-fn recorder_for(request: &TraceRequest, names: &Names, from: Time, until: Time) -> Recorder {
+fn selection_of(request: &TraceRequest, names: &Names, (from, until): (Time, Time)) -> Selection {
     let kinds = match request.kinds.is_empty() {
         true => TraceKinds::usual(),
         false => request.kinds.iter().copied().collect(),
     };
-    let ports = names.ports_of(&request.links);
+    Selection { from, until, ports: names.ports_of(&request.links), kinds }
+}
+
+fn recorder_for(request: &TraceRequest, names: &Names, window: (Time, Time)) -> Recorder {
+    let selection = selection_of(request, names, window);
     match request.of {
-        TraceOf::Window => Recorder::new(Selection { from, until, ports, kinds }, request.most),
+        TraceOf::Window => Recorder::new(selection, request.most),
         TraceOf::Around(around) => {
-            let selection = Selection { from, until, ports, kinds };
             let after = match around {
                 Around::WorstLatency | Around::Request(_) => Span::ZERO,
                 _ => Span::from_ticks(request.span.ticks() / 4),
@@ -208,7 +211,7 @@ fn recorder_for(request: &TraceRequest, names: &Names, from: Time, until: Time) 
         }
         TraceOf::Transaction(around) => {
             let kinds = [TraceKind::Tlp, TraceKind::Blocked].into_iter().collect();
-            let selection = Selection { from, until, ports: None, kinds };
+            let selection = Selection { ports: None, kinds, ..selection };
             Recorder::around(selection, request.most, around, Span::ZERO, Span::ZERO)
         }
     }

@@ -1396,7 +1396,9 @@ export interface State {
 export interface Station {
   /** Device or link. */
   place: string;
-  /** `issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the receiver has checked it), `forward` (link and switch, where a switch cuts through: until it could leave that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or room in the host), `use` (until the requester can use the data), `unknown` (not recorded). */
+  /** Of `forward`, the switch behind the link. */
+  then: string | null;
+  /** `issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the receiver has checked it), `forward` (link and switch, as one, where a switch cuts through: until it could leave that), `device` (work in a device, until its answer could leave), `entry` (waits for an entry or room in the host), `use` (until the requester can use the data), `unknown` (not recorded). */
   stage: string;
   /** Type of the TLP that was there, in the specification's short words. */
   what: string;

@@ -97,6 +97,21 @@ pub struct TlpCost {
 }
 
 impl TlpCost {
+    /// All of it in 32 bits, for whoever keeps many.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u32 {
+        self.payload as u32 | (self.header as u32) << 16 | (self.class as u32) << 24
+    }
+
+    /// What [`to_bits`](Self::to_bits) made.
+    ///
+    /// # Panics
+    /// When it did not make them: there are three classes.
+    pub const fn from_bits(bits: u32) -> Self {
+        let class = FlowClass::ALL[(bits >> 24) as usize];
+        Self { payload: bits as u16, header: (bits >> 16) as u8, class }
+    }
+
     /// Whose credits pay for it.
     #[inline(always)]
     pub const fn class(self) -> FlowClass {

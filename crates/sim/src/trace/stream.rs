@@ -5,7 +5,7 @@
 //! known when the silence ends; and who is held up at a port that has nothing else to do. Such a row comes when it is known.
 
 use super::names::{Direction, Names};
-use super::{Trace, TraceRequest, TraceRow, recorder_for};
+use super::{Trace, TraceRequest, TraceRow, selection_of};
 use crate::progress::RunProgress;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
@@ -95,11 +95,14 @@ pub fn write_trace(
     let names = Names::of(scenario, session.simulation());
     let from = Time::ZERO + request.from;
     let until = from + request.span.min(Time::NEVER - from);
-    let request = TraceRequest { most: usize::MAX, of: super::TraceOf::Window, ..request.clone() };
-    let recorder = recorder_for(&request, &names, from, until);
+    let recorder = Recorder::drained(selection_of(request, &names, (from, until)));
     session.listen(recorder.listener());
     let mut output = Output { form, put, names: &names, out: Vec::new(), waiting: Vec::new(), rows: 0 };
-    let mut flow = go_to(&mut session, from, |session| progress(&session.progress()));
+    let mut flow = go_to(&mut session, from, |session| {
+        progress(&session.progress().up_to(until))?;
+        // What was recorded before the window is let go; no row comes of it.
+        output.take_in(&recorder, false)
+    });
     if flow.is_continue() {
         flow = output.begin(&TraceFrame {
             title: scenario.title.clone(),
@@ -111,7 +114,7 @@ pub fn write_trace(
     }
     if flow.is_continue() {
         flow = go_to(&mut session, until, |session| {
-            progress(&session.progress())?;
+            progress(&session.progress().up_to(until))?;
             output.take_in(&recorder, false)
         });
     }

@@ -166,6 +166,13 @@ impl TraceRow {
 impl Transaction {
     fn text(&self) -> String {
         let Self { what, requester, flow, length_bytes, address, issued_at_ns, latency_ns, .. } = self;
+        if what.is_empty() {
+            return format!(
+                "a request of {requester} ({flow}): {latency_ns:.3} ns, complete at {:.3} ns; none of its TLPs is among \
+                 the rows that are kept: a larger --last keeps more\n",
+                issued_at_ns + latency_ns
+            );
+        }
         let tag = self.tag.map_or(String::new(), |tag| format!(" tag {tag},"));
         let answers = match self.completions {
             0 => String::new(),
@@ -191,8 +198,10 @@ impl Station {
             "queue" => format!("{place}: could leave, waits"),
             "link" => format!("link {place}, until it is checked"),
             "forward" => {
-                let (link, device) = place.split_once(", ").unwrap_or((place, ""));
-                format!("link {link}, then {device}, until it could leave")
+                format!(
+                    "link {place}, then {}, until it could leave",
+                    self.then.as_deref().unwrap_or_default()
+                )
             }
             "entry" => format!("{place}: waits within"),
             "device" => format!("{place}: at work"),

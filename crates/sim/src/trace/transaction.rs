@@ -44,12 +44,14 @@ pub struct Transaction {
 }
 
 /// Where a request or its last completion was for a while.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
 pub struct Station {
     /// Device or link.
     pub place: String,
+    /// Of `forward`, the switch behind the link.
+    pub then: Option<String>,
     /// `issue` (before it could leave its requester), `queue` (could leave, and waited), `link` (until the receiver has checked it), `forward`
-    /// (link and switch, where a switch cuts through: until it could leave that), `device` (work in a device, until its answer could
+    /// (link and switch, as one, where a switch cuts through: until it could leave that), `device` (work in a device, until its answer could
     /// leave), `entry` (waits for an entry or room in the host), `use` (until the requester can use the data), `unknown` (not recorded).
     pub stage: &'static str,
     /// Type of the TLP that was there, in the specification's short words.
@@ -196,12 +198,10 @@ fn stations(
         let checked = checked.filter(|at| !hop.replayed && *at <= next);
         let Some(checked) = checked else {
             // A switch cuts through, the link replays, or flits hide when its last byte is there.
-            let stage = if place + 1 < way.len() { "forward" } else { "link" };
-            let link = match stage {
-                "forward" => format!("{}, {}", hop.direction.link, hop.direction.to),
-                _ => hop.direction.link.clone(),
-            };
-            book.until(next, &link, stage, hop.name(), Vec::new());
+            match place + 1 < way.len() {
+                true => book.forward(next, hop.direction, hop.name()),
+                false => book.until(next, &hop.direction.link, "link", hop.name(), Vec::new()),
+            }
             continue;
         };
         book.until(checked, &hop.direction.link, "link", hop.name(), Vec::new());
@@ -232,18 +232,25 @@ struct Book {
 impl Book {
     /// It is there until then; nothing is noted of no time.
     fn until(&mut self, until: Time, place: &str, stage: &'static str, what: &str, waits: Vec<TraceWait>) {
+        let (place, what) = (place.to_owned(), what.to_owned());
+        self.put(until, Station { place, stage, what, waits, ..Station::default() });
+    }
+
+    /// It is on a link, and in the switch behind it, until then.
+    fn forward(&mut self, until: Time, direction: &Direction, what: &str) {
+        let (place, then) = (direction.link.clone(), Some(direction.to.clone()));
+        self.put(
+            until,
+            Station { place, then, stage: "forward", what: what.to_owned(), ..Station::default() },
+        );
+    }
+
+    fn put(&mut self, until: Time, station: Station) {
         let span = until.saturating_since(self.at);
-        if span.is_zero() {
-            return;
+        if !span.is_zero() {
+            let (at_ticks, span_ticks) = ((self.at - Time::ZERO).ticks(), span.ticks());
+            self.stations.push(Station { at_ticks, span_ticks, ..station });
+            self.at = until;
         }
-        self.stations.push(Station {
-            place: place.to_owned(),
-            stage,
-            what: what.to_owned(),
-            at_ticks: (self.at - Time::ZERO).ticks(),
-            span_ticks: span.ticks(),
-            waits,
-        });
-        self.at = until;
     }
 }

@@ -1,11 +1,12 @@
 """Traces in files: the listing, and what other people's tools read.
 
 What is in each form is told in ``docs/reference/trace-formats.md``. The core writes row by row while the run
-goes on; a file is whole, or as it was before.
+goes on, but for Parquet, which Polars makes of its JSON lines; a file is whole, or as it was before.
 """
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast, get_args
@@ -20,14 +21,23 @@ if TYPE_CHECKING:
 
     from lanewise.documents import Progress, TraceEnd
 
-TraceForm: TypeAlias = Literal["text", "jsonl", "perfetto"]
+TraceForm: TypeAlias = Literal["text", "jsonl", "perfetto", "pcapng", "parquet"]
 """Forms in which a trace is written."""
 
 FORMS: tuple[TraceForm, ...] = get_args(TraceForm)
 
+DISSECTOR = Path(__file__).parent / "wireshark" / "lanewise.lua"
+"""Reads pcapng in Wireshark."""
+
 _FOR_TERMINALS = ("text", "jsonl")
 
-_EVERY_KIND = ("tlp", "dllp", "skp", "flit", "blocked", "queued", "error")
+_KINDS: dict[str, tuple[str, ...]] = {
+    # It has counters of how many wait.
+    "perfetto": ("tlp", "dllp", "skp", "flit", "blocked", "queued", "error"),
+    # It has packets only.
+    "pcapng": ("tlp", "dllp"),
+}
+"""Kinds of rows in a form where nobody says which."""
 
 
 def form_named(name: str, *, is_for_terminal: bool = False) -> TraceForm:
@@ -63,12 +73,21 @@ class Wires:
             return self._write(file, known)
 
     def _write(self, file: BinaryIO, form: TraceForm) -> TraceEnd:
-        return self._traced(form, file.write, self._kinds(form))
+        kinds = self._kinds(form)
+        if form != "parquet":
+            return self._traced(form, file.write, kinds)
+        # A row is known at once, a column at the end.
+        with tempfile.TemporaryDirectory() as folder:
+            lines = Path(folder) / "rows.jsonl"
+            with lines.open("wb") as rows:
+                end = self._traced("jsonl", rows.write, kinds)
+            _to_parquet(lines, file)
+        return end
 
     def _kinds(self, form: TraceForm) -> Sequence[str]:
-        """Return which kinds it has where nobody says: Perfetto has counters of how many wait."""
-        is_window = self.view == (None, None)
-        return _EVERY_KIND if form == "perfetto" and is_window and not self.kinds else self.kinds
+        """Return which kinds it has where nobody says."""
+        is_free = self.view[1] is None and not self.kinds
+        return _KINDS.get(form, ()) if is_free else self.kinds
 
     def _traced(self, form: str, put: Callable[[bytes], object], kinds: Sequence[str]) -> TraceEnd:
         return write_wires(
@@ -83,3 +102,28 @@ class Wires:
             last=self.last,
             view=self.view,
         )
+
+
+def _to_parquet(lines: Path, file: BinaryIO) -> None:
+    """Write rows as a table, with the unit of each column in the metadata of its field; not all at once."""
+    import polars as pl
+
+    from lanewise.arrow import schema_of
+    from lanewise.columns import TRACE_COLUMNS
+
+    columns = dict(TRACE_COLUMNS)
+    schema = schema_of(pl.DataFrame(schema=columns))
+    # Polars reads no smaller integers from JSON. Ticks stay far below 2**63.
+    parts = pl.List(pl.Struct({"cause": pl.String, "ticks": pl.Int64}))
+    read = {
+        name: parts
+        if name == "waits"
+        else pl.Int64
+        if kind in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+        else kind
+        for name, kind in columns.items()
+    }
+    if lines.stat().st_size == 0:
+        pl.DataFrame(schema=columns).write_parquet(file, arrow_schema=schema)
+    else:
+        pl.scan_ndjson(lines, schema=read).cast(pl.Schema(columns)).sink_parquet(file, arrow_schema=schema)

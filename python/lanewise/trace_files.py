@@ -17,7 +17,9 @@ from lanewise.runs.simulator import Scenario, write_wires
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
 
     from lanewise.documents import Progress, TraceEnd
 
@@ -105,25 +107,40 @@ class Wires:
 
 
 def _to_parquet(lines: Path, file: BinaryIO) -> None:
-    """Write rows as a table, with the unit of each column in the metadata of its field; not all at once."""
+    """Write rows as a table, part by part, with the unit of each column in the metadata of its field."""
     import polars as pl
+    from polars.io.plugins import register_io_source
 
     from lanewise.arrow import schema_of
     from lanewise.columns import TRACE_COLUMNS
 
-    columns = dict(TRACE_COLUMNS)
-    schema = schema_of(pl.DataFrame(schema=columns))
+    schema = pl.Schema(TRACE_COLUMNS)
+
+    def parts(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        with lines.open("rb") as rows:
+            while part := rows.readlines(_PART_BYTES):
+                table = _table(part)
+                yield table if columns is None else table.select(columns)
+
+    source = register_io_source(parts, schema=schema)
+    source.sink_parquet(file, arrow_schema=schema_of(schema.to_frame()))
+
+
+def _table(lines: list[bytes]) -> pl.DataFrame:
+    """Read rows of a trace from JSON."""
+    import polars as pl
+
+    from lanewise.columns import TRACE_COLUMNS
+
     # Polars reads no smaller integers from JSON. Ticks stay far below 2**63.
-    parts = pl.List(pl.Struct({"cause": pl.String, "ticks": pl.Int64}))
+    small = (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+    waits = pl.List(pl.Struct({"cause": pl.String, "ticks": pl.Int64}))
     read = {
-        name: parts
-        if name == "waits"
-        else pl.Int64
-        if kind in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
-        else kind
-        for name, kind in columns.items()
+        name: waits if name == "waits" else pl.Int64 if kind in small else kind
+        for name, kind in TRACE_COLUMNS.items()
     }
-    if lines.stat().st_size == 0:
-        pl.DataFrame(schema=columns).write_parquet(file, arrow_schema=schema)
-    else:
-        pl.scan_ndjson(lines, schema=read).cast(pl.Schema(columns)).sink_parquet(file, arrow_schema=schema)
+    return pl.read_ndjson(b"".join(lines), schema=read).cast(pl.Schema(TRACE_COLUMNS))
+
+
+_PART_BYTES = 16 << 20
+"""JSON lines that are made into a part of a table at a time."""

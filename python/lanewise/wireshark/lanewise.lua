@@ -16,7 +16,7 @@ local CAUSES = {
   "ordering", "core", "tlp_gap", "down", "waking", "boundary", "tags", "tracking_entries", "shared_queue",
 }
 
--- Fmt and Type together: PCIe Base Table 2-3.
+-- Fmt and Type together: PCIe Base section 2.2.1.
 local TLP_TYPES = {
   [0x00] = "MRd", [0x20] = "MRd", [0x01] = "MRdLk", [0x21] = "MRdLk", [0x40] = "MWr", [0x60] = "MWr",
   [0x02] = "IORd", [0x42] = "IOWr", [0x04] = "CfgRd0", [0x44] = "CfgWr0", [0x05] = "CfgRd1", [0x45] = "CfgWr1",
@@ -31,7 +31,7 @@ end
 
 local STATUSES = { [0] = "SC", [1] = "UR", [2] = "RRS", [4] = "CA" }
 
--- The upper four bits of the type of a DLLP: PCIe Base Table 3-1.
+-- The upper four bits of the type of a DLLP: PCIe Base section 3.5.
 local FLOW_CONTROL = {
   [0x4] = "InitFC1-P", [0x5] = "InitFC1-NP", [0x6] = "InitFC1-Cpl",
   [0xc] = "InitFC2-P", [0xd] = "InitFC2-NP", [0xe] = "InitFC2-Cpl",

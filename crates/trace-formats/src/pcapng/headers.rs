@@ -10,11 +10,11 @@ use lanewise_pcie::tlp::{DWORD, FlowClass, HeaderFormat, TlpKind, whole_dwords};
 use lanewise_units::{Bytes, Time};
 use std::collections::BTreeMap;
 
-/// Fmt of a header of four DW, and of one that data follow. PCIe Base Table 2-2.
+/// Fmt of a header of four DW, and of one that data follow. PCIe Base §2.2.1.
 const FOUR_DW: u8 = 0b001;
 const WITH_DATA: u8 = 0b010;
 
-/// The Type field. PCIe Base Table 2-3.
+/// The Type field. PCIe Base §2.2.1, Table 2-5.
 const fn type_of(kind: TlpKind) -> u8 {
     match kind {
         TlpKind::MemoryRead | TlpKind::MemoryWrite => 0b0_0000,
@@ -158,7 +158,7 @@ pub(super) fn dllp_bytes(dllp: Dllp, scale: Scale) -> Vec<u8> {
     bytes
 }
 
-/// PCIe Base Figures 3-8 to 3-10; the scale is coded as in Table 3-2, and the fields are in steps of it.
+/// PCIe Base §3.5; the scale is coded as in §3.4.2, and the fields are in steps of it.
 fn credits(kind: u32, (channel, class): (u8, FlowClass), (header, data): (u16, u16), scale: Scale) -> u32 {
     let code = match scale {
         Scale::One => 0,
@@ -174,9 +174,119 @@ fn credits(kind: u32, (channel, class): (u8, FlowClass), (header, data): (u16, u
         | steps(data) & 0xfff
 }
 
-/// The 16 bits of CRC: polynomial 100Bh over bits from the lowest of each byte on, begun with ones, inverted. PCIe Base §3.5.3.
+/// The 16 bits of CRC: polynomial 100Bh over bits from the lowest of each byte on, begun with ones, inverted. PCIe Base §3.5.
 fn crc(bytes: &[u8]) -> u16 {
     const REFLECTED: u16 = 0x100b_u16.reverse_bits();
     let step = |crc: u16| if crc & 1 == 1 { crc >> 1 ^ REFLECTED } else { crc >> 1 };
     !bytes.iter().fold(u16::MAX, |crc, byte| (0..8).fold(crc ^ u16::from(*byte), |crc, _| step(crc)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanewise_observe::{Place, Transmission};
+    use lanewise_pcie::ack_nak::Sequence;
+    use lanewise_pcie::enumeration::Location;
+    use lanewise_pcie::flow_control::CreditPool;
+    use lanewise_pcie::tlp::{Attributes, CompletionStatus, FunctionId, Routing, Tlp};
+
+    /// Of 01:02.3 to 04:05.6, tag 2a5h, at an address of 32 bits.
+    fn tlp(kind: TlpKind, address: u64, length: u16) -> WireTlp {
+        let id = |bus, device, function| Location { segment: 0, id: FunctionId::new(bus, device, function) };
+        WireTlp {
+            sequence: 0,
+            transmission: Transmission::First,
+            kind,
+            address,
+            length,
+            cost: Tlp::new(kind, Routing::Address(address), Bytes::new(u64::from(length))).cost(false),
+            source: Place::Host,
+            destination: Place::Host,
+            requester_id: id(1, 2, 3),
+            completer_id: id(4, 5, 6),
+            tag: 0x2a5,
+            attributes: Attributes::NONE,
+            traffic_class: 0,
+            channel: 0,
+            ingress: None,
+            poisoned: false,
+            digest: false,
+            status: CompletionStatus::Successful,
+            is_last_completion: false,
+            issued_at: Time::ZERO,
+            ready_at: Time::ZERO,
+            credits_left: CreditPool::INFINITE,
+        }
+    }
+
+    /// First bytes by kind, in the order of [`TlpKind::ALL`], at 32-bit addresses: PCIe Base §2.2.1, Table 2-5.
+    #[test]
+    fn every_kind_has_its_format_and_type() {
+        let first = [
+            0x00, 0x01, 0x40, 0x5b, 0x02, 0x42, 0x04, 0x44, 0x05, 0x45, 0x4c, 0x4d, 0x4e, 0x30, 0x70, 0x0a,
+            0x4a, 0x0b, 0x4b,
+        ];
+        for (kind, first) in TlpKind::ALL.into_iter().zip(first) {
+            assert_eq!(tlp_header(&tlp(kind, 0x1000, 4), None)[0], first, "{kind:?}");
+        }
+        assert_eq!(tlp_header(&tlp(TlpKind::MemoryWrite, 1 << 32, 4), None)[0], 0x60);
+    }
+
+    /// PCIe Base §2.2.7 and §2.2.9.
+    #[test]
+    fn headers_are_laid_out_as_in_the_specification() {
+        let write = WireTlp {
+            traffic_class: 5,
+            poisoned: true,
+            attributes: Attributes::RELAXED_ORDERING.with(Attributes::ID_BASED_ORDERING),
+            ..tlp(TlpKind::MemoryWrite, 0x1_2345_6789, 10)
+        };
+        assert_eq!(
+            tlp_header(&write, None),
+            // Bytes 1 to 10 of three DW.
+            [0x60, 0xd4, 0x60, 0x03, 0x01, 0x13, 0xa5, 0x7e, 0, 0, 0, 1, 0x23, 0x45, 0x67, 0x88]
+        );
+        let config = tlp(TlpKind::ConfigWrite0, 0x123c, 4);
+        assert_eq!(tlp_header(&config, None), [0x44, 0x80, 0, 1, 1, 0x13, 0xa5, 0x0f, 4, 0x2e, 2, 0x3c]);
+        let failed =
+            WireTlp { status: CompletionStatus::CompleterAbort, ..tlp(TlpKind::Completion, 0x10c4, 0) };
+        assert_eq!(
+            tlp_header(&failed, Some(4096)),
+            [0x0a, 0x80, 0, 0, 4, 0x2e, 0x80, 0, 1, 0x13, 0xa5, 0x44]
+        );
+    }
+
+    /// From byte 0 to 3 of a DW, so many bytes: last and first byte enables, PCIe Base §2.2.5.
+    #[test]
+    fn byte_enables_say_which_bytes_are_meant() {
+        for (address, length, enables) in [
+            (0, 0, 0x00),
+            (0, 1, 0x01),
+            (3, 1, 0x08),
+            (1, 2, 0x06),
+            (0, 4, 0x0f),
+            (3, 2, 0x18),
+            (0, 5, 0x1f),
+            (2, 6, 0xfc),
+            (0, 4096, 0xff),
+        ] {
+            assert_eq!(
+                byte_enables(&tlp(TlpKind::MemoryRead, address, length)),
+                enables,
+                "{address} {length}"
+            );
+        }
+        let whole = tlp_header(&tlp(TlpKind::MemoryRead, 0, 4096), None);
+        assert_eq!(whole[2..4], [0, 0]);
+        assert_eq!(tlp_header(&tlp(TlpKind::MemoryRead, 0, 0), None)[3], 1);
+    }
+
+    #[test]
+    fn dllps_say_steps_of_their_scale() {
+        let update =
+            Dllp::UpdateFlowControl { channel: 3, class: FlowClass::NonPosted, header: 40, data: 400 };
+        assert_eq!(dllp_bytes(update, Scale::One)[..4], [0x93, 0x0a, 0x01, 0x90]);
+        assert_eq!(dllp_bytes(update, Scale::Four)[..4], [0x93, 0x82, 0xa0, 0x64]);
+        assert_eq!(dllp_bytes(Dllp::Nak(Sequence::new(0xabc)), Scale::One)[..4], [0x10, 0, 0x0a, 0xbc]);
+    }
 }

@@ -153,10 +153,10 @@ def write_trace(
 ) -> str:
     """Simulate up to the end of a window, and hand over what went over the links while the run goes on.
 
-    `form` is text (the listing), jsonl (a JSON object for each row and line) or perfetto. `put` is called
-    with each part; what it raises breaks the trace off, as does Ctrl-C. Returns a `TraceEnd` as JSON; its
-    `is_whole` is false when the trace was broken off. The others, and what is raised, as with `trace`; `most`
-    counts only around something and of a transaction, which are written at the end.
+    `form` is text (the listing), jsonl (a JSON object for each row and line), perfetto or pcapng. `put` is
+    called with each part; what it raises breaks the trace off, as does Ctrl-C. Returns a `TraceEnd` as JSON;
+    its `is_whole` is false when the trace was broken off. The others, and what is raised, as with `trace`;
+    `most` counts only around something and of a transaction, which are written at the end.
     """
 
 def parts() -> str:

@@ -272,8 +272,9 @@ def write_trace(
     """Write what goes over the links of a scenario in a window of its run to a file, however long that is.
 
     Rows are written while the run goes on: memory does not grow with the window. `form` is "text", the
-    listing of `trace`; "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads; or
-    "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all kinds where none are named.
+    listing of `trace`; "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads;
+    "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all kinds where none are named;
+    "pcapng", TLPs and DLLPs for Wireshark; or "parquet", a table of the rows with units.
     Rows come in order of time, then by port, but for what is known more than 32,768 rows late, such as the
     ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
     of an open one, which it may be too, that is not known.

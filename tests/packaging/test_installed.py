@@ -175,6 +175,7 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
         for file in files:
             assert f"lanewise/data/{file.relative_to(ROOT).as_posix()}" in names
     assert "lanewise/machine/pci.ids.gz" in names
+    assert "lanewise/wireshark/lanewise.lua" in names
     for license_ in ("LICENSE", "THIRD-PARTY-LICENSES.txt", "python/lanewise/machine/pci.ids.LICENSE"):
         assert any(name.endswith(f".dist-info/licenses/{license_}") for name in names), license_
 

@@ -7,7 +7,7 @@ use lanewise_sim::{
     Around, JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceKind, TraceOf, TraceRequest,
     around_name, link_names, span_from_text,
 };
-use lanewise_trace_formats::Perfetto;
+use lanewise_trace_formats::{Pcapng, Perfetto};
 use lanewise_units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -54,7 +54,7 @@ pub fn trace(
 /// Simulates the scenario in a file up to the end of a window, and hands what went over its links over as bytes while the run goes on:
 /// memory does not grow with the window. Returns rows, end and fingerprint as JSON.
 ///
-/// `form` is `text`, `jsonl` or `perfetto`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is
+/// `form` is `text`, `jsonl`, `perfetto` or `pcapng`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is
 /// broken off. The others as with [`trace`]; with `around` or `transaction` the last `most` rows are kept, and written at the end.
 #[pyfunction]
 #[pyo3(signature = (path, start, span, links, kinds, form, put, most = usize::MAX, around = None, transaction = None, overrides = Vec::new(), progress = None, source = None))]
@@ -88,7 +88,8 @@ pub fn write_trace(
         "text" => Box::new(Listing::default()),
         "jsonl" => Box::new(JsonLines),
         "perfetto" => Box::new(Perfetto::default()),
-        _ => return Err(wrong_argument("form", &form, "text, jsonl or perfetto")),
+        "pcapng" => Box::new(Pcapng::default()),
+        _ => return Err(wrong_argument("form", &form, "text, jsonl, perfetto or pcapng")),
     };
     let (mut watch, mut failure) = (Watch::new(progress, None), None);
     let mut hand_over = |part: &[u8]| {

@@ -11,6 +11,7 @@ pub(crate) struct Directions {
 
 #[derive(Clone, Copy)]
 struct Link {
+    number: usize,
     ways: [Option<usize>; 2],
 }
 
@@ -18,7 +19,8 @@ impl Directions {
     pub(crate) fn of(frame: &TraceFrame) -> Self {
         let mut of_link: BTreeMap<String, Link> = BTreeMap::new();
         for (number, direction) in frame.directions.iter().enumerate() {
-            let link = of_link.entry(direction.link.clone()).or_insert(Link { ways: [None; 2] });
+            let next = Link { number: of_link.len(), ways: [None; 2] };
+            let link = of_link.entry(direction.link.clone()).or_insert(next);
             link.ways[place(direction.way)] = Some(number);
         }
         Self { all: frame.directions.clone(), of_link }
@@ -31,6 +33,11 @@ impl Directions {
     /// The direction of a row, if the frame has it.
     pub(crate) fn number(&self, row: &TraceRow) -> Option<usize> {
         self.of_link.get(&row.link)?.ways[place(row.direction)]
+    }
+
+    /// Number of the link of a direction.
+    pub(crate) fn link(&self, number: usize) -> usize {
+        self.of_link[&self.all[number].link].number
     }
 
     /// The other direction of the same link.

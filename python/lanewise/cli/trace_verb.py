@@ -17,6 +17,14 @@ def add_to(app: typer.Typer) -> None:
     app.command("trace")(_trace)
 
 
+def _print_dissector(asked: bool) -> None:
+    if asked:
+        from lanewise.trace_files import DISSECTOR
+
+        sys.stdout.write(f"{DISSECTOR}\n")
+        raise typer.Exit
+
+
 def _trace(
     scenario: Scenario,
     start: Annotated[
@@ -83,7 +91,7 @@ def _trace(
             "--format",
             metavar="FORMAT",
             help="text, the listing, if not given; jsonl, a JSON object for each row and line; for other "
-            "tools perfetto (https://ui.perfetto.dev).",
+            "tools perfetto (https://ui.perfetto.dev), pcapng (Wireshark) and parquet (DuckDB, Polars).",
             show_default=False,
         ),
     ] = None,
@@ -96,6 +104,15 @@ def _trace(
             show_default=False,
         ),
     ] = None,
+    dissector: Annotated[
+        bool,
+        typer.Option(
+            "--wireshark-dissector",
+            help="Print the path of the dissector that Wireshark and tshark read pcapng with, and exit.",
+            is_eager=True,
+            callback=_print_dissector,
+        ),
+    ] = False,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:

@@ -6,8 +6,8 @@
 //! packet counts as any other. Leaves out: changed headers, which could send a packet anywhere.
 
 use crate::config::{CorruptionConfig, FabricConfig};
-use crate::errors::Ordinals;
 use crate::fabric::Fabric;
+use crate::ordinals::Ordinals;
 use crate::packet::{Flags, Packet, PacketId};
 use crate::port::PortId;
 use lanewise_engine::random::RandomStream;

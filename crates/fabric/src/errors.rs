@@ -12,6 +12,7 @@
 
 use crate::config::ErrorConfig;
 use crate::fabric::Fabric;
+use crate::ordinals::Ordinals;
 use crate::packet::{Flags, Packet, PacketId};
 use crate::port::{Owner, PortId};
 use crate::root_complex;
@@ -20,31 +21,6 @@ use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::{CompletionStatus, FlowClass};
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
-
-/// Which of the things that are counted from 0 are listed.
-#[derive(Debug)]
-pub(crate) struct Ordinals {
-    listed: Vec<u64>,
-    next: usize,
-    count: u64,
-}
-
-impl Ordinals {
-    pub(crate) fn new(listed: &[u64]) -> Self {
-        let mut listed = listed.to_vec();
-        listed.sort_unstable();
-        listed.dedup();
-        Self { listed, next: 0, count: 0 }
-    }
-
-    /// Counts one more; whether it is listed.
-    pub(crate) fn should_inject(&mut self) -> bool {
-        let struck = self.listed.get(self.next) == Some(&self.count);
-        self.next += usize::from(struck);
-        self.count += 1;
-        struck
-    }
-}
 
 /// What becomes of a read at a completer with faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -423,17 +399,5 @@ impl Fabric {
                 self.queue_at_root_port(index, egress, completion, at);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Ordinals;
-
-    #[test]
-    fn what_is_listed_is_injected_once_each() {
-        let mut ordinals = Ordinals::new(&[4, 0, 4, 2]);
-        let injected: Vec<bool> = (0..6).map(|_| ordinals.should_inject()).collect();
-        assert_eq!(injected, [true, false, true, false, true, false]);
     }
 }

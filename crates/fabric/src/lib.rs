@@ -5,7 +5,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config.rs` | settings, all resolved |
+//! | `config.rs`, `config/host.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
 //! | `machines.rs`, `addresses.rs` | what firmware programs into devices; whose an address is |
 //! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
@@ -25,7 +25,7 @@
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `live.rs` | settings that may change while a run goes on |
 //! | `aspm.rs` | links that fall asleep and wake |
-//! | `corruption.rs` | what only an ECRC finds |
+//! | `corruption.rs`, `ordinals.rs` | what only an ECRC finds; which of the things of a kind go wrong |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
 //! | `server.rs` | rates that are shared, and how busy they were |
 //! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
@@ -75,6 +75,7 @@ mod memory_path;
 mod mmio;
 mod notices;
 mod numbering;
+mod ordinals;
 mod packet;
 mod peers;
 mod phases;

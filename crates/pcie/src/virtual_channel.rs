@@ -192,6 +192,8 @@ mod tests {
         let mut arbiter = ChannelArbiter::new(ChannelArbitration::RoundRobin, 4);
         arbiter.served(1);
         assert_eq!(arbiter.order().collect::<Vec<u8>>(), [2, 3, 0, 1]);
+        let strict = ChannelArbiter::new(ChannelArbitration::Strict, 3);
+        assert_eq!(strict.order().collect::<Vec<u8>>(), [2, 1, 0], "the highest first");
     }
 
     #[test]

@@ -121,6 +121,14 @@ mod tests {
         assert_eq!(receiver.receive(Sequence::new(1), true), Verdict::DiscardNak(Sequence::new(4095)));
     }
 
+    /// PCIe Base §3.6.3.1: up to 2048 behind NEXT_RCV_SEQ a number is old, further behind it is from ahead.
+    #[test]
+    fn half_of_the_numbers_are_old_and_the_rest_is_to_come() {
+        let of = |sequence: u16| ReceiveSequence::new().receive(Sequence::new(sequence), true);
+        assert_eq!([4095, 2048].map(of), [Verdict::DiscardDuplicate; 2]);
+        assert_eq!([2047, 1].map(of), [Verdict::DiscardNak(Sequence::new(4095)); 2]);
+    }
+
     #[test]
     fn a_flit_that_is_bad_again_in_its_replay_is_refused_again() {
         let mut receiver = ReceiveSequence::for_flits();

@@ -287,6 +287,13 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_of_more_than_four_gib_is_one_of_four() {
+        let sizes = [ROOM, Bytes::new(u32::MAX.into()), Bytes::new(1 << 40)];
+        let capacity = |size| RetryBuffer::<u8>::new(size).capacity().get();
+        assert_eq!(sizes.map(capacity), [ROOM.get(), u32::MAX.into(), u32::MAX.into()]);
+    }
+
+    #[test]
     fn an_idle_buffer_owns_no_storage_and_little_memory() {
         let buffer = RetryBuffer::<u32>::new(ROOM);
         assert_eq!(buffer.entries.len(), 0);

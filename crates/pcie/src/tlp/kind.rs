@@ -248,6 +248,25 @@ impl HeaderFormat {
 mod tests {
     use super::*;
 
+    /// PCIe Base Table 2-5.
+    #[test]
+    fn tlps_are_called_as_in_the_table() {
+        let kinds = [
+            (TlpKind::MemoryRead, "MRd"),
+            (TlpKind::MemoryReadLocked, "MRdLk"),
+            (TlpKind::MemoryWrite, "MWr"),
+            (TlpKind::DeferrableMemoryWrite, "DMWr"),
+            (TlpKind::ConfigRead0, "CfgRd0"),
+            (TlpKind::ConfigWrite1, "CfgWr1"),
+            (TlpKind::CompareAndSwap, "CAS"),
+            (TlpKind::MessageWithData, "MsgD"),
+            (TlpKind::Completion, "Cpl"),
+            (TlpKind::CompletionWithData, "CplD"),
+            (TlpKind::LockedCompletionWithData, "CplDLk"),
+        ];
+        kinds.into_iter().for_each(|(kind, name)| assert_eq!(kind.mnemonic(), name));
+    }
+
     /// (kind, ordering class, carries data, only header format in DW or 0), PCIe Base Tables 2-5, 2-42 and
     /// 2-49.
     #[test]

@@ -8,7 +8,7 @@ frames, with the unit of every quantity in its column name. About systems descri
 >>> result.flows.columns[:4]
 ['flow', 'device', 'direction', 'goodput_gb_per_s']
 
-and about real machines (``doctor`` is `diagnose` here, and ``import`` is `judge`):
+and about real machines (``doctor`` is `diagnose` here, ``import`` is `judge`, and ``draw`` is `picture`):
 
 >>> machine = lanewise.scan("tests/python/machine/dumps/qemu.vvv")
 >>> lanewise.diagnose(machine).table.columns[:5]
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
-    from lanewise.api import write_report as write_report
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
     from lanewise.machine_api import baseline as baseline
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
     from lanewise.machine_api import measure as measure
     from lanewise.machine_api import predict as predict
     from lanewise.machine_api import scan as scan
+    from lanewise.picture_api import picture as picture
+    from lanewise.report_api import write_report as write_report
     from lanewise.session import Session as Session
 
 _NAMES = {
@@ -64,10 +65,11 @@ _NAMES = {
         "trace",
         "whatif",
         "why",
-        "write_report",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
+    "lanewise.picture_api": ("picture",),
+    "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
@@ -86,6 +88,7 @@ __all__ = [
     "judge",
     "measure",
     "parts",
+    "picture",
     "predict",
     "reproduce",
     "run",

@@ -328,6 +328,68 @@ class DoctorSummaryExpected(TypedDict):
     """file and line."""
 
 
+class Draw(TypedDict):
+    """lanewise draw [FILE|SOURCE|RUN] --json: what the picture shows, before alike branches are put together.
+    """
+
+    format: Format
+    title: str
+    file: NotRequired[str]
+    """The picture that was written, with --out."""
+    devices: list[DrawnDevice]
+    """Depth first, in the order of the ports."""
+    notes: list[str]
+    """Networks, links between GPUs, and what is not drawn."""
+
+
+class DrawnDevice(TypedDict):
+    """A box of a picture of a topology, and the link above it."""
+
+    name: str
+    """Component of a scenario, or address."""
+    head: str
+    """First line of its box."""
+    detail: str
+    """Second line."""
+    about: list[str]
+    """What is shown to whoever points at it."""
+    sort: Literal["host", "switch", "gpu", "network", "storage", "device", "empty", "more"]
+    slot: str
+    """Port of the device above that it is at."""
+    above: int | None
+    """Position of the device above in this list."""
+    count: int
+    """How many devices the box stands for."""
+    link: DrawnLink | None
+
+
+class DrawnLink(TypedDict):
+    """A link of a picture of a topology."""
+
+    name: str
+    mode: str
+    """As trained, like `gen4 x16`; empty when not known."""
+    lanes: int | None
+    state: Literal["up", "below", "asleep", "down", "empty", "inside", "unknown", "wire"]
+    could: str
+    """What both ends can do, where it is below that."""
+    why: str
+    """What decided it, in words."""
+    use: NotRequired[DrawnUse]
+    """Of a run."""
+
+
+class DrawnUse(TypedDict):
+    """What went over a link in a run, each way."""
+
+    upstream_gb_per_s: float
+    """Goodput."""
+    downstream_gb_per_s: float
+    upstream: float
+    """Share of the time in use, 0 to 1."""
+    downstream: float
+
+
 class Error(TypedDict):
     """Any verb with --json that ends with status 2 or 3: what is wrong, each mistake by itself."""
 

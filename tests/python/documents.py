@@ -198,9 +198,12 @@ def explain_document() -> Document:
                 "lower": "sw0",
                 "generation": "gen1",
                 "width": "x8",
+                "generation_limited_by": "both ends",
+                "width_limited_by": "both ends",
                 "mps_bytes": 128,
             }
         ],
+        "functions": [],
     }
 
 

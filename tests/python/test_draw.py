@@ -12,6 +12,7 @@ import lanewise
 from lanewise.draw.layout import MOST_ROWS
 from lanewise.draw.model import Link, LinkUse, Node, Sort, State, Topology
 from lanewise.draw.scenario import of_run, of_scenario, use_of
+from lanewise.draw.style import rules
 from lanewise.draw.svg import topology_svg
 
 SCENARIOS = Path("scenarios")
@@ -160,3 +161,38 @@ def test_themes() -> None:
     light, dark = (topology_svg(topology, theme=theme) for theme in ("light", "dark"))
     assert "prefers-color-scheme" not in light + dark
     assert light != dark
+
+
+def test_a_page_of_many_pictures_has_the_styles_once() -> None:
+    topology = scenario("switch")
+    plain = topology_svg(topology, styled=False)
+    assert "<style>" not in plain
+    assert len(plain) < len(topology_svg(topology)) - len(rules("auto")) / 2
+
+
+def test_what_is_free_may_be_left_out() -> None:
+    whole = scenario("switch")
+    few = whole.without_free()
+    assert {node.name for node in few.walk()} == {"server", "sw0", "card0", "card1"}
+    assert {"sw0.port3", "server.slot2"} < {node.name for node in whole.walk()}, "and the other is as it was"
+    check(few)
+
+
+def test_many_thousand_devices_are_a_small_picture() -> None:
+    def switch(name: str, below: list[Node]) -> Node:
+        return Node(name, sort=Sort.SWITCH, alike="switch", link=Link(name, "gen5 x16", 16), below=below)
+
+    def card(name: str) -> Node:
+        lanes = 1 if name == "card3.3.3" else 4
+        return Node(name, alike="card", link=Link(name, f"gen5 x{lanes}", lanes))
+
+    switches = [
+        switch(
+            f"a{i}", [switch(f"b{i}.{j}", [card(f"card{i}.{j}.{k}") for k in range(64)]) for j in range(16)]
+        )
+        for i in range(16)
+    ]
+    topology = Topology("many", (Node("host", sort=Sort.HOST, below=switches),))
+    root = check(topology)
+    assert len(devices(root)) < 20
+    assert "card3.3.3" in words(root), "the one that differs is seen"

@@ -60,6 +60,8 @@ def check(verb: str, document: Any) -> None:
         ["parts"],
         ["bench", "chain", "--repeat", "1"],
         ["scan", DUMP],
+        ["draw", DUMP],
+        ["draw", "scenarios/storage.toml"],
         ["doctor", DUMP, "--fail-on", "never"],
         ["doctor", DUMP, "--fail-on", "never", "--expect", "tests/python/health/fleet.toml"],
         ["predict", DUMP, "--device", "01:00.0"],

@@ -17,6 +17,7 @@ import lanewise as package
 from lanewise.files import NotWrittenError
 from lanewise.report.page import render, write_report
 from lanewise.report.plots import figures, overview
+from lanewise.report.rigs import rigs
 
 EXPECTED = """
     id = "TINY"
@@ -117,7 +118,7 @@ def test_the_page_says_all_of_it(reproduction: Any) -> None:
 
 def test_every_wide_table_scrolls_by_itself(reproduction: Any) -> None:
     """A table that is wider than the page does not make the whole page scroll sideways."""
-    tables = re.findall(r"(.*)<table>", render(reproduction))
+    tables = re.findall(r'(.*)<table(?: class="stack[^"]*")?>', render(reproduction))
     assert any("scroll" in before for before in tables)
     assert all(before.endswith('<div class="scroll">') for before in tables)
 
@@ -139,7 +140,8 @@ def test_the_page_is_well_formed_and_needs_nothing_else(reproduction: Any) -> No
     parser = _Balance()
     parser.feed(text)
     assert parser.open == []
-    assert "<script" not in text
+    assert re.findall(r"<script.*?>", text) == ["<script>"], "one, and it is on the page"
+    assert "default-src 'none'" in text, "a browser would refuse to load anything"
     outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\(|@import', text.replace("xlink:href", ""))
     assert outside == []
 
@@ -157,11 +159,64 @@ def test_charts_are_what_their_schema_allows(reproduction: Any) -> None:
 
 def test_figures_are_drawn_in_colours_of_the_page(reproduction: Any) -> None:
     drawings = re.findall(r"<svg.*?</svg>", render(reproduction), re.DOTALL)
+    drawings = [drawing for drawing in drawings if "lw-topology" not in drawing]
     assert drawings
     for drawing in drawings:
         ET.fromstring(drawing)
         assert "var(--series-1)" in drawing
         assert "published 2,400, simulated" in drawing
+
+
+def test_each_arrangement_is_drawn_with_its_ladder(reproduction: Any) -> None:
+    text = render(reproduction)
+    pictures = [svg for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL) if "lw-topology" in svg]
+    assert len(pictures) == 2, "one for each scenario"
+    for picture in pictures:
+        root = ET.fromstring(picture)
+        assert any("GB/s" in (element.text or "") for element in root.iter())
+        assert "<style" not in picture
+    assert text.count(".lw-topology .lw-head{") == 1, "the page has their styles once"
+    ladders = re.findall(r'<dl class="ladder".*?</dl>', text, re.DOTALL)
+    assert len(ladders) == 2
+    widths = [float(width) for width in re.findall(r"width:([\d.]+)%", ladders[0])]
+    assert widths[0] == 100.0
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_an_arrangement_says_what_its_run_changed_and_not_how_that_is_known(reproduction: Any) -> None:
+    only = reproduction.experiments[0]
+    fitted = '{ value = "1.5 us", provenance = "calibrated", source = "x" }'
+    job = replace(
+        only.jobs[0], overrides=(("nic.reach", fitted), ("nic.tags", 7), ("nic.odd", "{ no = toml"))
+    )
+    (rig, *_) = rigs(replace(only, jobs=(job, *only.jobs[1:])))
+    assert rig.changed == "nic.reach = 1.5 us, nic.tags = 7, nic.odd = { no = toml"
+
+
+def test_a_scenario_that_is_gone_is_drawn_from_its_run(reproduction: Any, monkeypatch: Any) -> None:
+    def gone(*_: object) -> str:
+        raise package.InputError("gone")
+
+    monkeypatch.setattr("lanewise._core.explain", gone)
+    assert all("lw-topology" in rig.svg for rig in rigs(reproduction.experiments[0]))
+
+
+def test_rows_of_narrow_pages_name_their_columns(reproduction: Any) -> None:
+    for table in re.findall(r'<table class="stack[^"]*">.*?</table>', render(reproduction), re.DOTALL):
+        head, body = table.split("<tbody>")
+        names = [re.sub("<.*?>", "", name) for name in re.findall(r"<th[^>]*>(.*?)</th>", head)]
+        for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL):
+            labels = re.findall(r'<td[^>]*?data-label="([^"]*)"', row)
+            assert labels == [name for name in names if name]
+
+
+def test_every_link_within_the_page_leads_somewhere(reproduction: Any) -> None:
+    text = render(reproduction)
+    anchors = set(re.findall(r'\bid="([^"]+)"', text))
+    script = text[text.index("<script>") :]
+    text = text.removesuffix(script)
+    assert {*re.findall(r'href="#([^"]+)"', text), *re.findall(r'data-of="([^"]+)"', text)} <= anchors
+    assert set(re.findall(r'getElementById\("([^"]+)"\)', script)) <= anchors
 
 
 def test_large_sizes_are_labelled_in_binary_units(tmp_path: Path, core: FakeCore) -> None:

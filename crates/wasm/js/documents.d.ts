@@ -260,6 +260,63 @@ export interface DoctorSummaryExpected {
   where: string;
 }
 
+/** lanewise draw [FILE|SOURCE|RUN] --json: what the picture shows, before alike branches are put together */
+export interface Draw {
+  format: Format;
+  title: string;
+  /** The picture that was written, with --out. */
+  file?: string;
+  /** Depth first, in the order of the ports. */
+  devices: DrawnDevice[];
+  /** Networks, links between GPUs, and what is not drawn. */
+  notes: string[];
+}
+
+/** A box of a picture of a topology, and the link above it. */
+export interface DrawnDevice {
+  /** Component of a scenario, or address. */
+  name: string;
+  /** First line of its box. */
+  head: string;
+  /** Second line. */
+  detail: string;
+  /** What is shown to whoever points at it. */
+  about: string[];
+  sort: "host" | "switch" | "gpu" | "network" | "storage" | "device" | "empty" | "more";
+  /** Port of the device above that it is at. */
+  slot: string;
+  /** Position of the device above in this list. */
+  above: number | null;
+  /** How many devices the box stands for. */
+  count: number;
+  link: DrawnLink | null;
+}
+
+/** A link of a picture of a topology. */
+export interface DrawnLink {
+  name: string;
+  /** As trained, like `gen4 x16`; empty when not known. */
+  mode: string;
+  lanes: number | null;
+  state: "up" | "below" | "asleep" | "down" | "empty" | "inside" | "unknown" | "wire";
+  /** What both ends can do, where it is below that. */
+  could: string;
+  /** What decided it, in words. */
+  why: string;
+  /** Of a run. */
+  use?: DrawnUse;
+}
+
+/** What went over a link in a run, each way. */
+export interface DrawnUse {
+  /** Goodput. */
+  upstream_gb_per_s: number;
+  downstream_gb_per_s: number;
+  /** Share of the time in use, 0 to 1. */
+  upstream: number;
+  downstream: number;
+}
+
 /** What a remark says of a value. */
 export type Effect = "none" | "slower";
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli import completion
+from lanewise.cli.draw_verb import add_to as add_draw
 from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
 from lanewise.cli.machine_checks import add_to as add_machine_checks
@@ -80,6 +81,7 @@ add_explain(app)
 add_side_by_side(app)
 add_report(app)
 add_trace(app)
+add_draw(app)
 
 
 add_experiments(app)

@@ -144,8 +144,17 @@ def _all(tops: Sequence[Box]) -> Iterator[Box]:
 
 def _name(box: Box) -> None:
     box.head = clean(_spanned([node.head or node.name for node in box.group]))
-    box.detail = clean(_spanned([node.detail for node in box.group], most=_MOST_NAMED))
+    box.detail = clean(_details(box.group))
     box.slot = clean(_spanned([node.slot for node in box.group]))
+
+
+def _details(group: Sequence[Node]) -> str:
+    """Write second lines as one; what follows their names in all of them is written once."""
+    rests = {node.detail.removeprefix(node.name) for node in group}
+    if len(group) == 1 or len(rests) > 1 or rests == {group[0].detail}:
+        return _spanned([node.detail for node in group], most=_MOST_NAMED)
+    rest = rests.pop()
+    return _spanned([node.name for node in group], most=_MOST_NAMED) + (f"{rest} each" if rest else "")
 
 
 def _spanned(names: list[str], most: int = 1) -> str:

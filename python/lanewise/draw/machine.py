@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.model import Link as MachineLink
 
-_MOST_PAIRS = 4
-"""Pairs of GPUs that are named for each kind of link between them."""
 _MOST_NOTES = 4
 _BRACKETED = re.compile(r".*\[(.{6,})\]$")
 """Names of `pci.ids` have the name of sale in brackets: ``GA100 [A100 SXM4 80GB]``."""
@@ -49,17 +47,21 @@ class _Drawing:
         if not self.machine.functions:
             return self._named_only()
         sockets = sockets_of(self.machine)
+        known = {function.numa_node for function in self.machine} - {None}
         places: dict[tuple[int | None, int | None], list[Node]] = {}
         for function in self.machine.roots:
             branch = self._branch(function)
             if branch is None:
                 self.hidden += 1
                 continue
-            place = self._place(function)
+            # Firmware that gives a node to a few devices of a machine with one says nothing with it.
+            place = self._place(function) if len(known) > 1 or sockets else None
             socket = sockets.get(place.address) if place else None
             places.setdefault((socket, place.numa_node if place else None), []).append(branch)
+        if not places:
+            return [Node("host", sort=Sort.HOST)]
         nodes = [
-            self._node(socket, node, branches)
+            self._node(socket, node, branches, several=len(places) > 1)
             for (socket, node), branches in sorted(places.items(), key=lambda item: _order(item[0]))
         ]
         in_sockets = {socket for socket, node in places if socket is not None and node is not None}
@@ -88,6 +90,7 @@ class _Drawing:
                 name = f"socket {socket}"
                 tops[socket] = Node(name, sort=Sort.HOST, alike=name)
                 found.append(tops[socket])
+            node.detail = node.detail.removeprefix(f"socket {socket}").removeprefix(", ")
             tops[socket].below.append(node)
         return found
 
@@ -98,13 +101,12 @@ class _Drawing:
         below = self.machine.descendants(function)
         return next((each for each in below if each.numa_node is not None), None)
 
-    def _node(self, socket: int | None, node: int | None, branches: list[Node]) -> Node:
+    def _node(self, socket: int | None, node: int | None, branches: list[Node], *, several: bool) -> Node:
         named = next((each for each in self.machine.numa_nodes if each.index == node), None)
         detail = f"socket {socket}" if socket is not None else ""
         cpus = f"CPUs {named.cpus}" if named is not None and named.cpus else ""
         head = f"NUMA node {node}"
         if node is None:
-            several = any(function.numa_node is not None for function in self.machine)
             head = "NUMA node not known" if several else "host"
         return Node(
             head,
@@ -151,11 +153,11 @@ class _Drawing:
         first = functions[0]
         own = [function for function in functions if not function.virtual]
         virtual = len(functions) - len(own)
-        words = _words(first)
+        words = self._words(first)
         physical = first.physical_slot or self._physical_slot(first)
         details = [self._address(first), *_interfaces(functions), f"slot {physical}" if physical else ""]
         several = [f"{len(own)} functions" if len(own) > 1 else "", f"{virtual} virtual" if virtual else ""]
-        about = [first.name, *(f"{self._address(other)} {_words(other)}" for other in own[1:9])]
+        about = [first.name, *(f"{self._address(other)} {self._words(other)}" for other in own[1:9])]
         about += [f"driver {first.driver}"] if first.driver else []
         node = Node(
             self._address(first) or words,
@@ -170,6 +172,21 @@ class _Drawing:
         children = [child for function in functions for child in self.machine.children(function)]
         node.below = self._below([child for child in children if child not in functions])
         return node
+
+    def _words(self, function: Function) -> str:
+        """Return what a device is called, as short as it is sold."""
+        identity = function.identity
+        name = identity.device_name
+        if name:
+            sold = _BRACKETED.match(name)
+            return sold[1] if sold else name
+        vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
+        number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
+        known = " ".join(part for part in (vendor, identity.class_name or "", number) if part)
+        if known:
+            return known
+        is_switch = self.machine.role(function) is Kind.UPSTREAM_PORT
+        return "switch" if is_switch else "bridge" if function.is_bridge else "unknown device"
 
     def _below(self, children: Iterable[Function]) -> list[Node]:
         found = []
@@ -227,8 +244,7 @@ class _Drawing:
         below = [("speed", link.below_speed), ("width", link.below_width)]
         found = (
             (link.on_die, State.INSIDE, "a tunnel" if link.tunnel else "inside a chip"),
-            (not machine.measured and link.now.known, State.UP, "as the source declares"),
-            (not machine.measured, State.UNKNOWN, ""),
+            (not machine.measured, State.UNKNOWN, "as the source declares"),
             (self.view.is_switched_off(link), State.ASLEEP, "the device is in D3cold"),
             (machine.is_idle_gpu(link), State.ASLEEP, "idle GPUs lower the speed"),
             (inactive or link.now.width == 0, State.DOWN, "no link"),
@@ -238,7 +254,7 @@ class _Drawing:
                 State.BELOW,
                 " and ".join(what for what, is_so in below if is_so),
             ),
-            (link.now.known, State.UP, ""),
+            (link.now.known and link.limit.known, State.UP, ""),
         )
         return next(((state, words) for is_so, state, words in found if is_so), (State.UNKNOWN, ""))
 
@@ -269,15 +285,14 @@ class _Drawing:
         for relation in self.machine.relations:
             if relation.path in OWN_LINKS:
                 path = (
-                    f"{OWN_LINKS[relation.path]} x{relation.links}"
+                    f"{OWN_LINKS[relation.path]} \N{MULTIPLICATION SIGN}{relation.links}"
                     if relation.links
                     else OWN_LINKS[relation.path]
                 )
                 pairs.setdefault(path, []).append(f"{relation.first}-{relation.second}")
         for path, between in pairs.items():
-            rest = len(between) - _MOST_PAIRS
-            more = f" and {rest} more pairs" if rest > 0 else ""
-            found.append(f"{path}: {', '.join(between[:_MOST_PAIRS])}{more}")
+            joined = between[0] if len(between) == 1 else f"{len(between)} pairs, such as {between[0]}"
+            found.append(f"{path} joins {joined}")
         free = [
             f"{slot.name} ({slot})" for slot in self.machine.slots if slot.used is False and not slot.device
         ]
@@ -318,18 +333,6 @@ def _moves_data(function: Function) -> bool:
     shown = function.is_gpu or function.is_nic or function.is_storage or function.is_class(0x12, 0x0B)
     alone = function.kind in ENDPOINTS and function.link.status.known and function.parent is None
     return (shown or alone) and not function.virtual
-
-
-def _words(function: Function) -> str:
-    """Return what a device is called, as short as it is sold."""
-    identity = function.identity
-    name = identity.device_name
-    if name:
-        sold = _BRACKETED.match(name)
-        return sold[1] if sold else name
-    vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
-    number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
-    return " ".join(part for part in (vendor, identity.class_name or "", number) if part) or "unknown device"
 
 
 def _interfaces(functions: Sequence[Function]) -> list[str]:

@@ -8,7 +8,7 @@ besides PCI Express, which is a line of `notes`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -127,7 +127,23 @@ class Topology:
     notes: tuple[str, ...] = ()
     """Lines below the picture: networks, what joins GPUs, what is not shown."""
 
+    def without_free(self) -> Topology:
+        """Return the same without slots and ports that have nothing in them."""
+        tops = tuple(_without_free(top) for top in self.tops)
+        return replace(self, tops=tops)
+
     def walk(self) -> Iterator[Node]:
         """Go through all nodes, depth first."""
         for top in self.tops:
             yield from top.walk()
+
+
+def _without_free(top: Node) -> Node:
+    """Copy a tree, level by level, without what is free."""
+    copied = replace(top, below=[])
+    waiting = [(top, copied)]
+    for node, copy in waiting:  # It grows on the way.
+        kept = [(below, replace(below, below=[])) for below in node.below if below.sort is not Sort.EMPTY]
+        copy.below = [below for _, below in kept]
+        waiting.extend(kept)
+    return copied

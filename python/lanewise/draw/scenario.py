@@ -24,7 +24,11 @@ _INSTANCE = re.compile(r"\[\d+\]")
 _MODE = re.compile(r"gen(\d+) x(\d+)")
 _FORCED = (".link.slot_reducer", ".link.force_width", ".link.force_generation")
 """What decides a link although both ends can do more."""
-_NO_COMPONENTS = frozenset({"run", "firmware", "workload"})
+_ABOUT_TOPOLOGY = (".generation", ".width", ".link", ".socket", ".count", ".kind")
+_DEFAULTS = "catalog/defaults-"
+"""Values of all hosts of a generation, below those of a part."""
+_SORTS = (".nvme.", ".rdma.", ".ethernet.", ".ports.")
+"""Tables that say of which sort a device is."""
 _MOST_DRIVES = 4096
 
 
@@ -96,10 +100,14 @@ class _Rig:
         found: dict[str, Counter[str]] = defaultdict(Counter)
         for parameter in explained["parameters"]:
             path, place = parameter["path"], parameter["place"]
-            self._values[path] = parameter["value"]
-            component, _, rest = path.partition(".")
-            self._tables[component].add(rest.partition(".")[0])
-            if place.startswith("catalog/") and component not in _NO_COMPONENTS:
+            # Millions of parameters may be there, and few are about the topology.
+            if path.endswith(_ABOUT_TOPOLOGY):
+                self._values[path] = parameter["value"]
+            if any(table in path for table in _SORTS):
+                component, table, *_ = path.split(".")
+                self._tables[component].add(table)
+            if place.startswith("catalog/") and not place.startswith(_DEFAULTS):
+                component = path.partition(".")[0]
                 found[component][place.removeprefix("catalog/").partition(".toml")[0]] += 1
         for component, places in found.items():
             self.parts[component] = places.most_common(1)[0][0]
@@ -118,6 +126,8 @@ class _Rig:
             if host not in self.nodes:
                 self.nodes[host] = Node(host, alike=stem(host))
                 tops.append(self.nodes[host])
+        order = {function["host"]: number for number, function in reversed([*enumerate(self.functions)])}
+        tops.sort(key=lambda top: order.get(top.name, 0))
         for link in self.links:
             self._describe(self.nodes[link["name"]], link)
         for top in tops:

@@ -22,7 +22,7 @@ _SHAPES = """
 .lw-topology .lw-asleep{stroke-dasharray:2 3}
 .lw-topology .lw-down{stroke-dasharray:9 5}
 .lw-topology .lw-empty{stroke-dasharray:2 5}
-.lw-topology .lw-unknown{stroke-dasharray:6 3}
+.lw-topology .lw-unknown{stroke-dasharray:14 2.5}
 .lw-topology .lw-part{stroke-width:1.2}
 """
 

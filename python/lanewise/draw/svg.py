@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Theme = Literal["auto", "light", "dark"]
 
 _MARGIN, _TITLE, _LINE, _CORNER = 14.0, 30.0, 17.0, 4.0
+_TITLE_SIZE = 16.0
 _LEAST_WIDTH = 420.0
 """So that the legend of a single card is a few lines and no tower."""
 _THICK = {1: 1.5, 2: 2.0, 4: 2.6, 8: 3.6, 12: 4.4, 16: 5.2, 32: 7.0}
@@ -39,7 +40,7 @@ _LEGEND = {
     State.DOWN: "down",
     State.EMPTY: "free",
     State.INSIDE: "inside a chip, or a tunnel",
-    State.UNKNOWN: "not known how",
+    State.UNKNOWN: "not known what its ends can",
     State.WIRE: "no PCI Express",
 }
 _SAID = {State.BELOW, State.DOWN, State.ASLEEP}
@@ -52,6 +53,7 @@ def topology_svg(
     *,
     theme: Theme = "auto",
     embedded: bool = False,
+    styled: bool = True,
 ) -> str:
     """Draw a topology; return the text of an SVG file.
 
@@ -61,7 +63,8 @@ def topology_svg(
     the share of the time that each direction was in use, and the goodput of both: ``←`` upstream, ``→``
     downstream, GB/s, with "each" for links drawn as one. `theme` is ``auto`` for what the reader's screen
     prefers. `embedded` leaves out the title line and the background, for a page that has both; the name for
-    screen readers stays. Lengths are CSS pixels; a page should give the picture ``max-width: 100%``.
+    screen readers stays. Without `styled` it has no style sheet: a page of many pictures has `style.rules`
+    once. Lengths are CSS pixels; a page should give the picture ``max-width: 100%``.
 
     Neighbours that are alike, with their links and all below them, are one box with how many they are; with
     `use`, only those whose links are in use alike. At most `layout.MOST_ROWS` leaves are drawn, the others
@@ -87,7 +90,7 @@ def topology_svg(
         return _labels(group, used)
 
     placed = layout(topology, Folding(topology.tops, alike if used else None), labels)
-    return _Picture(topology, placed, used, theme, embedded=embedded).text()
+    return _Picture(topology, placed, used, theme if styled else None, embedded=embedded).text()
 
 
 class _Picture:
@@ -96,7 +99,7 @@ class _Picture:
         topology: Topology,
         placed: Layout,
         use: Mapping[str, LinkUse],
-        theme: Theme,
+        theme: Theme | None,
         *,
         embedded: bool,
     ) -> None:
@@ -111,10 +114,19 @@ class _Picture:
         title = clean(self.topology.title)
         SubElement(root, "title").text = title
         SubElement(root, "desc").text = self._summary()
-        SubElement(root, "style").text = rules(self.theme)
+        if self.theme is not None:
+            SubElement(root, "style").text = rules(self.theme)
         if not self.embedded:
             SubElement(root, "rect", {"class": "lw-page", "width": "100%", "height": "100%"})
-            _text(root, _MARGIN, _MARGIN + 16, fitted(title, self.w - 2 * _MARGIN, 17), "lw-title")
+            _text(
+                root,
+                _MARGIN,
+                _MARGIN + 16,
+                fitted(title, self.w - 2 * _MARGIN, _TITLE_SIZE, bold=True),
+                "lw-title",
+                size=_TITLE_SIZE,
+                bold=True,
+            )
         links, boxes = SubElement(root, "g"), SubElement(root, "g")
         for box in self.placed.boxes:
             if box.above is not None:
@@ -165,21 +177,21 @@ class _Picture:
         head = shown(box.head, box, HEAD, bold=True)
         first = middle - 3 if box.detail else middle + 4
         dim = " lw-dim" if node.sort in (Sort.EMPTY, Sort.MORE) else ""
-        _text(group, x + PADDING, first, head, "lw-head" + dim)
+        _text(group, x + PADDING, first, head, "lw-head" + dim, size=HEAD, bold=True)
         if box.badge:
             self._badge(group, x + PADDING + width(head, HEAD, bold=True) + 5, first, box.badge)
         if box.detail:
-            _text(group, x + PADDING, middle + 11, shown(box.detail, box, DETAIL), "lw-dim")
+            _text(group, x + PADDING, middle + 11, shown(box.detail, box, DETAIL), "lw-dim", size=DETAIL)
         for below in box.below:
             if below.slot:
                 place = self.top + below.middle + 3.5
-                _text(group, x + box.w - 5, place, port(below), "lw-dim", end=True)
+                _text(group, x + box.w - 5, place, port(below), "lw-dim", anchor="end")
 
     @staticmethod
     def _badge(group: Element, x: float, y: float, words: str) -> None:
         wide = width(words, LABEL, bold=True) + 8
         SubElement(group, "rect", _rectangle(x, y - 10.5, wide, 13.5, "lw-pill"))
-        _text(group, x + 4, y - 0.3, words, "lw-badge")
+        _text(group, x + 4, y - 0.3, words, "lw-badge", bold=True)
 
     def _link(self, parent: Element, box: Box, above: Box) -> None:
         left, right = above.x + above.w + _MARGIN, box.x + _MARGIN
@@ -200,9 +212,9 @@ class _Picture:
         over, under = box.labels
         middle = (left + right) / 2
         if over:
-            _text(group, middle, y - 6, over, style, middle=True)
+            _text(group, middle, y - 6, over, style, anchor="middle")
         if under:
-            _text(group, middle, y + 14, under, "lw-dim" if uses else style or "lw-dim", middle=True)
+            _text(group, middle, y + 14, under, "lw-dim" if uses else style or "lw-dim", anchor="middle")
 
     def _legend(self, root: Element, y: float) -> float:
         """Draw what strokes mean, of those that occur; return where it ends."""
@@ -212,7 +224,8 @@ class _Picture:
             bounds = (0.0, *USES, 1.0)
             ways = [way for each in self.use.values() for way in (each.upstream, each.downstream)]
             for step in sorted(set(map(_step, ways))):
-                words = f"{bounds[step]:.0%} to {bounds[step + 1]:.0%}"
+                low, high = (f"{100 * bound:.0f}" for bound in bounds[step : step + 2])
+                words = f"{low}\N{EN DASH}{high} %" if step else f"up to {high} %"
                 entries.append((f"lw-use-{step}", 3.0, words if entries else f"in use {words} of the time"))
         else:
             states = [state for state in _LEGEND if any(link.state is state for link in drawn)]
@@ -344,11 +357,23 @@ def _line(parent: Element, left: float, right: float, y: float, style: str, thic
 
 
 def _text(
-    parent: Element, x: float, y: float, words: str, style: str, *, end: bool = False, middle: bool = False
+    parent: Element,
+    x: float,
+    y: float,
+    words: str,
+    style: str,
+    *,
+    size: float = LABEL,
+    bold: bool = False,
+    anchor: str = "",
 ) -> None:
+    """Add a text; a font of other measures is fitted to the width that was reckoned with."""
     place = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
     if style:
         place["class"] = style
-    if end or middle:
-        place["text-anchor"] = "end" if end else "middle"
+    if anchor:
+        place["text-anchor"] = anchor
+    if words:
+        wide = width(words, size, bold=bold)
+        place |= {"textLength": f"{wide:.1f}", "lengthAdjust": "spacingAndGlyphs"}
     SubElement(parent, "text", place).text = words

@@ -82,6 +82,8 @@ class ReproducedExperiment:
     runs: tuple[RunResult, ...]
     """Every run behind a cell, each once."""
     definition: Experiment
+    jobs: tuple[Job, ...] = ()
+    """What was run, in the order of `runs`."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -232,6 +234,7 @@ def _experiment(experiment: Experiment, results: Mapping[Job, RunResult]) -> Rep
         fitted=tuple(experiment.fitted.values()),
         runs=tuple(results[job] for job in jobs),
         definition=experiment,
+        jobs=tuple(jobs),
     )
 
 

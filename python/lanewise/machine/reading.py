@@ -95,9 +95,13 @@ def _with_nvidia_xml(machine: Machine, content: bytes) -> Machine:
     return layers.put_on(machine, reading)
 
 
-def read_bytes(data: bytes, *, name: str = "-") -> Machine:
-    """Read a machine from the content of a file."""
-    return _or_said_empty(_read_content(data, name, Budget()))
+def read_bytes(data: bytes, *, name: str = "-", overlays: Iterable[str | Path] = ()) -> Machine:
+    """Read a machine from the content of a file; `overlays` as for `read`."""
+    budget = Budget()
+    machine = _or_said_empty(_read_content(data, name, budget))
+    for overlay in overlays:
+        machine = _put_on(machine, overlay, budget)
+    return machine
 
 
 def _read_content(data: bytes, name: str, budget: Budget) -> Machine:

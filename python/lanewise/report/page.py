@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise.draw.style import rules
 from lanewise.experiment.definition import ROLES
 from lanewise.experiment.headline import headline
 from lanewise.experiment.wording import (
@@ -27,6 +28,7 @@ from lanewise.extras import need
 from lanewise.files import write_whole
 from lanewise.report import plots
 from lanewise.report.html import environment
+from lanewise.report.rigs import rigs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.reproduction import ReproducedExperiment, Reproduction
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.report.plots import Figure
+    from lanewise.report.rigs import Rig
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class ExperimentSection:
     experiment: ReproducedExperiment
     headline: Headline
     figures: tuple[Figure, ...]
+    rigs: tuple[Rig, ...]
+    """What was simulated, drawn."""
     page: Markup
     """The experiment's own page, rendered."""
     sensitivity: Sensitivity | None
@@ -105,6 +110,8 @@ def write_report(reproduction: Reproduction, path: Path) -> Path:
 
 def render(reproduction: Reproduction) -> str:
     """Return the text of the page."""
+    from markupsafe import Markup
+
     from lanewise import __version__
 
     made = environment()
@@ -125,6 +132,7 @@ def render(reproduction: Reproduction) -> str:
         sections = [_section(experiment, experiments) for experiment in experiments]
     return made.get_template("reproduction.html.j2").render(
         version=__version__,
+        topology_style=Markup(rules("auto")),
         headline=headline(experiments),
         selected=headline(experiments, "selected"),
         overview=overview,
@@ -142,6 +150,7 @@ def _section(
         experiment=experiment,
         headline=headline([experiment]),
         figures=tuple(plots.figures(experiment)),
+        rigs=tuple(rigs(experiment)),
         page=_readme(experiment.definition.folder, everything),
         sensitivity=experiment.sensitivity,
         parameters=tuple(_parameters(experiment)),

@@ -130,6 +130,17 @@ def _scenario_text(folder: Path) -> str | None:
         return None
 
 
+def load_resolved(folder: Path) -> documents.Explain | None:
+    """Return the scenario of a run folder as `explain` gave it; None where it is not there whole."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        resolved = manifest["resolved_scenario"]
+        is_whole = {"title", "parameters", "links", "functions"} <= resolved.keys()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return cast("documents.Explain", resolved) if is_whole else None
+
+
 def _overrides(manifest: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return what was overridden; nothing where a manifest does not say it as one does."""
     try:

@@ -33,7 +33,7 @@ const NAMES: [(&str, &str); 7] = [
 const DOCUMENTS: [&str; 5] = ["explain", "parts", "run", "state", "trace"];
 
 /// Definitions of documents that a verb prints, in the order of the page about them.
-const PRINTED: [&str; 17] = [
+const PRINTED: [&str; 19] = [
     "run",
     "explain",
     "compare",
@@ -41,6 +41,8 @@ const PRINTED: [&str; 17] = [
     "calibrate",
     "parts",
     "trace",
+    "draw",
+    "report",
     "bench",
     "scan",
     "doctor",

@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -39,7 +39,7 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
 	@$(BIN)/lanewise reproduce IDT-T5
 
-test: test-core test-python test-wasm ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python test-wasm test-web ## set up everything; all checks and tests, as in continuous integration
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
@@ -63,7 +63,7 @@ $(STAMPS)/venv: constraints.txt
 # maturin installs what pyproject.toml depends on, and the package itself in place.
 $(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES) $(PROFILE)
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BUILD_EXTENSION) \
-		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report
+		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report,serve
 	@touch $@
 
 $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
@@ -122,6 +122,16 @@ wasm-test: $(STAMPS)/node
 	@$(ONCE) "WebAssembly in Node" "$(CORE) Makefile .ci tests/wasm python pyproject.toml constraints.txt scenarios experiments docs README.md ARCHITECTURE.md" \
 		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
 
+# The page as it is built, with the module that the group before it has built: not the optimised one, which takes a minute.
+test-web: setup ## the part of test that is about the lab in the browser: its units, and the page in a real browser
+	@if .ci/wasm-target "the lab in a browser" "$$(cat web/tests/*/*.test.ts | grep -c '^test(')"; then $(MAKE) --silent web-test; fi
+
+LAB_TESTED := target/lab-tested
+web-test: $(STAMPS)/web
+	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web pyproject.toml constraints.txt scenarios experiments schema" \
+		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
+		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
+
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
@@ -157,7 +167,7 @@ golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that 
 profile: setup ## count anew how often branches are taken in the benchmarks: builds with this compiler are laid out for that
 	@ls $(LLVM_PROFDATA) >/dev/null 2>&1 || $(QUIET) "install llvm-tools" rustup component add llvm-tools
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/counts" $(BUILD_EXTENSION) \
-		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report
+		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report,serve
 	@rm -f target/counts/* && mkdir -p profiles
 	@$(QUIET) "count" $(BIN)/lanewise bench --repeat 1
 	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \
@@ -187,6 +197,20 @@ wasm: setup $(STAMPS)/node $(WASM_OPT) ## build target/web: the WebAssembly modu
 	@LANEWISE_WASM=$(CURDIR)/$(WEB)/lanewise.wasm $(QUIET) "WebAssembly in Node, optimised" $(BIN)/pytest tests/wasm
 	@ls -l $(WEB)/lanewise.wasm
 
+# What is in package-lock.json, from the npm registry. No package runs a script when it is installed.
+$(STAMPS)/web: web/package.json web/package-lock.json web/.npmrc $(STAMPS)/node
+	@$(QUIET) "install the lab's packages" $(NPM) ci --ignore-scripts --no-audit --no-fund --prefix web
+	@touch $@
+
+lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in the browser, as a folder and as one file; takes minutes
+	@.ci/wasm-target "the lab" 0
+	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
+	@mkdir -p $(WEB)
+	@[ $(WEB)/lanewise.wasm -nt $(WASM_BUILT) ] || \
+		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
+	@$(QUIET) "build the page" .ci/lab-page target/lab $(WEB)/lanewise.wasm
+	@ls -l target/lab/lanewise-lab.html
+
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update
 
@@ -204,6 +228,9 @@ fuzz: ## feed mutated scenario files to the parser for SECONDS_OF_FUZZING (60); 
 	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs a nightly toolchain and 'cargo install cargo-fuzz'." >&2; exit 1; }
 	@cargo +nightly fuzz run scenario -- -max_total_time=$(SECONDS_OF_FUZZING)
 
+mutants: ## change the protocol code (crates/pcie, crates/fabric/src/link) bit by bit: do its tests notice? SHARD=0/8 for an eighth; needs cargo-mutants
+	@$(PYTHON) .ci/mutants.py $(if $(SHARD),--shard $(SHARD))
+
 # In the build of the tests, which checks overflows and more.
 swarm: ## run random scenarios for SECONDS (600) from SEED (0) on, at most SCENARIOS of them; a failure is one command
 	@SWARM_SECONDS=$(SECONDS) SWARM_SEED=$(SEED) $(if $(SCENARIOS),SWARM_SCENARIOS=$(SCENARIOS)) \
@@ -213,6 +240,6 @@ docs: generate ## rewrite the reference, and build the Rust API pages into targe
 	@RUSTDOCFLAGS="-D warnings" $(QUIET) "cargo doc" cargo doc --quiet --workspace --no-deps --exclude lanewise-python
 
 clean: ## remove everything that was built
-	@rm -rf .venv target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv target web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	@rm -f python/lanewise/_core*.so

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
+    from lanewise.api import write_trace as write_trace
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
     from lanewise.machine_api import baseline as baseline
@@ -65,6 +66,7 @@ _NAMES = {
         "trace",
         "whatif",
         "why",
+        "write_trace",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
@@ -100,6 +102,7 @@ __all__ = [
     "whatif",
     "why",
     "write_report",
+    "write_trace",
 ]
 
 

@@ -80,6 +80,18 @@ class Session:
     def fingerprint(self) -> str:
         """Hash of packets and changes, 16 hexadecimal digits."""
 
+class Door:
+    """What a page asks its simulator for, answered here: verbs of ``crates/wasm``, with sessions of its own.
+
+    For one thread of a process that does nothing else: the interpreter lock is held.
+    """
+
+    def __init__(self) -> None:
+        """Begin without sessions."""
+
+    def ask(self, verb: str, request: str = ...) -> str:
+        """Answer a request, both JSON. What is wrong with one is an answer with ``status`` and ``errors``."""
+
 def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
@@ -122,6 +134,29 @@ def trace(
     blocked, queued and error; all but queued where there is none. The last `most` rows are kept. `around` is
     worst-latency, stall, replay or first-blocked; `transaction` worst-latency or a number from 1 on. Raises
     ScenarioError, InputError for an unknown name, ValueError for a time that is none or another view.
+    """
+
+def write_trace(
+    path: str,
+    start: str,
+    span: str,
+    links: Sequence[str],
+    kinds: Sequence[str],
+    form: str,
+    put: Callable[[bytes], object],
+    most: int = ...,
+    around: str | None = ...,
+    transaction: str | None = ...,
+    overrides: Sequence[tuple[str, str]] = ...,
+    progress: Callable[[Progress], bool | None] | None = ...,
+    source: str | None = ...,
+) -> str:
+    """Simulate up to the end of a window, and hand over what went over the links while the run goes on.
+
+    `form` is text (the listing), jsonl (a JSON object for each row and line) or perfetto. `put` is called
+    with each part; what it raises breaks the trace off, as does Ctrl-C. Returns a `TraceEnd` as JSON; its
+    `is_whole` is false when the trace was broken off. The others, and what is raised, as with `trace`; `most`
+    counts only around something and of a transaction, which are written at the end.
     """
 
 def parts() -> str:

@@ -20,14 +20,24 @@ from lanewise.errors import InputError, ScenarioError
 from lanewise.extras import need
 from lanewise.output_format import FORMAT
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, TraceResult, WhyResult
-from lanewise.runs.simulator import Scenario, is_file, is_unicode, list_wires, prove, resolve, simulate
+from lanewise.runs.simulator import (
+    Scenario,
+    is_file,
+    is_unicode,
+    list_wires,
+    prove,
+    resolve,
+    simulate,
+)
 from lanewise.toml import override
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Collection
+    from typing import BinaryIO
 
     from lanewise.comparison import Comparison
-    from lanewise.documents import Progress
+    from lanewise.documents import Progress, TraceEnd
     from lanewise.experiment.calibration import Calibration
     from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
@@ -35,10 +45,18 @@ if TYPE_CHECKING:
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.runs.cache import RunCache
     from lanewise.tools.job_file.plan import JobRuns
+    from lanewise.trace_files import TraceForm
 
 
 Overrides: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
 """Dotted paths and values: texts with their unit as `explain` prints them, numbers, truths, lists of such."""
+
+
+SPAN = "5 us"
+"""How long a window of a trace is where nothing else is said."""
+
+LAST = 100_000
+"""Rows of a trace that are kept where nothing else is said."""
 
 
 def run(
@@ -200,10 +218,10 @@ def trace(
     scenario: Scenario,
     *,
     start: str = "0 ns",
-    span: str = "5 us",
+    span: str | None = None,
     links: Sequence[str] = (),
     kinds: Sequence[str] = (),
-    last: int = 100_000,
+    last: int = LAST,
     around: str | None = None,
     transaction: str | int | None = None,
     overrides: Overrides = (),
@@ -212,32 +230,90 @@ def trace(
     """List what goes over the links of a scenario in a window of its run, as an analyzer would.
 
     The window begins `start` after the start of the run and lasts for `span`, both with their unit, like
-    "120 us". `links` are names as `explain` has them, those of the devices below; `kinds` are among "tlp",
-    "dllp", "skp", "flit", "blocked" (who is held up, and by what), "queued" (TLPs that join the queue of a
-    port) and "error"; all but "queued" without one. The `last` rows are kept. The run is the same as without
-    it: `document["fingerprint"]` says so.
+    "120 us"; 5 us without one. `links` are names as `explain` has them, those of the devices below; `kinds`
+    are among "tlp", "dllp", "skp", "flit", "blocked" (who is held up, and by what), "queued" (TLPs that join
+    the queue of a port) and "error"; all but "queued" without one. The `last` rows are kept. The run is the
+    same as without it: `document["fingerprint"]` says so.
 
     With `around`, one of "worst-latency", "stall", "replay" and "first-blocked", the window is where that
     happens, from `span` before it, looked for from `start` on. With `transaction`, "worst-latency" or the
     number of a request in the order in which requests are complete from `start` on, `document["transaction"]`
-    has its time at each station, and the rows are its own, on all links and whatever `span` says.
+    has its time at each station, and the rows are its own, from its issue to its end on all links: it takes
+    no `span`, links or kinds.
 
     `progress` as for `run`. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a time without a
-    unit and an unknown link, kind or view.
+    unit and an unknown link, kind or view. A window of any length goes to a file with `write_trace`.
 
     >>> import lanewise
     >>> traced = lanewise.trace("scenarios/switch.toml", start="20 us", span="1 us", kinds=["tlp"])
     >>> sorted(set(traced.rows["what"]))
     ['CplD', 'MRd', 'MWr']
     """
+    _refuse_window(last, span, links, kinds, transaction)
+    view = (around, None if transaction is None else str(transaction))
+    return list_wires(scenario, _pairs(overrides), (start, span or SPAN), links, kinds, last, view, progress)
+
+
+def write_trace(
+    scenario: Scenario,
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    start: str = "0 ns",
+    span: str | None = None,
+    links: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    form: TraceForm = "text",
+    last: int = LAST,
+    around: str | None = None,
+    transaction: str | int | None = None,
+    overrides: Overrides = (),
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> TraceEnd:
+    """Write what goes over the links of a scenario in a window of its run to a file, however long that is.
+
+    Rows are written while the run goes on: memory does not grow with the window. `form` is "text", the
+    listing of `trace`; "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads; or
+    "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all kinds where none are named.
+    Rows come in order of time, then by port, but for what is known more than 32,768 rows late, such as the
+    ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
+    of an open one, which it may be too, that is not known.
+
+    With `around` or `transaction` the `last` rows are kept and written at the end. The other arguments, and
+    what is raised, as with `trace`; `lanewise.InputError`, too, when the file cannot be written, and
+    KeyboardInterrupt when `progress` returns False.
+
+    >>> import lanewise, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "switch.txt")
+    ...     end = lanewise.write_trace("scenarios/switch.toml", path, span="200 us", kinds=["tlp"])
+    ...     lines = path.read_text().count("MRd")
+    >>> end["rows"] > lines > 1000
+    True
+    """
+    from lanewise.trace_files import Wires
+
+    _refuse_window(last, span, links, kinds, transaction)
+    view = (around, None if transaction is None else str(transaction))
+    window = (start, span or SPAN)
+    wires = Wires(scenario, _pairs(overrides), window, links, kinds, last, view, progress)
+    return wires.write_to_file(path, form)
+
+
+def _refuse_window(
+    last: int,
+    span: str | None,
+    links: Sequence[str],
+    kinds: Sequence[str],
+    transaction: str | int | None,
+) -> None:
+    """Raise InputError for what does not go together."""
     if last < 1:
         raise InputError(f"last is a number of rows from 1 on; found {last}")
-    if transaction is not None and (links or kinds):
+    if transaction is not None and (links or kinds or span is not None):
         raise InputError(
-            "a transaction is shown on all of its links, with all that waits: name no links or kinds"
+            "a transaction is shown from its issue to its end on all of its links, with all that waits: "
+            "give no length, links or kinds"
         )
-    view = (around, None if transaction is None else str(transaction))
-    return list_wires(scenario, _pairs(overrides), (start, span), links, kinds, last, view, progress)
 
 
 def compare(

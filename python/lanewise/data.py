@@ -23,13 +23,13 @@ def data_folder(name: str) -> Path:
     A checkout comes first, because an installation in place leaves a copy in the package, which ages. Raises
     `MissingDataError` when neither has it.
     """
-    for root in (_checkout(), _PACKAGE / "data"):
+    for root in (checkout(), _PACKAGE / "data"):
         if root is not None and (root / name).is_dir():
             return root / name
     raise MissingDataError(f"this installation of Lanewise has no folder '{name}': install it again")
 
 
-def _checkout() -> Path | None:
+def checkout() -> Path | None:
     """Return the root of the checkout that the package is part of; None for an installed one."""
     root = _PACKAGE.parents[1]
     return root if (root / "crates" / "python" / "Cargo.toml").is_file() else None

@@ -567,6 +567,16 @@ class Instrument(TypedDict):
     """Name and value."""
 
 
+class Lab(TypedDict):
+    """lanewise lab [--out FILE] --json."""
+
+    format: Format
+    file: str
+    bytes: int
+    opened: bool
+    """whether a browser was told to open it."""
+
+
 class Ladder(TypedDict):
     """The efficiency ladder of one direction: what is left at each rung, 10⁹ B/s."""
 
@@ -1639,6 +1649,19 @@ class TraceAround(TypedDict):
     """When it happened, simulated time; none if it did not."""
     looked_until_ns: float
     """How far the run was looked through."""
+
+
+class TraceEnd(TypedDict):
+    """What is known of a trace after its last row."""
+
+    rows: int
+    """Rows that were handed over."""
+    until_ticks: int
+    """Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run."""
+    is_whole: bool
+    """All of the window was handed over: nobody broke it off."""
+    fingerprint: str
+    """Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace."""
 
 
 class TraceRow(TypedDict):

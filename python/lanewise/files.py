@@ -13,10 +13,14 @@ import secrets
 import shutil
 import time
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class NotWrittenError(InputError):
@@ -44,6 +48,58 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     except OSError as error:
         raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
     return path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to part by part; it appears, or takes another's place, when the block has ended.
+
+    A block that raises leaves what was there before. Where the system can, as on Linux, the file has no name
+    until then: whoever kills us leaves nothing, either. Elsewhere the next writer of the same file removes
+    what is left. NotWrittenError says why it could not be written.
+    """
+    try:
+        if _is_no_file(path):
+            with path.open("wb") as file:
+                yield file
+            return
+        place = Path(os.path.realpath(path))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale_halves(place.parent, f"{place.name}~")
+        beside = place.with_name(f"{half_name(place.name)}~")
+        nameless = _nameless_file(place.parent)
+        try:
+            with nameless or beside.open("wb") as file:
+                yield file
+                file.flush()
+                if nameless is not None:
+                    _give_name(nameless, beside)
+            os.replace(beside, place)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
+
+
+def _nameless_file(folder: Path) -> BinaryIO | None:
+    """Open a file in a folder that goes with its last user; None where there are no such files."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not Path("/proc/self/fd").exists():
+        return None
+    try:
+        return os.fdopen(os.open(folder, flag | os.O_WRONLY, 0o666), "wb")
+    except OSError:
+        return None
+
+
+def _give_name(file: BinaryIO, path: Path) -> None:
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        # With a folder, although the name is absolute: only then does Python follow the link to the file.
+        os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 def _is_no_file(path: Path) -> bool:
@@ -79,17 +135,15 @@ def half_name(name: str) -> str:
     return f"{HALF}{_this_machine()}-{os.getpid()}-{secrets.token_hex(4)}-{name}"
 
 
-def remove_stale_halves(folder: Path, name: str) -> None:
-    """Remove what processes that were killed left of this file or folder; what cannot be removed stays."""
+def remove_stale_halves(folder: Path, name: str | None = None) -> None:
+    """Remove what processes that were killed left of this file or folder, or of any; what cannot be stays."""
     try:
-        halves = [
-            path for path in folder.iterdir() if path.name.startswith(HALF) and path.name.endswith(name)
-        ]
+        halves = [path for path in folder.iterdir() if path.name.startswith(HALF)]
     except OSError:
         return
     for half in halves:
         found = _WHOSE.match(half.name)
-        if found is None or found["name"] != name or not _is_stale(half, found):
+        if found is None or (name is not None and found["name"] != name) or not _is_stale(half, found):
             continue
         if half.is_dir() and not half.is_symlink():
             shutil.rmtree(half, ignore_errors=True)

@@ -44,7 +44,10 @@ FUNCTION = re.compile(r"([\w./-]+\.(?:rs|py))::(\w+)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-LAYERS = ("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim", "python")
+LAYERS = (
+    *("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim"),
+    *("trace-formats", "python"),
+)
 
 
 def text_of(page: str) -> str:
@@ -85,6 +88,25 @@ def test_functions_exist_where_they_are_said_to_be(page: str) -> None:
         assert candidates, f"{page} mentions `{file}`, which does not exist"
         item = re.compile(rf"\b(?:fn|struct|enum|trait|type|const|mod|def|class)\s+{name}\b")
         assert any(item.search(sources[path]) for path in candidates), f"{page}: no `{name}` in `{file}`"
+
+
+def places_of_changes() -> dict[str, list[str]]:
+    """Return, of each row of "Where does my change go?", the files and folders that it names.
+
+    What stands in brackets takes the place of what stands before them.
+    """
+    table = text_of("ARCHITECTURE.md").split("## Where does my change go?")[1].split("\n\n")[1]
+    rows = [CELL.split(line.strip("|")) for line in table.splitlines()[2:]]
+    is_place = re.compile(r"/|\.(rs|py|js|ts|json|toml|md)\b")
+    spans = {
+        change.strip(): CODE.findall(re.sub(r"\([^()]*\)", "", " ".join(cells))) for change, *cells in rows
+    }
+    return {change: [span for span in found if is_place.search(span)] for change, found in spans.items()}
+
+
+@pytest.mark.parametrize(("change", "places"), places_of_changes().items())
+def test_a_change_goes_to_five_places_at_most(change: str, places: list[str]) -> None:
+    assert 1 <= len(places) <= 5, f"to {change}: {places}"
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE)

@@ -128,6 +128,14 @@ def test_the_list_of_examples_is_as_its_schema_says() -> None:
     check("new", json.loads(CliRunner().invoke(app, ["new", "--json"]).stdout))
 
 
+def test_what_lab_wrote_is_as_its_schema_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "lanewise-lab.html"
+    page.write_text("<!doctype html>")
+    monkeypatch.setattr("lanewise.lab.page", lambda: page)
+    written = CliRunner().invoke(app, ["lab", "--out", str(tmp_path / "mine.html"), "--json"])
+    check("lab", json.loads(written.stdout))
+
+
 def test_an_unknown_key_and_a_missing_one_are_noticed() -> None:
     with pytest.raises(AssertionError, match="surprise"):
         check("parts", {"format": 1, "parts": [], "surprise": 1})

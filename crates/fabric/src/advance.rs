@@ -24,7 +24,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn advance_peer_of_awake(&mut self, peer: PortId, now: Time) {
         if self.ports[peer.index()].receiver.acts_at() <= now {
-            self.catch_up(peer, now);
+            self.advance_receiver(peer, now);
             let port = &self.ports[peer.index()];
             if !port.error_free_non_flit || port.sleeps {
                 self.schedule_peer_wake(peer); // It wakes itself for that.
@@ -41,13 +41,13 @@ impl Fabric {
     }
 
     fn advance_port(&mut self, id: PortId, limit: Time) {
-        self.catch_up(id, limit);
+        self.advance_receiver(id, limit);
         self.schedule_peer_wake(id);
     }
 
     /// Brings the receiver half of a port up to date. What its peer waits for may be sooner then: the caller sees to it.
     #[inline(never)]
-    pub(crate) fn catch_up(&mut self, id: PortId, limit: Time) {
+    pub(crate) fn advance_receiver(&mut self, id: PortId, limit: Time) {
         loop {
             let port = &self.ports[id.index()];
             match port.receiver.next_deadline(|| port.dllps_from()) {

@@ -59,7 +59,7 @@ impl Fabric {
     fn entry_times(&self, id: PortId) -> EntryTimes {
         let port = &self.ports[id.index()];
         let peer = &self.ports[port.peer.index()];
-        let times = |sleep: &Sleep| sleep.entry_times(port.silence(), peer.silence());
+        let times = |sleep: &Sleep| sleep.entry_times(&port.settings.power, port.silence(), peer.silence());
         port.sleep.as_deref().map_or(EntryTimes::NEVER, times)
     }
 
@@ -126,7 +126,7 @@ impl Fabric {
         let entry_times = self.entry_times(id);
         let port = &self.ports[id.index()];
         let peer = port.peer;
-        match port.sleep.as_ref().and_then(|sleep| sleep.exit_at(entry_times, at)) {
+        match port.sleep.as_ref().and_then(|sleep| sleep.exit_at(&port.settings.power, entry_times, at)) {
             None => return true,
             Some(Exit::L1(exit)) => {
                 // Both are accounted for before either is busy waking, because each one's sleep is that of both.

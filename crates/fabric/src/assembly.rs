@@ -2,7 +2,9 @@
 
 use crate::addresses::Addresses;
 use crate::channels::PortChannels;
-use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig, SwitchCore};
+use crate::config::{
+    DeviceKind, EndpointConfig, FabricConfig, LinkConfig, LinkPower, PortConfig, SwitchCore,
+};
 use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
@@ -169,10 +171,10 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
                 Owner::Switch(parts.switches.len() as u32 - 1)
             }
             DeviceKind::Endpoint(settings) => {
-                let ordinal = RouteEnd(machines.endpoint(index));
+                let route_end = RouteEnd(machines.endpoint(index));
                 let mps = device.ports[0].mps;
                 let shared = share(&mut kinds, settings.clone());
-                parts.endpoints.push(Endpoint::new(shared, ports[0], ordinal, mps));
+                parts.endpoints.push(Endpoint::new(shared, ports[0], route_end, mps));
                 Owner::Endpoint(parts.endpoints.len() as u32 - 1)
             }
         };
@@ -341,10 +343,11 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
                     let link = &config.links[link];
                     let (device, other) = if upper { link.lower } else { link.upper };
                     let peer = parts.device_ports[device][other];
-                    let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::new(link)));
+                    let shared =
+                        share(&mut kinds, PortSettings::new(settings, WireTiming::new(link), link.power));
                     let mut made = Port::new(owner, port as u16, peer, settings, shared);
                     made.faults = faults(config, link, upper);
-                    made.sleep = Sleep::new(link.power);
+                    made.sleep = Sleep::new(&link.power);
                     made.sleeps = made.sleep.is_some();
                     if link.channels.channels() > 1 {
                         give_channels(&mut made, link.channels, settings, parts);
@@ -356,7 +359,10 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
                 }
                 // A port without a link is its own peer and never comes up.
                 None => {
-                    let shared = share(&mut kinds, PortSettings::new(settings, WireTiming::unconnected()));
+                    let shared = share(
+                        &mut kinds,
+                        PortSettings::new(settings, WireTiming::unconnected(), LinkPower::default()),
+                    );
                     Port::unconnected(owner, port as u16, id, settings, shared)
                 }
             };
@@ -432,14 +438,7 @@ fn find_error_free_links(parts: &mut Parts) {
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
         let watched = error_free && acks_come_in_time(port, peer);
-        let peer_cuts_through = match peer.owner {
-            Owner::Switch(switch) => parts.switches[switch as usize].cuts_through(),
-            Owner::RootComplex(_) | Owner::Endpoint(_) => false,
-        };
         let port = &mut parts.ports[index];
-        if peer_cuts_through && let Some(flits) = &mut port.flits {
-            flits.transmitter.hand_over_early();
-        }
         port.error_free_non_flit = error_free;
         port.transmitter.replay_timer_watched = watched;
         port.delivers_ahead = error_free && into_queues;

@@ -57,7 +57,8 @@ pub(crate) struct Endpoint {
     /// Largest write and read request.
     units: [u16; 2],
     pub(crate) port: PortId,
-    pub(crate) ordinal: RouteEnd,
+    /// By which packets find it.
+    pub(crate) route_end: RouteEnd,
     /// What the header of every request says.
     attributes: Attributes,
     prefixes: u8,
@@ -85,7 +86,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, ordinal: RouteEnd, mps: Bytes) -> Self {
+    pub(crate) fn new(config: Arc<EndpointConfig>, port: PortId, route_end: RouteEnd, mps: Bytes) -> Self {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
         let (read_unit, write_unit) = (config.dma.read_unit, config.dma.write_unit);
         let units = [read_unit.unwrap_or(config.mrrs).min(config.mrrs), write_unit.unwrap_or(mps).min(mps)];
@@ -106,7 +107,7 @@ impl Endpoint {
             classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
             config,
             port,
-            ordinal,
+            route_end,
             channels: Vec::new(),
             turns: Default::default(),
             mmio_open: 0,

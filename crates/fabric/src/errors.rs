@@ -431,9 +431,9 @@ mod tests {
     use super::Ordinals;
 
     #[test]
-    fn listed_ordinals_strike_once_each() {
+    fn what_is_listed_is_injected_once_each() {
         let mut ordinals = Ordinals::new(&[4, 0, 4, 2]);
-        let struck: Vec<bool> = (0..6).map(|_| ordinals.should_inject()).collect();
-        assert_eq!(struck, [true, false, true, false, true, false]);
+        let injected: Vec<bool> = (0..6).map(|_| ordinals.should_inject()).collect();
+        assert_eq!(injected, [true, false, true, false, true, false]);
     }
 }

@@ -247,8 +247,26 @@ impl Fabric {
         Some(at_pins + span * (lost + 1))
     }
 
+    /// Those of a port in Flit Mode. What is sent in flits, or received, asks here first.
     pub(crate) fn flits(&mut self, id: PortId) -> &mut Flits<PacketRef> {
+        if self.ports[id.index()].flits.is_none() {
+            self.make_flits(id);
+        }
         self.ports[id.index()].flits.as_mut().expect(IN_FLIT_MODE)
+    }
+
+    #[cold]
+    fn make_flits(&mut self, id: PortId) {
+        let port = &self.ports[id.index()];
+        let mode = port.settings.wire.flit.expect("a port in Flit Mode");
+        let span = port.settings.wire.span(FLIT_BYTES);
+        let mut flits = Flits::new(mode, span, port.transmitter.retry.capacity());
+        if let Owner::Switch(index) = self.ports[port.peer.index()].owner
+            && self.switches[index as usize].cuts_through()
+        {
+            flits.transmitter.hand_over_early();
+        }
+        self.ports[id.index()].flits = Some(Box::new(flits));
     }
 }
 

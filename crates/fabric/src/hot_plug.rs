@@ -62,7 +62,7 @@ impl HotPlug for Fabric {
         let now = self.now();
         for id in self.ends(device) {
             let port = &mut self.ports[id.index()];
-            assert!(port.flits.is_none(), "links in Flit Mode stay up");
+            assert!(!port.flit_mode(), "links in Flit Mode stay up");
             for class in FlowClass::ALL {
                 let mut books = Books { port: id, observers: &mut self.observers };
                 port.receiver.release_drained(class, now, &mut books);

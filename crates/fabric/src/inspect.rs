@@ -15,7 +15,7 @@ use lanewise_units::Time;
 const BYTES_PER_EVENT: u64 = 48;
 
 impl Fabric {
-    /// Accounts for the time of every link direction, and for drained buffers, up to `at`. All ports are caught up.
+    /// Accounts for the time of every link direction, and for drained buffers, up to `at`. All ports have been advanced to then.
     pub(crate) fn settle_all(&mut self, at: Time) {
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);

@@ -52,7 +52,7 @@ impl Fabric {
             self.mmio.insert(MmioOperation { workload, token, endpoint, core_latency, is_followed });
         self.endpoints[endpoint as usize].mmio_open += 1;
         let (address, destination) =
-            self.addresses.of_registers(index, self.endpoints[endpoint as usize].ordinal);
+            self.addresses.of_registers(index, self.endpoints[endpoint as usize].route_end);
         let tlp = Tlp::new(kind, Routing::Address(address), bytes).with_digest(digest);
         let mut packet = Packet::new(&tlp, destination, RouteEnd::HOST, now);
         packet.context = context;

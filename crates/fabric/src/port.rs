@@ -5,7 +5,7 @@
 
 use crate::books::Books;
 use crate::channels::{PortChannels, VC0};
-use crate::config::PortConfig;
+use crate::config::{LinkPower, PortConfig};
 use crate::link::{DllpSet, Flits, InFlight, Receiver, ReceiverPolicy, Sleep, Transmitter};
 use crate::packet::{ClassQueues, PacketRef};
 use crate::ring::Ring;
@@ -13,7 +13,6 @@ use crate::wait::Wait;
 use crate::wire::{Faults, WireTiming};
 use lanewise_observe::{Observers, Use};
 use lanewise_pcie::dllp::Dllp;
-use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
@@ -95,7 +94,7 @@ pub(crate) struct Port {
     pub(crate) channels: Option<Box<PortChannels>>,
     /// None on an error-free link.
     pub(crate) faults: Option<Box<Faults>>,
-    /// Flit Mode: in place of `retry` and the receiver's sequence numbers.
+    /// Flit Mode, once there is a DLLP or TLP for a flit: in place of `retry` and the receiver's sequence numbers.
     pub(crate) flits: Option<Box<Flits<PacketRef>>>,
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
@@ -109,16 +108,18 @@ pub(crate) struct PortSettings {
     pub(crate) receiver: ReceiverPolicy,
     pub(crate) replay_timer: Span,
     pub(crate) mps: Bytes,
+    pub(crate) power: LinkPower,
 }
 
 impl PortSettings {
-    pub(crate) fn new(config: &PortConfig, wire: WireTiming) -> Self {
+    pub(crate) fn new(config: &PortConfig, wire: WireTiming, power: LinkPower) -> Self {
         Self {
             wire,
             receive_latency: config.receive_latency,
             receiver: ReceiverPolicy { ack: config.ack, update: config.update_flow_control },
             replay_timer: config.replay_timer,
             mps: config.mps,
+            power,
         }
     }
 }
@@ -152,9 +153,7 @@ impl Port {
             sleep: None,
             channels: None,
             faults: None,
-            flits: wire
-                .flit
-                .map(|mode| Box::new(Flits::new(mode, wire.span(FLIT_BYTES), config.retry_buffer))),
+            flits: None,
             settings,
         }
     }
@@ -278,6 +277,7 @@ impl Port {
             + self.channels.as_ref().map_or(0, |channels| channels.heap_bytes())
             + self.mailbox.heap_bytes()
             + self.sleep.as_ref().map_or(0, |sleep| size_of_val(&**sleep))
+            + self.faults.as_ref().map_or(0, |faults| size_of_val(&**faults))
             + self.flits.as_ref().map_or(0, |flits| flits.heap_bytes())
     }
 

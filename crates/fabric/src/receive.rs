@@ -144,7 +144,7 @@ impl Fabric {
         let switch = &mut self.switches[index as usize];
         let egress = switch.egress(copy.destination, ingress);
         let egress_id = switch.ports[usize::from(egress)];
-        if self.ports[egress_id.index()].flits.is_some() {
+        if self.ports[egress_id.index()].flit_mode() {
             return; // Nullified TLPs are left out of Flit Mode.
         }
         copy.flags = copy.flags.with(Flags::NULLIFIED);
@@ -195,13 +195,13 @@ impl Fabric {
             return;
         }
         let endpoint = &self.endpoints[index as usize];
-        let ordinal = endpoint.ordinal;
+        let route_end = endpoint.route_end;
         let (digest, id_ordering) = (endpoint.config.ecrc, Flags::of(endpoint.config.id_ordering()));
         let length = Bytes::new(u64::from(request.length));
         let mps = self.ports[id.index()].settings.mps;
         let chunks = splitting::completions(request.address, length, splitting::RCB, mps);
         let mut first = Time::NEVER;
-        for mut completion in root_complex::completions(request, ordinal, now, chunks, digest) {
+        for mut completion in root_complex::completions(request, route_end, now, chunks, digest) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.flags = completion.flags.with(id_ordering);
             first = first.min(completion.eligible_at);
@@ -283,7 +283,7 @@ impl Fabric {
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
         if self.ports[id.index()].receiver.acts_at() <= now {
-            self.catch_up(id, now);
+            self.advance_receiver(id, now);
         }
         let port = &mut self.ports[id.index()];
         let (channel, class) = (port.channel_of(packet.traffic_class), packet.class());

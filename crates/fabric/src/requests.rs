@@ -39,7 +39,7 @@ impl Dma for Fabric {
                     self.devices[peer.0 as usize].root_complex, device.root_complex,
                     "peers share a root"
                 );
-                Some(self.endpoints[self.endpoint_index(peer) as usize].ordinal)
+                Some(self.endpoints[self.endpoint_index(peer) as usize].route_end)
             }
         };
         let Transfer { target, offset, length, .. } = transfer;

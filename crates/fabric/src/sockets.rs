@@ -21,7 +21,7 @@ pub(crate) struct Sockets {
     count: usize,
     /// One server for each ordered pair of sockets.
     links: Vec<Server>,
-    /// Socket of the buffers of each endpoint, by ordinal, where it is not its own.
+    /// Socket of the buffers of each endpoint, by the number of its [`RouteEnd`], where it is not its own.
     memory_of: Vec<Option<u16>>,
 }
 

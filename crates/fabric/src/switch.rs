@@ -22,7 +22,7 @@ use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 mod arbitration;
@@ -55,8 +55,11 @@ struct Row {
     port: PortId,
     /// At which ingress arbitration looks first.
     arbiter: Arbiter,
+    /// How many queues of its own it has, and the first of them.
+    queues: u8,
+    first_queue: u32,
     /// Of an egress, [`WireTiming::tlp_byte`] of its wire.
-    byte: Option<NonZeroU64>,
+    byte: Option<NonZeroU32>,
 }
 
 const _: () = assert!(size_of::<Row>() == 64);
@@ -71,7 +74,25 @@ struct Feed {
 
 impl Row {
     fn new(port: PortId, arbitration: &Arbitration) -> Self {
-        Self { waiting: Waiting::default(), port, arbiter: Arbiter::first(arbitration.weights()), byte: None }
+        Self {
+            waiting: Waiting::default(),
+            port,
+            arbiter: Arbiter::first(arbitration.weights()),
+            queues: 0,
+            first_queue: 0,
+            byte: None,
+        }
+    }
+
+    /// Where the queue of an ingress is that has had packets for this row.
+    #[inline(always)]
+    fn slot(&self, ingress: usize) -> usize {
+        self.first_queue as usize + ingress
+    }
+
+    /// Where all its queues are, by ingress.
+    fn slots(&self) -> std::ops::Range<usize> {
+        self.slot(0)..self.slot(usize::from(self.queues))
     }
 }
 
@@ -111,7 +132,8 @@ pub(crate) struct Switch {
     pub(crate) routes: Routes,
     /// Settings of each port, so that looking ahead to an egress does not touch the port itself.
     settings: Vec<Arc<PortSettings>>,
-    /// Queues of packets that came in at one port and leave through another: `row × ports + ingress`.
+    /// Queues of packets that came in at one port and leave through another. Each row has a stretch of them, for the ports up to
+    /// the last that ever had something for it: of a large switch most pairs of ports never have.
     queues: Vec<ClassQueues>,
     /// VC0 of each egress, then the other channels of those that have any.
     rows: Vec<Row>,
@@ -140,7 +162,7 @@ impl Switch {
             ports,
             routes,
             settings: Vec::new(),
-            queues: vec![ClassQueues::default(); count * count],
+            queues: Vec::new(),
             has_nullified: false,
             feeds: vec![Feed::default(); count],
             memory,
@@ -172,7 +194,6 @@ impl Switch {
             let row = vc1 + u16::from(channel) - 1;
             map.classes(channel).for_each(|class| more.of_class[index][usize::from(class)] = row);
             self.rows.push(Row::new(self.ports[index], &self.config.arbitration));
-            self.queues.extend(std::iter::repeat_n(ClassQueues::default(), ports));
         }
     }
 
@@ -209,7 +230,7 @@ impl Switch {
             Forwarding::StoreAndForward => tail + self.config.latency,
             Forwarding::CutThrough => {
                 let span_out = match self.rows[usize::from(egress)].byte {
-                    Some(byte) => Span::from_ticks(byte.get()) * bytes.get(),
+                    Some(byte) => Span::from_ticks(u64::from(byte.get())) * bytes.get(),
                     None => self.settings[usize::from(egress)].wire.tlp_span(bytes),
                 };
                 head + self.config.latency + span_in.saturating_sub(span_out)
@@ -257,10 +278,30 @@ impl Switch {
             None => egress,
             Some(special) => special.row_for(packet, egress),
         };
-        let slot = usize::from(row) * self.ports.len() + usize::from(ingress);
+        let of_row = &self.rows[usize::from(row)];
+        if u16::from(of_row.queues) <= ingress {
+            self.add_queues(row, ingress);
+        }
+        let of_row = &mut self.rows[usize::from(row)];
+        of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
+        let slot = of_row.slot(usize::from(ingress));
         let first = self.queues[slot].push(packets, id);
-        self.rows[usize::from(row)].waiting.0[class as usize] |= wide::bit(ingress as u32);
         first.then_some(ready_at)
+    }
+
+    /// Makes queues of a row for the ports up to `ingress` at least, which has its first packet for it.
+    ///
+    /// They are twice as many as before, and lie behind those of all rows. Where they were before, nothing lies any more: over a
+    /// run a row leaves behind less than it has.
+    #[cold]
+    #[inline(never)]
+    fn add_queues(&mut self, row: u16, ingress: u16) {
+        let row = &mut self.rows[usize::from(row)];
+        let count = (usize::from(ingress) + 1).max(2 * usize::from(row.queues)).min(self.ports.len());
+        let start = self.queues.len();
+        self.queues.extend_from_within(row.slots());
+        self.queues.resize(start + count, ClassQueues::default());
+        (row.first_queue, row.queues) = (start as u32, count as u8);
     }
 
     /// Whether packets wait that came in at `port` or will leave through it.
@@ -289,9 +330,9 @@ impl Switch {
 
     /// Packets of a class that wait to leave through a port, whatever their virtual channel.
     pub(crate) fn queued_for(&self, packets: &PacketPool, egress: u16, class: FlowClass) -> usize {
-        let (id, ports) = (self.ports[usize::from(egress)], self.ports.len());
-        let rows = self.rows.iter().zip(self.queues.chunks_exact(ports));
-        let of_egress = rows.filter(|(row, _)| row.port == id).flat_map(|(_, queues)| queues);
+        let id = self.ports[usize::from(egress)];
+        let of_egress =
+            self.rows.iter().filter(|row| row.port == id).flat_map(|row| &self.queues[row.slots()]);
         of_egress.map(|queues| queues.of_class(packets, class).count()).sum()
     }
 
@@ -299,7 +340,7 @@ impl Switch {
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();
         size_of::<Self>()
-            + size_of_val(&*self.queues)
+            + self.queues.capacity() * size_of::<ClassQueues>()
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())

@@ -13,6 +13,7 @@ use lanewise_observe::{
     HeldUp, OnWire, Place, Queued, RequestId, Transmission, WaitingTlp, What, WireFact, WireTlp,
 };
 use lanewise_pcie::dllp::Dllp;
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
@@ -22,7 +23,7 @@ impl Fabric {
     /// What facts call an endpoint that TLPs come from or go to; none for another device.
     pub fn place(&self, device: DeviceId) -> Option<Place> {
         let index = self.requester_index(device)?;
-        Some(self.endpoints[index].ordinal.place())
+        Some(self.endpoints[index].route_end.place())
     }
 
     /// A TLP goes onto the wire, for the first time or as nullified.
@@ -126,7 +127,7 @@ impl Fabric {
             return;
         }
         let port = &self.ports[id.index()];
-        let span = port.flits.as_ref().expect("a port in Flit Mode").transmitter.flit_span;
+        let span = port.settings.wire.span(FLIT_BYTES);
         let start = port.transmitter.busy_until - span;
         let what = What::Flit { sequence: sent.sequence.get(), again, tlps: sent.tlps };
         self.tell(id, now, (start, span), what);
@@ -173,9 +174,10 @@ impl Fabric {
     ) -> WireTlp {
         let (port, packet) = (&self.ports[id.index()], &self.packets[packet_id]);
         let channel = port.channel_of(packet.traffic_class);
-        let requester = match packet.class() {
-            FlowClass::Completion => packet.destination,
-            FlowClass::Posted | FlowClass::NonPosted => packet.requester,
+        let is_completion = packet.class() == FlowClass::Completion;
+        let (requester, completer) = match is_completion {
+            true => (packet.destination, packet.requester),
+            false => (packet.requester, packet.destination),
         };
         WireTlp {
             sequence,
@@ -187,6 +189,7 @@ impl Fabric {
             source: packet.requester.place(),
             destination: packet.destination.place(),
             requester_id: self.addresses.id(requester),
+            completer_id: self.addresses.id(completer),
             tag: packet.tag(),
             attributes: packet.attributes(),
             traffic_class: packet.traffic_class,
@@ -195,6 +198,7 @@ impl Fabric {
             poisoned: packet.flags.has(Flags::POISONED),
             digest: packet.flags.has(Flags::DIGEST),
             status: packet.status(),
+            is_last_completion: is_completion && packet.flags.has(Flags::LAST),
             issued_at: packet.issued_at,
             ready_at: packet.eligible_at,
             credits_left: port.credits_of(channel)[packet.class().index()].available(),
@@ -213,7 +217,7 @@ impl RouteEnd {
         match self {
             Self::HOST => Place::Host,
             Self::NOBODY => Place::Nobody,
-            Self(ordinal) => Place::Endpoint(ordinal),
+            Self(number) => Place::Endpoint(number),
         }
     }
 }

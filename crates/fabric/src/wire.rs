@@ -10,7 +10,7 @@ use lanewise_pcie::fec::flit_error_rate;
 use lanewise_pcie::flit::{FLIT_BYTES, TLP_SHARE};
 use lanewise_pcie::tlp::{FRAMING_NON_FLIT, STP_TOKEN};
 use lanewise_units::{Bytes, Span, Time};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 /// Timing of one link, the same in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,9 +102,9 @@ impl WireTiming {
         }
     }
 
-    /// Ticks that a byte of a TLP takes, where those are whole and there are no flits: then [`Self::tlp_span`] is so many times that.
-    pub(crate) fn tlp_byte(&self) -> Option<NonZeroU64> {
-        if self.flit.is_some() { None } else { NonZeroU64::new(self.byte?.ticks()) }
+    /// Ticks that a byte of a TLP takes, where those are whole, fit and there are no flits: then [`Self::tlp_span`] is so many times that.
+    pub(crate) fn tlp_byte(&self) -> Option<NonZeroU32> {
+        if self.flit.is_some() { None } else { NonZeroU32::new(self.byte?.ticks().try_into().ok()?) }
     }
 
     /// Time that bytes of TLPs, framing included, take: in Flit Mode with their share of the flit.

@@ -80,7 +80,7 @@ struct PortTally {
 #[derive(Default)]
 pub struct Observers {
     ports: Vec<PortTally>,
-    /// Of each port what is rare; TLPs and DLLPs are counted with what happens at the same time.
+    /// Of each port what is rare; empty while nothing went wrong. TLPs and DLLPs are counted with what happens at the same time.
     error_counters: Vec<LinkErrors>,
     /// Of each port, the time of uses that few links have; empty while none has.
     rests: Vec<RestTicks>,
@@ -108,14 +108,13 @@ impl Observers {
         };
         Self {
             ports: vec![PortTally::default(); ports],
-            error_counters: vec![LinkErrors::default(); ports],
             requesters: vec![requester; endpoints],
             ..Self::default()
         }
     }
 
     /// Memory that watching one port takes, in bytes.
-    pub const BYTES_PER_PORT: usize = size_of::<PortTally>() + size_of::<LinkErrors>();
+    pub const BYTES_PER_PORT: usize = size_of::<PortTally>();
 
     /// Adds a flow; its identifier counts up from zero.
     pub fn add_flow(&mut self, spec: FlowSpec) -> FlowId {
@@ -207,17 +206,17 @@ impl Observers {
                 self.ports[port as usize].direction.dllps_sent += 1;
                 self.fingerprint.mix(now, 1 << 62 | u64::from(port));
             }
-            Fact::BadTlp { port, .. } => self.error_counters[port as usize].bad_tlps += 1,
-            Fact::BadDllp { port } => self.error_counters[port as usize].bad_dllps += 1,
-            Fact::NakSent { port } => self.error_counters[port as usize].naks_sent += 1,
-            Fact::Duplicate { port, .. } => self.error_counters[port as usize].duplicates += 1,
+            Fact::BadTlp { port, .. } => self.errors_of(port).bad_tlps += 1,
+            Fact::BadDllp { port } => self.errors_of(port).bad_dllps += 1,
+            Fact::NakSent { port } => self.errors_of(port).naks_sent += 1,
+            Fact::Duplicate { port, .. } => self.errors_of(port).duplicates += 1,
             Fact::ReplayStarted { port, by_timer } => {
-                self.error_counters[port as usize].replays += 1;
-                self.error_counters[port as usize].replay_timeouts += u32::from(by_timer);
+                self.errors_of(port).replays += 1;
+                self.errors_of(port).replay_timeouts += u32::from(by_timer);
                 self.fingerprint.mix(now, 1 << 63 | u64::from(port));
             }
-            Fact::ReplayNumRollover { port } => self.error_counters[port as usize].rollovers += 1,
-            Fact::Nullified { port } => self.error_counters[port as usize].nullified += 1,
+            Fact::ReplayNumRollover { port } => self.errors_of(port).rollovers += 1,
+            Fact::Nullified { port } => self.errors_of(port).nullified += 1,
             Fact::Delivered { flow, payload } => self.flows[flow.0 as usize].deliver(payload),
             Fact::RequestDone { flow, latency, .. } => {
                 self.request_ticks = self.request_ticks.wrapping_add(latency.ticks());
@@ -239,6 +238,12 @@ impl Observers {
     fn rest(&mut self, port: u32, place: usize, span: Span) {
         self.rests.resize(self.ports.len(), RestTicks::default());
         self.rests[port as usize][place] += span.ticks();
+    }
+
+    #[cold]
+    fn errors_of(&mut self, port: u32) -> &mut LinkErrors {
+        self.error_counters.resize(self.ports.len(), LinkErrors::default());
+        &mut self.error_counters[port as usize]
     }
 
     #[cold]
@@ -285,7 +290,11 @@ impl Observers {
     /// Counters of a port, over the whole run.
     pub fn counters(&self, port: usize) -> LinkCounters {
         let DirectionCount { tlps_sent, dllps_sent, .. } = self.ports[port].direction;
-        LinkCounters { tlps_sent, dllps_sent, errors: self.error_counters[port] }
+        LinkCounters {
+            tlps_sent,
+            dllps_sent,
+            errors: self.error_counters.get(port).copied().unwrap_or_default(),
+        }
     }
 
     /// Ingress buffer levels of a port, by class, in bytes.

@@ -174,6 +174,23 @@ impl Recorder {
         entries
     }
 
+    /// Takes out what was kept, in the order in which it was stated: facts of one port nearly in order of time. Who joined a queue comes
+    /// when it is known how many there are; with the `last` call, after which nothing more is stated, whoever is left.
+    pub fn drain(&self, last: bool) -> Vec<Entry> {
+        let mut ring = self.0.borrow_mut();
+        if last {
+            ring.keep_the_rest();
+        }
+        let entries = ring.records.iter().map(|record| ring.entry(record)).collect();
+        let first = ring.seen - ring.records.len() as u64;
+        for (number, record) in (first..).zip(std::mem::take(&mut ring.records)) {
+            if record.what.first_transmission().is_some() {
+                ring.waits.forget(record.port, number);
+            }
+        }
+        entries
+    }
+
     /// Whether facts that are missing in [`Recorder::entries`] were there and had to make room.
     pub fn has_lost(&self) -> bool {
         let ring = self.0.borrow();

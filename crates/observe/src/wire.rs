@@ -188,6 +188,8 @@ pub struct WireTlp {
     pub destination: Place,
     /// The Requester ID: of who asked, in completions too, which find the way by it.
     pub requester_id: Location,
+    /// The ID of the other end: of a completion its Completer ID, of a request that of whom it is for.
+    pub completer_id: Location,
     /// Number of the tag among its requester's, of requests that are answered and of their answers; of others zero.
     pub tag: u16,
     /// Ordering and coherence.
@@ -204,6 +206,8 @@ pub struct WireTlp {
     pub digest: bool,
     /// How a completion answers.
     pub status: CompletionStatus,
+    /// No other completion of its request comes after it.
+    pub is_last_completion: bool,
     /// When the request was issued that it is, or answers.
     pub issued_at: Time,
     /// From when on it could have left this device; until `start` it waited here: [`crate::Waits`] says what for.

@@ -83,4 +83,21 @@ mod tests {
     fn a_dllp_stays_within_eight_bytes_of_memory() {
         assert!(size_of::<Dllp>() <= 8, "{}", size_of::<Dllp>());
     }
+
+    #[test]
+    fn dllps_are_called_as_in_the_specification() {
+        let (channel, header, data) = (0, 1, 1);
+        assert_eq!(Dllp::Ack(Sequence::new(7)).mnemonic(), "Ack");
+        assert_eq!(Dllp::Nak(Sequence::new(7)).mnemonic(), "Nak");
+        for (class, end) in FlowClass::ALL.into_iter().zip(["P", "NP", "Cpl"]) {
+            let named = [
+                (Dllp::UpdateFlowControl { channel, class, header, data }, "UpdateFC"),
+                (Dllp::InitFlowControl1 { channel, class, header, data }, "InitFC1"),
+                (Dllp::InitFlowControl2 { channel, class, header, data }, "InitFC2"),
+            ];
+            for (dllp, begin) in named {
+                assert_eq!(dllp.mnemonic(), format!("{begin}-{end}"));
+            }
+        }
+    }
 }

@@ -158,6 +158,15 @@ mod tests {
     use super::*;
     use crate::flit;
 
+    /// Flits are said where a link has a choice: at 64 GT/s and up there are no others.
+    #[test]
+    fn a_mode_is_written_with_what_it_does_not_have_to_be() {
+        let gen5 = LinkMode::new(Generation::Gen5, Width::X8);
+        let written = [gen5, gen5.with_flit(true), LinkMode::new(Generation::Gen6, Width::X8)];
+        let end = |mode: LinkMode| mode.to_string().ends_with(" flit");
+        assert_eq!(written.map(end), [false, true, false]);
+    }
+
     #[test]
     fn symbols_carry_their_share_of_the_sync_header() {
         let ns = Generation::ALL.map(|g| LinkMode::new(g, Width::X1).symbol_span().as_ns());

@@ -115,6 +115,47 @@ mod tests {
         assert!((rate / (2.048e-3 * 2.048e-3 / 6.0) - 1.0).abs() < 0.01, "{rate:e}");
     }
 
+    /// As many begin as in so many draws, one for each bit.
+    #[test]
+    fn bursts_of_a_flit_are_binomial() {
+        let (bits, rate) = (2048.0, 0.01);
+        let of =
+            |ways: f64, bursts: i32| ways * f64::powi(rate, bursts) * f64::powi(1.0 - rate, 2048 - bursts);
+        let pairs = bits * (bits - 1.0) / 2.0;
+        let expected = [of(1.0, 0), of(bits, 1), of(pairs, 2), of(pairs * (bits - 2.0) / 3.0, 3)];
+        for (found, expected) in bursts_of_a_flit(rate).into_iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{found:e}, expected {expected:e}");
+        }
+    }
+
+    /// Each burst by itself begins in any group and goes on to the next: whether no group has two bytes, counted one by one.
+    #[test]
+    fn what_three_groups_cannot_repair_is_counted_out() {
+        let lengths = Symbols::of(GEN6).bytes_of_a_burst();
+        fn repaired(lengths: [f64; 4], bursts: u32, wrong: [u8; GROUPS]) -> f64 {
+            if wrong.iter().any(|bytes| *bytes > 1) {
+                return 0.0;
+            }
+            if bursts == 0 {
+                return 1.0;
+            }
+            let mut sum = 0.0;
+            for (begin, (before, length)) in
+                (0..GROUPS).flat_map(|begin| lengths.iter().enumerate().map(move |l| (begin, l)))
+            {
+                let mut wrong = wrong;
+                (begin..=begin + before).for_each(|byte| wrong[byte % GROUPS] += 1);
+                sum += length / GROUPS as f64 * repaired(lengths, bursts - 1, wrong);
+            }
+            sum
+        }
+        let rate = 1e-3;
+        let bursts = bursts_of_a_flit(rate);
+        let repaired: f64 = (0..4u32).zip(bursts).map(|(n, p)| p * repaired(lengths, n, [0; GROUPS])).sum();
+        let found = flit_error_rate(GEN6, rate);
+        assert!((found - (1.0 - repaired)).abs() < 1e-12, "{found}, expected {}", 1.0 - repaired);
+    }
+
     #[test]
     fn bursts_up_to_sixteen_bits_are_always_corrected() {
         // A burst of eight PAM4 symbols touches three bytes at most, wherever it begins.

@@ -224,6 +224,15 @@ mod tests {
         assert_eq!(packer.close(), Bytes::ZERO);
     }
 
+    /// NOPs that are on the wire already end at a multiple of 4 DW, or take the whole TLP part: PCIe Base §4.2.3.4.1.
+    #[test]
+    fn a_tlp_follows_nops_at_the_next_four_dwords() {
+        let left =
+            |gone: u64| FlitPacker::after_nops(Bytes::new(gone)).map(|packer| packer.remaining().get());
+        assert_eq!([0, 1, 16, 17, 32, 224].map(left), [236, 220, 220, 204, 204, 12].map(Some));
+        assert_eq!([225, 236].map(left), [None, None]);
+    }
+
     proptest! {
         /// Against a map of every byte: no half ever holds more than eight TLPs, no byte is lost or shared.
         #[test]

@@ -258,6 +258,14 @@ mod tests {
 
     /// Every row of the packet size table: (TLP, header, payload on the wire, wire bytes), PCIe Base Table
     /// 2-5.
+    /// Three bits of the header, PCIe Base §2.2.6.3 to §2.2.6.5: each is there or not, however often it is asked for.
+    #[test]
+    fn attributes_are_a_set() {
+        let all = Attributes::NO_SNOOP.with(Attributes::RELAXED_ORDERING).with(Attributes::ID_BASED_ORDERING);
+        assert_eq!(all.bits(), 7);
+        assert_eq!(all.with(Attributes::RELAXED_ORDERING), all);
+    }
+
     #[test]
     fn non_flit_sizes_match_the_table() {
         let rows = [

@@ -186,4 +186,23 @@ mod tests {
         arbiter.served(1);
         assert_eq!(arbiter.order().collect::<Vec<u8>>(), [0, 1]);
     }
+
+    #[test]
+    fn behind_the_one_whose_turn_it_is_come_the_next_and_then_the_first() {
+        let mut arbiter = ChannelArbiter::new(ChannelArbitration::RoundRobin, 4);
+        arbiter.served(1);
+        assert_eq!(arbiter.order().collect::<Vec<u8>>(), [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn a_problem_says_which_class_or_channel() {
+        let said = [
+            (MapProblem::NoSuchClass(9), "TC9"),
+            (MapProblem::ClassZero, "TC0"),
+            (MapProblem::Twice(3), "TC3"),
+            (MapProblem::Empty(2), "VC2"),
+            (MapProblem::TooMany(8), "8 channels"),
+        ];
+        said.into_iter().for_each(|(problem, what)| assert!(problem.to_string().contains(what), "{problem}"));
+    }
 }

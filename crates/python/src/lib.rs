@@ -1,9 +1,10 @@
 //! The door to Python: convert, call, convert back.
 //!
-//! JSON text crosses the boundary, once per call; nothing is called back per event. What the text means is owned by
+//! JSON text crosses the boundary, once per call, and the bytes of long traces in parts; nothing is called back per event. What the text means is owned by
 //! the crates below and read by `python/lanewise`.
 
 mod bench;
+mod door;
 mod errors;
 mod ladder;
 mod scenario;
@@ -20,6 +21,8 @@ mod _core {
     #[pymodule_export]
     use crate::bench::{bench, benchmark_names};
     #[pymodule_export]
+    use crate::door::PyDoor;
+    #[pymodule_export]
     use crate::errors::{InputError, ScenarioError};
     #[pymodule_export]
     use crate::ladder::ladder;
@@ -30,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::statistics::student_t;
     #[pymodule_export]
-    use crate::trace::trace;
+    use crate::trace::{trace, write_trace};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,13 +1,17 @@
 //! What went over the wires.
 
 use crate::errors::{InputError, bug, wrong_argument};
-use crate::scenario::{Overrides, document, resolved};
+use crate::scenario::{Overrides, document, resolved, text};
 use crate::watch::Watch;
 use lanewise_sim::{
-    Around, Scenario, TraceKind, TraceOf, TraceRequest, around_name, link_names, span_from_text,
+    Around, JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceKind, TraceOf, TraceRequest,
+    around_name, link_names, span_from_text,
 };
+use lanewise_trace_formats::Perfetto;
 use lanewise_units::Span;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::ops::ControlFlow;
 
 /// Simulates the scenario in a file up to the end of a window and returns what went over its links in that, as JSON and as a listing.
 ///
@@ -45,6 +49,70 @@ pub fn trace(
     watch.into_result()?;
     let traced = traced.map_err(|error| bug(&error))?;
     Ok((document(&traced)?, traced.text()))
+}
+
+/// Simulates the scenario in a file up to the end of a window, and hands what went over its links over as bytes while the run goes on:
+/// memory does not grow with the window. Returns rows, end and fingerprint as JSON.
+///
+/// `form` is `text`, `jsonl` or `perfetto`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is
+/// broken off. The others as with [`trace`]; with `around` or `transaction` the last `most` rows are kept, and written at the end.
+#[pyfunction]
+#[pyo3(signature = (path, start, span, links, kinds, form, put, most = usize::MAX, around = None, transaction = None, overrides = Vec::new(), progress = None, source = None))]
+#[expect(clippy::too_many_arguments, reason = "by name, in Python")]
+pub fn write_trace(
+    py: Python<'_>,
+    path: &str,
+    start: &str,
+    span: &str,
+    links: Vec<String>,
+    kinds: Vec<String>,
+    form: &str,
+    put: Py<PyAny>,
+    most: usize,
+    around: Option<&str>,
+    transaction: Option<&str>,
+    overrides: Overrides,
+    progress: Option<Py<PyAny>>,
+    source: Option<String>,
+) -> PyResult<String> {
+    let scenario = resolved(py, path, source, None, &overrides)?;
+    let request = TraceRequest {
+        from: time("start", start)?,
+        span: time("span", span)?,
+        links: known_links(links, &scenario)?,
+        kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
+        most: most.max(1),
+        of: what_of(around, transaction)?,
+    };
+    let mut form: Box<dyn TraceForm + Send> = match form {
+        "text" => Box::new(Listing::default()),
+        "jsonl" => Box::new(JsonLines),
+        "perfetto" => Box::new(Perfetto::default()),
+        _ => return Err(wrong_argument("form", &form, "text, jsonl or perfetto")),
+    };
+    let (mut watch, mut failure) = (Watch::new(progress, None), None);
+    let mut hand_over = |part: &[u8]| {
+        let taken = Python::attach(|py| put.bind(py).call1((PyBytes::new(py, part),)).map(drop));
+        taken.map_or_else(
+            |error| {
+                failure = Some(error);
+                ControlFlow::Break(())
+            },
+            ControlFlow::Continue,
+        )
+    };
+    let end = py.detach(|| {
+        let mut look = |progress: &RunProgress<'_>| watch.look(progress);
+        if request.of == TraceOf::Window {
+            return lanewise_sim::write_trace(&scenario, &request, form.as_mut(), &mut hand_over, &mut look);
+        }
+        let traced = lanewise_sim::trace(&scenario, &request, &mut look)?;
+        let is_whole = hand_over(&traced.write(form.as_mut())).is_continue();
+        Ok(TraceEnd { is_whole, ..traced.end() })
+    });
+    failure.map_or(Ok(()), Err)?;
+    watch.into_result()?;
+    text(&end.map_err(|error| bug(&error))?)
 }
 
 fn time(name: &str, text: &str) -> PyResult<Span> {

@@ -54,8 +54,9 @@ pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
 pub use trace::{
-    Station, Trace, TraceAround, TraceOf, TraceRequest, TraceRow, TraceWait, Transaction, around_name,
-    link_names, trace,
+    Direction as TraceDirection, JsonLines, Listing, Station, Trace, TraceAround, TraceEnd, TraceForm,
+    TraceFrame, TraceOf, TraceRequest, TraceRow, TraceWait, Transaction, around_name, link_names, trace,
+    write_trace,
 };
 
 use lanewise_fabric::workload::Metric;

@@ -1,10 +1,12 @@
 //! What went over the wires in a window of a run, as an analyzer would list it: `lanewise trace`; around something that happens; or one
 //! request with its completions, from its issue to its end.
 //!
-//! Times are those of the wire and exact in `at_ticks`. A trace is an observer: the run is the same without it.
+//! Times are those of the wire and exact in `at_ticks`. [`write_trace`] writes one of any length while its run goes on. A trace is an observer: the run is the same without it.
 
+mod forms;
 mod names;
 mod rows;
+mod stream;
 mod text;
 mod transaction;
 
@@ -12,15 +14,18 @@ use crate::progress::RunProgress;
 use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
+pub use forms::{JsonLines, Listing};
 use lanewise_fabric::{AssemblyError, Pause};
 use lanewise_observe::{Around, Found, Recorder, Selection, TraceKind, TraceKinds};
 use lanewise_scenario::Scenario;
 use lanewise_units::{Span, Time};
+pub use names::Direction;
 use names::Names;
 pub use rows::{TraceRow, TraceWait};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::ControlFlow;
+pub use stream::{TraceEnd, TraceForm, TraceFrame, write_trace};
 pub use transaction::{Station, Transaction};
 
 /// What is to be traced.
@@ -80,6 +85,10 @@ pub struct Trace {
     /// Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub fingerprint: String,
+    /// The same as a form has it before the rows.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub frame: TraceFrame,
 }
 
 /// What was looked for in a run.
@@ -140,6 +149,7 @@ pub fn trace(
     session.end_here();
     let found = recorder.found().filter(|_| around != Some(Around::Stall) || stalled);
     let looked_until = session.now().min(until);
+    let entries = if found.is_some() || around.is_none() { recorder.entries() } else { Vec::new() };
     let mut traced = Trace {
         title: scenario.title.clone(),
         from_ns: (from - Time::ZERO).as_ns(),
@@ -153,8 +163,14 @@ pub fn trace(
         }),
         transaction: None,
         fingerprint: format!("{:016x}", session.trajectory()),
+        frame: TraceFrame {
+            title: scenario.title.clone(),
+            from_ticks: found.map_or(from, |found| found.from).ticks(),
+            until_ticks: found.map_or(looked_until, |found| found.until.min(looked_until)).ticks(),
+            directions: names.directions(),
+            tags_at_start: None,
+        },
     };
-    let entries = if found.is_some() || around.is_none() { recorder.entries() } else { Vec::new() };
     match (request.of, found) {
         (TraceOf::Transaction(_), Some(Found { request: Some(found), .. })) => {
             let flow = &session.simulation().fabric.observers().flows()[found.0.0 as usize].spec;

@@ -475,6 +475,15 @@ export interface Instrument {
   metrics: NamedValue[];
 }
 
+/** lanewise lab [--out FILE] --json */
+export interface Lab {
+  format: Format;
+  file: string;
+  bytes: number;
+  /** whether a browser was told to open it */
+  opened: boolean;
+}
+
 /** The efficiency ladder of one direction: what is left at each rung, 10⁹ B/s. */
 export interface Ladder {
   /** Transfers per second × lanes ÷ 8. */
@@ -1435,6 +1444,18 @@ export interface TraceAround {
   at_ns: number | null;
   /** How far the run was looked through. */
   looked_until_ns: number;
+}
+
+/** What is known of a trace after its last row. */
+export interface TraceEnd {
+  /** Rows that were handed over. */
+  rows: number;
+  /** Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run. */
+  until_ticks: number;
+  /** All of the window was handed over: nobody broke it off. */
+  is_whole: boolean;
+  /** Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace. */
+  fingerprint: string;
 }
 
 /** One thing on a wire, or one thing that happened to a port. */

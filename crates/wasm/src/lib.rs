@@ -5,6 +5,7 @@
 //! | `door.rs` | what a request means, and what answers it: the verbs |
 //! | `session.rs` | runs that stop, are looked into, changed, and go on |
 //! | `answer.rs` | the JSON of an answer, and of what went wrong |
+//! | `asked.rs` | verbs by name, for a host that links the crate |
 //! | `abi.rs` | the exported functions, the texts that cross, what is left after a panic; on WebAssembly only |
 //!
 //! The module imports nothing: no clock, no file, no console. `js/lanewise.js` loads it. The catalog is compiled in, as
@@ -13,11 +14,13 @@
 #[cfg(target_family = "wasm")]
 mod abi;
 mod answer;
+mod asked;
 mod door;
 #[cfg(test)]
 mod rig;
 mod session;
 
 pub use answer::internal;
+pub use asked::Door;
 pub use door::{MEMORY_LIMIT, benchmark, check, explain, parts, run, scenario_schema, version};
 pub use session::Sessions;

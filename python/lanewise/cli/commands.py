@@ -12,12 +12,14 @@ from lanewise.cli import completion
 from lanewise.cli.draw_verb import add_to as add_draw
 from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
+from lanewise.cli.lab_verb import add_lab
 from lanewise.cli.machine_checks import add_to as add_machine_checks
 from lanewise.cli.options import AsJson
 from lanewise.cli.report_verb import add_to as add_report
 from lanewise.cli.run_verb import add_to as add_run
 from lanewise.cli.scan_verb import add_scan
 from lanewise.cli.scenario_verbs import add_explain, add_new
+from lanewise.cli.serve_verb import add_to as add_serve
 from lanewise.cli.side_by_side import add_to as add_side_by_side
 from lanewise.cli.streams import print_json
 from lanewise.cli.trace_verb import add_to as add_trace
@@ -82,6 +84,7 @@ add_side_by_side(app)
 add_report(app)
 add_trace(app)
 add_draw(app)
+add_lab(app)
 
 
 add_experiments(app)
@@ -148,6 +151,7 @@ def bench(
 
 add_scan(app)
 add_machine_checks(app)
+add_serve(app)
 
 
 def _one_part(result: "PartsResult", name: str) -> "PartsResult":

@@ -33,16 +33,21 @@ def write(status: int, text: str, error: BaseException | None) -> None:
     """
     if getattr(sys.stdout, "was_written_to", False):
         return
-    from lanewise.output_format import stamped
-
-    errors = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]
-    document = stamped({"status": status, "errors": errors})
+    document = document_of(status, text, error)
     try:
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         sys.stdout.flush()
     except OSError:
         # Nobody reads; the status says it all the same.
         return
+
+
+def document_of(status: int, text: str, error: BaseException | None) -> dict[str, object]:
+    """Return each mistake of a scenario, or the one that was said, as `error` of the output's schema."""
+    from lanewise.output_format import stamped
+
+    errors = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]
+    return stamped({"status": status, "errors": errors})
 
 
 def _alone(text: str, error: BaseException | None) -> Mistake:

@@ -4,11 +4,12 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 """
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lanewise.cli.options import AsJson, Scenario, Settings, pairs
+from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_together
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,8 +23,14 @@ def _trace(
         str, typer.Option("--from", metavar="TIME", help="Start of the window, after the start of the run.")
     ] = "0 ns",
     span: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="Length of the window; a --transaction has its own.")
-    ] = "5 us",
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Length of the window, 5 us if not given. Not with --transaction, which has its own.",
+            show_default=False,
+        ),
+    ] = None,
     link: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,8 +50,15 @@ def _trace(
         ),
     ] = None,
     last: Annotated[
-        int, typer.Option(metavar="ROWS", min=1, max=10_000_000, help="Keep the last so many rows.")
-    ] = 100_000,
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            min=1,
+            max=10_000_000,
+            help="Keep the last so many rows, 100,000 if not given. Not with a window that goes to a file.",
+            show_default=False,
+        ),
+    ] = None,
     around: Annotated[
         str | None,
         typer.Option(
@@ -63,25 +77,76 @@ def _trace(
             show_default=False,
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, the listing, if not given; jsonl, a JSON object for each row and line; for other "
+            "tools perfetto (https://ui.perfetto.dev).",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write it to this file: all of the window, however long it is, with --json one object for "
+            "each row and line. The file is whole or not there.",
+            show_default=False,
+        ),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """List what goes over the links: TLPs, DLLPs, and what waits."""
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
+    from lanewise.files import refuse_folder, write_whole
+    from lanewise.trace_files import form_named
 
     kinds = [part.strip() for part in kind.split(",")] if kind is not None else []
+    is_window = around is None and transaction is None
+    refuse_together(("--json", as_json), ("--format", form is not None))
+    if form is not None:
+        form_named(form, is_for_terminal=out is None and sys.stdout.isatty())
+    if out is not None:
+        refuse_folder(out)
     with run_progress(str(scenario), None) as progress:
+        if form not in (None, "text") or (is_window and out is not None):
+            refuse_together(
+                ("--format" if out is None else "--out", is_window),
+                ("--last", last is not None and is_window),
+            )
+            api.write_trace(
+                scenario,
+                out if out is not None else sys.stdout.buffer,
+                start=start,
+                span=span,
+                links=link or [],
+                kinds=kinds,
+                form=form_named(form or ("jsonl" if as_json else "text")),
+                last=last if last is not None else api.LAST,
+                around=around,
+                transaction=transaction,
+                overrides=pairs(settings),
+                progress=progress,
+            )
+            return
         traced = api.trace(
             scenario,
             start=start,
             span=span,
             links=link or [],
             kinds=kinds,
-            last=last,
+            last=last if last is not None else api.LAST,
             around=around,
             transaction=transaction,
             overrides=pairs(settings),
             progress=progress,
         )
-    sys.stdout.write(traced.to_json() + "\n" if as_json else traced.text)
+    text = traced.to_json() + "\n" if as_json else traced.text
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(out, text)

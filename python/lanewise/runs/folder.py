@@ -114,6 +114,17 @@ def load_run(folder: Path) -> RunResult:
     return result
 
 
+def load_resolved(folder: Path) -> documents.Explain | None:
+    """Return the scenario of a run folder as `explain` gave it; None where it is not there whole."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        resolved = manifest["resolved_scenario"]
+        is_whole = {"title", "parameters", "links", "functions"} <= resolved.keys()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return cast("documents.Explain", resolved) if is_whole else None
+
+
 def run_of(document: Mapping[str, object], file: Path) -> RunResult:
     """Return the run that a file has as JSON; RunFolderError for one that is damaged."""
     kind = WhyResult if "why" in document else RunResult
@@ -128,17 +139,6 @@ def _scenario_text(folder: Path) -> str | None:
         return (folder / _SCENARIO).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
-
-
-def load_resolved(folder: Path) -> documents.Explain | None:
-    """Return the scenario of a run folder as `explain` gave it; None where it is not there whole."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        resolved = manifest["resolved_scenario"]
-        is_whole = {"title", "parameters", "links", "functions"} <= resolved.keys()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return cast("documents.Explain", resolved) if is_whole else None
 
 
 def _overrides(manifest: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -23,7 +23,7 @@ from lanewise.scenario.text import scenario_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lanewise.documents import Progress
+    from lanewise.documents import Progress, TraceEnd
 
 Scenario: TypeAlias = str | Path | Mapping[str, object]
 """The path of a scenario file, its text of more than one line, or a dictionary of what a file would say."""
@@ -99,6 +99,38 @@ def list_wires(
     except ValueError as error:
         raise InputError(str(error)) from error
     return TraceResult(json.loads(document), listing)
+
+
+def write_wires(
+    scenario: Scenario,
+    overrides: Sequence[tuple[str, str]],
+    window: tuple[str, str],
+    links: Sequence[str],
+    kinds: Sequence[str],
+    form: str,
+    put: Callable[[bytes], object],
+    progress: Callable[[Progress], bool | None] | None = None,
+    *,
+    last: int = 100_000,
+    view: tuple[str | None, str | None] = (None, None),
+) -> TraceEnd:
+    """Run a scenario up to the end of a window, and hand what went over its links to `put`, part by part.
+
+    `form` is one of the core's; `view` as for `list_wires`, of which `last` rows are kept. What `put` raises
+    breaks the trace off and is raised again; KeyboardInterrupt when something else did.
+    """
+    name, text = given(scenario)
+    start, span = window
+    try:
+        with with_file_hints():
+            wanted = (start, span, list(links), list(kinds), form, put, last, *view)
+            document = _core.write_trace(name, *wanted, list(overrides), progress, text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    end: TraceEnd = json.loads(document)
+    if not end["is_whole"]:
+        raise KeyboardInterrupt
+    return end
 
 
 def _as_written(scenario: Scenario, text: str | None) -> str | None:

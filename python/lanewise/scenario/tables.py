@@ -885,7 +885,7 @@ class HostIommu(TypedDict, total=False):
     enabled: bool | Sourced
     """Whether addresses are translated; off, and in pass-through mode, they are not. Default: false."""
     entries: int | Sourced
-    """Translations that its cache (IOTLB) holds. Default: 64."""
+    """Translations that its cache (IOTLB) holds. Default: 96."""
     ways: Literal["auto"] | int | Sourced
     """Entries in which one page can be; "auto" for all of them. Default: auto."""
     page: str | Sourced
@@ -955,6 +955,10 @@ class HostNvme(TypedDict, total=False):
     """The job's own thread, for each I/O. Default: 0.5 us."""
     submit_cost: str | Sourced
     """System call, block layer and driver on the way down, for each I/O. Default: 1.2 us."""
+    aio_cost: str | Sourced
+    """What the calls of `libaio` (io_submit, io_getevents) take of `submit_cost`, for each I/O; `io_uring`
+    does without them. Default: 0.7 us.
+    """
     interrupt_cost: str | Sourced
     """Interrupt entry and exit, for each interrupt. Default: 1 us."""
     completion_cost: str | Sourced

@@ -11,7 +11,7 @@ mod typescript;
 
 use lanewise_scenario::{DiagnosticRecord, Explanation, Parts};
 use lanewise_sim::bench::Benchmark;
-use lanewise_sim::{FORMAT, FlowUpdate, Results, State, Trace};
+use lanewise_sim::{FORMAT, FlowUpdate, Results, State, Trace, TraceEnd};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -51,6 +51,7 @@ const PRINTED: [&str; 19] = [
     "measure",
     "whatif",
     "new",
+    "lab",
     "run_groups",
     "error",
 ];
@@ -94,6 +95,7 @@ fn definitions() -> Result<Map<String, Value>, String> {
     generator.subschema_for::<Parts>();
     generator.subschema_for::<State>();
     generator.subschema_for::<Trace>();
+    generator.subschema_for::<TraceEnd>();
     generator.subschema_for::<Benchmark>();
     generator.subschema_for::<DiagnosticRecord>();
     generator.subschema_for::<FlowUpdate>();

@@ -132,7 +132,7 @@ impl Endpoint {
             .with_attributes(self.attributes)
             .with_prefixes(self.prefixes)
             .with_digest(self.digest);
-        let mut packet = Packet::new(&tlp, rest.destination, self.ordinal, now);
+        let mut packet = Packet::new(&tlp, rest.destination, self.route_end, now);
         packet.eligible_at = self.next_request_at.max(now);
         packet.context = rest.transfer;
         self.next_request_at = packet.eligible_at + self.config.request_interval;

@@ -13,7 +13,6 @@ use lanewise_units::{Span, Time};
 /// What a transmitter whose link may sleep remembers.
 #[derive(Debug)]
 pub(crate) struct Sleep {
-    power: LinkPower,
     /// The last thing was sent before, if `busy_until` is still where the accounts of silence ended.
     idle_since: Time,
     /// Where the accounts of silence ended.
@@ -81,15 +80,14 @@ impl Silence {
 
 impl Sleep {
     /// None for a link that stays awake.
-    pub(crate) fn new(power: LinkPower) -> Option<Box<Self>> {
+    pub(crate) fn new(power: &LinkPower) -> Option<Box<Self>> {
         let sleep = Self {
-            power,
             idle_since: Time::ZERO,
             accounted: Time::NEVER,
             awake_at: Time::ZERO,
             called_at: Time::NEVER,
         };
-        (power != LinkPower::default()).then(|| Box::new(sleep))
+        (*power != LinkPower::default()).then(|| Box::new(sleep))
     }
 
     /// When it last sent something, or was woken, given up to when its wire is accounted for.
@@ -103,21 +101,21 @@ impl Sleep {
     }
 
     /// When it falls asleep, if nothing is sent.
-    pub(crate) fn entry_times(&self, own: Silence, peer: Silence) -> EntryTimes {
+    pub(crate) fn entry_times(&self, power: &LinkPower, own: Silence, peer: Silence) -> EntryTimes {
         let after = |state: Option<SleepConfig>, silent_since: Time| match state {
             Some(state) if silent_since != Time::NEVER => silent_since + state.idle,
             _ => Time::NEVER,
         };
         let acknowledged_since = own.acknowledged_since.max(peer.acknowledged_since);
         EntryTimes {
-            l0s: after(self.power.l0s, own.since),
-            l1: after(self.power.l1, own.since.max(peer.since).max(acknowledged_since)),
+            l0s: after(power.l0s, own.since),
+            l1: after(power.l1, own.since.max(peer.since).max(acknowledged_since)),
         }
     }
 
     /// Which sleep something that is to be sent at `at` ends, if it sleeps then.
-    pub(crate) fn exit_at(&self, entry_times: EntryTimes, at: Time) -> Option<Exit> {
-        match self.power {
+    pub(crate) fn exit_at(&self, power: &LinkPower, entry_times: EntryTimes, at: Time) -> Option<Exit> {
+        match *power {
             LinkPower { l1: Some(state), .. } if entry_times.l1 < at => Some(Exit::L1(state.exit)),
             LinkPower { l0s: Some(state), .. } if entry_times.l0s < at => Some(Exit::L0s(state.exit)),
             _ => None,
@@ -167,10 +165,14 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
+    const fn state(idle_us: u64, exit_us: u64) -> Option<SleepConfig> {
+        Some(SleepConfig { idle: Span::from_us(idle_us), exit: Span::from_us(exit_us) })
+    }
+
+    const POWER: LinkPower = LinkPower { l0s: state(2, 1), l1: state(6, 8) };
+
     fn sleep() -> Sleep {
-        let state =
-            |idle: u64, exit| Some(SleepConfig { idle: Span::from_us(idle), exit: Span::from_us(exit) });
-        *Sleep::new(LinkPower { l0s: state(2, 1), l1: state(6, 8) }).expect("it may sleep")
+        *Sleep::new(&POWER).expect("it may sleep")
     }
 
     fn silent(since: u64) -> Silence {
@@ -179,30 +181,30 @@ mod tests {
 
     #[test]
     fn a_link_that_may_not_sleep_has_no_state_for_it() {
-        assert!(Sleep::new(LinkPower::default()).is_none());
+        assert!(Sleep::new(&LinkPower::default()).is_none());
     }
 
     #[test]
     fn l0s_is_of_one_direction_and_l1_of_both() {
         let sleep = sleep();
-        assert_eq!(sleep.entry_times(silent(10), silent(12)), EntryTimes { l0s: us(12), l1: us(18) });
+        assert_eq!(sleep.entry_times(&POWER, silent(10), silent(12)), EntryTimes { l0s: us(12), l1: us(18) });
         let unacknowledged = Silence { acknowledged_since: Time::NEVER, ..silent(12) };
         assert_eq!(
-            sleep.entry_times(silent(10), unacknowledged),
+            sleep.entry_times(&POWER, silent(10), unacknowledged),
             EntryTimes { l0s: us(12), l1: Time::NEVER }
         );
         let awake = Silence { since: Time::NEVER, ..silent(0) };
-        assert_eq!(sleep.entry_times(awake, silent(12)), EntryTimes::NEVER);
+        assert_eq!(sleep.entry_times(&POWER, awake, silent(12)), EntryTimes::NEVER);
     }
 
     #[test]
     fn the_deeper_sleep_is_what_ends_and_waking_takes_its_time() {
         let mut sleep = sleep();
-        let times = sleep.entry_times(silent(10), silent(10));
+        let times = sleep.entry_times(&POWER, silent(10), silent(10));
         assert_eq!(sleep.next_deadline(times, us(11)), (us(12), Timer::Sleep));
-        assert_eq!(sleep.exit_at(times, us(12)), None, "it sleeps after that, not then");
-        assert_eq!(sleep.exit_at(times, us(14)), Some(Exit::L0s(Span::from_us(1))));
-        assert_eq!(sleep.exit_at(times, us(17)), Some(Exit::L1(Span::from_us(8))));
+        assert_eq!(sleep.exit_at(&POWER, times, us(12)), None, "it sleeps after that, not then");
+        assert_eq!(sleep.exit_at(&POWER, times, us(14)), Some(Exit::L0s(Span::from_us(1))));
+        assert_eq!(sleep.exit_at(&POWER, times, us(17)), Some(Exit::L1(Span::from_us(8))));
         sleep.wakes_at(us(25));
         assert_eq!(sleep.next_deadline(times, us(17)), (us(25), Timer::ExitFromSleep));
         assert!(sleep.is_waking(us(24)) && !sleep.is_waking(us(25)));

@@ -4,7 +4,7 @@ use super::{Feed, Row, Switch};
 use crate::channels::VC0;
 use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
-use crate::packet::{ClassQueues, Flags, PacketId, PacketPool};
+use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::Port;
 use crate::select::{select_class, wants_the_wire};
 use crate::shared_memory::SharedMemory;
@@ -101,9 +101,11 @@ impl Switch {
         now: Time,
     ) -> Result<PacketId, Wait> {
         let found = self.find(vc_egress, packets, port, now)?;
-        let slot = vc_egress.row * self.ports.len() + found.ingress;
-        let id = self.queues[slot].pop(packets, found.class).expect("the head was there");
-        self.granted(packets, id, found.ingress, slot, vc_egress.row, now);
+        let slot = self.rows[vc_egress.row].slot(found.ingress);
+        let queues = &mut self.queues[slot];
+        let id = queues.pop(packets, found.class).expect("the head was there");
+        let was_last = queues.head(found.class).is_none();
+        self.granted(packets, id, found.ingress, was_last, vc_egress.row, now);
         Ok(id)
     }
 
@@ -179,13 +181,14 @@ impl Switch {
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let slot = vc_egress.row * self.ports.len() + ingress;
-        let class = select_class(&self.queues[slot], packets, port, vc_egress.channel(), at)?;
+        let queues = &self.queues[self.rows[vc_egress.row].slot(ingress)];
+        let class = select_class(queues, packets, port, vc_egress.channel(), at)?;
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
             SwitchCore::Buses { rate, .. } => {
-                self.take_buses(rate, [ingress as u16, port.index], (slot, class), packets, at)
+                let head = queues.head(class).expect("the head was there");
+                self.take_buses(rate, [ingress as u16, port.index], &packets[head], at)
             }
         };
         if busy_until > at {
@@ -194,30 +197,22 @@ impl Switch {
         Ok(Found { ingress, class })
     }
 
-    /// Takes the buses for the head of a queue, or says until when they are taken: then it is later than `now`.
+    /// Takes the buses for a packet, or says until when they are taken: then it is later than `now`.
     #[inline(never)]
-    fn take_buses(
-        &mut self,
-        rate: Rate,
-        [ingress, egress]: [u16; 2],
-        (slot, class): (usize, FlowClass),
-        packets: &PacketPool,
-        now: Time,
-    ) -> Time {
-        let head = self.queues[slot].head(class).expect("the head was there");
-        let span = rate.span_ceil(packets[head].cost.tlp());
+    fn take_buses(&mut self, rate: Rate, [ingress, egress]: [u16; 2], packet: &Packet, now: Time) -> Time {
+        let span = rate.span_ceil(packet.cost.tlp());
         let buses = self.buses.as_mut().expect("the core has buses");
         buses.take(ingress, egress, span, now).err().unwrap_or(now)
     }
 
-    /// Books a crossbar or memory for the packet and passes the turn on.
+    /// Books a crossbar or memory for the packet, the last of its class from there or not, and passes the turn on.
     #[inline(always)]
     fn granted(
         &mut self,
         packets: &PacketPool,
         id: PacketId,
         ingress: usize,
-        slot: usize,
+        was_last: bool,
         row: usize,
         now: Time,
     ) {
@@ -238,7 +233,7 @@ impl Switch {
             }
         }
         let class = packet.class();
-        if self.queues[slot].head(class).is_none() {
+        if was_last {
             self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
         }
         if leaves {
@@ -281,10 +276,9 @@ impl Switch {
 
     /// The queues of a row in which packets wait.
     fn queues_of(&self, row: usize) -> impl Iterator<Item = &ClassQueues> {
-        let ports = self.ports.len();
         let waiting = self.rows[row].waiting.of_any_class();
-        let ingresses = (0..ports).filter(move |ingress| waiting >> ingress & 1 == 1);
-        ingresses.map(move |ingress| &self.queues[row * ports + ingress])
+        let ingresses = (0..self.ports.len()).filter(move |ingress| waiting >> ingress & 1 == 1);
+        ingresses.map(move |ingress| &self.queues[self.rows[row].slot(ingress)])
     }
 
     /// The queues in which packets wait for a channel of `egress`, one for each ingress.
@@ -312,8 +306,7 @@ impl Switch {
         let Some(ingress) = wide::only(waiting) else {
             return Time::ZERO; // Several ingress ports: arbitration will look.
         };
-        let slot = row * self.ports.len() + ingress as usize;
-        self.queues[slot].next_start(packets)
+        self.queues[self.rows[row].slot(ingress as usize)].next_start(packets)
     }
 
     /// Whether anything that waits for `port` may leave now, or would but for credits or the retry buffer.
@@ -323,7 +316,7 @@ impl Switch {
             let waiting = self.rows[row].waiting.of_any_class();
             let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
             ingresses.any(|ingress| {
-                let queues = &self.queues[row * self.ports.len() + ingress];
+                let queues = &self.queues[self.rows[row].slot(ingress)];
                 self.core_is_free(ingress, port.index, now)
                     && wants_the_wire(queues, packets, port, channel, now)
             })

@@ -128,7 +128,7 @@ impl Case {
         let roots = 1 + usize::from(self.two_roots);
         let root = |index: usize| {
             // A load that an endpoint drops for its ECRC is never answered: timeouts of the processor's own are left out.
-            let ecrc = self.root.ecrc && self.mishaps.is_none();
+            let ecrc = self.root.ecrc && self.transaction_errors.is_none();
             let settings =
                 RootComplexConfig { errors: self.errors_of_root(), ecrc, ..self.root.settings(mps) };
             device(&format!("root{index}"), DeviceKind::RootComplex(settings), Vec::new())
@@ -168,28 +168,31 @@ impl Case {
     }
 
     fn errors_of_root(&self) -> ErrorConfig {
-        let Some(mishaps) = &self.mishaps else { return ErrorConfig::default() };
+        let Some(transaction_errors) = &self.transaction_errors else { return ErrorConfig::default() };
         ErrorConfig {
-            unanswered_reads: mishaps.unanswered.clone(),
-            late_reads: mishaps.late.clone(),
+            unanswered_reads: transaction_errors.unanswered.clone(),
+            late_reads: transaction_errors.late.clone(),
             late_by: Span::from_us(20),
-            poisoned: mishaps.poisoned.clone(),
+            poisoned: transaction_errors.poisoned.clone(),
             ..ErrorConfig::default()
         }
     }
 
     fn errors_of_endpoints(&self) -> ErrorConfig {
-        let Some(mishaps) = &self.mishaps else { return ErrorConfig::default() };
+        let Some(transaction_errors) = &self.transaction_errors else { return ErrorConfig::default() };
         ErrorConfig {
-            poisoned: mishaps.poisoned.clone(),
-            completion_timeout: Some(Span::from_us(mishaps.timeout_us)),
-            retries: mishaps.retries,
+            poisoned: transaction_errors.poisoned.clone(),
+            completion_timeout: Some(Span::from_us(transaction_errors.timeout_us)),
+            retries: transaction_errors.retries,
             ..ErrorConfig::default()
         }
     }
 
     fn corruption(&self) -> CorruptionConfig {
-        let tlps = self.mishaps.as_ref().map_or(Vec::new(), |mishaps| mishaps.corrupted.clone());
+        let tlps = self
+            .transaction_errors
+            .as_ref()
+            .map_or(Vec::new(), |transaction_errors| transaction_errors.corrupted.clone());
         CorruptionConfig { probability: 0.0, tlps }
     }
 }

@@ -113,7 +113,7 @@ pub struct PlugCase {
 
 /// What goes wrong in the transaction layer: ordinals of reads and packets.
 #[derive(Clone, Debug, Default)]
-pub struct Mishaps {
+pub struct TransactionErrors {
     /// Of the root complex.
     pub unanswered: Vec<u64>,
     pub late: Vec<u64>,
@@ -139,7 +139,7 @@ pub struct Case {
     pub classes: [u8; 3],
     pub plugs: Vec<PlugCase>,
     /// None: then everything that is asked for arrives.
-    pub mishaps: Option<Mishaps>,
+    pub transaction_errors: Option<TransactionErrors>,
 }
 
 #[derive(Clone, Debug)]
@@ -294,12 +294,12 @@ fn plug_case() -> impl Strategy<Value = PlugCase> {
         .prop_map(|(endpoint, leaves_ns, away_ns)| PlugCase { endpoint, leaves_ns, away_ns })
 }
 
-fn mishaps() -> impl Strategy<Value = Mishaps> {
+fn transaction_errors() -> impl Strategy<Value = TransactionErrors> {
     let listed = || prop::collection::vec(0u64..80, 0..8);
     let lists = (listed(), listed(), listed(), listed());
     (lists, prop::sample::select(vec![3u64, 50, 400]), 0u32..4).prop_map(|(lists, timeout_us, retries)| {
         let (unanswered, late, poisoned, corrupted) = lists;
-        Mishaps { unanswered, late, poisoned, corrupted, timeout_us, retries }
+        TransactionErrors { unanswered, late, poisoned, corrupted, timeout_us, retries }
     })
 }
 
@@ -337,9 +337,9 @@ pub fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec(transfer_case(), 1..24),
         prop_oneof![1 => Just([0u8; 3]), 3 => prop::array::uniform3(0u8..8)],
         prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(plug_case(), 1..5)],
-        prop_oneof![3 => Just(None), 1 => mishaps().prop_map(Some)],
+        prop_oneof![3 => Just(None), 1 => transaction_errors().prop_map(Some)],
     )
-        .prop_map(|(general, switches, endpoints, transfers, classes, plugs, mishaps)| Case {
+        .prop_map(|(general, switches, endpoints, transfers, classes, plugs, transaction_errors)| Case {
             seed: general.0,
             mps_shift: general.1,
             root: general.2,
@@ -349,6 +349,6 @@ pub fn case() -> impl Strategy<Value = Case> {
             transfers,
             classes,
             plugs,
-            mishaps,
+            transaction_errors,
         })
 }

@@ -49,7 +49,7 @@ pub fn check_end(case: &Case, config: &FabricConfig, simulation: &Simulation, st
         };
         let (arrived, completed) = (flow.payload().get(), flow.operations());
         let all = (arrived, completed) == (asked, requests);
-        let loses = case.mishaps.is_some() && arrived <= asked;
+        let loses = case.transaction_errors.is_some() && arrived <= asked;
         assert!(all || loses, "{arrived} B in {completed} requests, not {requests}, of {step:?}");
     }
     for index in 0..config.devices.len() {
@@ -119,7 +119,7 @@ fn completions(case: &Case, target: Target, start: u64, length: u64) -> u64 {
 
 /// As many TLPs on the link of each endpoint as its transfers, and others' of its memory, are cut into.
 pub fn check_tlps(case: &Case, config: &FabricConfig, simulation: &Simulation, steps: &[Step]) {
-    if case.mishaps.is_some() {
+    if case.transaction_errors.is_some() {
         return;
     }
     for link in &config.links {
@@ -184,7 +184,7 @@ fn check_buffers(settings: &PortConfig, simulation: &Simulation, port: usize) {
 /// What the ordering table promises software, told from when things end: of one device and one traffic class, and the same
 /// memory.
 pub fn check_order(case: &Case, steps: &[Step], log: &Log) {
-    if case.mishaps.is_some() {
+    if case.transaction_errors.is_some() {
         return; // What is given up ends when its time runs out.
     }
     let ended = |step: usize| log.ended[step].expect("everything has ended");

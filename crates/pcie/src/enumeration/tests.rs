@@ -235,3 +235,12 @@ proptest! {
         prop_assert_eq!(numbers.len(), functions.len());
     }
 }
+
+/// Eight bits of bus number, and the segment above them (PCIe Base 6.3 §2.2.4.2, §7.5.1.3).
+#[test]
+fn a_bus_of_another_segment_is_written_with_its_segment() {
+    let programmed = Programmed { bus: 0x0317, device: (4, 2), ..Programmed::default() };
+    let location = programmed.location();
+    assert_eq!(location.to_string(), "0003:17:04.2");
+    assert_eq!((location.bus(), location.id.get()), (0x0317, 0x1722));
+}

@@ -1,6 +1,6 @@
 //! Base address registers: of memory where a workload has others use it, and whether all fit below 4 GiB.
 
-use super::Rig;
+use super::Inputs;
 use super::computed::Computed;
 use crate::parameter::{Output, Provenance};
 use crate::problem::Problem;
@@ -20,7 +20,7 @@ pub(crate) fn power_of_two(size: Bytes) -> Bytes {
 
 /// The fabric with a BAR for the memory of each endpoint that others use. Reports BARs that are too small, or too many.
 pub(crate) fn of_memory(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     mut fabric: FabricConfig,
     workloads: &[Box<dyn LoadConfig>],
     computed: &mut Computed,
@@ -38,31 +38,31 @@ pub(crate) fn of_memory(
         let DeviceKind::Endpoint(endpoint) = &mut config.kind else { continue };
         let used = longest.get(&instance).copied();
         match (endpoint.memory_bar, used) {
-            (Some(size), Some(used)) if size < used => too_small(rig, instance, size, used, output),
+            (Some(size), Some(used)) if size < used => too_small(inputs, instance, size, used, output),
             (None, Some(used)) => {
                 let size = power_of_two(used.max(MEMORY_BAR));
                 endpoint.memory_bar = Some(size);
-                if let Some(port) = rig.port(instance, 0) {
+                if let Some(port) = inputs.port(instance, 0) {
                     let source = "64 GiB, as data-center GPUs have, or the longest transfer there";
-                    computed.port(rig, port, "memory_bar", size.to_string(), Provenance::Assumed, source);
+                    computed.port(inputs, port, "memory_bar", size.to_string(), Provenance::Assumed, source);
                 }
             }
             (Some(_), _) | (None, None) => {}
         }
     }
     if let Err(AssemblyError::NoRoomBelow4Gib { device, no_room }) = Machines::of(&fabric)
-        && let Some(host) = rig.topology.instances.iter().find(|instance| instance.name == device)
+        && let Some(host) = inputs.topology.instances.iter().find(|instance| instance.name == device)
     {
         let problem = Problem::NoAddressSpace { path: device, reason: no_room.to_string() };
         let hint = "give fewer devices `bar = \"32-bit\"`, which those of Gen1 and Gen2 have by default, or smaller ones: `register_bar`";
-        output.report(rig.place_of(host.component, &[]), problem, Some(hint.to_owned()));
+        output.report(inputs.place_of(host.component, &[]), problem, Some(hint.to_owned()));
     }
     fabric
 }
 
-fn too_small(rig: &Rig<'_>, instance: usize, size: Bytes, used: Bytes, output: &mut Output) {
-    let component = rig.topology.instances[instance].component;
-    let path = format!("{}.memory_bar", rig.file.components[component].name);
+fn too_small(inputs: &Inputs<'_>, instance: usize, size: Bytes, used: Bytes, output: &mut Output) {
+    let component = inputs.topology.instances[instance].component;
+    let path = format!("{}.memory_bar", inputs.file.components[component].name);
     let problem = Problem::OutOfRange {
         path,
         found: size.to_string(),
@@ -70,5 +70,5 @@ fn too_small(rig: &Rig<'_>, instance: usize, size: Bytes, used: Bytes, output: &
         high: "1024 GiB".to_owned(),
     };
     let hint = "it holds the longest transfer that a workload makes there".to_owned();
-    output.report(rig.place_of(component, &["memory_bar"]), problem, Some(hint));
+    output.report(inputs.place_of(component, &["memory_bar"]), problem, Some(hint));
 }

@@ -2,7 +2,7 @@
 
 use super::link::TrainedLink;
 use super::port::place_of_port;
-use super::{PortView, Rig};
+use super::{Inputs, PortView};
 use crate::idle::Idle;
 use crate::parameter::Output;
 use crate::parameters::ChannelArbitrationChoice;
@@ -11,11 +11,15 @@ use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use std::collections::HashSet;
 
 /// The map of the link above each instance: VC0 alone where there is no link, or its map is wrong.
-pub(crate) fn maps(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Vec<ChannelMap> {
+pub(crate) fn maps(
+    inputs: &Inputs<'_>,
+    trained: &[Option<TrainedLink>],
+    output: &mut Output,
+) -> Vec<ChannelMap> {
     let mut checked = HashSet::new();
     let map_above = |(lower, link): (usize, &Option<TrainedLink>)| {
-        let component = rig.topology.instances[lower].component;
-        let lists = &rig.links[component].as_ref()?.virtual_channels;
+        let component = inputs.topology.instances[lower].component;
+        let lists = &inputs.links[component].as_ref()?.virtual_channels;
         let flit = link.as_ref()?.mode.flit && !lists.is_empty();
         let flit =
             flit.then(|| "in Flit Mode all traffic is on VC0: more channels are left out there".to_owned());
@@ -31,26 +35,26 @@ pub(crate) fn maps(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut 
         }
         // Instances of a component are alike; what is wrong with them is said once.
         if checked.insert(component) {
-            report(rig, component, reasons, output);
+            report(inputs, component, reasons, output);
         }
         None
     };
     trained.iter().enumerate().map(map_above).map(|map| map.unwrap_or(ChannelMap::ONLY_VC0)).collect()
 }
 
-fn report(rig: &Rig<'_>, component: usize, reasons: Vec<String>, output: &mut Output) {
-    let path = format!("{}.link.virtual_channels", rig.file.components[component].name);
+fn report(inputs: &Inputs<'_>, component: usize, reasons: Vec<String>, output: &mut Output) {
+    let path = format!("{}.link.virtual_channels", inputs.file.components[component].name);
     for reason in reasons {
         let problem = Problem::VirtualChannelsImpossible { path: path.clone(), reason };
         let hint =
             "[[5], [6, 7]] puts TC5 on VC1, TC6 and TC7 on VC2, and leaves the others on VC0".to_owned();
-        output.report(rig.place_of(component, &["link", "virtual_channels"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["link", "virtual_channels"]), problem, Some(hint));
     }
 }
 
 /// How a port serves so many channels.
 pub(super) fn arbitration(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     port: PortView<'_>,
     channels: usize,
     output: &mut Output,
@@ -63,11 +67,11 @@ pub(super) fn arbitration(
         ChannelArbitrationChoice::RoundRobin => ChannelArbitration::RoundRobin,
         ChannelArbitrationChoice::WeightedRoundRobin => {
             if given.weights.len() != channels {
-                let path = format!("{}.channels.weights", port.path(rig));
+                let path = format!("{}.channels.weights", port.path(inputs));
                 let (found, expected) = (given.weights.len().to_string(), channels.to_string());
                 let hint = "one weight for each virtual channel of the link, VC0 first".to_owned();
                 let problem = Problem::WrongLength { path, found, expected };
-                output.report(place_of_port(rig, port, &["channels", "weights"]), problem, Some(hint));
+                output.report(place_of_port(inputs, port, &["channels", "weights"]), problem, Some(hint));
             }
             ChannelArbitration::WeightedRoundRobin { weights: given.weights.clone() }
         }
@@ -75,19 +79,19 @@ pub(super) fn arbitration(
 }
 
 /// Settings of channels that no link has.
-pub(crate) fn idle(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut Idle) {
+pub(crate) fn idle(inputs: &Inputs<'_>, maps: &[ChannelMap], idle: &mut Idle) {
     let mut used = HashSet::new();
-    for (instance, map) in rig.topology.instances.iter().zip(maps) {
+    for (instance, map) in inputs.topology.instances.iter().zip(maps) {
         if map.channels() > 1 {
             used.insert(instance.component);
-            used.extend(instance.above.map(|(above, _)| rig.topology.instances[above].component));
+            used.extend(instance.above.map(|(above, _)| inputs.topology.instances[above].component));
         }
     }
-    for (index, component) in rig.file.components.iter().enumerate() {
+    for (index, component) in inputs.file.components.iter().enumerate() {
         if !used.contains(&index) {
             idle.because(format!("{}.channels", component.name), "its link has no channel beside VC0");
         }
-        if rig.links[index].as_ref().is_some_and(|link| link.virtual_channels.is_empty()) {
+        if inputs.links[index].as_ref().is_some_and(|link| link.virtual_channels.is_empty()) {
             idle.quietly(format!("{}.link.virtual_channels", component.name));
         }
     }

@@ -1,6 +1,6 @@
 //! Collective operations over a ring of devices: their parameters, and from names to a ring.
 
-use super::Rig;
+use super::Inputs;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{check_peer_to_peer, endpoints, parameters, place, unknown};
 use crate::file::WrittenWorkload;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Collective operations, as nccl-tests time them.
 pub(super) const COLLECTIVE: WorkloadKind =
     kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading.rig, workload, path, reading.output);
+        let read = config(reading.inputs, workload, path, reading.output);
         reading.add(read);
     });
 
@@ -54,18 +54,18 @@ parameters! {
 
 /// The instrument that a workload asks for; nothing when its ring is none.
 fn config(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     output: &mut Output,
 ) -> Option<CollectiveConfig> {
     let parameters = parameters::<CollectiveParameters>(workload, path, output)?;
     let known = output.diagnostics.len();
-    let found = |name: &String, output: &mut Output| endpoints(rig, workload, "devices", name, output);
+    let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "devices", name, output);
     let ring: Vec<usize> = parameters.devices.iter().flat_map(|name| found(name, output)).collect();
     let mut named = BTreeSet::new();
     for instance in ring.iter().filter(|instance| !named.insert(**instance)) {
-        let name = rig.topology.instances[*instance].name.clone();
+        let name = inputs.topology.instances[*instance].name.clone();
         output.report(place(workload, "devices"), Problem::DuplicateName { name }, None);
     }
     if output.diagnostics.len() > known {
@@ -73,16 +73,16 @@ fn config(
     }
     if ring.len() < 2 {
         let named = parameters.devices.first().map_or("[]", String::as_str);
-        unknown(rig, workload, "devices", named, "a ring is of two devices at least".to_owned(), output);
+        unknown(inputs, workload, "devices", named, "a ring is of two devices at least".to_owned(), output);
         return None;
     }
     let neighbours = ring.iter().zip(ring.iter().cycle().skip(1));
     // Every pair that cannot is reported.
     let cut = neighbours
-        .filter(|(from, to)| !check_peer_to_peer(rig, workload, path, "devices", (**from, **to), output))
+        .filter(|(from, to)| !check_peer_to_peer(inputs, workload, path, "devices", (**from, **to), output))
         .count();
     let named =
-        |instance: &usize| (DeviceId(*instance as u32), rig.topology.instances[*instance].name.clone());
+        |instance: &usize| (DeviceId(*instance as u32), inputs.topology.instances[*instance].name.clone());
     (cut == 0).then(|| CollectiveConfig {
         name: workload.name.clone(),
         devices: ring.iter().map(named).collect(),

@@ -2,7 +2,7 @@
 
 use super::link::TrainedLink;
 use super::payload::Payload;
-use super::{PortView, Rig};
+use super::{Inputs, PortView};
 use crate::parameter::{Origin, Provenance, ResolvedParameter, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,18 +37,18 @@ pub struct NegotiatedLink {
 
 /// One record for each link.
 pub(crate) fn links(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     trained: &[Option<TrainedLink>],
     payload: &Payload,
 ) -> Vec<NegotiatedLink> {
     let each = trained.iter().enumerate().filter_map(|(lower, link)| {
         let link = link.as_ref()?;
         let programmed = payload.of(lower)?;
-        let (above, slot) = rig.topology.instances[lower].above?;
-        let slot = &rig.topology.slots[rig.topology.instances[above].component][slot].name;
-        let name = rig.topology.instances[lower].name.clone();
+        let (above, slot) = inputs.topology.instances[lower].above?;
+        let slot = &inputs.topology.slots[inputs.topology.instances[above].component][slot].name;
+        let name = inputs.topology.instances[lower].name.clone();
         Some(NegotiatedLink {
-            upper: format!("{}.{slot}", rig.topology.instances[above].name),
+            upper: format!("{}.{slot}", inputs.topology.instances[above].name),
             lower: name.clone(),
             name,
             generation: link.mode.generation.to_string(),
@@ -85,16 +85,16 @@ impl Computed {
     /// Notes what a parameter of a port came to.
     pub fn port(
         &mut self,
-        rig: &Rig<'_>,
+        inputs: &Inputs<'_>,
         port: PortView<'_>,
         key: &str,
         value: String,
         provenance: Provenance,
         source: &'static str,
     ) {
-        let component = &rig.file.components[port.component].name;
+        let component = &inputs.file.components[port.component].name;
         let device_path = port.slot.map(|_| format!("{component}.{key}"));
-        self.add(device_path, format!("{}.{key}", port.path(rig)), value, provenance, source);
+        self.add(device_path, format!("{}.{key}", port.path(inputs)), value, provenance, source);
     }
 
     /// Notes what a parameter came to that belongs to no port.

@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -21,19 +21,20 @@ use lanewise_workload::load::copy::{CopyConfig, CopyWay, Staging};
 /// Copies by a device.
 pub(super) const COPY: WorkloadKind =
     kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = configs(reading.rig, workload, path, reading.computed, reading.output);
+        let read = configs(reading.inputs, workload, path, reading.computed, reading.output);
         reading.add(read);
     });
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<CopyConfig> {
-    let Some((parameters, seats)) = seats(rig, workload, path, |read: &CopyParameters| &read.device, output)
+    let Some((parameters, seats)) =
+        seats(inputs, workload, path, |read: &CopyParameters| &read.device, output)
     else {
         return Vec::new();
     };
@@ -44,14 +45,14 @@ pub(crate) fn configs(
             output.report(place(workload, "direction"), problem, None);
             return Vec::new();
         }
-        (CopyDirectionChoice::Peer, name) => match pairs(rig, workload, ("target", name), seats, output) {
+        (CopyDirectionChoice::Peer, name) => match pairs(inputs, workload, ("target", name), seats, output) {
             Some(pairs) => pairs.into_iter().map(|(seat, peer)| (seat, Some(peer))).collect(),
             None => return Vec::new(),
         },
         (_, "none") => seats.into_iter().map(|seat| (seat, None)).collect(),
         (_, name) => {
             let expected = "only copies in direction `peer` have a target".to_owned();
-            unknown(rig, workload, "target", name, expected, output);
+            unknown(inputs, workload, "target", name, expected, output);
             return Vec::new();
         }
     };
@@ -72,18 +73,18 @@ pub(crate) fn configs(
     let mut configs = Vec::new();
     for (seat, peer) in seats {
         if let Some(peer) = peer
-            && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, peer), output)
+            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, peer), output)
         {
             break;
         }
-        let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
-        configs.push(config(rig, seat, &parameters, endpoint, peer, copies));
+        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
+        configs.push(config(inputs, seat, &parameters, endpoint, peer, copies));
     }
     configs
 }
 
 fn config(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     seat: Seat,
     parameters: &CopyParameters,
     endpoint: &EndpointParameters,
@@ -91,7 +92,7 @@ fn config(
     copies: Option<u32>,
 ) -> CopyConfig {
     let Mover { engine, engines, overhead, completion } = mover(parameters.engine, endpoint);
-    let staged = host_above(rig, seat.instance).filter(|_| !parameters.pinned);
+    let staged = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
     CopyConfig {
         device: seat.device(),
         name: seat.name,
@@ -172,8 +173,8 @@ fn mover(choice: EngineChoice, endpoint: &EndpointParameters) -> Mover {
 }
 
 /// The host above a device.
-fn host_above<'r>(rig: &'r Rig<'_>, instance: usize) -> Option<&'r HostParameters> {
-    rig.topology.path_up(instance).find_map(|above| match rig.settings_of(above) {
+fn host_above<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r HostParameters> {
+    inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
         Some(Settings::Host(host)) => Some(&**host),
         _ => None,
     })

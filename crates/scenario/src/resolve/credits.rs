@@ -1,6 +1,6 @@
 //! Credits and their scale: given ones are checked, automatic ones are those of one credit loop.
 
-use super::Rig;
+use super::Inputs;
 use super::computed::Computed;
 use super::port::{End, packet, place_of_port, reach, receivers, update_latency};
 use crate::parameter::{Output, Provenance};
@@ -113,7 +113,7 @@ impl CreditTable {
 
 /// The six pools of one virtual channel, checked against what is legal.
 pub(super) fn credits(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     end: &End<'_>,
     table: CreditTable,
     scale: Scale,
@@ -148,10 +148,10 @@ pub(super) fn credits(
         let counted = minimum_advertisement(class, end.mps, scale, ReceiverKind::Switch);
         let most = largest_advertisement(scale);
         let mut pool = |pool: &Pool, least, counted, most| match pool.given {
-            Auto::Auto => automatic_pool(rig, end, pool, (least, most), scale, computed),
+            Auto::Auto => automatic_pool(inputs, end, pool, (least, most), scale, computed),
             Auto::Given(Credit::Infinite) => None,
             Auto::Given(Credit::Finite(credits)) => {
-                Some(given_pool(rig, end, pool, (counted, most), credits, output))
+                Some(given_pool(inputs, end, pool, (counted, most), credits, output))
             }
         };
         let header = pool(&header, least.header, counted.header, most.header);
@@ -179,7 +179,7 @@ impl Pool {
 
 /// Credits of an automatic pool: infinite where the specification says so, the credits of a loop elsewhere.
 fn automatic_pool(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     end: &End<'_>,
     pool: &Pool,
     (least, most): (Option<u16>, Option<u16>),
@@ -188,7 +188,7 @@ fn automatic_pool(
 ) -> Option<u16> {
     let Some(least) = least else {
         let source = "infinite at endpoints and root ports, PCIe Base 6.3 Table 2-50";
-        computed.port(rig, end.view, &pool.path(), Credit::Infinite.show(), Provenance::Spec, source);
+        computed.port(inputs, end.view, &pool.path(), Credit::Infinite.show(), Provenance::Spec, source);
         return None;
     };
     let step = u64::from(scale.factor());
@@ -196,23 +196,23 @@ fn automatic_pool(
     let credits =
         pool.automatic.div_ceil(step).saturating_mul(step).clamp(least.into(), most.max(least.into()));
     let source = "what keeps the link busy for one credit loop";
-    computed.port(rig, end.view, &pool.path(), credits.to_string(), Provenance::Assumed, source);
+    computed.port(inputs, end.view, &pool.path(), credits.to_string(), Provenance::Assumed, source);
     u16::try_from(credits).ok()
 }
 
 /// A given pool. What is not legal is reported, and the nearest legal value stands for it: of an idle port, whose
 /// problems nobody reads, the credits have to be legal all the same.
 fn given_pool(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     end: &End<'_>,
     pool: &Pool,
     (least, most): (Option<u16>, Option<u16>),
     credits: u32,
     output: &mut Output,
 ) -> u16 {
-    let path = format!("{}.{}", end.view.path(rig), pool.path());
+    let path = format!("{}.{}", end.view.path(inputs), pool.path());
     let found = credits.to_string();
-    let place = || place_of_port(rig, end.view, &[pool.table.key(), pool.key]);
+    let place = || place_of_port(inputs, end.view, &[pool.table.key(), pool.key]);
     if let Some(least) = least.filter(|least| credits < u32::from(*least)) {
         let problem = Problem::TooFewCredits { path, found, allowed: least.to_string() };
         let hint = format!("PCIe Base 6.3 Table 2-50, for a payload of {}", end.mps);

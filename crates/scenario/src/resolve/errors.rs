@@ -1,6 +1,6 @@
 //! Errors of the transaction layer: from parameters to settings.
 
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::idle::Idle;
 use crate::parameters::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
 use lanewise_fabric::config::{CorruptionConfig, ErrorConfig};
@@ -30,8 +30,8 @@ pub(crate) fn of_switch(errors: &SwitchErrorParameters) -> CorruptionConfig {
 }
 
 /// Tables of errors that are all as usual.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
-    for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
+pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
+    for (component, settings) in inputs.file.components.iter().zip(&inputs.settings) {
         let any = match settings {
             Some(Settings::Host(host)) => {
                 let errors = &host.errors;

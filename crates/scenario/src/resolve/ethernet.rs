@@ -2,7 +2,7 @@
 
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{parameters, place, unknown};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::nearest::did_you_mean;
@@ -31,7 +31,7 @@ pub(super) const SMARTFLOW: WorkloadKind = kind(
     &SmartFlowParameters::SCHEMA,
     &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
     |reading, workload, path| {
-        let read = smartflow(reading.rig, workload, path, &reading.systems, reading.output);
+        let read = smartflow(reading.inputs, workload, path, &reading.systems, reading.output);
         reading.add(read);
     },
 );
@@ -50,7 +50,7 @@ struct Used {
 
 /// The instrument of one SmartFlow workload. Nothing when it cannot be made; then there are problems.
 pub(crate) fn smartflow(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     systems: &Systems<'_>,
@@ -62,8 +62,8 @@ pub(crate) fn smartflow(
     let mut used = Used::default();
     let mut flows = Vec::new();
     for flow in &parameters.flows {
-        let from = used.port(rig, workload, &flow.from, output);
-        let to = used.port(rig, workload, &flow.to, output);
+        let from = used.port(inputs, workload, &flow.from, output);
+        let to = used.port(inputs, workload, &flow.to, output);
         let (Some(from), Some(to)) = (from, to) else { continue };
         flows.push(traffic(flow, from, to));
         if parameters.bidirectional {
@@ -71,8 +71,8 @@ pub(crate) fn smartflow(
             flows.push(traffic(&back, to, from));
         }
     }
-    check_bridge(rig, workload, &used, &flows, output);
-    let stack = system(rig, workload, (systems, used.host), output);
+    check_bridge(inputs, workload, &used, &flows, output);
+    let stack = system(inputs, workload, (systems, used.host), output);
     if output.diagnostics.len() > problems {
         return None;
     }
@@ -150,24 +150,24 @@ impl Used {
     /// The port that a name such as `nic0.1` or `nic[2].0` means.
     fn port(
         &mut self,
-        rig: &Rig<'_>,
+        inputs: &Inputs<'_>,
         workload: &WrittenWorkload,
         name: &str,
         output: &mut Output,
     ) -> Option<PortPlace> {
         let refuse = |expected: String, output: &mut Output| {
-            unknown(rig, workload, "flows", name, expected, output);
+            unknown(inputs, workload, "flows", name, expected, output);
         };
         let Some((device, port)) = name.rsplit_once('.') else {
             refuse("a port is an endpoint and a number, such as \"nic0.0\"".to_owned(), output);
             return None;
         };
-        let is_endpoint = |instance: &usize| rig.component_of(*instance).kind == ComponentKind::Endpoint;
-        let Some(instance) = rig.one_instance(InstanceName::parse(device)).filter(is_endpoint) else {
+        let is_endpoint = |instance: &usize| inputs.component_of(*instance).kind == ComponentKind::Endpoint;
+        let Some(instance) = inputs.one_instance(InstanceName::parse(device)).filter(is_endpoint) else {
             refuse("there is no endpoint of this name".to_owned(), output);
             return None;
         };
-        let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
+        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
         let adapter = &endpoint.ethernet;
         let Some(rate) = rate(adapter.rate) else {
             refuse("that is no Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);
@@ -177,19 +177,19 @@ impl Used {
             refuse(format!("its ports are 0 to {}", adapter.ports - 1), output);
             return None;
         };
-        let host = rig.topology.path_up(instance).last()?;
+        let host = inputs.topology.path_up(instance).last()?;
         if self.host.is_some_and(|other| other != host) {
             refuse("all flows go through one host".to_owned(), output);
             return None;
         }
         self.host = Some(host);
-        Some((self.nic(rig, instance, adapter, rate), port))
+        Some((self.nic(inputs, instance, adapter, rate), port))
     }
 
     /// Index of an adapter in use.
     fn nic(
         &mut self,
-        rig: &Rig<'_>,
+        inputs: &Inputs<'_>,
         instance: usize,
         adapter: &EthernetAdapterParameters,
         rate: EthernetRate,
@@ -199,7 +199,7 @@ impl Used {
         }
         self.by_instance.insert(instance, self.nics.len());
         self.nics.push(NicConfig {
-            name: rig.topology.instances[instance].name.clone(),
+            name: inputs.topology.instances[instance].name.clone(),
             device: DeviceId(instance as u32),
             ports: adapter.ports,
             rate,
@@ -233,7 +233,7 @@ fn rate(choice: EthernetRateChoice) -> Option<EthernetRate> {
 
 /// Frames that enter at one port all leave by one other, and every line has one rate.
 fn check_bridge(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     used: &Used,
     flows: &[TrafficFlow],
@@ -242,17 +242,17 @@ fn check_bridge(
     if used.nics.windows(2).any(|pair| pair[0].rate != pair[1].rate) {
         let expected = "every line of a test has the same rate".to_owned();
         let names = used.nics.iter().map(|nic| nic.name.as_str()).collect::<Vec<_>>().join(", ");
-        unknown(rig, workload, "flows", &names, expected, output);
+        unknown(inputs, workload, "flows", &names, expected, output);
     }
     let mut entered = HashSet::new();
     for flow in flows {
         if flow.from == flow.to {
             let expected = "a bridge does not send a frame back where it came from".to_owned();
-            unknown(rig, workload, "flows", &flow.name, expected, output);
+            unknown(inputs, workload, "flows", &flow.name, expected, output);
         }
         if !entered.insert(flow.from) {
             let expected = "another flow enters at this port already".to_owned();
-            unknown(rig, workload, "flows", &flow.name, expected, output);
+            unknown(inputs, workload, "flows", &flow.name, expected, output);
         }
     }
 }
@@ -261,16 +261,16 @@ fn check_bridge(
 pub(crate) type Systems<'r> = BTreeMap<usize, (usize, &'r SystemParameters)>;
 
 /// Reads where every operating system runs.
-pub(crate) fn systems<'r>(rig: &'r Rig<'_>, output: &mut Output) -> Systems<'r> {
+pub(crate) fn systems<'r>(inputs: &'r Inputs<'_>, output: &mut Output) -> Systems<'r> {
     let mut systems = Systems::new();
-    for (component, settings) in rig.settings.iter().enumerate() {
+    for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::System(system)) = settings else { continue };
-        let Some(host) = host_of(rig, component, output) else { continue };
+        let Some(host) = host_of(inputs, component, output) else { continue };
         let Some((other, _)) = systems.insert(host, (component, system)) else { continue };
-        let name = |at: usize| rig.file.components[at].name.clone();
+        let name = |at: usize| inputs.file.components[at].name.clone();
         let (path, slot, other) = (name(component), name(host), name(other));
         output.report(
-            rig.place_of(component, &["attach"]),
+            inputs.place_of(component, &["attach"]),
             Problem::SlotOccupied { path, slot, other },
             Some("a host runs one system".to_owned()),
         );
@@ -279,8 +279,8 @@ pub(crate) fn systems<'r>(rig: &'r Rig<'_>, output: &mut Output) -> Systems<'r> 
 }
 
 /// The host that a system runs on.
-fn host_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize> {
-    let written = &rig.file.components[component];
+fn host_of(inputs: &Inputs<'_>, component: usize, output: &mut Output) -> Option<usize> {
+    let written = &inputs.file.components[component];
     let path = written.name.clone();
     let Some((target, place)) = written.structural::<String>("attach", &mut output.diagnostics) else {
         if written.written.get("attach").is_none() {
@@ -290,11 +290,11 @@ fn host_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize
         }
         return None;
     };
-    let host = rig.find(&target).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
+    let host = inputs.find(&target).filter(|at| inputs.file.components[*at].kind == ComponentKind::Host);
     if host.is_none() {
         let (path, found) = (format!("{path}.attach"), shortened(&target));
         let problem = Problem::UnknownDevice { path, found, expected: "a system runs on a host".to_owned() };
-        let hosts = rig.file.components.iter().filter(|component| component.kind == ComponentKind::Host);
+        let hosts = inputs.file.components.iter().filter(|component| component.kind == ComponentKind::Host);
         let hint = did_you_mean(&target, hosts.take(1_000).map(|component| component.name.as_str()));
         output.report(place, problem, hint);
     }
@@ -303,15 +303,15 @@ fn host_of(rig: &Rig<'_>, component: usize, output: &mut Output) -> Option<usize
 
 /// The operating system of the host that the flows go through.
 fn system<'r>(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     (systems, host): (&Systems<'r>, Option<usize>),
     output: &mut Output,
 ) -> Option<&'r SystemParameters> {
-    let component = rig.topology.instances[host?].component;
+    let component = inputs.topology.instances[host?].component;
     let found = systems.get(&component).map(|(_, system)| *system);
     if found.is_none() {
-        let name = &rig.file.components[component].name;
+        let name = &inputs.file.components[component].name;
         let expected = format!(
             "an operating system that bridges, such as [system.os] with part = \"linux-2.6.9\" and attach = \"{name}\""
         );

@@ -7,7 +7,7 @@ use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use super::{standby, switch_latency};
 use crate::parameter::{Layer, LayerTable, Output, Provenance};
 use crate::parameters::{
@@ -27,7 +27,7 @@ use lanewise_units::{Bytes, Generation, Rate, Span};
 
 /// Everything the fabric reads. Devices are numbered like the instances of the topology.
 pub(crate) fn build(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (trained, maps): (&[Option<TrainedLink>], &[ChannelMap]),
     payload: &Payload,
     ports: Ports,
@@ -35,21 +35,24 @@ pub(crate) fn build(
     computed: &mut Computed,
     output: &mut Output,
 ) -> FabricConfig {
-    let crossed = memory_path::crossed_hosts(rig);
+    let crossed = memory_path::crossed_hosts(inputs);
     let mut devices = Vec::new();
     for (instance, ports) in ports.into_iter().enumerate() {
-        let name = rig.topology.instances[instance].name.clone();
-        let kind = match rig.settings_of(instance) {
+        let name = inputs.topology.instances[instance].name.clone();
+        let kind = match inputs.settings_of(instance) {
             Some(Settings::Host(host)) => {
-                let sockets = crossed.contains(&instance).then(|| memory_path::sockets(rig, instance, host));
-                DeviceKind::RootComplex(root_complex(rig, instance, host, &ports, sockets, computed, output))
+                let sockets =
+                    crossed.contains(&instance).then(|| memory_path::sockets(inputs, instance, host));
+                DeviceKind::RootComplex(root_complex(
+                    inputs, instance, host, &ports, sockets, computed, output,
+                ))
             }
             Some(Settings::Switch(parameters)) => {
-                DeviceKind::Switch(switch(rig, instance, parameters, computed, output))
+                DeviceKind::Switch(switch(inputs, instance, parameters, computed, output))
             }
             Some(Settings::Endpoint(parameters)) => {
                 let flit = trained[instance].as_ref().is_some_and(|link| link.mode.flit);
-                DeviceKind::Endpoint(endpoint(rig, instance, parameters, flit, computed, output))
+                DeviceKind::Endpoint(endpoint(inputs, instance, parameters, flit, computed, output))
             }
             // Its problems are reported; numbering goes on.
             Some(Settings::Storage(_) | Settings::Network(_) | Settings::System(_)) | None => continue,
@@ -57,9 +60,9 @@ pub(crate) fn build(
         devices.push(DeviceConfig { name, kind, ports });
     }
     let links = trained.iter().enumerate().filter_map(|(lower, trained)| {
-        let parameters = rig.links[rig.topology.instances[lower].component].as_ref()?;
+        let parameters = inputs.links[inputs.topology.instances[lower].component].as_ref()?;
         payload.of(lower)?;
-        Some(link(rig.topology.instances[lower].above?, lower, trained.as_ref()?, parameters, maps[lower]))
+        Some(link(inputs.topology.instances[lower].above?, lower, trained.as_ref()?, parameters, maps[lower]))
     });
     FabricConfig { devices, links: links.collect(), seed }
 }
@@ -94,7 +97,7 @@ fn link(
 }
 
 fn root_complex(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     host: &HostParameters,
     ports: &[PortConfig],
@@ -108,22 +111,22 @@ fn root_complex(
         RcbChoice::Bytes128 => Bytes::new(128),
     };
     // A completion that is not the last ends on a read completion boundary (PCIe Base 6.3 §2.3.1.1).
-    let component = rig.topology.instances[instance].component;
+    let component = inputs.topology.instances[instance].component;
     let is_stated = |layer: &LayerTable<'_>| {
         layer.layer != Layer::Defaults && layer.table.get("completion_combine").is_some()
     };
-    if host.completion_combine.0 < rcb && rig.file.components[component].layers().iter().any(is_stated) {
-        let path = format!("{}.completion_combine", rig.file.components[component].name);
+    if host.completion_combine.0 < rcb && inputs.file.components[component].layers().iter().any(is_stated) {
+        let path = format!("{}.completion_combine", inputs.file.components[component].name);
         let (found, low) = (host.completion_combine.0.to_string(), rcb.to_string());
         let problem = Problem::OutOfRange { path, found, low, high: "4 KiB".to_owned() };
         let hint = "a completion carries whole read completion boundaries: see `rcb`".to_owned();
-        output.report(rig.place_of(component, &["completion_combine"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["completion_combine"]), problem, Some(hint));
     }
     RootComplexConfig {
-        stack_of_port: memory_path::stacks(rig, instance),
-        stack: memory_path::stack(rig, instance, host, computed),
+        stack_of_port: memory_path::stacks(inputs, instance),
+        stack: memory_path::stack(inputs, instance, host, computed),
         memory: memory_path::memory(host),
-        cache: memory_path::cache(rig, instance, host, computed, output),
+        cache: memory_path::cache(inputs, instance, host, computed, output),
         memory_latency: host.memory_latency,
         memory_latency_jitter: host.memory_latency_jitter,
         read_bandwidth: host.read_bandwidth,
@@ -143,39 +146,39 @@ fn root_complex(
         mmio_base: host.mmio_base.get(),
         core_latency: host.core_latency,
         sockets,
-        iommu: memory_path::iommu(rig, instance, host, computed, output),
+        iommu: memory_path::iommu(inputs, instance, host, computed, output),
         ecrc: host.ecrc,
         errors: errors::of_host(&host.errors),
     }
 }
 
 fn switch(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     parameters: &SwitchParameters,
     computed: &mut Computed,
     output: &mut Output,
 ) -> SwitchConfig {
-    let rate = core_rate(rig, instance, parameters, computed);
-    switch_latency::tell(rig, instance, parameters, computed);
+    let rate = core_rate(inputs, instance, parameters, computed);
+    switch_latency::tell(inputs, instance, parameters, computed);
     SwitchConfig {
         core: match parameters.core {
             CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
             CoreChoice::SharedBus => SwitchCore::shared_bus(rate),
             CoreChoice::SharedMemory => SwitchCore::SharedMemory { rate },
             CoreChoice::Hybrid => {
-                SwitchCore::Buses { rate, of_port: buses(rig, instance, parameters, output) }
+                SwitchCore::Buses { rate, of_port: buses(inputs, instance, parameters, output) }
             }
         },
         forwarding: match parameters.forwarding {
             ForwardingChoice::CutThrough => Forwarding::CutThrough,
             ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
         },
-        latency: switch_latency::of(rig, instance, parameters),
+        latency: switch_latency::of(inputs, instance, parameters),
         arbitration: match parameters.arbitration {
             ArbitrationChoice::RoundRobin => Arbitration::RoundRobin,
             ArbitrationChoice::Strict => Arbitration::Strict,
-            ArbitrationChoice::WeightedRoundRobin => weights(rig, instance, parameters, output),
+            ArbitrationChoice::WeightedRoundRobin => weights(inputs, instance, parameters, output),
         },
         acs_redirect: parameters.acs_redirect,
         corruption: errors::of_switch(&parameters.errors),
@@ -183,27 +186,32 @@ fn switch(
 }
 
 fn weights(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     parameters: &SwitchParameters,
     output: &mut Output,
 ) -> Arbitration {
-    let component = rig.topology.instances[instance].component;
-    let ports = rig.topology.slots[component].len();
+    let component = inputs.topology.instances[instance].component;
+    let ports = inputs.topology.slots[component].len();
     if parameters.weights.len() != ports {
         let (path, found) =
-            (format!("{}.weights", rig.file.components[component].name), parameters.weights.len());
+            (format!("{}.weights", inputs.file.components[component].name), parameters.weights.len());
         let problem = Problem::WrongLength { path, found: found.to_string(), expected: ports.to_string() };
         let hint = "one weight for each port, port0 first".to_owned();
-        output.report(rig.place_of(component, &["weights"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["weights"]), problem, Some(hint));
     }
     Arbitration::WeightedRoundRobin { weights: parameters.weights.clone() }
 }
 
 /// Which bus of a hybrid core each port is on.
-fn buses(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, output: &mut Output) -> Box<[u16]> {
-    let component = rig.topology.instances[instance].component;
-    let ports = rig.topology.slots[component].len();
+fn buses(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    parameters: &SwitchParameters,
+    output: &mut Output,
+) -> Box<[u16]> {
+    let component = inputs.topology.instances[instance].component;
+    let ports = inputs.topology.slots[component].len();
     let mut of_port: Vec<Option<u16>> = vec![None; ports];
     let mut reason = None;
     for (bus, group) in parameters.groups.iter().enumerate() {
@@ -218,17 +226,26 @@ fn buses(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, output: 
     let missing =
         of_port.iter().position(Option::is_none).map(|port| format!("port{port} is in none of them"));
     if let Some(reason) = reason.or(missing) {
-        let path = format!("{}.groups", rig.file.components[component].name);
+        let path = format!("{}.groups", inputs.file.components[component].name);
         let hint = "[[0], [1, 2]] puts port0 on one bus, port1 and port2 on another".to_owned();
-        output.report(rig.place_of(component, &["groups"]), Problem::BadGroups { path, reason }, Some(hint));
+        output.report(
+            inputs.place_of(component, &["groups"]),
+            Problem::BadGroups { path, reason },
+            Some(hint),
+        );
     }
     of_port.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The given rate, or one that leaves the links as the limit.
-fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, computed: &mut Computed) -> Rate {
-    let component = rig.topology.instances[instance].component;
-    let slots = &rig.topology.slots[component];
+fn core_rate(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    parameters: &SwitchParameters,
+    computed: &mut Computed,
+) -> Rate {
+    let component = inputs.topology.instances[instance].component;
+    let slots = &inputs.topology.slots[component];
     let port_rates = slots.iter().map(|slot| {
         let (bytes, seconds) =
             LinkMode::new(slot.shape.generation, slot.shape.width).coded_bytes_per_second();
@@ -246,10 +263,10 @@ fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, comp
         Auto::Given(rate) => rate,
         Auto::Auto => {
             let rate = Rate::from_bytes_per_second(((links as f64 * parameters.speedup.0) as u64).max(1));
-            if let Some(mut port) = rig.port(instance, 0) {
+            if let Some(mut port) = inputs.port(instance, 0) {
                 port.slot = None;
                 let source = "never the limit: the links' rates times `speedup`";
-                computed.port(rig, port, "core_rate", rate.to_string(), Provenance::Assumed, source);
+                computed.port(inputs, port, "core_rate", rate.to_string(), Provenance::Assumed, source);
             }
             rate
         }
@@ -257,38 +274,45 @@ fn core_rate(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, comp
 }
 
 fn endpoint(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     parameters: &EndpointParameters,
     flit: bool,
     computed: &mut Computed,
     output: &mut Output,
 ) -> EndpointConfig {
-    let component = rig.topology.instances[instance].component;
-    let tag_width = tag_width(rig, instance, parameters, flit, computed, output);
+    let component = inputs.topology.instances[instance].component;
+    let tag_width = tag_width(inputs, instance, parameters, flit, computed, output);
     let room = u32::from(tag_width.usable());
     let tags = parameters.tags.given().unwrap_or(room);
     // An automatic width follows the slot; a device with more tags than that uses fewer there.
     if tags > room && parameters.tag_width != TagChoice::Auto {
-        let path = format!("{}.tags", rig.file.components[component].name);
+        let path = format!("{}.tags", inputs.file.components[component].name);
         let problem = Problem::TooManyTags { path, found: tags.to_string(), allowed: room.to_string() };
-        output.report(rig.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
+        output.report(inputs.place_of(component, &["tags"]), problem, Some("see `tag_width`".to_owned()));
     }
     if flit && !parameters.tlp_gap.is_zero() {
-        let path = format!("{}.tlp_gap", rig.file.components[component].name);
+        let path = format!("{}.tlp_gap", inputs.file.components[component].name);
         let reason = "a gap after each TLP, and in Flit Mode TLPs follow each other in flits".to_owned();
         let problem = Problem::FlitModeImpossible { path, reason };
-        output.report(rig.place_of(component, &["tlp_gap"]), problem, None);
+        output.report(inputs.place_of(component, &["tlp_gap"]), problem, None);
     }
-    let mmio_read_latency = mmio_read_latency(rig, instance, parameters, computed);
-    let mrrs = parameters.mrrs.given().unwrap_or(rig.firmware.mrrs).0;
-    if let Some(port) = rig.port(instance, 0) {
+    let mmio_read_latency = mmio_read_latency(inputs, instance, parameters, computed);
+    let mrrs = parameters.mrrs.given().unwrap_or(inputs.firmware.mrrs).0;
+    if let Some(port) = inputs.port(instance, 0) {
         if parameters.tags == Auto::Auto || tags > room {
             let source = "as many as the tag field in use can tell apart";
-            computed.port(rig, port, "tags", tags.min(room).to_string(), Provenance::Assumed, source);
+            computed.port(inputs, port, "tags", tags.min(room).to_string(), Provenance::Assumed, source);
         }
         if parameters.mrrs == Auto::Auto {
-            computed.port(rig, port, "mrrs", format!("{} B", mrrs.get()), Provenance::Spec, "firmware.mrrs");
+            computed.port(
+                inputs,
+                port,
+                "mrrs",
+                format!("{} B", mrrs.get()),
+                Provenance::Spec,
+                "firmware.mrrs",
+            );
         }
     }
     EndpointConfig {
@@ -302,7 +326,7 @@ fn endpoint(
         tlp_prefixes: parameters.tlp_prefixes,
         registers: Bar {
             size: bars::power_of_two(parameters.register_bar).get(),
-            is_wide: bar_64(rig, instance, parameters, computed),
+            is_wide: bar_64(inputs, instance, parameters, computed),
         },
         memory_bar: parameters.memory_bar.given().map(bars::power_of_two),
         mmio_read_latency,
@@ -323,7 +347,7 @@ fn endpoint(
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
-        memory_socket: memory_path::memory_socket(rig, instance, parameters, computed),
+        memory_socket: memory_path::memory_socket(inputs, instance, parameters, computed),
         warm_buffers: parameters.buffers == BuffersChoice::Warm,
         errors: errors::of_device(&parameters.errors),
     }
@@ -331,7 +355,7 @@ fn endpoint(
 
 /// What a register takes, by the class of the device where nobody says.
 fn mmio_read_latency(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     parameters: &EndpointParameters,
     computed: &mut Computed,
@@ -346,23 +370,28 @@ fn mmio_read_latency(
         let source = "between adapters for low latency (255 ns) and GPUs (690 ns), whose published loads take 0.42 and 0.86 us";
         (Span::from_ns(300), source)
     };
-    if let Some(port) = rig.port(instance, 0) {
-        computed.port(rig, port, "mmio_read_latency", latency.to_string(), Provenance::Assumed, source);
+    if let Some(port) = inputs.port(instance, 0) {
+        computed.port(inputs, port, "mmio_read_latency", latency.to_string(), Provenance::Assumed, source);
     }
     latency
 }
 
 /// Whether a device's registers are above 4 GiB.
-fn bar_64(rig: &Rig<'_>, instance: usize, parameters: &EndpointParameters, computed: &mut Computed) -> bool {
+fn bar_64(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    parameters: &EndpointParameters,
+    computed: &mut Computed,
+) -> bool {
     match parameters.bar {
         BarChoice::Bits64 => true,
         BarChoice::Bits32 => false,
         BarChoice::Auto => {
             let is_wide = parameters.generation >= Generation::Gen3;
             let value = if is_wide { "64-bit" } else { "32-bit" };
-            if let Some(port) = rig.port(instance, 0) {
+            if let Some(port) = inputs.port(instance, 0) {
                 let source = "memory BARs of devices of Gen3 and later are of 64 bits in public dumps";
-                computed.port(rig, port, "bar", value.to_owned(), Provenance::Assumed, source);
+                computed.port(inputs, port, "bar", value.to_owned(), Provenance::Assumed, source);
             }
             is_wide
         }
@@ -370,39 +399,39 @@ fn bar_64(rig: &Rig<'_>, instance: usize, parameters: &EndpointParameters, compu
 }
 
 fn tag_width(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     parameters: &EndpointParameters,
     flit: bool,
     computed: &mut Computed,
     output: &mut Output,
 ) -> TagWidth {
-    let component = rig.topology.instances[instance].component;
+    let component = inputs.topology.instances[instance].component;
     match parameters.tag_width {
         TagChoice::Bits5 => TagWidth::Bits5,
         TagChoice::Bits8 => TagWidth::Bits8,
         TagChoice::Bits10 => TagWidth::Bits10,
         TagChoice::Bits14 => {
             if !flit {
-                let path = format!("{}.tag_width", rig.file.components[component].name);
+                let path = format!("{}.tag_width", inputs.file.components[component].name);
                 let reason = "14 bits, which only Flit Mode has".to_owned();
                 let problem = Problem::FlitModeImpossible { path, reason };
-                output.report(rig.place_of(component, &["tag_width"]), problem, None);
+                output.report(inputs.place_of(component, &["tag_width"]), problem, None);
             }
             TagWidth::Bits14
         }
         TagChoice::Auto => {
             let recent = |at: usize| {
-                rig.ends(at).is_none_or(|(upper, lower)| {
+                inputs.ends(at).is_none_or(|(upper, lower)| {
                     upper.shape.generation >= Generation::Gen4 && lower.shape.generation >= Generation::Gen4
                 })
             };
-            let all_recent = rig.topology.path_up(instance).all(recent);
+            let all_recent = inputs.topology.path_up(instance).all(recent);
             let (width, text) =
                 if all_recent { (TagWidth::Bits10, "10 bits") } else { (TagWidth::Bits8, "8 bits") };
-            if let Some(port) = rig.port(instance, 0) {
+            if let Some(port) = inputs.port(instance, 0) {
                 let source = "10 bits where the whole path supports 16 GT/s, PCIe Base 6.3 §2.2.6.2";
-                computed.port(rig, port, "tag_width", text.to_owned(), Provenance::Spec, source);
+                computed.port(inputs, port, "tag_width", text.to_owned(), Provenance::Spec, source);
             }
             width
         }

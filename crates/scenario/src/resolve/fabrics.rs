@@ -2,7 +2,7 @@
 
 use super::networks::{Networks, verbs};
 use super::workload::unknown;
-use super::{Rig, Settings, staging};
+use super::{Inputs, Settings, staging};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FioParameters, NvmeParameters, TargetCompletionsChoice};
@@ -27,7 +27,7 @@ pub(crate) struct Reach {
 /// How a job reaches drives of the host `target`: none of the outer option for a mistake, of the inner one for drives
 /// that are attached.
 pub(crate) fn reach(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     carrier: &Carrier<'_>,
     (target, drives): (usize, &[(usize, &NvmeParameters)]),
@@ -35,12 +35,12 @@ pub(crate) fn reach(
 ) -> Option<Option<Reach>> {
     let name = &parameters.network;
     if name == "none" {
-        return staging::none_without_network(rig, workload, parameters, output).then_some(None);
+        return staging::none_without_network(inputs, workload, parameters, output).then_some(None);
     }
     let networks = carrier.networks;
-    let link = networks.find(rig, workload, name, output)?;
+    let link = networks.find(inputs, workload, name, output)?;
     let mut refuse = |key: &str, found: &str, expected: &str| {
-        unknown(rig, workload, key, found, expected.to_owned(), output);
+        unknown(inputs, workload, key, found, expected.to_owned(), output);
         None
     };
     let config = &networks.config.links[link];
@@ -57,7 +57,7 @@ pub(crate) fn reach(
     if parameters.iomem != "memory" {
         return refuse("iomem", &parameters.iomem, "data passes through the memory of both hosts");
     }
-    let hosts = config.ends.map(|end| networks.host_instance(rig, end.nic));
+    let hosts = config.ends.map(|end| networks.host_instance(inputs, end.nic));
     let at = match hosts.map(|host| host == Some(target)) {
         [false, true] => 0,
         [true, false] => 1,
@@ -71,9 +71,9 @@ pub(crate) fn reach(
     };
     let (initiator, ends) = (hosts[at]?, [config.ends[at], config.ends[1 - at]]);
     let adapter = networks.config.nics[ends[1].nic].device.0 as usize;
-    let staging = staging::read(rig, (workload, parameters), adapter, drives, output)?;
+    let staging = staging::read(inputs, (workload, parameters), adapter, drives, output)?;
     let (Some(Settings::Host(near)), Some(Settings::Host(far))) =
-        (rig.settings_of(initiator), rig.settings_of(target))
+        (inputs.settings_of(initiator), inputs.settings_of(target))
     else {
         return None;
     };

@@ -1,6 +1,6 @@
 //! A game loop: which GPUs render it, and what.
 
-use super::Rig;
+use super::Inputs;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{endpoints, parameters, place, unknown};
 use crate::file::WrittenWorkload;
@@ -18,35 +18,35 @@ pub(super) const FRAMES: WorkloadKind = kind(
     &FramesParameters::SCHEMA,
     &[("A scene of `scenes`", &SceneParameters::SCHEMA)],
     |reading, workload, path| {
-        let read = config(reading.rig, workload, path, reading.output);
+        let read = config(reading.inputs, workload, path, reading.output);
         reading.add(read);
     },
 );
 
 /// The instrument that a workload asks for; nothing when it names no GPU.
 pub(crate) fn config(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     output: &mut Output,
 ) -> Option<FramesConfig> {
     let parameters = parameters::<FramesParameters>(workload, path, output)?;
-    let found = |name: &String, output: &mut Output| endpoints(rig, workload, "gpus", name, output);
+    let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "gpus", name, output);
     let instances: Vec<usize> = parameters.gpus.iter().flat_map(|name| found(name, output)).collect();
     let mut named = BTreeSet::new();
     for instance in instances.iter().filter(|instance| !named.insert(**instance)) {
-        let name = rig.topology.instances[*instance].name.clone();
+        let name = inputs.topology.instances[*instance].name.clone();
         output.report(place(workload, "gpus"), Problem::DuplicateName { name }, None);
     }
     if parameters.gpus.is_empty() {
-        unknown(rig, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
+        unknown(inputs, workload, "gpus", "[]", "at least one GPU is needed".to_owned(), output);
     }
     check_names(workload, &parameters.scenes, output);
     if instances.is_empty() {
         return None;
     }
     let named =
-        |instance: &usize| (DeviceId(*instance as u32), rig.topology.instances[*instance].name.clone());
+        |instance: &usize| (DeviceId(*instance as u32), inputs.topology.instances[*instance].name.clone());
     Some(FramesConfig {
         name: workload.name.clone(),
         gpus: instances.iter().map(named).collect(),

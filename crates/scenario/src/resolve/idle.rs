@@ -1,7 +1,7 @@
 //! What nothing reads because of what else there is, or is not: an adapter's settings where there is no wire, software
 //! without what it drives.
 
-use super::{Rig, channels, errors, memory_path, standby};
+use super::{Inputs, channels, errors, memory_path, standby};
 use crate::idle::Idle;
 use crate::parameters::{CoreChoice, EthernetRateChoice, WireChoice};
 use crate::settings::Settings;
@@ -10,21 +10,21 @@ use lanewise_pcie::virtual_channel::ChannelMap;
 use std::collections::HashSet;
 
 /// Finds what is idle because of what else there is, or is not.
-pub(crate) fn find(rig: &Rig<'_>, maps: &[ChannelMap], idle: &mut Idle) {
-    of_components(rig, idle);
-    memory_path::idle(rig, idle);
-    errors::idle(rig, idle);
-    standby::idle(rig, idle);
-    channels::idle(rig, maps, idle);
+pub(crate) fn find(inputs: &Inputs<'_>, maps: &[ChannelMap], idle: &mut Idle) {
+    of_components(inputs, idle);
+    memory_path::idle(inputs, idle);
+    errors::idle(inputs, idle);
+    standby::idle(inputs, idle);
+    channels::idle(inputs, maps, idle);
 }
 
-fn of_components(rig: &Rig<'_>, idle: &mut Idle) {
-    let tools: HashSet<&str> = rig.file.workloads.iter().map(|workload| workload.kind.as_str()).collect();
-    let any = |kind| rig.file.components.iter().any(|component| component.kind == kind);
+fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
+    let tools: HashSet<&str> = inputs.file.workloads.iter().map(|workload| workload.kind.as_str()).collect();
+    let any = |kind| inputs.file.components.iter().any(|component| component.kind == kind);
     let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
     let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
-    let drives = rig.settings.iter().flatten().any(is_drive);
-    for (component, settings) in rig.file.components.iter().zip(&rig.settings) {
+    let drives = inputs.settings.iter().flatten().any(is_drive);
+    for (component, settings) in inputs.file.components.iter().zip(&inputs.settings) {
         let path = |key: &str| format!("{}.{key}", component.name);
         let mut without = |there: bool, key, reason| {
             if !there {

@@ -1,13 +1,13 @@
 //! Every kind of workload: its word in a scenario, its parameters, and how one becomes the settings of a load.
 //!
-//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`].
+//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`] in `mod.rs`.
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
 use super::workload::parameters;
-use super::{Rig, collective, copies, ethernet, frames, nvme, plain, reassign, rings, storage, turnaround};
+use super::{Inputs, WORKLOAD_KINDS, ethernet, nvme, storage};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::{WrittenWorkload, name_order};
@@ -36,24 +36,6 @@ pub(crate) struct WorkloadKind {
 /// Reads a workload, whose parameters are at a path.
 pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
 
-/// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
-    plain::DMA,
-    copies::COPY,
-    collective::COLLECTIVE,
-    plain::MMIO,
-    rings::RINGS,
-    storage::IOMETER,
-    nvme::FIO,
-    reassign::REASSIGN,
-    rdma::PERFTEST,
-    rdma::OSU,
-    rdma::TRANSACTIONS,
-    ethernet::SMARTFLOW,
-    frames::FRAMES,
-    turnaround::TURNAROUND,
-];
-
 pub(super) const fn kind(
     word: &'static str,
     table: &'static TableSchema,
@@ -71,7 +53,7 @@ pub(crate) fn workload_words() -> Vec<&'static str> {
 /// What has been read so far. Workloads over what is shared (adapters with drives, NVMe drives, networks) wait until all of them
 /// are known, and become one load.
 pub(super) struct Reading<'r, 'f> {
-    pub(super) rig: &'r Rig<'f>,
+    pub(super) inputs: &'r Inputs<'f>,
     pub(super) computed: &'r mut Computed,
     pub(super) output: &'r mut Output,
     pub(super) loads: Vec<Box<dyn LoadConfig>>,
@@ -105,12 +87,16 @@ impl<'f> Reading<'_, 'f> {
 }
 
 /// Reads every workload.
-pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<Box<dyn LoadConfig>> {
-    let systems = ethernet::systems(rig, output);
+pub(crate) fn read(
+    inputs: &Inputs<'_>,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<Box<dyn LoadConfig>> {
+    let systems = ethernet::systems(inputs, output);
     let (loads, groups, jobs, tools) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut reading = Reading { rig, computed, output, loads, groups, jobs, tools, systems };
+    let mut reading = Reading { inputs, computed, output, loads, groups, jobs, tools, systems };
     let mut unread = Vec::new();
-    for workload in &rig.file.workloads {
+    for workload in &inputs.file.workloads {
         let path = format!("workload.{}", workload.name);
         let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
         match WORKLOAD_KINDS.iter().find(|kind| kind.word == workload.kind) {
@@ -135,14 +121,14 @@ pub(crate) fn read(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) 
     reading.groups.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
     reading.jobs.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
     reading.tools.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
-    let read = storage::build(rig, &reading.groups, reading.output);
+    let read = storage::build(inputs, &reading.groups, reading.output);
     reading.add(read);
-    let networks = networks::all(rig, reading.output);
-    check_networks(rig, &unread, &reading.tools, &networks, reading.output);
+    let networks = networks::all(inputs, reading.output);
+    check_networks(inputs, &unread, &reading.tools, &networks, reading.output);
     let carrier = Carrier { networks: &networks, has_tools: !reading.tools.is_empty() };
-    let read = nvme::build(rig, &reading.jobs, &carrier, reading.computed, reading.output);
+    let read = nvme::build(inputs, &reading.jobs, &carrier, reading.computed, reading.output);
     reading.add(read);
-    let read = rdma::build(rig, &reading.tools, networks, reading.computed, reading.output);
+    let read = rdma::build(inputs, &reading.tools, networks, reading.computed, reading.output);
     reading.add(read);
     reading.loads
 }
@@ -171,7 +157,7 @@ fn kind_of_tool(word: &str) -> Option<String> {
 
 /// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
 fn check_networks(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     unread: &[&WrittenWorkload],
     tools: &[(&WrittenWorkload, WrittenTool)],
     networks: &Networks,
@@ -182,7 +168,7 @@ fn check_networks(
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
         let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
         if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
-            networks.find(rig, workload, name, output);
+            networks.find(inputs, workload, name, output);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Link training, as far as its outcome goes: the minimum of both ends and of what is between them.
 
 use super::computed::Computed;
-use super::{PortView, Rig, standby};
+use super::{Inputs, PortView, standby};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::LinkParameters;
 use crate::problem::Problem;
@@ -23,31 +23,36 @@ pub struct TrainedLink {
 }
 
 /// Trains the link above every instance; nothing where there is none.
-pub(crate) fn train(rig: &Rig<'_>, computed: &mut Computed, output: &mut Output) -> Vec<Option<TrainedLink>> {
-    (0..rig.topology.instances.len())
+pub(crate) fn train(
+    inputs: &Inputs<'_>,
+    computed: &mut Computed,
+    output: &mut Output,
+) -> Vec<Option<TrainedLink>> {
+    (0..inputs.topology.instances.len())
         .map(|lower| {
-            let component = rig.topology.instances[lower].component;
-            let (upper_end, lower_end) = rig.ends(lower)?;
-            let link = rig.links[component].as_ref()?;
-            let trained = train_one(rig, component, (upper_end, lower_end), link, output);
-            check_skips(rig, component, link, trained.mode, computed, output);
-            standby::check(rig, component, link, trained.mode, output);
+            let component = inputs.topology.instances[lower].component;
+            let (upper_end, lower_end) = inputs.ends(lower)?;
+            let link = inputs.links[component].as_ref()?;
+            let trained = train_one(inputs, component, (upper_end, lower_end), link, output);
+            check_skips(inputs, component, link, trained.mode, computed, output);
+            standby::check(inputs, component, link, trained.mode, output);
             Some(trained)
         })
         .collect()
 }
 
 fn train_one(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     (upper, lower): (PortView<'_>, PortView<'_>),
     link: &LinkParameters,
     output: &mut Output,
 ) -> TrainedLink {
-    let own = rig.file.components[component].name.clone();
+    let own = inputs.file.components[component].name.clone();
     let mut generation =
-        least(upper.shape.generation, lower.shape.generation, &upper.path(rig), &lower.path(rig));
-    let mut width = least_width(upper.shape.width, lower.shape.width, &upper.path(rig), &lower.path(rig));
+        least(upper.shape.generation, lower.shape.generation, &upper.path(inputs), &lower.path(inputs));
+    let mut width =
+        least_width(upper.shape.width, lower.shape.width, &upper.path(inputs), &lower.path(inputs));
     if let Some(reducer) = link.slot_reducer
         && reducer < width.0
     {
@@ -56,24 +61,24 @@ fn train_one(
     if let Some(forced) = link.force_generation {
         if forced > generation.0 {
             let (found, allowed) = (forced.to_string(), generation.0.to_string());
-            cannot_train(rig, component, "force_generation", found, allowed, output);
+            cannot_train(inputs, component, "force_generation", found, allowed, output);
         }
         generation = (forced, format!("{own}.link.force_generation"));
     }
     if let Some(forced) = link.force_width {
         if forced > width.0 {
-            cannot_train(rig, component, "force_width", forced.to_string(), width.0.to_string(), output);
+            cannot_train(inputs, component, "force_width", forced.to_string(), width.0.to_string(), output);
         }
         width = (forced, format!("{own}.link.force_width"));
     }
-    let flit = flit_mode(rig, component, (upper, lower), (generation.0, width.0), link, output);
+    let flit = flit_mode(inputs, component, (upper, lower), (generation.0, width.0), link, output);
     let mode = LinkMode::new(generation.0, width.0).with_flit(flit);
     TrainedLink { mode, limited_by: (generation.1, width.1) }
 }
 
 /// Works out when SKP ordered sets are due, and tells what Flit Mode came to.
 fn check_skips(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     link: &LinkParameters,
     mode: LinkMode,
@@ -83,7 +88,7 @@ fn check_skips(
     if !mode.is_defined() {
         return;
     }
-    let path = |key: &str| format!("{}.link.{key}", rig.file.components[component].name);
+    let path = |key: &str| format!("{}.link.{key}", inputs.file.components[component].name);
     if link.flit == Auto::Auto {
         let source = "used when both ends can, and always from 64 GT/s on, PCIe Base 6.3 §4.2.3";
         computed.parameter(path("flit"), mode.flit.to_string(), Provenance::Spec, source);
@@ -106,7 +111,7 @@ fn check_skips(
                 Problem::OutOfRange { path: path("skip_interval"), found, low, high: "1 ms".to_owned() };
             let hint =
                 format!("the legal range of this link is {} to {}", schedule.legal.0, schedule.legal.1);
-            output.report(rig.place_of(component, &["link", "skip_interval"]), problem, Some(hint));
+            output.report(inputs.place_of(component, &["link", "skip_interval"]), problem, Some(hint));
         }
         Auto::Given(_) => {}
     }
@@ -138,21 +143,21 @@ fn common_width(one: Width, other: Width) -> Width {
 }
 
 fn cannot_train(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     key: &str,
     found: String,
     allowed: String,
     output: &mut Output,
 ) {
-    let path = format!("{}.link.{key}", rig.file.components[component].name);
+    let path = format!("{}.link.{key}", inputs.file.components[component].name);
     let problem = Problem::LinkCannotTrain { path, found, allowed };
-    output.report(rig.place_of(component, &["link", key]), problem, None);
+    output.report(inputs.place_of(component, &["link", key]), problem, None);
 }
 
 /// Flit Mode where both ends can, or where it is asked for and possible; always where the rate demands it.
 fn flit_mode(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     (upper, lower): (PortView<'_>, PortView<'_>),
     (generation, width): (Generation, Width),
@@ -179,11 +184,11 @@ fn flit_mode(
         None
     };
     let Some(reason) = reason else { return flit };
-    let path = format!("{}.link.flit", rig.file.components[component].name);
+    let path = format!("{}.link.flit", inputs.file.components[component].name);
     let hint = (!LinkMode::new(generation, width).with_flit(true).is_defined())
         .then(|| "flits exist on x1, x2, x4, x8 and x16".to_owned());
     output.report(
-        rig.place_of(component, &["link", "flit"]),
+        inputs.place_of(component, &["link", "flit"]),
         Problem::FlitModeImpossible { path, reason },
         hint,
     );

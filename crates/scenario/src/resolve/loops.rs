@@ -3,7 +3,7 @@
 //! Credits and retry buffers belong to a part. On a long link they run out before an answer is back, and a replay timer of the
 //! legacy rule does not know how long a link is (PCIe Base 3.1 §3.6.2.1).
 
-use super::Rig;
+use super::Inputs;
 use super::credits::loop_credits_over;
 use super::port::{End, packet, reach, retry_buffer_over};
 use crate::idle::Caution;
@@ -14,7 +14,7 @@ use lanewise_units::Span;
 
 /// Tells of each direction of the link above a component that is too long for its ends.
 pub(super) fn check(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     ends: &[End<'_>; 2],
     configs: [&PortConfig; 2],
@@ -24,13 +24,13 @@ pub(super) fn check(
     for (this, other) in [(0, 1), (1, 0)] {
         let (transmitter, receiver) = (&ends[this], &ends[other]);
         let found = [
-            too_hasty(rig, transmitter, configs[this], configs[other]),
-            too_little_to_replay(rig, transmitter, configs[this], length),
-            too_few_credits(rig, receiver, configs[other], length),
+            too_hasty(inputs, transmitter, configs[this], configs[other]),
+            too_little_to_replay(inputs, transmitter, configs[this], length),
+            too_few_credits(inputs, receiver, configs[other], length),
         ];
         for reason in found.into_iter().flatten() {
-            let path = format!("{}.link.propagation", rig.file.components[component].name);
-            let place = rig.place_of(component, &["link", "propagation"]);
+            let path = format!("{}.link.propagation", inputs.file.components[component].name);
+            let place = inputs.place_of(component, &["link", "propagation"]);
             let caution = Caution { path, value: length.show(), place, reason };
             // A thousand devices of a component are told of once.
             if !output.cautions.contains(&caution) {
@@ -41,12 +41,12 @@ pub(super) fn check(
 }
 
 /// A replay timer that runs out before an Ack can be there.
-fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfig) -> Option<String> {
+fn too_hasty(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfig) -> Option<String> {
     let packet = end.mode.wire_span(packet(end.mps));
     let around =
         end.propagation * 2 + config.receive_latency + peer.receive_latency + peer.ack.latency + packet;
     (config.replay_timer < around).then(|| {
-        let (port, timer) = (end.view.path(rig), config.replay_timer);
+        let (port, timer) = (end.view.path(inputs), config.replay_timer);
         format!(
             "{port}.replay_timer of {timer} may run out before an Ack is back, which takes up to {around}: then all is sent twice"
         )
@@ -54,20 +54,25 @@ fn too_hasty(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, peer: &PortConfi
 }
 
 /// A retry buffer that is full before an Ack is back.
-fn too_little_to_replay(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
+fn too_little_to_replay(
+    inputs: &Inputs<'_>,
+    end: &End<'_>,
+    config: &PortConfig,
+    length: Span,
+) -> Option<String> {
     let needed = retry_buffer_over(end, length);
     (length > reach(end) && needed > config.retry_buffer).then(|| {
-        let (port, has) = (end.view.path(rig), config.retry_buffer);
+        let (port, has) = (end.view.path(inputs), config.retry_buffer);
         format!("{port}.retry_buffer of {has} is full before an Ack is back, which takes {needed}")
     })
 }
 
 /// Posted credits that run out before an UpdateFC is back.
-fn too_few_credits(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
+fn too_few_credits(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, length: Span) -> Option<String> {
     let has = config.credits[0].data.map(u64::from)?;
     let (_, needed) = loop_credits_over(end, length);
     (length > reach(end) && needed > has).then(|| {
-        let port = end.view.path(rig);
+        let port = end.view.path(inputs);
         format!(
             "{port}.credits.posted_data of {has} run out before an UpdateFC is back, which takes {needed}"
         )

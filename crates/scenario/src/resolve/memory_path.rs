@@ -1,7 +1,7 @@
 //! Stacks, memory and caches of a host; sockets and address translation, where a scenario has them.
 
 use super::computed::Computed;
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::idle::Idle;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{BuffersChoice, EndpointParameters, HostParameters};
@@ -22,8 +22,8 @@ const CACHE_SAVES: Span = Span::from_ns(56);
 const LINE: Bytes = Bytes::new(64);
 
 /// The stack of each slot: numbers that are given are kept, those of slots without one follow.
-pub(crate) fn stacks(rig: &Rig<'_>, instance: usize) -> Vec<u16> {
-    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+pub(crate) fn stacks(inputs: &Inputs<'_>, instance: usize) -> Vec<u16> {
+    let slots = &inputs.topology.slots[inputs.topology.instances[instance].component];
     // Numbers without gaps, so that no stack is without a slot.
     let mut numbers = BTreeMap::new();
     for (index, slot) in slots.iter().enumerate() {
@@ -35,15 +35,15 @@ pub(crate) fn stacks(rig: &Rig<'_>, instance: usize) -> Vec<u16> {
 
 /// Settings of every stack.
 pub(crate) fn stack(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     host: &HostParameters,
     computed: &mut Computed,
 ) -> StackConfig {
     let given = &host.stack;
     let read_trackers = given.read_trackers.given().unwrap_or_else(|| {
-        let entries = automatic_trackers(rig, instance, host);
-        let path = format!("{}.stack.read_trackers", rig.component_of(instance).name);
+        let entries = automatic_trackers(inputs, instance, host);
+        let path = format!("{}.stack.read_trackers", inputs.component_of(instance).name);
         let source = "twice what the links of a stack can ask for in lines: never the limit";
         computed.parameter(path, entries.to_string(), Provenance::Assumed, source);
         entries
@@ -57,10 +57,10 @@ pub(crate) fn stack(
 }
 
 /// Bandwidth times latency of the widest stack, twice, in lines.
-fn automatic_trackers(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> u32 {
-    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+fn automatic_trackers(inputs: &Inputs<'_>, instance: usize, host: &HostParameters) -> u32 {
+    let slots = &inputs.topology.slots[inputs.topology.instances[instance].component];
     let mut rates: BTreeMap<u16, u64> = BTreeMap::new();
-    for (slot, stack) in slots.iter().zip(stacks(rig, instance)) {
+    for (slot, stack) in slots.iter().zip(stacks(inputs, instance)) {
         let (bytes, seconds) =
             LinkMode::new(slot.shape.generation, slot.shape.width).coded_bytes_per_second();
         *rates.entry(stack).or_default() += bytes.div_ceil(seconds);
@@ -85,7 +85,7 @@ pub(crate) fn memory(host: &HostParameters) -> MemoryConfig {
 
 /// The last-level cache of a socket, if devices use it.
 pub(crate) fn cache(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     host: &HostParameters,
     computed: &mut Computed,
@@ -93,7 +93,7 @@ pub(crate) fn cache(
 ) -> Option<CacheConfig> {
     let given = &host.llc;
     let size = given.size?;
-    let name = &rig.component_of(instance).name;
+    let name = &inputs.component_of(instance).name;
     let latency = given.latency.given().unwrap_or_else(|| {
         let latency = host.memory_latency.saturating_sub(CACHE_SAVES);
         let source = "`memory_latency` less 56 ns: pcie-bench, E5-2630, warm and cold";
@@ -101,19 +101,19 @@ pub(crate) fn cache(
         latency
     });
     if given.device_ways > given.ways {
-        let component = rig.topology.instances[instance].component;
+        let component = inputs.topology.instances[instance].component;
         let (path, found) = (format!("{name}.llc.device_ways"), given.device_ways.to_string());
         let problem = Problem::OutOfRange { path, found, low: "0".to_owned(), high: given.ways.to_string() };
         let hint = "a cache has no more than its `ways`".to_owned();
-        output.report(rig.place_of(component, &["llc", "device_ways"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["llc", "device_ways"]), problem, Some(hint));
     }
     let least = given.block * u64::from(given.ways);
     if size < least {
-        let component = rig.topology.instances[instance].component;
+        let component = inputs.topology.instances[instance].component;
         let (path, found) = (format!("{name}.llc.size"), size.to_string());
         let problem = Problem::OutOfRange { path, found, low: least.to_string(), high: "8 GiB".to_owned() };
         let hint = "a cache has room for a block in each of its `ways`".to_owned();
-        output.report(rig.place_of(component, &["llc", "size"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["llc", "size"]), problem, Some(hint));
     }
     Some(CacheConfig {
         size,
@@ -127,20 +127,20 @@ pub(crate) fn cache(
 
 /// Hosts, by instance, where something can cross from one socket to another: slots of several, or a device that names the
 /// socket whose memory it uses.
-pub(crate) fn crossed_hosts(rig: &Rig<'_>) -> HashSet<usize> {
-    let crossed_from = |instance: usize| match rig.settings_of(instance)? {
-        Settings::Host(_) => several(rig, instance).then_some(instance),
+pub(crate) fn crossed_hosts(inputs: &Inputs<'_>) -> HashSet<usize> {
+    let crossed_from = |instance: usize| match inputs.settings_of(instance)? {
+        Settings::Host(_) => several(inputs, instance).then_some(instance),
         Settings::Endpoint(endpoint) if endpoint.memory_socket != Auto::Auto => {
-            rig.topology.path_up(instance).last()
+            inputs.topology.path_up(instance).last()
         }
         _ => None,
     };
-    (0..rig.topology.instances.len()).filter_map(crossed_from).collect()
+    (0..inputs.topology.instances.len()).filter_map(crossed_from).collect()
 }
 
 /// The sockets of a host and what is between them.
-pub(crate) fn sockets(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> SocketsConfig {
-    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+pub(crate) fn sockets(inputs: &Inputs<'_>, instance: usize, host: &HostParameters) -> SocketsConfig {
+    let slots = &inputs.topology.slots[inputs.topology.instances[instance].component];
     SocketsConfig {
         of_port: slots.iter().map(|slot| slot.socket as u16).collect(),
         rate: host.interconnect.rate,
@@ -151,14 +151,14 @@ pub(crate) fn sockets(rig: &Rig<'_>, instance: usize, host: &HostParameters) -> 
 }
 
 /// Whether the slots of a host are of several sockets.
-fn several(rig: &Rig<'_>, host: usize) -> bool {
-    let slots = &rig.topology.slots[rig.topology.instances[host].component];
+fn several(inputs: &Inputs<'_>, host: usize) -> bool {
+    let slots = &inputs.topology.slots[inputs.topology.instances[host].component];
     slots.iter().any(|slot| slot.socket != slots[0].socket)
 }
 
 /// Address translation, if it is on.
 pub(crate) fn iommu(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     host: &HostParameters,
     computed: &mut Computed,
@@ -168,17 +168,17 @@ pub(crate) fn iommu(
     if !iommu.enabled {
         return None;
     }
-    let path = format!("{}.iommu.ways", rig.component_of(instance).name);
+    let path = format!("{}.iommu.ways", inputs.component_of(instance).name);
     let ways = iommu.ways.given().unwrap_or(iommu.entries);
     if iommu.ways == Auto::Auto {
         computed.parameter(path.clone(), ways.to_string(), Provenance::Assumed, "fully associative");
     }
     if ways > iommu.entries || !iommu.entries.is_multiple_of(ways) {
-        let component = rig.topology.instances[instance].component;
+        let component = inputs.topology.instances[instance].component;
         let high = iommu.entries.to_string();
         let problem = Problem::OutOfRange { path, found: ways.to_string(), low: "1".to_owned(), high };
         let hint = "`entries` is a multiple of it".to_owned();
-        output.report(rig.place_of(component, &["iommu", "ways"]), problem, Some(hint));
+        output.report(inputs.place_of(component, &["iommu", "ways"]), problem, Some(hint));
     }
     Some(IommuConfig {
         entries: iommu.entries,
@@ -193,37 +193,37 @@ pub(crate) fn iommu(
 
 /// The socket whose memory a device uses; none for its own.
 pub(crate) fn memory_socket(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     endpoint: &EndpointParameters,
     computed: &mut Computed,
 ) -> Option<u16> {
     let given = endpoint.memory_socket.given();
     if given.is_none()
-        && let Some(host) = rig.topology.path_up(instance).last()
-        && several(rig, host)
-        && let Some(port) = rig.port(instance, 0)
-        && let Some(own) = own_socket(rig, instance)
+        && let Some(host) = inputs.topology.path_up(instance).last()
+        && several(inputs, host)
+        && let Some(port) = inputs.port(instance, 0)
+        && let Some(own) = own_socket(inputs, instance)
     {
         let source = "the socket of its root port";
-        computed.port(rig, port, "memory_socket", own.to_string(), Provenance::Assumed, source);
+        computed.port(inputs, port, "memory_socket", own.to_string(), Provenance::Assumed, source);
     }
     given.map(|socket| socket as u16)
 }
 
 /// The socket of the root port above a device.
-fn own_socket(rig: &Rig<'_>, instance: usize) -> Option<u32> {
-    let (host, slot) = rig.topology.root_port(instance)?;
-    rig.topology.slots[rig.topology.instances[host].component].get(slot).map(|slot| slot.socket)
+fn own_socket(inputs: &Inputs<'_>, instance: usize) -> Option<u32> {
+    let (host, slot) = inputs.topology.root_port(instance)?;
+    inputs.topology.slots[inputs.topology.instances[host].component].get(slot).map(|slot| slot.socket)
 }
 
 /// Paths of parameters that nothing reads: what a host does not have, or nothing of the scenario uses.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
-    let crossed = crossed_hosts(rig);
-    let redirected = redirecting_hosts(rig);
-    for instance in 0..rig.topology.instances.len() {
-        let name = &rig.component_of(instance).name;
-        match rig.settings_of(instance) {
+pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
+    let crossed = crossed_hosts(inputs);
+    let redirected = redirecting_hosts(inputs);
+    for instance in 0..inputs.topology.instances.len() {
+        let name = &inputs.component_of(instance).name;
+        match inputs.settings_of(instance) {
             Some(Settings::Host(host)) => {
                 if !crossed.contains(&instance) {
                     idle.because(
@@ -237,7 +237,7 @@ pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
                 }
                 idle_of_host(name, host, idle);
             }
-            Some(Settings::Endpoint(endpoint)) if !has_cache_above(rig, instance) => {
+            Some(Settings::Endpoint(endpoint)) if !has_cache_above(inputs, instance) => {
                 let path = format!("{name}.buffers");
                 match endpoint.buffers {
                     BuffersChoice::Warm => {
@@ -250,7 +250,7 @@ pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
         }
     }
     if crossed.is_empty() {
-        for component in &rig.file.components {
+        for component in &inputs.file.components {
             idle.quietly(format!("{}.memory_socket", component.name));
         }
     }
@@ -280,16 +280,16 @@ fn idle_of_host(name: &str, host: &HostParameters, idle: &mut Idle) {
 }
 
 /// Hosts, by instance, to which a switch sends up what peers below it send each other.
-fn redirecting_hosts(rig: &Rig<'_>) -> HashSet<usize> {
-    let host_of = |instance: usize| match rig.settings_of(instance)? {
-        Settings::Switch(switch) if switch.acs_redirect => rig.topology.path_up(instance).last(),
+fn redirecting_hosts(inputs: &Inputs<'_>) -> HashSet<usize> {
+    let host_of = |instance: usize| match inputs.settings_of(instance)? {
+        Settings::Switch(switch) if switch.acs_redirect => inputs.topology.path_up(instance).last(),
         _ => None,
     };
-    (0..rig.topology.instances.len()).filter_map(host_of).collect()
+    (0..inputs.topology.instances.len()).filter_map(host_of).collect()
 }
 
 /// Whether the host above a device has a cache that devices meet.
-fn has_cache_above(rig: &Rig<'_>, instance: usize) -> bool {
-    let host = rig.topology.path_up(instance).last().and_then(|host| rig.settings_of(host));
+fn has_cache_above(inputs: &Inputs<'_>, instance: usize) -> bool {
+    let host = inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host));
     matches!(host, Some(Settings::Host(host)) if host.llc.size.is_some())
 }

@@ -38,7 +38,7 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub(crate) use kinds::{WORKLOAD_KINDS, workload_words};
+pub(crate) use kinds::workload_words;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
@@ -55,12 +55,31 @@ use crate::topology::{self, InstanceName, Topology};
 use crate::value::LinkShape;
 use crate::variants;
 use computed::Computed;
+use kinds::WorkloadKind;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_units::Span;
 use lanewise_workload::LoadConfig;
 
+/// Every kind of workload, in the order of the reference.
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
+    plain::DMA,
+    copies::COPY,
+    collective::COLLECTIVE,
+    plain::MMIO,
+    rings::RINGS,
+    storage::IOMETER,
+    nvme::FIO,
+    reassign::REASSIGN,
+    rdma::PERFTEST,
+    rdma::OSU,
+    rdma::TRANSACTIONS,
+    ethernet::SMARTFLOW,
+    frames::FRAMES,
+    turnaround::TURNAROUND,
+];
+
 /// Everything that was read, before it is put together.
-pub(crate) struct Rig<'f> {
+pub(crate) struct Inputs<'f> {
     pub file: &'f ScenarioFile,
     pub topology: Topology,
     pub firmware: FirmwareParameters,
@@ -95,28 +114,28 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let settings = file.components.iter().map(read).collect();
     let topology = topology::build(file, output);
     let links = file.components.iter().map(|component| link_parameters(component, output)).collect();
-    let mut rig = Rig { file, topology, firmware: firmware?, settings, links, moves: Vec::new() };
-    rig.moves = reassign::read(&mut rig, run.as_ref()?, output);
+    let mut inputs = Inputs { file, topology, firmware: firmware?, settings, links, moves: Vec::new() };
+    inputs.moves = reassign::read(&mut inputs, run.as_ref()?, output);
 
-    partition::check(&rig, output);
+    partition::check(&inputs, output);
     let mut computed = Computed::default();
-    let trained = link::train(&rig, &mut computed, output);
-    reassign::check_links(&rig, &trained, output);
-    let payload = payload::program(&rig, &trained, output);
-    let maps = channels::maps(&rig, &trained, output);
-    let ports = port::configure(&rig, &trained, &payload, &maps, &mut computed, output);
+    let trained = link::train(&inputs, &mut computed, output);
+    reassign::check_links(&inputs, &trained, output);
+    let payload = payload::program(&inputs, &trained, output);
+    let maps = channels::maps(&inputs, &trained, output);
+    let ports = port::configure(&inputs, &trained, &payload, &maps, &mut computed, output);
     let fabric =
-        fabric::build(&rig, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
-    let workloads = kinds::read(&rig, &mut computed, output);
-    let fabric = bars::of_memory(&rig, fabric, &workloads, &mut computed, output);
+        fabric::build(&inputs, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
+    let workloads = kinds::read(&inputs, &mut computed, output);
+    let fabric = bars::of_memory(&inputs, fabric, &workloads, &mut computed, output);
     memory_estimate::check(run.as_ref()?, &fabric, &workloads, output);
-    let links = computed::links(&rig, &trained, &payload);
+    let links = computed::links(&inputs, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
     variants::keep_differences(file, output);
-    idle::find(&rig, &maps, &mut output.idle);
+    idle::find(&inputs, &maps, &mut output.idle);
     let idle = std::mem::take(&mut output.idle).settle(&mut output.parameters);
     let cautions = std::mem::take(&mut output.cautions);
-    Some(Resolution { run: run?, firmware: rig.firmware, fabric, workloads, links, idle, cautions })
+    Some(Resolution { run: run?, firmware: inputs.firmware, fabric, workloads, links, idle, cautions })
 }
 
 fn check_sections(file: &ScenarioFile, output: &mut Output) {
@@ -172,8 +191,8 @@ pub(crate) struct PortView<'r> {
 
 impl PortView<'_> {
     /// `nic0`, `server.slots.slot1`, `sw0.ports.port0`.
-    pub fn path(&self, rig: &Rig<'_>) -> String {
-        let component = &rig.file.components[self.component];
+    pub fn path(&self, inputs: &Inputs<'_>) -> String {
+        let component = &inputs.file.components[self.component];
         match (self.slot, component.kind.slots_key()) {
             (Some(slot), Some(key)) => format!("{}.{key}.{slot}", component.name),
             _ => component.name.clone(),
@@ -181,7 +200,7 @@ impl PortView<'_> {
     }
 }
 
-impl<'f> Rig<'f> {
+impl<'f> Inputs<'f> {
     /// The one device that a name such as `nic` or `nic[3]` means.
     pub fn one_instance(&self, name: InstanceName<'_>) -> Option<usize> {
         let mut instances = name.among(self.topology.instances_of(self.find(name.component)?))?;

@@ -1,7 +1,7 @@
 //! Networks: both ends of each, the adapters there, and the wire between them.
 
 use super::workload::place;
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -39,7 +39,7 @@ pub(crate) struct Networks {
 }
 
 /// Every adapter that a network ends at, and every network.
-pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
+pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
     let mut networks = Networks {
         config: RdmaNetworkConfig::default(),
         links: BTreeMap::new(),
@@ -47,14 +47,14 @@ pub(crate) fn all(rig: &Rig<'_>, output: &mut Output) -> Networks {
         roce_latencies: Vec::new(),
         wired: BTreeSet::new(),
     };
-    for (component, settings) in rig.settings.iter().enumerate() {
+    for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Network(network)) = settings else { continue };
-        let Some(ends) = ends(rig, component, &mut networks, output) else { continue };
-        check_mtu(rig, component, network, &ends, &networks, output);
-        check_lanes(rig, component, network, output);
+        let Some(ends) = ends(inputs, component, &mut networks, output) else { continue };
+        check_mtu(inputs, component, network, &ends, &networks, output);
+        check_lanes(inputs, component, network, output);
         networks.links.insert(component, networks.config.links.len());
         networks.config.links.push(RdmaLinkConfig {
-            name: rig.file.components[component].name.clone(),
+            name: inputs.file.components[component].name.clone(),
             ends,
             wire: wire(network),
             mtu: if network.kind == NetworkKindChoice::Ethernet { SEGMENT } else { network.mtu.0 },
@@ -68,15 +68,15 @@ impl Networks {
     /// The link that a workload names.
     pub(crate) fn find(
         &self,
-        rig: &Rig<'_>,
+        inputs: &Inputs<'_>,
         workload: &WrittenWorkload,
         name: &str,
         output: &mut Output,
     ) -> Option<usize> {
-        let component = rig.find(name);
-        let kind = component.map(|component| rig.file.components[component].kind);
+        let component = inputs.find(name);
+        let kind = component.map(|component| inputs.file.components[component].kind);
         if kind != Some(ComponentKind::Network) {
-            refuse_name(rig, workload, name, output);
+            refuse_name(inputs, workload, name, output);
             return None;
         }
         // Without a link, what is wrong with it has been reported.
@@ -84,33 +84,33 @@ impl Networks {
     }
 
     /// Instance of the host above an adapter.
-    pub(crate) fn host_instance(&self, rig: &Rig<'_>, nic: usize) -> Option<usize> {
-        rig.topology.path_up(self.config.nics[nic].device.0 as usize).last()
+    pub(crate) fn host_instance(&self, inputs: &Inputs<'_>, nic: usize) -> Option<usize> {
+        inputs.topology.path_up(self.config.nics[nic].device.0 as usize).last()
     }
 
     /// Host above an adapter.
-    pub(crate) fn host<'r>(&self, rig: &'r Rig<'_>, nic: usize) -> Option<&'r HostParameters> {
-        let host = self.host_instance(rig, nic)?;
-        match rig.settings_of(host) {
+    pub(crate) fn host<'r>(&self, inputs: &'r Inputs<'_>, nic: usize) -> Option<&'r HostParameters> {
+        let host = self.host_instance(inputs, nic)?;
+        match inputs.settings_of(host) {
             Some(Settings::Host(host)) => Some(host),
             _ => None,
         }
     }
 
     /// Drivers at both ends of a link.
-    pub(crate) fn drivers(&self, rig: &Rig<'_>, link: usize) -> Option<[VerbsHostConfig; 2]> {
-        let [first, second] = self.config.links[link].ends.map(|end| self.host(rig, end.nic));
+    pub(crate) fn drivers(&self, inputs: &Inputs<'_>, link: usize) -> Option<[VerbsHostConfig; 2]> {
+        let [first, second] = self.config.links[link].ends.map(|end| self.host(inputs, end.nic));
         Some([verbs(&first?.verbs), verbs(&second?.verbs)])
     }
 }
 
 /// Reports a name that is none of a network, with those that are.
-fn refuse_name(rig: &Rig<'_>, workload: &WrittenWorkload, name: &str, output: &mut Output) {
-    if rig.file.is_lost(name) {
+fn refuse_name(inputs: &Inputs<'_>, workload: &WrittenWorkload, name: &str, output: &mut Output) {
+    if inputs.file.is_lost(name) {
         return;
     }
     let networks = || {
-        let components = rig.file.components.iter().take(1_000);
+        let components = inputs.file.components.iter().take(1_000);
         components.filter(|other| other.kind == ComponentKind::Network).map(|other| other.name.as_str())
     };
     let hint = hint_unless_crowded(&output.diagnostics, || {
@@ -123,12 +123,12 @@ fn refuse_name(rig: &Rig<'_>, workload: &WrittenWorkload, name: &str, output: &m
 
 /// Both ends of a network.
 fn ends(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     networks: &mut Networks,
     output: &mut Output,
 ) -> Option<[NicPort; 2]> {
-    let written = &rig.file.components[component];
+    let written = &inputs.file.components[component];
     let expected = "two ports, such as [\"nic0.port1\", \"nic1.port1\"]";
     let Some((names, place)) = written.structural::<Vec<String>>("ends", &mut output.diagnostics) else {
         if written.written.get("ends").is_none() {
@@ -144,12 +144,12 @@ fn ends(
         return None;
     }
     // Both are looked at, so that every mistake is reported.
-    let first = end(rig, component, &names[0], place, networks, output);
-    let second = end(rig, component, &names[1], place, networks, output);
+    let first = end(inputs, component, &names[0], place, networks, output);
+    let second = end(inputs, component, &names[1], place, networks, output);
     let ends = [first?, second?];
     for (end, name) in ends.iter().zip(&names) {
         if !networks.wired.insert((end.nic, end.port)) {
-            return refuse(rig, component, name, "has a wire already", place, output);
+            return refuse(inputs, component, name, "has a wire already", place, output);
         }
     }
     Some(ends)
@@ -157,7 +157,7 @@ fn ends(
 
 /// The port that `nic0.port1` or `nic[3].port1` means; its adapter is added when it is new.
 fn end(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     name: &str,
     place: Place,
@@ -166,39 +166,39 @@ fn end(
 ) -> Option<NicPort> {
     let (device, port) = name.split_once('.').unwrap_or((name, "port1"));
     let meant = InstanceName::parse(device);
-    if rig.file.is_lost(meant.component) {
+    if inputs.file.is_lost(meant.component) {
         return None;
     }
-    if rig.find(meant.component).is_none() {
-        let path = rig.file.components[component].name.clone();
+    if inputs.find(meant.component).is_none() {
+        let path = inputs.file.components[component].name.clone();
         let problem =
             Problem::BadNetworkEnd { path, target: shortened(name), reason: "does not exist".into() };
         let hint =
-            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, rig.some_names()));
+            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, inputs.some_names()));
         output.report(place, problem, hint);
         return None;
     }
-    let Some(instance) = rig.one_instance(meant) else {
-        return refuse(rig, component, name, "is not one device", place, output);
+    let Some(instance) = inputs.one_instance(meant) else {
+        return refuse(inputs, component, name, "is not one device", place, output);
     };
-    let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else {
-        return refuse(rig, component, name, "is no endpoint", place, output);
+    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else {
+        return refuse(inputs, component, name, "is no endpoint", place, output);
     };
-    let component_of_end = rig.topology.instances[instance].component;
-    if output.has_problem_in(rig.place_of(component_of_end, &["rdma", "ports"])) {
+    let component_of_end = inputs.topology.instances[instance].component;
+    if output.has_problem_in(inputs.place_of(component_of_end, &["rdma", "ports"])) {
         return None;
     }
     if endpoint.rdma.ports == 0 {
-        return refuse(rig, component, name, "is no RDMA adapter", place, output);
+        return refuse(inputs, component, name, "is no RDMA adapter", place, output);
     }
     let number = port.strip_prefix("port").and_then(|port| port.parse::<u32>().ok());
     let Some(number) = number.filter(|number| (1..=endpoint.rdma.ports).contains(number)) else {
         let reason = format!("is not among its ports, port1 to port{}", endpoint.rdma.ports);
-        return refuse(rig, component, name, &reason, place, output);
+        return refuse(inputs, component, name, &reason, place, output);
     };
     let nics = &mut networks.config.nics;
     let nic = *networks.nics.entry(instance).or_insert_with(|| {
-        nics.push(nic_config(rig.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
+        nics.push(nic_config(inputs.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
         networks.roce_latencies.push(endpoint.rdma.roce_latency);
         nics.len() - 1
     });
@@ -206,14 +206,14 @@ fn end(
 }
 
 fn refuse<T>(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     target: &str,
     reason: &str,
     place: Place,
     output: &mut Output,
 ) -> Option<T> {
-    let path = rig.file.components[component].name.clone();
+    let path = inputs.file.components[component].name.clone();
     let problem = Problem::BadNetworkEnd { path, target: shortened(target), reason: reason.to_owned() };
     let hint = "an end is a port of an endpoint whose `rdma.ports` is at least 1, such as \"nic0.port1\"";
     output.report(place, problem, Some(hint.to_owned()));
@@ -222,7 +222,7 @@ fn refuse<T>(
 
 /// A full packet fits the buffers at both ends.
 fn check_mtu(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     network: &NetworkParameters,
     ends: &[NicPort; 2],
@@ -232,10 +232,10 @@ fn check_mtu(
     let buffers = ends.map(|end| &networks.config.nics[end.nic]);
     let least = buffers.iter().map(|nic| nic.send_buffer.min(nic.receive_buffer)).min();
     if let Some(least) = least.filter(|least| *least < network.mtu.0) {
-        let path = format!("{}.mtu", rig.file.components[component].name);
+        let path = format!("{}.mtu", inputs.file.components[component].name);
         let (found, low) = (network.mtu.0.to_string(), Bytes::new(256).to_string());
         let hint = "a packet fits the buffers of both adapters".to_owned();
-        let place = rig.place_of(component, &["mtu"]);
+        let place = inputs.place_of(component, &["mtu"]);
         output.report(place, Problem::OutOfRange { path, found, low, high: least.to_string() }, Some(hint));
     }
 }
@@ -249,13 +249,13 @@ fn encapsulation(network: &NetworkParameters, ends: &[NicPort; 2], networks: &Ne
 }
 
 /// InfiniBand links are 1, 2, 4, 8 or 12 lanes wide (InfiniBand Architecture Specification, volume 2, chapter 5).
-fn check_lanes(rig: &Rig<'_>, component: usize, network: &NetworkParameters, output: &mut Output) {
+fn check_lanes(inputs: &Inputs<'_>, component: usize, network: &NetworkParameters, output: &mut Output) {
     if [1, 2, 4, 8, 12].contains(&network.lanes) {
         return;
     }
-    let path = format!("{}.lanes", rig.file.components[component].name);
+    let path = format!("{}.lanes", inputs.file.components[component].name);
     let (found, allowed) = (network.lanes.to_string(), "1, 2, 4, 8 or 12".to_owned());
-    let place = rig.place_of(component, &["lanes"]);
+    let place = inputs.place_of(component, &["lanes"]);
     output.report(place, Problem::UnknownChoice { path, found, allowed }, None);
 }
 

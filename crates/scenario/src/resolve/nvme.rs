@@ -7,7 +7,7 @@ use super::peers;
 use super::reassign::Move;
 use super::workload::parameters;
 use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
 use crate::parameter::ParameterTable;
@@ -41,7 +41,7 @@ struct System {
 
 /// One system for all jobs of a scenario, or none without jobs.
 pub(crate) fn build(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     jobs: &[(&WrittenWorkload, FioParameters)],
     carrier: &Carrier<'_>,
     computed: &mut Computed,
@@ -57,11 +57,11 @@ pub(crate) fn build(
     };
     let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
     for (workload, parameters) in jobs {
-        let group = group(rig, (workload, parameters), carrier, &mut system, computed, output);
+        let group = group(inputs, (workload, parameters), carrier, &mut system, computed, output);
         system.config.groups.extend(group);
     }
-    for each in &rig.moves {
-        let planned = system.plan(rig, each, output);
+    for each in &inputs.moves {
+        let planned = system.plan(inputs, each, output);
         system.config.moves.extend(planned);
     }
     if system.config.groups.iter().any(|group| group.fabrics.is_some()) {
@@ -71,7 +71,7 @@ pub(crate) fn build(
 }
 
 fn group(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     carrier: &Carrier<'_>,
     system: &mut System,
@@ -85,14 +85,14 @@ fn group(
         output.report(place(workload, "direct"), problem, None);
         return None;
     }
-    let drives = drives(rig, workload, parameters, output)?;
+    let drives = drives(inputs, workload, parameters, output)?;
     let used = system.config.paths.len() + drives.len();
     if used > TARGET_LIMIT {
         let (found, allowed) = (format!("{used} targets of all workloads"), TARGET_LIMIT.to_string());
         output.report(place(workload, "filename"), Problem::TooManyDevices { found, allowed }, None);
         return None;
     }
-    let host = one_host(rig, (workload, parameters), &drives, output)?;
+    let host = one_host(inputs, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let (pattern, blocks) = (pattern(parameters), blocks(parameters));
     let size = size(workload, parameters, &path, blocks.largest()..=capacity, output)?;
@@ -102,19 +102,19 @@ fn group(
     }
     if parameters.assigned_to == "auto" {
         let (value, source) =
-            (rig.component_of(host).name.clone(), "the host that the drives are on at the start");
+            (inputs.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
     let interval = interval(workload, parameters, &path, blocks.smallest(), output)?;
     say_what_is_idle(parameters, &path, &mut output.idle);
-    let memory = memory(rig, workload, parameters, &path, &drives, output)?;
-    let reached = fabrics::reach(rig, (workload, parameters), carrier, (host, &drives), output)?;
-    let host = system.host(rig, host)?;
+    let memory = memory(inputs, workload, parameters, &path, &drives, output)?;
+    let reached = fabrics::reach(inputs, (workload, parameters), carrier, (host, &drives), output)?;
+    let host = system.host(inputs, host)?;
     let mut files = Vec::new();
     for (instance, nvme) in drives {
-        check_buffer(rig, instance, nvme, output)?;
-        let first = system.host(rig, rig.topology.path_up(instance).last()?)?;
-        let ssd = system.drive(rig, instance, first, nvme)?;
+        check_buffer(inputs, instance, nvme, output)?;
+        let first = system.host(inputs, inputs.topology.path_up(instance).last()?)?;
+        let ssd = system.drive(inputs, instance, first, nvme)?;
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd, host });
     }
@@ -122,7 +122,7 @@ fn group(
     Some(match reached {
         None => GroupConfig { fio, host, memory, fabrics: None },
         Some(reach) => {
-            let initiator = system.host(rig, reach.initiator)?;
+            let initiator = system.host(inputs, reach.initiator)?;
             let fabrics = Some(FabricsConfig { target: host, ..reach.fabrics });
             GroupConfig { fio, host: initiator, memory, fabrics }
         }
@@ -147,7 +147,7 @@ fn say_what_is_idle(parameters: &FioParameters, path: &str, idle: &mut Idle) {
 
 /// The drives that a job names; each is an endpoint with a namespace.
 fn drives<'r>(
-    rig: &'r Rig<'_>,
+    inputs: &'r Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     output: &mut Output,
@@ -156,69 +156,70 @@ fn drives<'r>(
     let mut drives = Vec::new();
     let mut named = BTreeSet::new();
     for name in &parameters.filename {
-        for instance in endpoints(rig, workload, "filename", name, output) {
+        for instance in endpoints(inputs, workload, "filename", name, output) {
             if !named.insert(instance) {
-                let name = rig.topology.instances[instance].name.clone();
+                let name = inputs.topology.instances[instance].name.clone();
                 output.report(place(workload, "filename"), Problem::DuplicateName { name }, None);
                 continue;
             }
-            match rig.settings_of(instance) {
+            match inputs.settings_of(instance) {
                 Some(Settings::Endpoint(endpoint)) if endpoint.nvme.capacity.is_some() => {
                     drives.push((instance, &endpoint.nvme));
                 }
                 Some(_) => {
-                    let component = rig.topology.instances[instance].component;
-                    if output.has_problem_in(rig.place_of(component, &["nvme", "capacity"])) {
+                    let component = inputs.topology.instances[instance].component;
+                    if output.has_problem_in(inputs.place_of(component, &["nvme", "capacity"])) {
                         continue;
                     }
                     let expected = "it is no drive: `nvme.capacity` is not set".to_owned();
-                    unknown(rig, workload, "filename", name, expected, output);
+                    unknown(inputs, workload, "filename", name, expected, output);
                 }
                 None => {}
             }
         }
     }
     if drives.is_empty() && parameters.filename.is_empty() {
-        unknown(rig, workload, "filename", "[]", "at least one drive is needed".to_owned(), output);
+        unknown(inputs, workload, "filename", "[]", "at least one drive is needed".to_owned(), output);
     }
     (!drives.is_empty() && output.diagnostics.len() == before).then_some(drives)
 }
 
 /// The host that all drives of a job are assigned to while it uses them.
 fn one_host(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<usize> {
     // A drive that is attached nowhere is reported.
-    if !drives.iter().all(|(instance, _)| rig.is_placed(*instance)) {
+    if !drives.iter().all(|(instance, _)| inputs.is_placed(*instance)) {
         return None;
     }
-    let host_above = |instance: usize| rig.topology.path_up(instance).last();
+    let host_above = |instance: usize| inputs.topology.path_up(instance).last();
     let named = parameters.assigned_to.as_str();
     let host = match named {
         "auto" => host_above(drives.first()?.0)?,
         name => {
-            let component = rig.find(name).filter(|at| rig.file.components[*at].kind == ComponentKind::Host);
-            let Some(host) = component.and_then(|at| rig.topology.instances_of(at).next()) else {
+            let component =
+                inputs.find(name).filter(|at| inputs.file.components[*at].kind == ComponentKind::Host);
+            let Some(host) = component.and_then(|at| inputs.topology.instances_of(at).next()) else {
                 let expected = "there is no host of this name".to_owned();
-                unknown(rig, workload, "assigned_to", name, expected, output);
+                unknown(inputs, workload, "assigned_to", name, expected, output);
                 return None;
             };
             host
         }
     };
     for (instance, _) in drives {
-        let later = rig.moves.iter().filter(|each| each.drive == *instance).map(|each| each.place);
+        let later = inputs.moves.iter().filter(|each| each.drive == *instance).map(|each| each.place);
         let ever = [*instance].into_iter().chain(later.filter(|_| named != "auto"));
         if !{ ever }.any(|place| host_above(place) == Some(host)) {
-            let drive = rig.topology.instances[*instance].name.clone();
+            let drive = inputs.topology.instances[*instance].name.clone();
             let (key, found, expected) = match named {
                 "auto" => ("filename", drive, "all drives of a job are on one host".to_owned()),
                 name => ("assigned_to", name.to_owned(), format!("`{drive}` never is on that host")),
             };
-            unknown(rig, workload, key, &found, expected, output);
+            unknown(inputs, workload, key, &found, expected, output);
             return None;
         }
     }
@@ -267,7 +268,7 @@ fn interval(
 
 /// The endpoint whose memory is used, if it is not the host's.
 fn memory(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     path: &str,
@@ -277,36 +278,41 @@ fn memory(
     if parameters.iomem == "memory" {
         return Some(None);
     }
-    let peer = peers::one(rig, workload, ("iomem", &parameters.iomem), output)?;
+    let peer = peers::one(inputs, workload, ("iomem", &parameters.iomem), output)?;
     let reachable = drives
         .iter()
-        .all(|(drive, _)| check_peer_to_peer(rig, workload, path, "iomem", (*drive, peer), output));
+        .all(|(drive, _)| check_peer_to_peer(inputs, workload, path, "iomem", (*drive, peer), output));
     reachable.then_some(Some(DeviceId(peer as u32)))
 }
 
 /// Whether a piece of the media fits the drive's buffer; otherwise nothing would ever move.
-fn check_buffer(rig: &Rig<'_>, instance: usize, nvme: &NvmeParameters, output: &mut Output) -> Option<()> {
+fn check_buffer(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    nvme: &NvmeParameters,
+    output: &mut Output,
+) -> Option<()> {
     if nvme.buffer >= nvme.piece.max(nvme.dma_unit) {
         return Some(());
     }
-    let path = format!("{}.nvme.buffer", rig.component_of(instance).name);
+    let path = format!("{}.nvme.buffer", inputs.component_of(instance).name);
     let (found, low, high) = (nvme.buffer.to_string(), nvme.piece.to_string(), "64 GiB".to_owned());
     let hint = "a piece of the media fits the drive's buffer".to_owned();
-    let place = rig.place_of(rig.topology.instances[instance].component, &["nvme", "buffer"]);
+    let place = inputs.place_of(inputs.topology.instances[instance].component, &["nvme", "buffer"]);
     output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
     None
 }
 
 impl System {
     /// A move of a drive that jobs use.
-    fn plan(&mut self, rig: &Rig<'_>, each: &Move<'_>, output: &mut Output) -> Option<MoveConfig> {
+    fn plan(&mut self, inputs: &Inputs<'_>, each: &Move<'_>, output: &mut Output) -> Option<MoveConfig> {
         let Some(ssd) = self.drives.get(&each.drive).copied() else {
-            let path = rig.topology.instances[each.drive].name.clone();
+            let path = inputs.topology.instances[each.drive].name.clone();
             let reason = "no fio job uses it".to_owned();
             output.report(place(each.workload, "device"), Problem::BadMove { path, reason }, None);
             return None;
         };
-        let host = self.host(rig, rig.topology.path_up(each.place).last()?)?;
+        let host = self.host(inputs, inputs.topology.path_up(each.place).last()?)?;
         let times = &each.parameters;
         Some(MoveConfig {
             ssd,
@@ -321,20 +327,26 @@ impl System {
         })
     }
 
-    fn host(&mut self, rig: &Rig<'_>, instance: usize) -> Option<usize> {
-        let Some(Settings::Host(host)) = rig.settings_of(instance) else { return None };
+    fn host(&mut self, inputs: &Inputs<'_>, instance: usize) -> Option<usize> {
+        let Some(Settings::Host(host)) = inputs.settings_of(instance) else { return None };
         let hosts = &mut self.config.hosts;
         Some(*self.hosts.entry(instance).or_insert_with(|| {
-            hosts.push(software(&rig.topology.instances[instance].name, &host.nvme));
+            hosts.push(software(&inputs.topology.instances[instance].name, &host.nvme));
             hosts.len() - 1
         }))
     }
 
-    fn drive(&mut self, rig: &Rig<'_>, instance: usize, host: usize, nvme: &NvmeParameters) -> Option<usize> {
+    fn drive(
+        &mut self,
+        inputs: &Inputs<'_>,
+        instance: usize,
+        host: usize,
+        nvme: &NvmeParameters,
+    ) -> Option<usize> {
         let capacity = nvme.capacity?;
         let ssds = &mut self.config.ssds;
         Some(*self.drives.entry(instance).or_insert_with(|| {
-            let name = rig.topology.instances[instance].name.clone();
+            let name = inputs.topology.instances[instance].name.clone();
             ssds.push(SsdConfig {
                 name,
                 device: DeviceId(instance as u32),
@@ -370,6 +382,7 @@ fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
         cores: software.cores,
         worker_cost: software.worker_cost,
         submit_cost: software.submit_cost,
+        aio_cost: software.aio_cost,
         interrupt_cost: software.interrupt_cost,
         completion_cost: software.completion_cost,
         register_cost: software.register_cost,
@@ -417,7 +430,8 @@ fn fio(
         depth: parameters.iodepth,
         jobs: parameters.numjobs,
         engine: match parameters.ioengine {
-            IoEngineChoice::Libaio | IoEngineChoice::IoUring => IoEngine::Asynchronous,
+            IoEngineChoice::Libaio => IoEngine::Asynchronous,
+            IoEngineChoice::IoUring => IoEngine::Ring,
             IoEngineChoice::Psync | IoEngineChoice::Sync => IoEngine::Synchronous,
         },
         polled: parameters.hipri,

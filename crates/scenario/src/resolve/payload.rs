@@ -4,7 +4,7 @@
 //! hierarchy below a root port; where a host forwards between root ports, over the whole host.
 
 use super::link::TrainedLink;
-use super::{PortView, Rig, Settings, place_in};
+use super::{Inputs, PortView, Settings, place_in};
 use crate::file::two_layers;
 use crate::parameter::Output;
 use crate::parameters::MpsPolicy;
@@ -48,39 +48,39 @@ struct Voice {
 }
 
 /// Chooses the value of every hierarchy.
-pub(crate) fn program(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Payload {
+pub(crate) fn program(inputs: &Inputs<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Payload {
     let mut payload = Payload { domain_of: vec![None; trained.len()], ..Payload::default() };
     let mut voices: BTreeMap<Domain, Vec<Voice>> = BTreeMap::new();
     for lower in 0..trained.len() {
-        let Some((domain, ends)) = domain(rig, lower).zip(rig.ends(lower)) else { continue };
+        let Some((domain, ends)) = domain(inputs, lower).zip(inputs.ends(lower)) else { continue };
         payload.domain_of[lower] = Some(domain);
         let voices = voices.entry(domain).or_default();
         for end in [ends.0, ends.1] {
-            let voice = voice(rig, end);
+            let voice = voice(inputs, end);
             // Instances of a component speak with one voice.
             if !voices.iter().rev().take(4).any(|other| other.path == voice.path) {
                 voices.push(voice);
             }
         }
     }
-    let fixed = fixed(rig, output);
+    let fixed = fixed(inputs, output);
     for (domain, voices) in voices {
-        payload.domains.insert(domain, choose(rig, &voices, fixed, output));
+        payload.domains.insert(domain, select_mps(inputs, &voices, fixed, output));
     }
     payload
 }
 
-fn domain(rig: &Rig<'_>, lower: usize) -> Option<Domain> {
-    let (host, slot) = rig.topology.root_port(lower)?;
-    match rig.settings_of(host)? {
+fn domain(inputs: &Inputs<'_>, lower: usize) -> Option<Domain> {
+    let (host, slot) = inputs.topology.root_port(lower)?;
+    match inputs.settings_of(host)? {
         Settings::Host(settings) => Some((host, (!settings.peer_to_peer).then_some(slot))),
         _ => None,
     }
 }
 
-fn voice(rig: &Rig<'_>, end: PortView<'_>) -> Voice {
+fn voice(inputs: &Inputs<'_>, end: PortView<'_>) -> Voice {
     Voice {
-        path: end.path(rig),
+        path: end.path(inputs),
         component: end.component,
         slot: end.slot.map(str::to_owned),
         supported: end.parameters.mps_supported.0,
@@ -89,15 +89,15 @@ fn voice(rig: &Rig<'_>, end: PortView<'_>) -> Voice {
 }
 
 /// The value that firmware is told to use, if it is.
-fn fixed(rig: &Rig<'_>, output: &mut Output) -> Option<Bytes> {
-    match (rig.firmware.mps_policy, rig.firmware.mps) {
+fn fixed(inputs: &Inputs<'_>, output: &mut Output) -> Option<Bytes> {
+    match (inputs.firmware.mps_policy, inputs.firmware.mps) {
         (_, Auto::Given(PayloadSize(mps))) => Some(mps),
         (MpsPolicy::Minimum, Auto::Auto) => None,
         (MpsPolicy::Fixed, Auto::Auto) => {
             let (path, key) = ("firmware".to_owned(), "mps".to_owned());
             let expected = "the value to program, such as \"256 B\"".to_owned();
             let problem = Problem::MissingKey { path, key, expected };
-            if let Some(place) = place_in(&two_layers(&rig.file.firmware), &["mps_policy"]) {
+            if let Some(place) = place_in(&two_layers(&inputs.file.firmware), &["mps_policy"]) {
                 output.report(place, problem, None);
             }
             None
@@ -105,7 +105,12 @@ fn fixed(rig: &Rig<'_>, output: &mut Output) -> Option<Bytes> {
     }
 }
 
-fn choose(rig: &Rig<'_>, voices: &[Voice], firmware: Option<Bytes>, output: &mut Output) -> Programmed {
+fn select_mps(
+    inputs: &Inputs<'_>,
+    voices: &[Voice],
+    firmware: Option<Bytes>,
+    output: &mut Output,
+) -> Programmed {
     let limit =
         voices.iter().min_by_key(|voice| voice.supported).expect("a hierarchy has a link, a link two ends");
     let mut chosen = Programmed { mps: limit.supported, limited_by: format!("{}.mps_supported", limit.path) };
@@ -113,22 +118,23 @@ fn choose(rig: &Rig<'_>, voices: &[Voice], firmware: Option<Bytes>, output: &mut
         let Some(explicit) = voice.explicit else { continue };
         let path = format!("{}.mps", voice.path);
         if explicit > limit.supported {
-            let keys: Vec<&str> = match (&voice.slot, rig.file.components[voice.component].kind.slots_key()) {
-                (Some(slot), Some(key)) => vec![key, slot, "mps"],
-                _ => vec!["mps"],
-            };
-            let layers = rig.file.components[voice.component].layers();
+            let keys: Vec<&str> =
+                match (&voice.slot, inputs.file.components[voice.component].kind.slots_key()) {
+                    (Some(slot), Some(key)) => vec![key, slot, "mps"],
+                    _ => vec!["mps"],
+                };
+            let layers = inputs.file.components[voice.component].layers();
             // A slot's value may be written for the whole component.
             let place = place_in(&layers, &keys).or_else(|| place_in(&layers, &["mps"]));
-            let place = place.unwrap_or(rig.file.components[voice.component].place);
+            let place = place.unwrap_or(inputs.file.components[voice.component].place);
             too_large(path, explicit, limit, place, output);
         } else if explicit < chosen.mps {
             chosen = Programmed { mps: explicit, limited_by: path };
         }
     }
     if let Some(mps) = firmware {
-        if rig.firmware.mps_policy == MpsPolicy::Fixed && mps > limit.supported {
-            let place = place_in(&two_layers(&rig.file.firmware), &["mps"]);
+        if inputs.firmware.mps_policy == MpsPolicy::Fixed && mps > limit.supported {
+            let place = place_in(&two_layers(&inputs.file.firmware), &["mps"]);
             if let Some(place) = place {
                 too_large("firmware.mps".to_owned(), mps, limit, place, output);
             }

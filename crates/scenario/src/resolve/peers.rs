@@ -1,6 +1,6 @@
 //! Which device of a workload deals with which: one with one, as many as there are in pairs, or one with each of several.
 
-use super::Rig;
+use super::Inputs;
 use super::workload::{Seat, Wanted, endpoints, named, place};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// One peer serves all devices; as many peers as devices are paired in their order; one device deals with each of several
 /// peers. Any other numbers are reported, and so is a device that would be its own peer by such a pairing.
 pub(crate) fn pairs(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     (key, name): (&str, &str),
     seats: Vec<Seat>,
@@ -20,14 +20,16 @@ pub(crate) fn pairs(
 ) -> Option<Vec<(Seat, usize)>> {
     if seats.is_empty() {
         // The devices are reported; a wrong peer is, too.
-        endpoints(rig, workload, key, name, output);
+        endpoints(inputs, workload, key, name, output);
         return None;
     }
-    let peers = endpoints(rig, workload, key, name, output);
+    let peers = endpoints(inputs, workload, key, name, output);
     match (&seats[..], &peers[..]) {
         (_, []) => None,
         (_, [one]) => Some(seats.into_iter().map(|seat| (seat, *one)).collect()),
-        ([seat], _) => Some(peers.iter().map(|peer| (seat.towards(rig, workload, *peer), *peer)).collect()),
+        ([seat], _) => {
+            Some(peers.iter().map(|peer| (seat.towards(inputs, workload, *peer), *peer)).collect())
+        }
         _ if seats.len() == peers.len()
             && seats.iter().zip(&peers).any(|(seat, peer)| seat.instance == *peer) =>
         {
@@ -48,19 +50,21 @@ pub(crate) fn pairs(
 
 /// The one device that a key names, which is reported when it names several.
 pub(crate) fn one(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     (key, name): (&str, &str),
     output: &mut Output,
 ) -> Option<usize> {
-    let named = named(rig, workload, (key, name), Wanted::One, output);
+    let named = named(inputs, workload, (key, name), Wanted::One, output);
     match named[..] {
         [] => None,
         [one] => Some(one),
         [first, ..] => {
             let reason = format!("{} devices, where one is needed", named.len());
-            let hint =
-                format!("such as `{}`; a workload for each of several", rig.topology.instances[first].name);
+            let hint = format!(
+                "such as `{}`; a workload for each of several",
+                inputs.topology.instances[first].name
+            );
             report(workload, (key, name), reason, hint, output);
             None
         }

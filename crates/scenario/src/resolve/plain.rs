@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -18,14 +18,14 @@ use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
 
 /// Plain DMA.
 pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
-    let read = dma(reading.rig, workload, path, reading.computed, reading.output);
+    let read = dma(reading.inputs, workload, path, reading.computed, reading.output);
     reading.add(read);
 });
 
 /// Loads and stores of the CPU.
 pub(super) const MMIO: WorkloadKind =
     kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = mmio(reading.rig, workload, path, reading.output);
+        let read = mmio(reading.inputs, workload, path, reading.output);
         reading.add(read);
     });
 
@@ -34,19 +34,20 @@ const NOBODY: &str = "nobody";
 
 /// An instrument for each endpoint that the workload names, and for each of several targets of one.
 pub(crate) fn dma(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<DmaConfig> {
-    let Some((parameters, seats)) = seats(rig, workload, path, |read: &DmaParameters| &read.device, output)
+    let Some((parameters, seats)) =
+        seats(inputs, workload, path, |read: &DmaParameters| &read.device, output)
     else {
         return Vec::new();
     };
     let seats: Vec<(Seat, Option<usize>)> = match parameters.target.as_str() {
         "memory" | NOBODY => seats.into_iter().map(|seat| (seat, None)).collect(),
-        name => match pairs(rig, workload, ("target", name), seats, output) {
+        name => match pairs(inputs, workload, ("target", name), seats, output) {
             Some(pairs) => pairs.into_iter().map(|(seat, peer)| (seat, Some(peer))).collect(),
             None => return Vec::new(),
         },
@@ -56,7 +57,7 @@ pub(crate) fn dma(
     };
     if parameters.traffic_class == Auto::Auto {
         for (seat, _) in &seats {
-            let Some(Settings::Endpoint(endpoint)) = rig.settings_of(seat.instance) else { continue };
+            let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
             let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
             computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
         }
@@ -64,7 +65,7 @@ pub(crate) fn dma(
     let mut configs = Vec::new();
     for (seat, target) in seats {
         if let Some(target) = target
-            && !check_peer_to_peer(rig, workload, path, "target", (seat.instance, target), output)
+            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, target), output)
         {
             break;
         }
@@ -129,12 +130,13 @@ fn stride_and_span(
 
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn mmio(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     output: &mut Output,
 ) -> Vec<MmioConfig> {
-    let Some((parameters, seats)) = seats(rig, workload, path, |read: &MmioParameters| &read.device, output)
+    let Some((parameters, seats)) =
+        seats(inputs, workload, path, |read: &MmioParameters| &read.device, output)
     else {
         return Vec::new();
     };
@@ -152,7 +154,7 @@ pub(crate) fn mmio(
         }
     }
     let host_of = |instance: usize| {
-        rig.topology.path_up(instance).find_map(|above| match rig.settings_of(above) {
+        inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
             Some(Settings::Host(host)) => Some(host),
             _ => None,
         })

@@ -8,7 +8,7 @@ use super::computed::Computed;
 use super::credits::{CreditTable, common_scale, credits};
 use super::link::TrainedLink;
 use super::payload::Payload;
-use super::{PortView, Rig, Settings, place_in};
+use super::{Inputs, PortView, Settings, place_in};
 use super::{loops, standby, switch_latency};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{PortParameters, ReplayRuleChoice};
@@ -62,7 +62,7 @@ pub(super) const fn packet(payload: Bytes) -> Bytes {
 
 /// Configures every port. Ports without a link get the settings of an idle port of their own shape.
 pub(crate) fn configure(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     trained: &[Option<TrainedLink>],
     payload: &Payload,
     maps: &[ChannelMap],
@@ -73,23 +73,23 @@ pub(crate) fn configure(
     let mut ports: Ports = (0..trained.len())
         .map(|instance| {
             // Instances of a component are alike; a thousand of them are worked out once.
-            let component = rig.topology.instances[instance].component;
-            idle.entry(component).or_insert_with(|| idle_ports(rig, instance)).clone()
+            let component = inputs.topology.instances[instance].component;
+            idle.entry(component).or_insert_with(|| idle_ports(inputs, instance)).clone()
         })
         .collect();
     for (lower, link) in trained.iter().enumerate() {
         let (Some(link), Some(programmed)) = (link, payload.of(lower)) else { continue };
         let (Some((upper_view, lower_view)), Some((above, slot))) =
-            (rig.ends(lower), rig.topology.instances[lower].above)
+            (inputs.ends(lower), inputs.topology.instances[lower].above)
         else {
             continue;
         };
-        let component = rig.topology.instances[lower].component;
-        let parameters = rig.links[component].as_ref();
+        let component = inputs.topology.instances[lower].component;
+        let parameters = inputs.links[component].as_ref();
         let propagation = parameters.map_or(Span::ZERO, |link| link.propagation);
         let l0s_exit = parameters.map_or(Span::ZERO, standby::l0s_exit);
         let make = |instance: usize, view, peer| {
-            let (receiver, drain) = receiver(rig, instance);
+            let (receiver, drain) = receiver(inputs, instance);
             let channels = maps[lower].channels();
             let (mode, mps) = (link.mode, programmed.mps);
             End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels }
@@ -98,8 +98,8 @@ pub(crate) fn configure(
             [make(above, upper_view, lower_view.parameters), make(lower, lower_view, upper_view.parameters)];
         let scale = common_scale(&ends);
         let [upper, lower_config] =
-            [&ends[0], &ends[1]].map(|end| configure_end(rig, end, scale, computed, output));
-        loops::check(rig, component, &ends, [&upper, &lower_config], output);
+            [&ends[0], &ends[1]].map(|end| configure_end(inputs, end, scale, computed, output));
+        loops::check(inputs, component, &ends, [&upper, &lower_config], output);
         if let Some(port) = ports[above].get_mut(slot) {
             *port = upper;
         }
@@ -110,33 +110,35 @@ pub(crate) fn configure(
     ports
 }
 
-fn idle_ports(rig: &Rig<'_>, instance: usize) -> Vec<PortConfig> {
-    let component = rig.topology.instances[instance].component;
-    let count = match &rig.settings[component] {
+fn idle_ports(inputs: &Inputs<'_>, instance: usize) -> Vec<PortConfig> {
+    let component = inputs.topology.instances[instance].component;
+    let count = match &inputs.settings[component] {
         Some(Settings::Endpoint(_)) => 1,
-        _ => rig.topology.slots[component].len(),
+        _ => inputs.topology.slots[component].len(),
     };
     let each = (0..count).filter_map(|port| {
-        let view = rig.port(instance, port)?;
-        let (receiver, drain) = receiver(rig, instance);
+        let view = inputs.port(instance, port)?;
+        let (receiver, drain) = receiver(inputs, instance);
         let mode = LinkMode::new(view.shape.generation, view.shape.width);
         let (mps, peer) = (view.parameters.mps_supported.0, view.parameters);
         let (propagation, l0s_exit) = (Span::ZERO, Span::ZERO);
         let end = End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels: 1 };
         // Nobody reads the settings of an idle port; problems in them are found where they are in use.
-        Some(configure_end(rig, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
+        Some(configure_end(inputs, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
     });
     each.collect()
 }
 
 /// What kind of receiver the ports of an instance are, and how long it holds a packet.
-fn receiver(rig: &Rig<'_>, instance: usize) -> (ReceiverKind, Span) {
-    match rig.settings_of(instance) {
+fn receiver(inputs: &Inputs<'_>, instance: usize) -> (ReceiverKind, Span) {
+    match inputs.settings_of(instance) {
         Some(Settings::Host(host)) if host.peer_to_peer => {
             (ReceiverKind::PeerToPeerRootPort, host.write_latency)
         }
         Some(Settings::Host(host)) => (ReceiverKind::RootPort, host.write_latency),
-        Some(Settings::Switch(switch)) => (ReceiverKind::Switch, switch_latency::of(rig, instance, switch)),
+        Some(Settings::Switch(switch)) => {
+            (ReceiverKind::Switch, switch_latency::of(inputs, instance, switch))
+        }
         _ => (ReceiverKind::Endpoint, Span::ZERO),
     }
 }
@@ -228,7 +230,7 @@ pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
 }
 
 fn configure_end(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     end: &End<'_>,
     scale: Scale,
     computed: &mut Computed,
@@ -241,9 +243,9 @@ fn configure_end(
     let config = PortConfig {
         mps: end.mps,
         retry_buffer,
-        credits: credits(rig, end, CreditTable::Vc0, scale, computed, output),
-        more_credits: more_credits(rig, end, scale, computed, output),
-        channel_arbitration: super::channels::arbitration(rig, end.view, end.channels, output),
+        credits: credits(inputs, end, CreditTable::Vc0, scale, computed, output),
+        more_credits: more_credits(inputs, end, scale, computed, output),
+        channel_arbitration: super::channels::arbitration(inputs, end.view, end.channels, output),
         scale,
         ack: AckPolicy { every_tlps: given.ack_every_tlps, latency: ack_latency(end) },
         update_flow_control: UpdatePolicy {
@@ -256,17 +258,17 @@ fn configure_end(
     };
     let packet = packet(end.mps);
     if retry_buffer < packet {
-        let (path, found) = (format!("{}.retry_buffer", end.view.path(rig)), retry_buffer.to_string());
+        let (path, found) = (format!("{}.retry_buffer", end.view.path(inputs)), retry_buffer.to_string());
         let problem = Problem::RetryBufferTooSmall { path, found, allowed: packet.to_string() };
-        output.report(place_of_port(rig, end.view, &["retry_buffer"]), problem, None);
+        output.report(place_of_port(inputs, end.view, &["retry_buffer"]), problem, None);
     }
-    tell(rig, end, &config, computed);
+    tell(inputs, end, &config, computed);
     config
 }
 
 /// Credits of VC1 and up, all of which a port treats alike.
 fn more_credits(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     end: &End<'_>,
     scale: Scale,
     computed: &mut Computed,
@@ -275,16 +277,16 @@ fn more_credits(
     if end.channels == 1 {
         return Vec::new();
     }
-    vec![credits(rig, end, CreditTable::BeyondVc0, scale, computed, output); end.channels - 1]
+    vec![credits(inputs, end, CreditTable::BeyondVc0, scale, computed, output); end.channels - 1]
 }
 
 /// Notes what every "auto" came to.
-fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Computed) {
+fn tell(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Computed) {
     let given = end.view.parameters;
     let flit = end.mode.flit;
     let mut tell = |automatic: bool, key, value: String, provenance, source| {
         if automatic {
-            computed.port(rig, end.view, key, value, provenance, source);
+            computed.port(inputs, end.view, key, value, provenance, source);
         }
     };
     let spec = Provenance::Spec;
@@ -365,11 +367,11 @@ fn tell(rig: &Rig<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Comput
 }
 
 /// Where a port's value is written: for its slot alone, or for the whole component.
-pub(super) fn place_of_port(rig: &Rig<'_>, port: PortView<'_>, keys: &[&str]) -> Place {
-    let component = &rig.file.components[port.component];
+pub(super) fn place_of_port(inputs: &Inputs<'_>, port: PortView<'_>, keys: &[&str]) -> Place {
+    let component = &inputs.file.components[port.component];
     let own = port.slot.zip(component.kind.slots_key()).and_then(|(slot, key)| {
         let path: Vec<&str> = [key, slot].into_iter().chain(keys.iter().copied()).collect();
         place_in(&component.layers(), &path)
     });
-    own.unwrap_or_else(|| rig.place_of(port.component, keys))
+    own.unwrap_or_else(|| inputs.place_of(port.component, keys))
 }

@@ -1,6 +1,6 @@
 //! perftest, the OSU benchmarks and transactions: tools over a network, from what is written to their settings.
 
-use super::Rig;
+use super::Inputs;
 use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::networks::Networks;
@@ -48,7 +48,7 @@ pub(crate) enum WrittenTool {
 
 /// The instrument of all tools, if there are any.
 pub(crate) fn build(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     tools: &[(&WrittenWorkload, WrittenTool)],
     networks: Networks,
     computed: &mut Computed,
@@ -61,22 +61,24 @@ pub(crate) fn build(
             WrittenTool::Osu(parameters) => &parameters.network,
             WrittenTool::Transactions(parameters) => &parameters.network,
         };
-        let Some(link) = networks.find(rig, workload, name, output) else { continue };
+        let Some(link) = networks.find(inputs, workload, name, output) else { continue };
         let ethernet = matches!(networks.config.links[link].wire, NetworkWire::Ethernet { .. });
         if ethernet != matches!(tool, WrittenTool::Transactions(_)) {
             let expected = match ethernet {
                 true => "it is plain Ethernet, and RDMA needs InfiniBand or RoCE",
                 false => "TCP needs a network of kind \"ethernet\"",
             };
-            unknown(rig, workload, "network", name, expected.to_owned(), output);
+            unknown(inputs, workload, "network", name, expected.to_owned(), output);
             continue;
         }
         configs.extend(match tool {
             WrittenTool::Perftest(parameters) => {
-                perftest(rig, &networks, (workload, parameters), link, computed, output)
+                perftest(inputs, &networks, (workload, parameters), link, computed, output)
             }
-            WrittenTool::Osu(parameters) => osu(rig, &networks, workload, parameters, link),
-            WrittenTool::Transactions(parameters) => transactions(rig, &networks, workload, parameters, link),
+            WrittenTool::Osu(parameters) => osu(inputs, &networks, workload, parameters, link),
+            WrittenTool::Transactions(parameters) => {
+                transactions(inputs, &networks, workload, parameters, link)
+            }
         });
     }
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
@@ -86,7 +88,7 @@ pub(crate) fn build(
 const MODERATION_LIMIT: Bytes = Bytes::from_kib(8);
 
 fn perftest(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     networks: &Networks,
     (workload, parameters): (&WrittenWorkload, &PerftestParameters),
     link: usize,
@@ -131,7 +133,7 @@ fn perftest(
         name: workload.name.clone(),
         tool,
         ports: ends,
-        hosts: networks.drivers(rig, link)?,
+        hosts: networks.drivers(inputs, link)?,
         size,
         iterations: parameters.iterations.given().unwrap_or(usual_iterations),
         queue_pairs: parameters.queue_pairs,
@@ -190,7 +192,7 @@ fn tell_perftest_defaults(parameters: &PerftestParameters, config: &PerftestConf
 }
 
 fn osu(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     networks: &Networks,
     workload: &WrittenWorkload,
     parameters: &OsuParameters,
@@ -198,13 +200,13 @@ fn osu(
 ) -> Option<RdmaToolConfig> {
     let ends = networks.config.links[link].ends;
     let taken = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
-    let [first, second] = ends.map(|end| networks.host(rig, end.nic));
+    let [first, second] = ends.map(|end| networks.host(inputs, end.nic));
     let host = |mpi: &MpiParameters| MpiHostConfig {
         send_cost: mpi.send_cost,
         receive_cost: mpi.receive_cost,
         copy_bandwidth: mpi.copy_bandwidth,
     };
-    let [first_driver, second_driver] = networks.drivers(rig, link)?;
+    let [first_driver, second_driver] = networks.drivers(inputs, link)?;
     Some(RdmaToolConfig::Osu(OsuConfig {
         name: workload.name.clone(),
         tool: match parameters.tool {
@@ -229,7 +231,7 @@ fn osu(
 }
 
 fn transactions(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     networks: &Networks,
     workload: &WrittenWorkload,
     parameters: &TransactionsParameters,
@@ -237,7 +239,7 @@ fn transactions(
 ) -> Option<RdmaToolConfig> {
     let ends = networks.config.links[link].ends;
     let stack = |nic: usize, choice: TcpStackChoice| {
-        let host = networks.host(rig, nic)?;
+        let host = networks.host(inputs, nic)?;
         let (kernel, user) = (&host.kernel_tcp, &host.user_tcp);
         let (send_cost, receive_cost, wake_latency) = match choice {
             TcpStackChoice::Kernel => (kernel.send_cost, kernel.receive_cost, kernel.wake_latency),

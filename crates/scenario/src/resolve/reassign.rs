@@ -7,7 +7,7 @@ use super::kinds::{WorkloadKind, kind};
 use super::link::TrainedLink;
 use super::peers;
 use super::workload::{parameters, place, unknown};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::file::{WrittenWorkload, name_order};
 use crate::parameter::Output;
 use crate::parameter::ParameterTable;
@@ -32,9 +32,9 @@ pub(crate) struct Move<'f> {
 }
 
 /// Reads every move, in the order of time, and adds the places that drives will be in.
-pub(crate) fn read<'f>(rig: &mut Rig<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
+pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
     let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
-    for workload in rig.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
+    for workload in inputs.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
         let path = format!("workload.{}", workload.name);
         let read = parameters::<ReassignParameters>(workload, &path, output);
         let read = read.filter(|parameters| in_the_run(workload, parameters.at, run, output));
@@ -43,7 +43,7 @@ pub(crate) fn read<'f>(rig: &mut Rig<'f>, run: &RunParameters, output: &mut Outp
     written.sort_by_cached_key(|(workload, parameters)| (parameters.at, name_order(&workload.name)));
     let mut moves: Vec<Move<'f>> = Vec::new();
     for (workload, parameters) in written {
-        moves.extend(one(rig, &moves, workload, parameters, output));
+        moves.extend(one(inputs, &moves, workload, parameters, output));
     }
     moves
 }
@@ -65,20 +65,20 @@ fn in_the_run(workload: &WrittenWorkload, at: Span, run: &RunParameters, output:
 }
 
 fn one<'f>(
-    rig: &mut Rig<'f>,
+    inputs: &mut Inputs<'f>,
     before: &[Move<'f>],
     workload: &'f WrittenWorkload,
     parameters: ReassignParameters,
     output: &mut Output,
 ) -> Option<Move<'f>> {
-    let drive = peers::one(rig, workload, ("device", &parameters.device), output)?;
-    let name = rig.topology.instances[drive].name.clone();
+    let drive = peers::one(inputs, workload, ("device", &parameters.device), output)?;
+    let name = inputs.topology.instances[drive].name.clone();
     let mut refuse = |key: &str, reason: String| {
         let path = name.clone();
         output.report(place(workload, key), Problem::BadMove { path, reason }, None);
         None
     };
-    match rig.settings_of(drive)? {
+    match inputs.settings_of(drive)? {
         Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some() => {}
         _ => return refuse("device", "it is no drive, `nvme.capacity` is not set".to_owned()),
     }
@@ -87,51 +87,52 @@ fn one<'f>(
         return refuse("at", "it is to move twice at the same time".to_owned());
     }
     let now = earlier.clone().next_back().map_or(drive, |last| last.place);
-    let (above, slot) = rig.topology.instances[now].above?;
-    let chip = |component: usize| chip_of(rig, component);
-    let above = rig.topology.instances[above].component;
-    if rig.file.components[above].kind != ComponentKind::Switch {
+    let (above, slot) = inputs.topology.instances[now].above?;
+    let chip = |component: usize| chip_of(inputs, component);
+    let above = inputs.topology.instances[above].component;
+    if inputs.file.components[above].kind != ComponentKind::Switch {
         return refuse(
             "device",
             "it is in a slot of a host, and only ports of a switch change hosts".to_owned(),
         );
     }
-    let target = rig.find(&parameters.to);
-    let Some(target) = target.filter(|to| rig.file.components[*to].kind == ComponentKind::Switch) else {
-        unknown(rig, workload, "to", &parameters.to, "there is no switch of this name".to_owned(), output);
+    let target = inputs.find(&parameters.to);
+    let Some(target) = target.filter(|to| inputs.file.components[*to].kind == ComponentKind::Switch) else {
+        unknown(inputs, workload, "to", &parameters.to, "there is no switch of this name".to_owned(), output);
         return None;
     };
-    let (from, to) = (rig.file.components[above].name.as_str(), parameters.to.as_str());
+    let (from, to) = (inputs.file.components[above].name.as_str(), parameters.to.as_str());
     if target == above {
         return refuse("to", format!("`{to}` has it already"));
     }
     if chip(target) != chip(above) {
         return refuse("to", format!("`{from}` and `{to}` are not partitions of one switch"));
     }
-    let partition = rig.topology.instances_of(target).next()?;
+    let partition = inputs.topology.instances_of(target).next()?;
     let known = earlier.map(|each| each.place).chain([drive]);
-    let mut at_target = known.filter(|place| rig.topology.instances[*place].above == Some((partition, slot)));
+    let mut at_target =
+        known.filter(|place| inputs.topology.instances[*place].above == Some((partition, slot)));
     let place = at_target.next().unwrap_or_else(|| {
-        let component = rig.topology.instances[drive].component;
+        let component = inputs.topology.instances[drive].component;
         let name = format!("{name}@{to}");
-        rig.topology.instances.push(Instance { name, component, above: Some((partition, slot)) });
-        rig.topology.instances.len() - 1
+        inputs.topology.instances.push(Instance { name, component, above: Some((partition, slot)) });
+        inputs.topology.instances.len() - 1
     });
     Some(Move { workload, drive, place, parameters })
 }
 
 /// The switch whose chip a partition is on, or itself.
-fn chip_of(rig: &Rig<'_>, component: usize) -> usize {
-    let whole = rig.file.components[component].structural::<String>("partition_of", &mut Vec::new());
-    whole.and_then(|(name, _)| rig.find(&name)).unwrap_or(component)
+fn chip_of(inputs: &Inputs<'_>, component: usize) -> usize {
+    let whole = inputs.file.components[component].structural::<String>("partition_of", &mut Vec::new());
+    whole.and_then(|(name, _)| inputs.find(&name)).unwrap_or(component)
 }
 
 /// Links in Flit Mode stay up.
-pub(crate) fn check_links(rig: &Rig<'_>, trained: &[Option<TrainedLink>], output: &mut Output) {
-    for each in &rig.moves {
+pub(crate) fn check_links(inputs: &Inputs<'_>, trained: &[Option<TrainedLink>], output: &mut Output) {
+    for each in &inputs.moves {
         let flits = |at: usize| trained[at].as_ref().is_some_and(|link: &TrainedLink| link.mode.flit);
         if flits(each.drive) || flits(each.place) {
-            let path = rig.topology.instances[each.drive].name.clone();
+            let path = inputs.topology.instances[each.drive].name.clone();
             let reason = "its link is in Flit Mode, where links that go down are not modelled".to_owned();
             output.report(place(each.workload, "device"), Problem::BadMove { path, reason }, None);
         }

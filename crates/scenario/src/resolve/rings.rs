@@ -1,6 +1,6 @@
 //! Frames through descriptor rings: from names to adapters.
 
-use super::Rig;
+use super::Inputs;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::seats;
 use crate::file::WrittenWorkload;
@@ -13,18 +13,19 @@ use lanewise_workload::load::rings::RingsConfig;
 /// Frames through descriptor rings.
 pub(super) const RINGS: WorkloadKind =
     kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = configs(reading.rig, workload, path, reading.output);
+        let read = configs(reading.inputs, workload, path, reading.output);
         reading.add(read);
     });
 
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn configs(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     output: &mut Output,
 ) -> Vec<RingsConfig> {
-    let Some((parameters, seats)) = seats(rig, workload, path, |read: &RingsParameters| &read.device, output)
+    let Some((parameters, seats)) =
+        seats(inputs, workload, path, |read: &RingsParameters| &read.device, output)
     else {
         return Vec::new();
     };

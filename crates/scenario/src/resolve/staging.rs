@@ -1,6 +1,6 @@
 //! Where an NVMe over Fabrics target stages data: in host memory, in the drives, or in another device's memory.
 
-use super::Rig;
+use super::Inputs;
 use super::nvme::blocks;
 use super::peers;
 use super::workload::{check_peer_to_peer, place, unknown};
@@ -13,7 +13,7 @@ use lanewise_workload::load::fio::Staging;
 
 /// Staging is the business of a target: a job on attached drives has none.
 pub(crate) fn none_without_network(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     output: &mut Output,
@@ -22,32 +22,32 @@ pub(crate) fn none_without_network(
     if !none {
         let expected =
             "only a job over a `network` has a target that stages data; for attached drives see `iomem`";
-        unknown(rig, workload, "staging", &parameters.staging, expected.to_owned(), output);
+        unknown(inputs, workload, "staging", &parameters.staging, expected.to_owned(), output);
     }
     none
 }
 
 /// Where the target behind `adapter` stages data of a job over these drives.
 pub(crate) fn read(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     adapter: usize,
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<Staging> {
     let path = format!("workload.{}", workload.name);
-    let mut reach = |from, to| check_peer_to_peer(rig, workload, &path, "staging", (from, to), output);
+    let mut reach = |from, to| check_peer_to_peer(inputs, workload, &path, "staging", (from, to), output);
     match parameters.staging.as_str() {
         "memory" => Some(Staging::HostMemory),
         "drive" => {
             let reachable = drives.iter().all(|(drive, _)| reach(adapter, *drive));
-            let fits = drives.iter().all(|drive| holds(rig, (workload, parameters), drive, output));
+            let fits = drives.iter().all(|drive| holds(inputs, (workload, parameters), drive, output));
             (reachable && fits).then_some(Staging::Drive)
         }
         name => {
-            let device = peers::one(rig, workload, ("staging", name), output)?;
+            let device = peers::one(inputs, workload, ("staging", name), output)?;
             let mut reach =
-                |from| check_peer_to_peer(rig, workload, &path, "staging", (from, device), output);
+                |from| check_peer_to_peer(inputs, workload, &path, "staging", (from, device), output);
             let reachable = reach(adapter) && drives.iter().all(|(drive, _)| reach(*drive));
             reachable.then_some(Staging::Device(DeviceId(device as u32)))
         }
@@ -56,15 +56,15 @@ pub(crate) fn read(
 
 /// Whether the controller memory buffer of a drive holds all that the job may have in flight on it.
 fn holds(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     (workload, parameters): (&WrittenWorkload, &FioParameters),
     (drive, nvme): &(usize, &NvmeParameters),
     output: &mut Output,
 ) -> bool {
-    let name = &rig.topology.instances[*drive].name;
+    let name = &inputs.topology.instances[*drive].name;
     let Some(buffer) = nvme.controller_memory_buffer else {
         let expected = format!("`{name}` has none: set its `nvme.controller_memory_buffer`");
-        unknown(rig, workload, "staging", "drive", expected, output);
+        unknown(inputs, workload, "staging", "drive", expected, output);
         return false;
     };
     // I/Os take turns over the drives, but nothing keeps all of them from being on one.

@@ -1,6 +1,6 @@
 //! Links that sleep: from what is written to the power states of a link.
 
-use super::Rig;
+use super::Inputs;
 use crate::idle::Idle;
 use crate::parameter::Output;
 use crate::parameters::{AspmChoice, LinkParameters};
@@ -31,7 +31,7 @@ fn uses_l1(link: &LinkParameters) -> bool {
 
 /// Reports a link in Flit Mode that is to sleep: there is no L0s in Flit Mode, and its L1 is not modelled.
 pub(crate) fn check(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     link: &LinkParameters,
     mode: LinkMode,
@@ -40,16 +40,16 @@ pub(crate) fn check(
     if link.aspm == AspmChoice::Off || !mode.flit {
         return;
     }
-    let path = format!("{}.link.aspm", rig.file.components[component].name);
+    let path = format!("{}.link.aspm", inputs.file.components[component].name);
     let reason = "the link runs in Flit Mode, of which no power states are modelled".to_owned();
     let hint = "write `aspm = \"off\"`, or `flit = false` where both ends can do without".to_owned();
-    let place = rig.place_of(component, &["link", "aspm"]);
+    let place = inputs.place_of(component, &["link", "aspm"]);
     output.report(place, Problem::AspmImpossible { path, reason }, Some(hint));
 }
 
 /// Times of power states that no link enters.
-pub(crate) fn idle(rig: &Rig<'_>, idle: &mut Idle) {
-    for (component, link) in rig.file.components.iter().zip(&rig.links) {
+pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
+    for (component, link) in inputs.file.components.iter().zip(&inputs.links) {
         let Some(link) = link else { continue };
         let states = [
             (uses_l0s(link), ["l0s_idle", "l0s_exit"], "`link.aspm` does not let the link enter L0s"),

@@ -3,7 +3,7 @@
 use super::kinds::{WorkloadKind, kind};
 use super::workload::parameters;
 use super::workload::{TARGET_LIMIT, place, unknown};
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -61,46 +61,46 @@ struct Placed {
 
 /// One subsystem for each host that has storage in use.
 pub(crate) fn build(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     groups: &[(&WrittenWorkload, IometerParameters)],
     output: &mut Output,
 ) -> Vec<StorageConfig> {
     let mut systems = Systems::default();
     let mut placed: BTreeMap<usize, Placed> = BTreeMap::new();
     let mut drives = 0;
-    for (component, settings) in rig.settings.iter().enumerate() {
+    for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Storage(storage)) = settings else { continue };
         drives += storage.count as usize;
         if drives > DRIVE_LIMIT {
             let (found, allowed) = (drives.to_string(), DRIVE_LIMIT.to_string());
-            let place = rig.place_of(component, &["count"]);
+            let place = inputs.place_of(component, &["count"]);
             output.report(place, Problem::TooManyDevices { found, allowed }, None);
             return Vec::new();
         }
-        if let Some(location) = place_drives(rig, component, storage, &mut systems, output) {
+        if let Some(location) = place_drives(inputs, component, storage, &mut systems, output) {
             placed.insert(component, location);
         }
     }
     for (workload, parameters) in groups {
-        add_group(rig, workload, parameters, &placed, &mut systems, output);
+        add_group(inputs, workload, parameters, &placed, &mut systems, output);
     }
     systems.by_host.into_values().filter(|system| !system.groups.is_empty()).collect()
 }
 
 /// Puts the drives of a component behind their adapter.
 fn place_drives(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     storage: &StorageParameters,
     systems: &mut Systems,
     output: &mut Output,
 ) -> Option<Placed> {
-    let name = &rig.file.components[component].name;
-    let (instance, adapter) = find_adapter(rig, component, output)?;
-    let host = rig.topology.path_up(instance).last()?;
-    let Some(Settings::Host(host_settings)) = rig.settings_of(host) else { return None };
+    let name = &inputs.file.components[component].name;
+    let (instance, adapter) = find_adapter(inputs, component, output)?;
+    let host = inputs.topology.path_up(instance).last()?;
+    let Some(Settings::Host(host_settings)) = inputs.settings_of(host) else { return None };
     let system = systems.by_host.entry(host).or_insert_with(|| StorageConfig {
-        name: rig.topology.instances[host].name.clone(),
+        name: inputs.topology.instances[host].name.clone(),
         host: software(&host_settings.software),
         hbas: Vec::new(),
         drives: Vec::new(),
@@ -109,7 +109,7 @@ fn place_drives(
     let hba = match systems.adapters.get(&instance) {
         Some(hba) => *hba,
         None => {
-            system.hbas.push(hba_config(rig, instance, adapter, output)?);
+            system.hbas.push(hba_config(inputs, instance, adapter, output)?);
             systems.adapters.insert(instance, system.hbas.len() - 1);
             system.hbas.len() - 1
         }
@@ -119,11 +119,11 @@ fn place_drives(
     {
         let (path, high) = (format!("{name}.adapter_port"), (adapter.ports - 1).to_string());
         let (found, low) = (port.to_string(), "0".to_owned());
-        let place = rig.place_of(component, &["adapter_port"]);
+        let place = inputs.place_of(component, &["adapter_port"]);
         output.report(place, Problem::OutOfRange { path, found, low, high }, None);
         return None;
     }
-    check_buffers(rig, component, storage, system.hbas[hba].wire, output)?;
+    check_buffers(inputs, component, storage, system.hbas[hba].wire, output)?;
     let first = system.drives.len();
     for number in 0..storage.count {
         let port = storage.adapter_port.given().unwrap_or(number % adapter.ports);
@@ -135,11 +135,11 @@ fn place_drives(
 
 /// The endpoint that a storage component is attached to, when it is an adapter.
 fn find_adapter<'r>(
-    rig: &'r Rig<'_>,
+    inputs: &'r Inputs<'_>,
     component: usize,
     output: &mut Output,
 ) -> Option<(usize, &'r AdapterParameters)> {
-    let written = &rig.file.components[component];
+    let written = &inputs.file.components[component];
     let path = written.name.clone();
     let Some((target, place)) = written.structural::<String>("attach", &mut output.diagnostics) else {
         if written.written.get("attach").is_none() {
@@ -150,19 +150,19 @@ fn find_adapter<'r>(
         return None;
     };
     let meant = InstanceName::parse(&target);
-    let above = rig.find(meant.component);
+    let above = inputs.find(meant.component);
     let refuse = |reason: &str, output: &mut Output| {
         let (target, reason) = (shortened(&target), reason.to_owned());
         let problem = Problem::StorageNeedsAdapter { path: path.clone(), target, reason };
         let hint = "an adapter is an endpoint with a wire, such as `adapter.wire = \"sas-3g\"`";
         output.report(place, problem, Some(hint.to_owned()));
     };
-    if rig.file.is_lost(meant.component) {
+    if inputs.file.is_lost(meant.component) {
         return None;
     }
     if above.is_none()
         && let Some((device, _)) = target.split_once('.')
-        && rig.find(InstanceName::parse(device).component).is_some()
+        && inputs.find(InstanceName::parse(device).component).is_some()
     {
         refuse("is a slot, and drives are behind an adapter", output);
         return None;
@@ -170,20 +170,20 @@ fn find_adapter<'r>(
     let Some(above) = above else {
         let problem = Problem::UnknownAttachTarget { path: path.clone(), target: shortened(&target) };
         let hint =
-            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, rig.some_names()));
+            hint_unless_crowded(&output.diagnostics, || did_you_mean(meant.component, inputs.some_names()));
         output.report(place, problem, hint);
         return None;
     };
-    if rig.file.components[above].kind != ComponentKind::Endpoint {
+    if inputs.file.components[above].kind != ComponentKind::Endpoint {
         refuse("is not an endpoint", output);
         return None;
     }
-    let Some(instance) = rig.one_instance(meant) else {
+    let Some(instance) = inputs.one_instance(meant) else {
         refuse("is not one device", output);
         return None;
     };
-    let Some(Settings::Endpoint(endpoint)) = rig.settings_of(instance) else { return None };
-    if output.has_problem_in(rig.place_of(above, &["adapter", "wire"])) {
+    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
+    if output.has_problem_in(inputs.place_of(above, &["adapter", "wire"])) {
         return None;
     }
     if endpoint.adapter.wire == WireChoice::None {
@@ -194,7 +194,7 @@ fn find_adapter<'r>(
 }
 
 fn check_buffers(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     component: usize,
     storage: &StorageParameters,
     wire: WireKind,
@@ -204,10 +204,10 @@ fn check_buffers(
     if (low..=high).contains(&storage.write_burst) {
         return Some(());
     }
-    let path = format!("{}.write_burst", rig.file.components[component].name);
+    let path = format!("{}.write_burst", inputs.file.components[component].name);
     let (found, low, high) = (storage.write_burst.to_string(), low.to_string(), high.to_string());
     let hint = "a burst is at least a frame of the wire and fits in the drive's buffer".to_owned();
-    let place = rig.place_of(component, &["write_burst"]);
+    let place = inputs.place_of(component, &["write_burst"]);
     output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
     None
 }
@@ -223,7 +223,7 @@ fn software(software: &SoftwareParameters) -> HostSoftwareConfig {
 }
 
 fn hba_config(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     instance: usize,
     adapter: &AdapterParameters,
     output: &mut Output,
@@ -239,16 +239,16 @@ fn hba_config(
     ];
     for (key, size, least, hint) in buffers {
         if size < least {
-            let component = rig.topology.instances[instance].component;
-            let path = format!("{}.adapter.{key}", rig.file.components[component].name);
+            let component = inputs.topology.instances[instance].component;
+            let path = format!("{}.adapter.{key}", inputs.file.components[component].name);
             let (found, low, high) = (size.to_string(), least.to_string(), "1 GiB".to_owned());
-            let place = rig.place_of(component, &["adapter", key]);
+            let place = inputs.place_of(component, &["adapter", key]);
             output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint.to_owned()));
             return None;
         }
     }
     Some(HbaConfig {
-        name: rig.topology.instances[instance].name.clone(),
+        name: inputs.topology.instances[instance].name.clone(),
         device: DeviceId(instance as u32),
         wire,
         ports: adapter.ports,
@@ -291,7 +291,7 @@ fn drive(storage: &StorageParameters) -> DriveConfig {
 
 /// Adds a group of workers to the subsystem that its targets are in.
 fn add_group(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &IometerParameters,
     placed: &BTreeMap<usize, Placed>,
@@ -304,7 +304,7 @@ fn add_group(
         let problem = Problem::AccessPercentages { path: path.clone(), found: sum.to_string() };
         output.report(place(workload, "access"), problem, None);
     }
-    let Some((host, targets)) = find_targets(rig, workload, parameters, placed, systems, output) else {
+    let Some((host, targets)) = find_targets(inputs, workload, parameters, placed, systems, output) else {
         return;
     };
     let workers = parameters.managers.saturating_mul(parameters.workers);
@@ -331,7 +331,7 @@ fn add_group(
 
 /// The host of the storage that a group names, and its drives; `None` when there are too many of them.
 fn find_targets(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &IometerParameters,
     placed: &BTreeMap<usize, Placed>,
@@ -342,20 +342,21 @@ fn find_targets(
     let mut named = BTreeSet::new();
     let mut targets = Vec::new();
     for name in &parameters.targets {
-        let component = rig.find(name);
-        let Some(component) = component.filter(|at| rig.file.components[*at].kind == ComponentKind::Storage)
+        let component = inputs.find(name);
+        let Some(component) =
+            component.filter(|at| inputs.file.components[*at].kind == ComponentKind::Storage)
         else {
-            let expected = match rig.find(name).map(|component| rig.file.components[component].kind) {
+            let expected = match inputs.find(name).map(|component| inputs.file.components[component].kind) {
                 Some(kind) => format!("that is {}, and storage is needed", kind.noun()),
                 None => "there is no storage of this name".to_owned(),
             };
-            unknown(rig, workload, "targets", name, expected, output);
+            unknown(inputs, workload, "targets", name, expected, output);
             continue;
         };
         let Some(location) = placed.get(&component) else { continue };
         if host.is_some_and(|host| host != location.host) {
             let expected = "all targets of a group are on one host".to_owned();
-            unknown(rig, workload, "targets", name, expected, output);
+            unknown(inputs, workload, "targets", name, expected, output);
             continue;
         }
         host = Some(location.host);
@@ -371,23 +372,23 @@ fn find_targets(
             return None;
         }
         targets.extend(location.drives.clone());
-        check_capacity(rig, workload, parameters, component, output);
+        check_capacity(inputs, workload, parameters, component, output);
     }
     if targets.is_empty() && parameters.targets.is_empty() {
-        unknown(rig, workload, "targets", "[]", "at least one storage is needed".to_owned(), output);
+        unknown(inputs, workload, "targets", "[]", "at least one storage is needed".to_owned(), output);
     }
     Some((host, targets))
 }
 
 /// A request fits on a drive.
 fn check_capacity(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     parameters: &IometerParameters,
     component: usize,
     output: &mut Output,
 ) {
-    let Some(Settings::Storage(storage)) = &rig.settings[component] else { return };
+    let Some(Settings::Storage(storage)) = &inputs.settings[component] else { return };
     let largest = parameters.access.iter().map(|line| line.size.max(line.reply)).max();
     if let Some(largest) = largest.filter(|largest| *largest > storage.capacity) {
         let path = format!("workload.{}.access", workload.name);

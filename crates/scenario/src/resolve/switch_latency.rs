@@ -1,6 +1,6 @@
 //! How long a switch takes that does not say so: what switches of its generation take.
 
-use super::Rig;
+use super::Inputs;
 use super::computed::Computed;
 use crate::parameter::Provenance;
 use crate::parameters::SwitchParameters;
@@ -28,22 +28,27 @@ const fn of_generation(generation: Generation) -> (u64, Provenance, &'static str
 }
 
 /// The latency that is given, or that of switches as fast as its fastest port.
-pub(super) fn of(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters) -> Span {
-    parameters.latency.given().unwrap_or_else(|| Span::from_ns(of_generation(fastest(rig, instance)).0))
+pub(super) fn of(inputs: &Inputs<'_>, instance: usize, parameters: &SwitchParameters) -> Span {
+    parameters.latency.given().unwrap_or_else(|| Span::from_ns(of_generation(fastest(inputs, instance)).0))
 }
 
 /// Notes what an automatic latency came to.
-pub(super) fn tell(rig: &Rig<'_>, instance: usize, parameters: &SwitchParameters, computed: &mut Computed) {
+pub(super) fn tell(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    parameters: &SwitchParameters,
+    computed: &mut Computed,
+) {
     if parameters.latency == Auto::Auto
-        && let Some(mut port) = rig.port(instance, 0)
+        && let Some(mut port) = inputs.port(instance, 0)
     {
         port.slot = None;
-        let (ns, provenance, source) = of_generation(fastest(rig, instance));
-        computed.port(rig, port, "latency", Span::from_ns(ns).to_string(), provenance, source);
+        let (ns, provenance, source) = of_generation(fastest(inputs, instance));
+        computed.port(inputs, port, "latency", Span::from_ns(ns).to_string(), provenance, source);
     }
 }
 
-fn fastest(rig: &Rig<'_>, instance: usize) -> Generation {
-    let slots = &rig.topology.slots[rig.topology.instances[instance].component];
+fn fastest(inputs: &Inputs<'_>, instance: usize) -> Generation {
+    let slots = &inputs.topology.slots[inputs.topology.instances[instance].component];
     slots.iter().map(|slot| slot.shape.generation).max().unwrap_or(Generation::Gen1)
 }

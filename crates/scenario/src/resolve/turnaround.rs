@@ -3,7 +3,7 @@
 use super::kinds::{WorkloadKind, kind};
 use super::peers::one;
 use super::workload::parameters;
-use super::{Rig, Settings};
+use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameter::ParameterTable;
@@ -15,22 +15,22 @@ use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConf
 /// Turn-around of a device and its host.
 pub(super) const TURNAROUND: WorkloadKind =
     kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading.rig, workload, path, reading.output);
+        let read = config(reading.inputs, workload, path, reading.output);
         reading.add(read);
     });
 
 /// The instrument that a workload asks for; nothing when its device is none.
 pub(crate) fn config(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     output: &mut Output,
 ) -> Option<TurnaroundConfig> {
     let parameters = parameters::<TurnaroundParameters>(workload, path, output)?;
-    let device = one(rig, workload, ("device", &parameters.device), output)?;
-    let host = rig.topology.path_up(device).last()?;
+    let device = one(inputs, workload, ("device", &parameters.device), output)?;
+    let host = inputs.topology.path_up(device).last()?;
     let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =
-        (rig.settings_of(host), rig.settings_of(device))
+        (inputs.settings_of(host), inputs.settings_of(device))
     else {
         return None;
     };
@@ -41,7 +41,7 @@ pub(crate) fn config(
     Some(TurnaroundConfig {
         name: workload.name.clone(),
         device: DeviceId(device as u32),
-        device_name: rig.topology.instances[device].name.clone(),
+        device_name: inputs.topology.instances[device].name.clone(),
         reading,
         size: parameters.size,
         answer: parameters.answer,

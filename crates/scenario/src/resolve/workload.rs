@@ -1,6 +1,6 @@
 //! What readers of workloads have in common: their parameters, and the devices that they name.
 
-use super::{Rig, Settings, place_in};
+use super::{Inputs, Settings, place_in};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -45,34 +45,34 @@ pub(crate) enum Wanted {
 
 /// Instances that a name means: `nic0`, `nic[3]`, or all of `nic[*]`.
 pub(crate) fn endpoints(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     key: &str,
     name: &str,
     output: &mut Output,
 ) -> Vec<usize> {
-    named(rig, workload, (key, name), Wanted::Any, output)
+    named(inputs, workload, (key, name), Wanted::Any, output)
 }
 
 /// The same, suggesting all devices of a name only to a key that takes them.
 pub(crate) fn named(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     (key, name): (&str, &str),
     wanted: Wanted,
     output: &mut Output,
 ) -> Vec<usize> {
     let meant = InstanceName::parse(name);
-    let component = rig.find(meant.component);
-    let kind = component.map(|component| rig.file.components[component].kind);
+    let component = inputs.find(meant.component);
+    let kind = component.map(|component| inputs.file.components[component].kind);
     let instances = match (component, kind) {
-        (Some(component), Some(ComponentKind::Endpoint)) => rig.topology.instances_of(component),
+        (Some(component), Some(ComponentKind::Endpoint)) => inputs.topology.instances_of(component),
         _ => {
             let expected = match kind {
                 Some(kind) => format!("that is {}, and an endpoint is needed", kind.noun()),
                 None => "there is no endpoint of this name".to_owned(),
             };
-            unknown(rig, workload, key, name, expected, output);
+            unknown(inputs, workload, key, name, expected, output);
             return Vec::new();
         }
     };
@@ -104,15 +104,15 @@ impl Seat {
     }
 
     /// The same device, with an instrument for one of several peers.
-    pub fn towards(&self, rig: &Rig<'_>, workload: &WrittenWorkload, peer: usize) -> Self {
-        let name = format!("{} {}", workload.name, rig.topology.instances[peer].name);
+    pub fn towards(&self, inputs: &Inputs<'_>, workload: &WrittenWorkload, peer: usize) -> Self {
+        let name = format!("{} {}", workload.name, inputs.topology.instances[peer].name);
         Self { instance: self.instance, name, device_name: self.device_name.clone() }
     }
 }
 
 /// The parameters of a workload that has an instrument on each device that it names, and these devices.
 pub(crate) fn seats<P: ParameterTable>(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     device: fn(&P) -> &str,
@@ -122,14 +122,14 @@ pub(crate) fn seats<P: ParameterTable>(
         // A wrong name is reported with the rest.
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
         if let Some(name) = written.and_then(|node| node.as_str()) {
-            endpoints(rig, workload, "device", name, output);
+            endpoints(inputs, workload, "device", name, output);
         }
         return None;
     };
-    let instances = endpoints(rig, workload, "device", device(&parameters), output);
+    let instances = endpoints(inputs, workload, "device", device(&parameters), output);
     let many = instances.len() > 1;
     let seat = |instance: usize| {
-        let device_name = rig.topology.instances[instance].name.clone();
+        let device_name = inputs.topology.instances[instance].name.clone();
         let name = if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() };
         Seat { instance, name, device_name }
     };
@@ -138,73 +138,73 @@ pub(crate) fn seats<P: ParameterTable>(
 
 /// The name means nothing here.
 pub(crate) fn unknown(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     key: &str,
     found: &str,
     expected: String,
     output: &mut Output,
 ) {
-    if rig.file.is_lost(found) || rig.file.is_lost(InstanceName::parse(found).component) {
+    if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
         return;
     }
     let path = format!("workload.{}.{key}", workload.name);
     // The name that was found, with or without an index, is not offered again.
     let component = InstanceName::parse(found).component;
-    let others = |component| rig.some_names().filter(move |name| *name != component);
+    let others = |component| inputs.some_names().filter(move |name| *name != component);
     let hint = hint_unless_crowded(&output.diagnostics, || {
-        let asked = name_meant(rig, key, found).map(asking);
-        asked.or_else(|| did_you_mean(found, others(component))).or_else(|| rig.names_hint(component))
+        let asked = name_meant(inputs, key, found).map(asking);
+        asked.or_else(|| did_you_mean(found, others(component))).or_else(|| inputs.names_hint(component))
     });
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
 }
 
 /// The device that a name stands for which is nearly one: `endpoint.nic[*]`, `nic*` and `nci[*]` for `nic[*]`, `nic0` for `nic[0]`.
-fn name_meant(rig: &Rig<'_>, key: &str, found: &str) -> Option<String> {
+fn name_meant(inputs: &Inputs<'_>, key: &str, found: &str) -> Option<String> {
     if let Some((_, rest)) =
         found.split_once('.').filter(|(kind, _)| ComponentKind::from_word(kind).is_some())
     {
-        return rig.find(InstanceName::parse(rest).component).map(|_| rest.to_owned());
+        return inputs.find(InstanceName::parse(rest).component).map(|_| rest.to_owned());
     }
     let plain = InstanceName::parse(found).component;
-    let kind = rig.find(plain).map(|at| rig.file.components[at].kind);
+    let kind = inputs.find(plain).map(|at| inputs.file.components[at].kind);
     if key == "target" && (found.eq_ignore_ascii_case("memory") || kind == Some(ComponentKind::Host)) {
         return Some("memory".to_owned());
     }
     if let Some((component, index)) = found.split_once('[') {
-        return nearest(component, rig.some_names().filter(|name| *name != component))
+        return nearest(component, inputs.some_names().filter(|name| *name != component))
             .map(|name| format!("{name}[{index}"));
     }
     let component = plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '*');
     let index = &plain[component.len()..];
-    let count = rig.topology.instances_of(rig.find(component)?).len();
+    let count = inputs.topology.instances_of(inputs.find(component)?).len();
     (count > 1 && !index.is_empty()).then(|| format!("{component}[{index}]"))
 }
 
 /// Whether traffic between two endpoints finds its way.
 pub(crate) fn check_peer_to_peer(
-    rig: &Rig<'_>,
+    inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
     path: &str,
     key: &str,
     (from, to): (usize, usize),
     output: &mut Output,
 ) -> bool {
-    if !rig.is_placed(from) || !rig.is_placed(to) {
+    if !inputs.is_placed(from) || !inputs.is_placed(to) {
         return false;
     }
-    let up: Vec<usize> = rig.topology.path_up(from).collect();
-    let meeting = rig.topology.path_up(to).find(|instance| up.contains(instance));
+    let up: Vec<usize> = inputs.topology.path_up(from).collect();
+    let meeting = inputs.topology.path_up(to).find(|instance| up.contains(instance));
     match meeting {
         Some(instance) if instance == from => {
             let expected = "a device does not write to itself".to_owned();
-            unknown(rig, workload, key, &rig.topology.instances[to].name, expected, output);
+            unknown(inputs, workload, key, &inputs.topology.instances[to].name, expected, output);
             false
         }
-        Some(instance) => match rig.settings_of(instance) {
+        Some(instance) => match inputs.settings_of(instance) {
             Some(Settings::Host(host)) if !host.peer_to_peer => {
-                let host = rig.component_of(instance).name.clone();
+                let host = inputs.component_of(instance).name.clone();
                 let hint =
                     format!("set `{host}.peer_to_peer = true` if it does, or put both below one switch");
                 let problem = Problem::PeerToPeerBlocked { path: path.to_owned(), host };
@@ -215,7 +215,7 @@ pub(crate) fn check_peer_to_peer(
         },
         None => {
             let expected = "it is below another host".to_owned();
-            unknown(rig, workload, key, &rig.topology.instances[to].name, expected, output);
+            unknown(inputs, workload, key, &inputs.topology.instances[to].name, expected, output);
             false
         }
     }

@@ -161,7 +161,7 @@ impl<'a> Evidence<'a> {
     fn first_suspects(&self) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         for flow in self.decisive() {
-            if let Some(suspect) = choose(self.suspects(flow)) {
+            if let Some(suspect) = select_suspect(self.suspects(flow)) {
                 self.join(&mut groups, suspect, weight(flow));
             }
         }
@@ -433,7 +433,7 @@ fn choose_errors(suspects: impl Iterator<Item = Suspect>) -> Option<Suspect> {
 /// The first suspect: errors that cost most of the time; else what is in use nearly all the time, a wire before others as much in use; else the credits that keep a link
 /// direction blocked whenever it is not in use: it is never free, and what a device has outstanding waits there; else what is
 /// waited for most.
-fn choose(suspects: Vec<Suspect>) -> Option<Suspect> {
+fn select_suspect(suspects: Vec<Suspect>) -> Option<Suspect> {
     if let Some(errors) = choose_errors(suspects.iter().cloned()) {
         return Some(errors);
     }

@@ -4,6 +4,8 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{DeviceConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::Place;
+use lanewise_pcie::LinkMode;
+use lanewise_pcie::flow_control::Scale;
 use lanewise_scenario::Scenario;
 use lanewise_units::Span;
 use std::collections::BTreeMap;
@@ -15,17 +17,24 @@ pub(super) struct Names {
 }
 
 /// One direction of a link, by its transmitting port.
-pub(super) struct Direction {
+#[derive(Clone, PartialEq, Debug)]
+pub struct Direction {
     /// Name of the link: that of the device below.
-    pub(super) link: String,
+    pub link: String,
     /// `upstream` or `downstream`.
-    pub(super) way: &'static str,
+    pub way: &'static str,
     /// Name of the device whose port transmits.
-    pub(super) from: String,
+    pub from: String,
     /// Name of the device that receives.
-    pub(super) to: String,
+    pub to: String,
     /// From the last byte at the transmitter's pins until the receiver has checked it. None in Flit Mode, where a flit ends later.
-    pub(super) travel: Option<Span>,
+    pub travel: Option<Span>,
+    /// Generation, width and mode of the link.
+    pub mode: LinkMode,
+    /// Scaled flow control in use on the link.
+    pub scale: Scale,
+    /// What is sent may arrive damaged.
+    pub has_faults: bool,
 }
 
 impl Names {
@@ -51,6 +60,11 @@ impl Names {
         (!links.is_empty()).then(|| self.ports.iter().filter_map(of).collect())
     }
 
+    /// Every direction of every link.
+    pub(super) fn directions(&self) -> Vec<Direction> {
+        self.ports.values().cloned().collect()
+    }
+
     pub(super) fn direction(&self, port: u32) -> Option<&Direction> {
         self.ports.get(&port)
     }
@@ -73,6 +87,7 @@ impl Direction {
         to: (usize, usize),
         way: &'static str,
     ) -> Self {
+        let faults = if way == "upstream" { &link.faults_upstream } else { &link.faults_downstream };
         let travel = link.propagation + devices[to.0].ports[to.1].receive_latency;
         Self {
             link: devices[link.lower.0].name.clone(),
@@ -80,6 +95,9 @@ impl Direction {
             from: devices[from].name.clone(),
             to: devices[to.0].name.clone(),
             travel: (!link.mode.flit).then_some(travel),
+            mode: link.mode,
+            scale: devices[to.0].ports[to.1].scale,
+            has_faults: faults.bit_error_rate > 0.0 || !faults.corrupt_tlps.is_empty(),
         }
     }
 }

@@ -58,6 +58,10 @@ pub struct TraceRow {
     pub queue_depth: Option<u32>,
     /// What else there is to say.
     pub note: String,
+    /// All that it says, for those who write it in another form; none of an error.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub fact: Option<WireFact>,
 }
 
 /// A part of a wait.
@@ -93,6 +97,10 @@ impl Names {
             kind: entry.kind.name(),
             waits: entry.waited.iter().map(|(cause, span)| TraceWait::of(*cause, *span)).collect(),
             queue_depth: entry.depth,
+            fact: match entry.what {
+                EntryOf::Wire(fact) => Some(fact),
+                EntryOf::Error(_) => None,
+            },
             ..TraceRow::default()
         };
         match &entry.what {

@@ -10,10 +10,44 @@ use std::fmt::Write;
 const TAKES_ALL: &str = "a string takes all";
 
 /// Widths of the columns whose entries are names.
-struct Widths {
+pub(super) struct Widths {
     link: usize,
     requester: usize,
     address: usize,
+}
+
+impl Widths {
+    pub(super) fn of(rows: &[TraceRow]) -> Self {
+        let widest = |of: fn(&TraceRow) -> usize, least: usize| rows.iter().map(of).fold(least, usize::max);
+        Self {
+            link: widest(|row| row.link.len(), "link".len()),
+            requester: widest(|row| row.requester.as_ref().map_or(0, String::len), "from".len()),
+            address: widest(|row| row.address.as_ref().map_or(0, String::len), "address".len()),
+        }
+    }
+
+    pub(super) fn heading(&self, text: &mut String) {
+        writeln!(
+            text,
+            "{:>11} {:>7}  {:link$}  {:4} {:>4}  {:12} {:from$} {:>7} {:>4} {:>address$} {:>4} {:>9}",
+            "ns",
+            "on wire",
+            "link",
+            "way",
+            "seq",
+            "what",
+            "from",
+            "ID",
+            "tag",
+            "address",
+            "B",
+            "credits",
+            link = self.link,
+            from = self.requester,
+            address = self.address,
+        )
+        .expect(TAKES_ALL);
+    }
 }
 
 impl Trace {
@@ -30,33 +64,8 @@ impl Trace {
                 return text;
             }
         }
-        let widest =
-            |of: fn(&TraceRow) -> usize, least: usize| self.rows.iter().map(of).fold(least, usize::max);
-        let widths = Widths {
-            link: widest(|row| row.link.len(), "link".len()),
-            requester: widest(|row| row.requester.as_ref().map_or(0, String::len), "from".len()),
-            address: widest(|row| row.address.as_ref().map_or(0, String::len), "address".len()),
-        };
-        writeln!(
-            text,
-            "{:>11} {:>7}  {:link$}  {:4} {:>4}  {:12} {:from$} {:>7} {:>4} {:>address$} {:>4} {:>9}",
-            "ns",
-            "on wire",
-            "link",
-            "way",
-            "seq",
-            "what",
-            "from",
-            "ID",
-            "tag",
-            "address",
-            "B",
-            "credits",
-            link = widths.link,
-            from = widths.requester,
-            address = widths.address,
-        )
-        .expect(TAKES_ALL);
+        let widths = Widths::of(&self.rows);
+        widths.heading(&mut text);
         self.rows.iter().for_each(|row| row.lines(&mut text, &widths));
         if self.around.is_none() && self.seen > self.rows.len() as u64 {
             let (kept, seen) = (self.rows.len(), self.seen);
@@ -81,7 +90,7 @@ impl TraceAround {
 }
 
 impl TraceRow {
-    fn lines(&self, text: &mut String, widths: &Widths) {
+    pub(super) fn lines(&self, text: &mut String, widths: &Widths) {
         let or_dash = |value: Option<u16>| value.map_or("–".to_owned(), |value| value.to_string());
         let way = if self.direction == "upstream" { "up" } else { "down" };
         let on_wire = match self.span_ticks {

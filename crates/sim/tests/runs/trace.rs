@@ -2,8 +2,8 @@
 
 use lanewise_scenario::NativeFiles;
 use lanewise_sim::{
-    Around, Ends, Scenario, Session, Source, Trace, TraceKind, TraceOf, TraceRequest, TraceRow, link_names,
-    load, trace,
+    Around, Ends, JsonLines, Listing, Scenario, Session, Source, Trace, TraceEnd, TraceForm, TraceFrame,
+    TraceKind, TraceOf, TraceRequest, TraceRow, link_names, load, trace, write_trace,
 };
 use lanewise_units::{Span, Time};
 use std::ops::ControlFlow;
@@ -201,4 +201,115 @@ fn around_what_happens_first() {
     assert_ne!(at(on_card), at(anywhere), "the first is on sw0's link");
     let none = looked("switch", Around::Stall);
     assert_eq!((none.around.and_then(|around| around.at_ns), none.rows.len()), (None, 0));
+}
+
+/// What is handed over while the run goes on.
+#[derive(Default)]
+struct Kept {
+    rows: Vec<TraceRow>,
+    largest_batch: usize,
+    begun: Option<TraceFrame>,
+    ended: Option<TraceEnd>,
+}
+
+impl TraceForm for Kept {
+    fn begin(&mut self, frame: &TraceFrame, out: &mut Vec<u8>) {
+        self.begun = Some(frame.clone());
+        out.push(b'<');
+    }
+
+    fn rows(&mut self, rows: &[TraceRow], out: &mut Vec<u8>) {
+        self.rows.extend_from_slice(rows);
+        self.largest_batch = self.largest_batch.max(rows.len());
+        out.push(b'.');
+    }
+
+    fn end(&mut self, end: &TraceEnd, out: &mut Vec<u8>) {
+        self.ended = Some(end.clone());
+        out.push(b'>');
+    }
+}
+
+fn written(scenario: &Scenario, request: &TraceRequest, form: &mut dyn TraceForm) -> (TraceEnd, Vec<u8>) {
+    let mut all = Vec::new();
+    let mut put = |part: &[u8]| {
+        all.extend_from_slice(part);
+        ControlFlow::Continue(())
+    };
+    let end = write_trace(scenario, request, form, &mut put, &mut |_| ControlFlow::Continue(()));
+    (end.expect("trees of devices"), all)
+}
+
+/// However long it is, a trace that is written while the run goes on has the rows of one that is read at the end.
+#[test]
+fn what_is_written_while_the_run_goes_on_is_the_trace() {
+    for (name, span) in [
+        ("switch", Span::from_us(400)),
+        ("replay", END),
+        ("flit", END),
+        ("nvme_fio", END),
+        ("two_sockets", END),
+    ] {
+        let (scenario, request) = (file(name), TraceRequest { span, from: Span::from_us(3), ..all() });
+        let (whole, mut kept) = (traced(&scenario, &request), Kept::default());
+        let (end, out) = written(&scenario, &request, &mut kept);
+        assert_eq!((end.rows, end.is_whole), (whole.seen, true), "{name}");
+        assert_eq!(end.fingerprint, whole.fingerprint, "{name}");
+        assert_eq!(kept.ended, Some(end));
+        let frame = kept.begun.expect("it begins before its rows");
+        assert_eq!(frame.directions.len(), 2 * link_names(&scenario).len());
+        assert_eq!((out.first(), out.last()), (Some(&b'<'), Some(&b'>')));
+        assert!(kept.largest_batch <= 4096, "{}", kept.largest_batch);
+        // SKP ordered sets of a silence are known when it ends.
+        let (late, in_order) = by_order(kept.rows);
+        assert!(late.iter().all(|row| ["skp", "blocked"].contains(&row.kind)), "{name}: {late:?}");
+        assert!(late.len() * 100 < in_order.len(), "{name}: {} of {}", late.len(), in_order.len());
+        let (expected, rest) = (whole.rows.into_iter(), late);
+        let expected: Vec<_> = expected.filter(|row| !rest.contains(row)).collect();
+        assert!(in_order == expected, "{name}");
+    }
+}
+
+/// Rows that come later than one that is later than they, and the others.
+fn by_order(rows: Vec<TraceRow>) -> (Vec<TraceRow>, Vec<TraceRow>) {
+    let mut latest = 0;
+    rows.into_iter().partition(|row| {
+        let is_late = row.at_ticks < latest;
+        latest = latest.max(row.at_ticks);
+        is_late
+    })
+}
+
+#[test]
+fn a_listing_is_the_text_and_json_lines_are_the_rows() {
+    let (scenario, request) = (file("switch"), all());
+    let whole = traced(&scenario, &request);
+    let (_, text) = written(&scenario, &request, &mut Listing::default());
+    assert!(String::from_utf8(text).expect("a text") == whole.text());
+    let (_, lines) = written(&scenario, &request, &mut JsonLines);
+    let lines = String::from_utf8(lines).expect("a text");
+    assert_eq!(lines.lines().count(), whole.rows.len());
+    for (line, row) in lines.lines().zip(&whole.rows) {
+        assert_eq!(line, serde_json::to_string(row).expect("a row"));
+    }
+    let nothing = TraceRequest { span: Span::ZERO, ..request };
+    let (end, text) = written(&scenario, &nothing, &mut Listing::default());
+    assert_eq!(end.rows, 0);
+    assert!(String::from_utf8(text).expect("a text") == traced(&scenario, &nothing).text());
+}
+
+#[test]
+fn what_is_broken_off_has_no_end() {
+    let scenario = file("switch");
+    let request = TraceRequest { span: Span::from_ms(2), ..all() };
+    for stop_at in [0, 1, 4] {
+        let (mut kept, mut parts) = (Kept::default(), 0);
+        let mut put = |_: &[u8]| {
+            parts += 1;
+            if parts > stop_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let end = write_trace(&scenario, &request, &mut kept, &mut put, &mut |_| ControlFlow::Continue(()));
+        assert!(!end.expect("trees of devices").is_whole);
+        assert_eq!((kept.ended, parts), (None, stop_at + 1));
+    }
 }

@@ -108,7 +108,7 @@ impl Core {
 
     /// What comes next; `receive` takes the next frame that waits at a port.
     pub(crate) fn step(&mut self, stack: &StackConfig, receive: impl FnMut(usize) -> Option<Frame>) -> Step {
-        let Some(task) = &mut self.task else { return self.choose(stack, receive) };
+        let Some(task) = &mut self.task else { return self.select_next(stack, receive) };
         if task.reads_left > 0 {
             task.reads_left -= 1;
             return Step::Read(task.work.port());
@@ -138,7 +138,7 @@ impl Core {
         }
     }
 
-    fn choose(&mut self, stack: &StackConfig, mut receive: impl FnMut(usize) -> Option<Frame>) -> Step {
+    fn select_next(&mut self, stack: &StackConfig, mut receive: impl FnMut(usize) -> Option<Frame>) -> Step {
         if let Some(port) = self.interrupts.pop_front() {
             return self.begin(stack, Work::Interrupt { port }, stack.interrupt_reads);
         }

@@ -14,6 +14,8 @@ pub struct NvmeHostConfig {
     pub worker_cost: Span,
     /// System call, block layer and driver on the way down, for each I/O.
     pub submit_cost: Span,
+    /// What of that libaio's calls are, for each I/O; io_uring does without them.
+    pub aio_cost: Span,
     /// Interrupt entry and exit, for each interrupt.
     pub interrupt_cost: Span,
     /// Driver, block layer and wake-up on the way up, for each I/O.

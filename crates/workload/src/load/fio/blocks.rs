@@ -83,7 +83,7 @@ impl BlockSizes {
                     whole.min(*largest)
                 }
                 Self::Split(parts) => {
-                    let size = pick(parts, stream.below(100));
+                    let size = select_size(parts, stream.below(100));
                     smallest * size.div_floor(smallest)
                 }
             };
@@ -107,7 +107,7 @@ impl BlockSizes {
 }
 
 /// The part that a number below 100 falls into.
-fn pick(parts: &[(Bytes, u32)], number: u64) -> Bytes {
+fn select_size(parts: &[(Bytes, u32)], number: u64) -> Bytes {
     let mut up_to = 0;
     let hit = parts.iter().find(|(_, percent)| {
         up_to += u64::from(*percent);

@@ -25,8 +25,10 @@ pub struct Pattern {
 /// How the kernel is asked, and how completions are noticed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IoEngine {
-    /// Asynchronous: `libaio`, `io_uring`.
+    /// Asynchronous, by system calls for each I/O: `libaio`.
     Asynchronous,
+    /// Asynchronous, by rings that job and kernel share: `io_uring`.
+    Ring,
     /// One I/O at a time, the thread waits: `sync`, `psync`.
     Synchronous,
 }
@@ -90,7 +92,7 @@ impl FioConfig {
         if same_ways && other.blocks.largest() <= first.blocks.largest() {
             mixed.blocks = other.blocks.clone();
         }
-        if self.engine == IoEngine::Asynchronous {
+        if self.engine != IoEngine::Synchronous {
             mixed.depth = other.depth;
         }
         // A job without a rate keeps no account of when its next I/O is due.
@@ -106,7 +108,7 @@ impl FioConfig {
     /// I/Os in flight for each clone, after what the engine allows.
     pub(crate) fn effective_depth(&self) -> u32 {
         match self.engine {
-            IoEngine::Asynchronous => self.depth,
+            IoEngine::Asynchronous | IoEngine::Ring => self.depth,
             IoEngine::Synchronous => 1,
         }
     }

@@ -65,6 +65,7 @@ impl LoadConfig for NvmeConfig {
             let costs = [
                 &mut host.worker_cost,
                 &mut host.submit_cost,
+                &mut host.aio_cost,
                 &mut host.interrupt_cost,
                 &mut host.completion_cost,
                 &mut host.register_cost,

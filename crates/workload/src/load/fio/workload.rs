@@ -166,8 +166,11 @@ impl NvmeWorkload {
         let queue =
             self.drives.queue_of(path.ssd as u32, connection.map_or(core, |connection| connection.core));
         let costs = &self.config.hosts[host];
-        let (worker_cost, submit_cost) =
-            (costs.worker_cost, costs.submit_cost + self.post_cost(group, &request));
+        let called = match self.config.groups[group].fio.engine {
+            IoEngine::Ring => costs.submit_cost - costs.submit_cost.min(costs.aio_cost),
+            IoEngine::Asynchronous | IoEngine::Synchronous => costs.submit_cost,
+        };
+        let (worker_cost, submit_cost) = (costs.worker_cost, called + self.post_cost(group, &request));
         let cores = &mut self.cores[host];
         let started = cores.run(core as usize, ports.now(), worker_cost, CpuWork::User);
         let submitted = cores.run(core as usize, ports.now(), submit_cost, CpuWork::Privileged);
@@ -253,7 +256,7 @@ impl NvmeWorkload {
         let slot = &self.slots[index as usize];
         let (job, group, request) = (slot.job, slot.group as usize, slot.request);
         let (submission, completion) = match self.config.groups[group].fio.engine {
-            IoEngine::Asynchronous => (slot.submitted - slot.started, now - slot.submitted),
+            IoEngine::Asynchronous | IoEngine::Ring => (slot.submitted - slot.started, now - slot.submitted),
             // A call that returns with the data has no submission of its own.
             IoEngine::Synchronous => (Span::ZERO, now - slot.started),
         };

@@ -1,0 +1,112 @@
+"""The verb `serve`: the lab and its interface over HTTP, for this machine or for a network.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.errors import InputError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("serve")(_serve)
+
+
+def _serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8765,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on. Others than loopback need a token.")
+    ] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File with the token that every request has to have: one word of 16 or more characters, "
+            "which only you can read.",
+            show_default=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep runs here. Without it: in your data folder.", show_default=False
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="Runs that go on at once. Without it: one for each core.",
+            show_default=False,
+        ),
+    ] = None,
+    run_minutes: Annotated[
+        float, typer.Option(metavar="MINUTES", min=0.01, max=10_080, help="Longest time of a run.")
+    ] = 10.0,
+    memory: Annotated[
+        int, typer.Option(metavar="GIB", min=1, max=1024, help="Address space of each process, GiB.")
+    ] = 4,
+) -> None:
+    """Serve the lab in the browser, with runs at native speed, machines read, and runs kept."""
+    from lanewise.extras import need
+
+    need("serve", "'serve'")
+    import platformdirs
+    import uvicorn
+
+    from lanewise.lab import folder as folder_of_lab
+    from lanewise.serve.app import application
+    from lanewise.serve.settings import Limits, Settings, read_token
+
+    limits = Limits(run_seconds=60 * run_minutes, memory_bytes=memory << 30)
+    if runs is not None:
+        limits = Limits(runs, run_seconds=60 * run_minutes, memory_bytes=memory << 30)
+    settings = Settings(
+        folder=folder or Path(platformdirs.user_data_dir("lanewise")) / "runs",
+        host=host,
+        port=port,
+        token=None if token_file is None else read_token(token_file),
+        page=folder_of_lab(),
+        limits=limits,
+    )
+    app = application(settings)
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        ws_max_size=limits.upload_bytes,
+        timeout_graceful_shutdown=3,
+        server_header=False,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    # On stdout, for programs that start it with port 0.
+    typer.echo(f"http://{shown}:{listener.getsockname()[1]}/")
+    typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the port, or say why not."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except OSError as error:
+        raise InputError(f"'{host}' is no address of this machine: {error.strerror}") from error
+    listener = socket.socket(found[0], found[1])
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(found[4])
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"port {port} of '{host}' cannot be used: {error.strerror}; choose another with --port, or any "
+            "with --port 0"
+        ) from error
+    return listener

@@ -1,0 +1,172 @@
+"""Who may ask, and how much: tokens, origins and lengths, before anything else sees a request.
+
+A page of another site may send requests to this machine's loopback, and a name of its own may lead there. So
+the host that a request names is one of ours, and so is the origin that a browser says. Where there is a
+token, each request has it: as ``Authorization: Bearer``, or as a cookie that the page with ``?token=`` sets.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.exceptions import HTTPException
+
+from lanewise.serve.settings import is_loopback
+from lanewise.serve.workers import failure
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from lanewise.serve.settings import Settings
+
+COOKIE = "lanewise_token"
+
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; worker-src 'self' blob: data:; "
+        b"style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
+        b"frame-ancestors 'none'",
+    ),
+]
+"""Nothing from elsewhere is loaded, nothing is sent elsewhere, and no other page may frame this one."""
+
+
+class TooLongError(HTTPException):
+    """More was sent than is allowed."""
+
+    def __init__(self) -> None:
+        """Say so as HTTP does; FastAPI lets nothing else through while it reads a body."""
+        super().__init__(413, "more was sent than is allowed here")
+
+
+class Guard:
+    """Refuses what may not pass, and gives every answer the headers of `_HEADERS`."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        """Stand before an application."""
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _refuse(scope, receive, send, *refusal)
+            return
+        if self._sets_cookie(scope):
+            await self._to_page(send)
+            return
+        await self._app(scope, self._limited(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
+        """Return status, code and words for what may not pass."""
+        host = headers.get("host", "")
+        if self._settings.token is None and not is_loopback(_name_of(host)):
+            return 421, "wrong-host", f"this server is not called '{host}'"
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return 403, "wrong-origin", f"pages from '{origin}' may not ask here"
+        if self._settings.token is not None and not self._has_token(scope, headers):
+            return (
+                401,
+                "no-token",
+                "this needs the token; open the page with '?token=…', or send 'Authorization: Bearer …'",
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self._settings.limits.upload_bytes:
+            return 413, "too-long", f"at most {self._settings.limits.upload_bytes} B may be sent at once"
+        return None
+
+    def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        said = [bearer] if kind.lower() == "bearer" else []
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            cookie = None
+        said += [cookie.value] if cookie is not None else []
+        said += _asked_tokens(scope)
+        expected = (self._settings.token or "").encode()
+        return any(hmac.compare_digest(each.encode(), expected) for each in said)
+
+    def _sets_cookie(self, scope: Scope) -> bool:
+        return self._settings.token is not None and scope["type"] == "http" and bool(_asked_tokens(scope))
+
+    async def _to_page(self, send: Send) -> None:
+        """Have the browser keep the token, and leave it out of the address."""
+        cookie = f"{COOKIE}={self._settings.token}; HttpOnly; SameSite=Strict; Path=/"
+        headers = [
+            (b"location", b"/"),
+            (b"set-cookie", cookie.encode()),
+            (b"content-length", b"0"),
+            *_HEADERS,
+        ]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Count what is sent: a request need not say how long it is."""
+        left = self._settings.limits.upload_bytes
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            if message["type"] == "http.request":
+                left -= len(message.get("body", b""))
+                if left < 0:
+                    raise TooLongError
+            return message
+
+        return counted
+
+
+def _name_of(host: str) -> str:
+    """Return the name or address in a `Host` header, without the port."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _asked_tokens(scope: Scope) -> list[str]:
+    """Return the tokens in the address: of the page alone, for addresses are written down in many places."""
+    if scope["path"] != "/":
+        return []
+    return parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await send(message)
+
+    return sent
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, code: str, message: str) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": message[:120]})
+        return
+    body = json.dumps(failure(2, code, message).document, ensure_ascii=False).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        *([(b"www-authenticate", b"Bearer")] if status == 401 else []),
+        *_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,110 @@
+"""Runs that are kept: a folder each, as `lanewise run --out` writes it; DuckDB reads their Parquet tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
+_TABLE = re.compile(r"[a-z_]{1,40}")
+
+_FLOWS = """
+select parse_path(f.filename)[-2] as run, m.title, f.* exclude (filename)
+from read_parquet($flows, filename = true, union_by_name = true) f
+join read_json($manifests, columns = {title: 'varchar'}, filename = true, maximum_object_size = 1073741824) m
+  on parse_path(m.filename)[-2] = parse_path(f.filename)[-2]
+where $title is null or contains(lower(m.title), lower($title))
+order by run desc, f.flow
+limit $most
+"""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is said of a run in a list."""
+
+    id: str
+    title: str
+    end_reason: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs in a folder."""
+
+    folder: Path
+
+    def prepare(self) -> None:
+        """Make the folder, and remove what servers that were killed left half-made; else InputError."""
+        from lanewise.files import remove_stale_halves
+
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"'{self.folder}' cannot keep runs: {error.strerror}") from error
+        remove_stale_halves(self.folder)
+
+    def names(self) -> list[str]:
+        """Return all runs, newest first."""
+        with suppress(OSError):
+            return sorted(
+                (path.name for path in self.folder.iterdir() if _NAME.fullmatch(path.name)), reverse=True
+            )
+        return []
+
+    def place(self, name: str) -> Path | None:
+        """Return the folder of a run; None where there is none of this name."""
+        folder = self.folder / name
+        return folder if _NAME.fullmatch(name) and folder.is_dir() else None
+
+    def table(self, name: str, table: str) -> Path | None:
+        """Return the Parquet file of a table of a run."""
+        folder = self.place(name)
+        if folder is None or not _TABLE.fullmatch(table):
+            return None
+        path = folder / f"{table}.parquet"
+        return path if path.is_file() else None
+
+    def kept(self, name: str) -> Kept | None:
+        """Return what a list says of a run; None where its folder is gone or damaged."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            manifest = json.loads((self.folder / name / "manifest.json").read_text(encoding="utf-8"))
+            return Kept(name, *(str(manifest[key]) for key in ("title", "end_reason", "fingerprint")))
+        return None
+
+    def remove(self, name: str) -> bool:
+        """Remove a run; whether there was one."""
+        folder = self.place(name)
+        if folder is None:
+            return False
+        from lanewise.files import half_name
+
+        # Out of sight first, in one step: nobody finds half of a run.
+        away = folder.rename(folder.with_name(half_name(folder.name)))
+        shutil.rmtree(away, ignore_errors=True)
+        return True
+
+    def flows(self, title: str | None, most: int) -> list[dict[str, object]]:
+        """Return the flows of runs whose title contains this, newest first; units are in the names."""
+        import duckdb
+
+        folders = [folder for name in self.names() if (folder := self.folder / name).is_dir()]
+        flows = [str(path) for folder in folders if (path := folder / "flows.parquet").is_file()]
+        manifests = [str(folder / "manifest.json") for folder in folders]
+        if not flows:
+            return []
+        given = {"flows": flows, "manifests": manifests, "title": title, "most": most}
+        with duckdb.connect() as database:
+            found = database.execute(_FLOWS, given)
+            columns = [each[0] for each in found.description]
+            return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]

@@ -1,0 +1,114 @@
+"""Who may ask: this machine, with pages of its own, or who has the token."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from serving import COMMAND, Server, message_of, served
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+TOKEN = "a-word-of-some-length"
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    path = tmp_path / "token"
+    path.write_text(f"{TOKEN}\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_name_that_leads_here_is_refused(server: Server) -> None:
+    with server.client as client:
+        assert client.get("/api/status", headers={"Host": "evil.example:80"}).status_code == 421
+        assert client.get("/api/status", headers={"Host": "localhost"}).status_code == 200
+
+
+def test_pages_from_elsewhere_are_refused(server: Server) -> None:
+    with server.client as client:
+        refused = client.post("/api/runs", json={"scenario": ""}, headers={"Origin": "https://evil.example"})
+        assert refused.status_code == 403
+        assert "evil.example" in message_of(refused)
+        assert client.get("/api/status", headers={"Origin": server.address}).status_code == 200
+    with (
+        pytest.raises(WebSocketException),
+        connect(f"{server.sockets}/api/simulator", origin="https://evil.example"),
+    ):  # type: ignore[arg-type]
+        pass
+
+
+def test_answers_load_nothing_from_elsewhere(server: Server) -> None:
+    with server.client as client:
+        for page in ("/", "/api"):
+            answer = client.get(page)
+            assert "default-src 'self'" in answer.headers["content-security-policy"]
+            assert "https://" not in answer.text.replace("http://www.w3.org", "")
+        for path in client.get("/api/openapi.json").json()["paths"]:
+            assert path in client.get("/api").text
+
+
+def test_with_a_token_everyone_says_it(tmp_path: Path, token_file: Path) -> None:
+    with served(tmp_path / "runs", "--token-file", str(token_file)) as server, server.client as client:
+        refused = client.get("/api/status")
+        assert refused.status_code == 401
+        assert TOKEN not in refused.text
+        assert client.get("/api/status", headers={"Authorization": f"Bearer {TOKEN}x"}).status_code == 401
+        assert client.get("/api/status", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert client.get("/api/status", params={"token": TOKEN}).status_code == 401
+        with pytest.raises(WebSocketException), connect(f"{server.sockets}/api/simulator"):
+            pass
+        # The page keeps it, and it leaves the address.
+        page = client.get("/", params={"token": TOKEN})
+        assert (page.status_code, page.headers["location"]) == (303, "/")
+        assert client.get("/api/status").status_code == 200
+        cookie = page.headers["set-cookie"].partition(";")[0]
+        with connect(f"{server.sockets}/api/simulator", additional_headers={"Cookie": cookie}) as link:
+            link.send('{"id": 1, "verb": "version", "given": []}')
+            assert '"answer"' in str(link.recv())
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        ("short", 0o600, "5 characters"),
+        ("two words of a token", 0o600, "one word"),
+        (TOKEN, 0o644, "others can read"),
+        ("ein-schlüssel-mit-länge", 0o600, "not ASCII"),
+    ],
+)
+def test_a_weak_token_is_refused(tmp_path: Path, text: str, mode: int, said: str) -> None:
+    path = tmp_path / "token"
+    path.write_text(text)
+    path.chmod(mode)
+    ended = _serve("--token-file", str(path), "--folder", str(tmp_path / "runs"))
+    assert ended.returncode == 2
+    assert said in ended.stderr
+
+
+def test_others_need_a_token(tmp_path: Path) -> None:
+    ended = _serve("--host", "0.0.0.0", "--folder", str(tmp_path))
+    assert ended.returncode == 2
+    assert "--token-file" in ended.stderr
+
+
+def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = _serve("--port", str(taken.getsockname()[1]), "--folder", str(tmp_path))
+    assert ended.returncode == 2
+    assert "--port 0" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = _serve("--port", "0", "--folder", str(tmp_path / "file" / "runs"))
+    assert ended.returncode == 2
+    assert "cannot keep runs" in ended.stderr
+
+
+def _serve(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run((*COMMAND, *options), capture_output=True, text=True, timeout=60, check=False)

@@ -1,0 +1,119 @@
+"""What a page asks in place of its own simulator, and machines that are sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import RIG, Server, message_of
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+import lanewise
+from lanewise import _core
+from lanewise.machine.json_form import to_json
+from lanewise.serve.workers import JobError, Worker
+
+DUMP = Path(__file__).parents[1] / "machine/dumps/qemu.vvv"
+
+
+def ask(link: ClientConnection, verb: str, *given: object) -> Any:
+    link.send(json.dumps({"id": 7, "verb": verb, "given": given}))
+    answer = json.loads(link.recv())
+    assert answer.pop("id") == 7
+    return answer
+
+
+def test_a_page_simulates_here(server: Server) -> None:
+    with connect(f"{server.sockets}/api/simulator", max_size=None) as link:
+        assert ask(link, "version") == {"answer": _core.VERSION}
+        assert ask(link, "parts")["answer"] == json.loads(_core.parts())
+        assert ask(link, "scenarioSchema")["answer"] == json.loads(_core.scenario_schema())
+        session = ask(link, "ofSession", "new", {"scenario": RIG, "ends_when_narrow": True})["answer"][
+            "session"
+        ]
+        over = {"over": False}
+        while not over["over"]:
+            over = ask(link, "ofSession", "step", {"session": session, "events": 100_000})["answer"]
+        results = ask(link, "ofSession", "results", {"session": session})["answer"]
+        here = lanewise.run(RIG)
+        assert over["fingerprint"] == results["fingerprint"] == here.fingerprint
+        assert results["flows"] == json.loads(here.to_json())["flows"]
+        # Another page knows nothing of it.
+        with connect(f"{server.sockets}/api/simulator") as other:
+            state = ask(other, "ofSession", "state", {"session": session})
+            assert "there is no session" in state["failure"]["errors"][0]["message"]
+
+
+def test_what_is_no_message_is_said(server: Server) -> None:
+    with connect(f"{server.sockets}/api/simulator") as link:
+        for message in (
+            "",
+            "[]",
+            '{"id": 1}',
+            '{"id": 1, "verb": "exec", "given": []}',
+            '{"id":1,"verb":"run","given":[]}',
+        ):
+            link.send(message)
+            assert json.loads(link.recv())["failure"]["status"] == 2
+        assert ask(link, "version") == {"answer": _core.VERSION}
+
+
+def test_pages_are_limited(server: Server) -> None:
+    with ExitStack() as links:
+        for _ in range(8):
+            ask(links.enter_context(connect(f"{server.sockets}/api/simulator")), "version")
+        with (
+            connect(f"{server.sockets}/api/simulator") as ninth,
+            pytest.raises(ConnectionClosed, match="4503"),
+        ):
+            ninth.recv()
+
+
+def test_a_dump_is_read(server: Server) -> None:
+    named = {"source": "qemu.vvv"}
+    with server.client as client:
+
+        def read(verb: str, **options: object) -> Any:
+            given = {"name": "../../qemu.vvv", **options}
+            answer = client.post(f"/api/machines/{verb}", content=DUMP.read_bytes(), params=given)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        assert read("scan") == json.loads(json.dumps(to_json(lanewise.scan(DUMP)))) | named
+        assert read("doctor")["findings"] == json.loads(lanewise.diagnose(DUMP).to_json())["findings"]
+        here = lanewise.predict(DUMP, devices=["01:00.0"], what_if=["01:00.0 -> gen5 x4"])
+        assert (
+            read("predict", device="01:00.0", what_if="01:00.0 -> gen5 x4")
+            == json.loads(here.to_json()) | named
+        )
+
+
+def test_what_is_no_dump_is_said(server: Server) -> None:
+    with server.client as client:
+        answer = client.post("/api/machines/scan", content=b"Dear all,\n", params={"name": "letter.txt"})
+        assert answer.status_code == 422
+        assert "letter.txt" in message_of(answer)
+
+
+def test_a_process_that_dies_costs_its_job() -> None:
+    async def tried() -> JobError:
+        worker = await Worker.start(4 << 30)
+        doing = asyncio.create_task(
+            worker.do({"verb": "page", "asks": "run", "request": json.dumps({"scenario": RIG})}, 60)
+        )
+        await asyncio.sleep(0.05)
+        await worker.end()
+        try:
+            await doing
+        except JobError as error:
+            return error
+        raise AssertionError("the job was done by a process that is dead")
+
+    error = asyncio.run(tried())
+    assert error.document["errors"][0]["code"] == "worker-died"  # type: ignore[index]
+    assert not error.is_wrong_input

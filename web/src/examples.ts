@@ -1,0 +1,39 @@
+/** Rigs to start from: files of `scenarios/` and of published experiments, as they are in the repository. */
+import * as texts from "./example-texts.ts";
+
+export interface Example {
+  /** What its file is called. */
+  file: string;
+  /** What it shows, in a few words. */
+  title: string;
+  group: string;
+  text: string;
+}
+
+const of = (group: string, file: string, title: string, text: string): Example => ({ group, file, title, text });
+
+const SMALL = "Small rigs";
+const MACHINES = "Machines";
+const PUBLISHED = "Published experiments";
+
+export const EXAMPLES: readonly Example[] = [
+  of(SMALL, "oversubscribed.toml", "Eight drives behind one x16 link", texts.oversubscribed),
+  of(SMALL, "first_rig.toml", "One drive in one slot", texts.firstRig),
+  of(SMALL, "wrong_slot.toml", "A network adapter in the wrong slot", texts.wrongSlot),
+  of(SMALL, "nvme_fio.toml", "Four NVMe drives under fio", texts.nvmeFio),
+  of(SMALL, "peer_to_peer.toml", "A network adapter writes to a GPU", texts.peerToPeer),
+  of(SMALL, "replay.toml", "A link with bit errors", texts.replay),
+  of(SMALL, "two_sockets.toml", "Memory on the other socket", texts.twoSockets),
+  of(MACHINES, "gpu_node.toml", "A node of eight GPUs", texts.gpuNode),
+  of(MACHINES, "enclosure.toml", "An enclosure of 24 drives", texts.enclosure),
+  of(MACHINES, "collective.toml", "All-reduce over four accelerators", texts.collective),
+  of(MACHINES, "rdma_write.toml", "Two servers and an InfiniBand cable", texts.rdmaWrite),
+  of(PUBLISHED, "idt-t1-switch.toml", "IDT 2007: a network adapter behind a PES24N3A", texts.idtT1Switch),
+  of(PUBLISHED, "idt-t5-switch.toml", "IDT 2007: storage adapters behind a PES24N3A", texts.idtT5Switch),
+  of(PUBLISHED, "dell-1-gen3.toml", "Dell: MPI over FDR InfiniBand, Gen3", texts.dellGen3),
+  of(PUBLISHED, "opp-1-turnaround.toml", "OpenPOWER 2018: an FPGA and a POWER9 turn around", texts.oppTurnaround),
+  of(PUBLISHED, "opp-2-transactions.toml", "OpenPOWER 2018: transactions", texts.oppTransactions),
+  of(PUBLISHED, "wis-1-both-ports.toml", "Two ConnectX-5, both ports", texts.wisBothPorts),
+  of(PUBLISHED, "wis-1-two-adapters.toml", "Two ConnectX-5, two adapters", texts.wisTwoAdapters),
+  of(PUBLISHED, "h3-2-direct.toml", "H3: two servers share a drawer of drives", texts.h3Direct),
+];

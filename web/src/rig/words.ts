@@ -1,0 +1,65 @@
+/** Numbers and causes in words. Units are those of the command line: GB/s is 10⁹ bytes a second. */
+
+/** A rate in GB/s with three digits that count; a dash for none. */
+export function rate(gigabytes: number | null | undefined): string {
+  if (gigabytes === null || gigabytes === undefined || !Number.isFinite(gigabytes)) return "–";
+  if (gigabytes === 0) return "0";
+  if (gigabytes < 0.001) return `${significant(gigabytes * 1e6)} kB/s`;
+  if (gigabytes < 1) return `${significant(gigabytes * 1e3)} MB/s`;
+  return `${significant(gigabytes)} GB/s`;
+}
+
+/** A part of one as percent. */
+export function percent(part: number): string {
+  if (part > 0 && part < 0.001) return "<0.1 %";
+  return part > 0.9995 || part === 0 ? `${Math.round(part * 100)} %` : `${(part * 100).toFixed(1)} %`;
+}
+
+/** A span in the unit that suits it. */
+export function span(seconds: number): string {
+  const units: [number, string][] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1e-9, "ns"];
+  return `${significant(seconds / size)} ${unit}`;
+}
+
+/** Nanoseconds; a dash for none. */
+export function nanoseconds(value: number | null): string {
+  return value === null ? "–" : span(value * 1e-9);
+}
+
+/** A whole number with a thin gap for each thousand. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
+
+function significant(value: number): string {
+  const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(digits, 3));
+}
+
+const CREDITS = /^blocked_(posted|non_posted|completion)_(header|data)$/;
+
+/** Why a wire is silent, for the word that the time attribution has for it. */
+export function cause(word: string): string {
+  const credits = CREDITS.exec(word);
+  if (credits) {
+    const kind = { posted: "posted", non_posted: "non-posted", completion: "completion" }[credits[1] ?? ""];
+    return `waits for ${kind} ${credits[2]} credits of the receiver`;
+  }
+  return CAUSES[word] ?? word.replaceAll("_", " ");
+}
+
+const CAUSES: Record<string, string> = {
+  idle: "has nothing to send",
+  blocked_retry_buffer: "waits for room in the retry buffer",
+  blocked_core: "waits for the core of the switch",
+  tlp_gap: "keeps the least distance between packets",
+  down: "is down",
+  asleep: "is asleep",
+  waking: "wakes up",
+};
+
+/** Whether a silent wire is silent because something holds its packets up. */
+export function isHeldUp(word: string | null): word is string {
+  return word !== null && word.startsWith("blocked");
+}

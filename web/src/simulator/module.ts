@@ -1,0 +1,24 @@
+/**
+ * The module of the simulator: inside the page where it is one file, beside it where it is a folder.
+ *
+ * In one file it is the gzip of the module, in base64, as the text of an element that no browser runs.
+ */
+
+/** The element that holds it, if there is one. */
+const INSIDE = "lanewise-wasm";
+
+/** Compiles the module. */
+export async function simulatorModule(): Promise<WebAssembly.Module> {
+  const inside = document.getElementById(INSIDE)?.textContent;
+  if (inside) return WebAssembly.compile(await unpacked(inside));
+  const response = await fetch(new URL("lanewise.wasm", document.baseURI));
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${response.statusText}`);
+  const streams = response.headers.get("content-type")?.startsWith("application/wasm");
+  return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+}
+
+async function unpacked(base64: string): Promise<ArrayBuffer> {
+  const bytes = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}

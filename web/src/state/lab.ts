@@ -1,0 +1,237 @@
+/**
+ * What the page does: starts the simulator, follows edits of the text, and plays runs.
+ *
+ * An edit is resolved; if it is sound it is drawn. A run under way takes over values that may change while it goes on;
+ * what may not makes it outdated. A small rig is simulated to its end after every edit.
+ */
+import { batch, effect } from "@preact/signals";
+import type { Connection, Explain } from "lanewise";
+import { rigOf } from "../rig/topology.ts";
+import { startSimulator } from "../simulator/client.ts";
+import { FULL_SPEED, type Listener, Player } from "../simulator/player.ts";
+import { readToml } from "../toml/edit.ts";
+import { changedValues } from "./difference.ts";
+import { grown } from "./history.ts";
+import { inWords, mistakesOf } from "./problems.ts";
+import * as store from "./store.ts";
+
+/** After the last key that was pressed, ms. */
+const PAUSE_BEFORE_READING = 80;
+/** Devices that a rig has at most to be simulated by itself. */
+const SMALL = 20;
+/** A text that is longer is no scenario. */
+const LONGEST_TEXT = 1_000_000;
+/** Times that a worker is started again. */
+const MOST_STARTS = 5;
+
+let simulator: Connection | null = null;
+let player: Player | null = null;
+/** Resolved, of the text that the run is of. */
+let running: Explain | null = null;
+let edits = 0;
+let starts = 0;
+
+/** The simulator, for views that ask it something else. */
+export function connection(): Connection | null {
+  return simulator;
+}
+
+/** Starts the simulator, and follows the text from then on. */
+export async function startLab(): Promise<void> {
+  if (!(await connected())) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isFirst = true;
+  effect(() => {
+    const text = store.text.value;
+    clearTimeout(timer);
+    timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_READING);
+    isFirst = false;
+  });
+}
+
+/** Whether there is a simulator now. */
+async function connected(): Promise<boolean> {
+  try {
+    simulator = await startSimulator((reason) => void startAgain(reason));
+  } catch (error) {
+    tellFault(`The simulator does not start: ${inWords(error)}. The scenario is kept in the editor.`);
+    return false;
+  }
+  player = new Player(simulator, listener);
+  store.isReady.value = true;
+  return true;
+}
+
+/** A worker that is no more takes its run with it, and nothing else. */
+async function startAgain(reason: string): Promise<void> {
+  store.isReady.value = false;
+  store.runStage.value = "none";
+  player?.pause();
+  simulator?.stop();
+  [simulator, player, running] = [null, null, null];
+  const isBack = ++starts <= MOST_STARTS && (await connected());
+  tellFault(`The simulator stopped: ${reason}. ${isBack ? "It was started again; its run is lost." : "Save the scenario and load the page again."}`);
+}
+
+/** What completion and hover text know: asked for once the page is drawn. */
+export async function learnWords(): Promise<void> {
+  if (!simulator || store.schema.value) return;
+  try {
+    store.schema.value = await simulator.scenarioSchema();
+    store.parts.value = (await simulator.parts()).parts;
+  } catch (error) {
+    tellFault(`The schema of scenarios cannot be read: ${inWords(error)}`);
+  }
+}
+
+/** Shows another scenario. What was there can be undone in the editor. */
+export function open(text: string, name: string): void {
+  store.fileName.value = name;
+  store.selected.value = null;
+  store.text.value = text;
+}
+
+/** Plays at the chosen speed: from the start, or from where it was paused. */
+export async function play(): Promise<void> {
+  if (store.runStage.value !== "paused" || store.isOutdated.value) await begin();
+  if (player) player.speed = store.speed.value;
+  player?.play();
+}
+
+/** Another speed, of a run that plays as well. */
+export function chooseSpeed(speed: number): void {
+  store.speed.value = speed;
+  if (player) player.speed = speed;
+}
+
+export function pause(): void {
+  player?.pause();
+  if (store.runStage.value === "playing") store.runStage.value = "paused";
+}
+
+/** Goes on to the end as fast as it can. */
+export async function toTheEnd(): Promise<void> {
+  if (store.runStage.value === "over" || store.runStage.value === "none" || store.isOutdated.value) await begin();
+  if (!player) return;
+  player.speed = FULL_SPEED;
+  player.play();
+}
+
+/** To the next packet. */
+export async function stepPacket(): Promise<void> {
+  pause();
+  if (store.runStage.value !== "paused" || store.isOutdated.value) await begin();
+  await player?.packet();
+}
+
+/** Back to the start, at rest. */
+export async function restart(): Promise<void> {
+  pause();
+  await begin();
+}
+
+const listener: Listener = {
+  looked(state, step) {
+    const isOnePacket = store.runStage.value === "paused";
+    batch(() => {
+      store.live.value = state;
+      store.lastStep.value = step;
+      store.isOnePacket.value = isOnePacket;
+      if (!isOnePacket) store.history.value = grown(store.history.value, state);
+    });
+  },
+  ended(results) {
+    store.results.value = results;
+    store.runStage.value = "over";
+  },
+  playing(isPlaying) {
+    if (isPlaying) store.runStage.value = "playing";
+    else if (store.runStage.value === "playing") store.runStage.value = "paused";
+  },
+  failed(error) {
+    store.runStage.value = "none";
+    tellFault(`The run cannot go on: ${inWords(error)}`);
+  },
+};
+
+/** A run of the text as it is, at its start. */
+async function begin(): Promise<void> {
+  if (!player || !store.isSound.value) return;
+  const explained = store.explained.value;
+  try {
+    await player.begin({ text: store.text.value, path: store.fileName.value, keepsGoing: store.keepsGoing.value });
+  } catch (error) {
+    store.runStage.value = "none";
+    tellFault(`The run does not begin: ${inWords(error)}`);
+    return;
+  }
+  running = explained;
+  store.isOutdated.value = false;
+  store.live.value = null;
+  store.lastStep.value = null;
+  store.results.value = null;
+  store.history.value = { times: [], flows: {} };
+  store.runStage.value = "paused";
+}
+
+/** What an edit of the text leads to. */
+async function follow(text: string): Promise<void> {
+  const edit = ++edits;
+  if (!simulator) return;
+  if (text.length > LONGEST_TEXT) {
+    tellFault(`This text has ${text.length.toLocaleString("en")} characters, which no scenario has. It was not read.`);
+    return;
+  }
+  try {
+    const path = store.fileName.value;
+    const explained = await simulator.explain(text, { path });
+    if (edit !== edits) return;
+    store.mistakes.value = [];
+    store.remarks.value = explained.remarks;
+    store.explained.value = explained;
+    store.written.value = readToml(text) ?? {};
+    store.rig.value = rigOf(explained, store.written.value);
+    if (store.notice.value?.kind === "fault") store.notice.value = null;
+    await takeOver(explained);
+  } catch (error) {
+    if (edit !== edits) return;
+    const mistakes = mistakesOf(error);
+    if (mistakes) batch(() => ((store.mistakes.value = mistakes), (store.remarks.value = [])));
+    else tellFault(`The scenario cannot be read: ${inWords(error)}`);
+  }
+}
+
+/** What the run that there is does about the new values. */
+async function takeOver(explained: Explain): Promise<void> {
+  const stage = store.runStage.value;
+  if (running && (stage === "playing" || stage === "paused")) {
+    const values = changedValues(running, explained);
+    if (values?.length === 0) {
+      running = explained;
+      return;
+    }
+    if (values && (await changeAll(values))) {
+      running = explained;
+      return;
+    }
+  }
+  store.isOutdated.value = stage !== "none";
+  if (store.runsByItself.value && (store.rig.value?.count ?? Infinity) <= SMALL) await toTheEnd();
+}
+
+/** Whether the run took over every value. One that it refuses leaves it as it is, and outdated. */
+async function changeAll(values: { path: string; value: string }[]): Promise<boolean> {
+  for (const { path, value } of values) {
+    try {
+      await player?.change(path, value);
+    } catch (error) {
+      if (mistakesOf(error)) return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+function tellFault(text: string): void {
+  store.notice.value = { kind: "fault", text };
+}

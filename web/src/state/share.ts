@@ -1,0 +1,89 @@
+/**
+ * The whole state in the address: `#lab=1.` and the gzip of a JSON text in base64url.
+ *
+ * The number before the dot is the version: a newer one is said to be newer, whatever comes after it. gzip carries a checksum, so
+ * a damaged link is noticed. Nothing in a link is run but the scenario.
+ */
+
+/** What a link carries. */
+export interface Shared {
+  /** The scenario. */
+  text: string;
+  /** What messages call it. */
+  name: string;
+}
+
+export const VERSION = 1;
+/** Longest link, characters after the mark. Mail programs and chats cut longer ones. */
+export const LONGEST = 12_000;
+/** Longest scenario that a link may unpack to: an archive can be a thousand times its size. */
+export const LONGEST_TEXT = 2_000_000;
+
+const MARK = "#lab=";
+
+/** What became of a link. */
+export type Opened = { kind: "none" } | { kind: "state"; state: Shared } | { kind: "refused"; reason: string };
+
+/** The part of an address that carries a state; null when it would be longer than it may be. */
+export async function linkOf(state: Shared): Promise<string | null> {
+  const packed = await through(new CompressionStream("gzip"), new TextEncoder().encode(JSON.stringify(state)), Infinity);
+  const link = `${MARK}${VERSION}.${base64url(packed)}`;
+  return link.length > LONGEST ? null : link;
+}
+
+/** Reads that part. */
+export async function opened(hash: string): Promise<Opened> {
+  if (!hash.startsWith(MARK)) return { kind: "none" };
+  const found = /^(\d{1,6})\.(.*)$/s.exec(hash.slice(MARK.length));
+  if (!found) return refused("The link is damaged: its version cannot be read.");
+  if (Number(found[1]) > VERSION) {
+    return refused(`The link is of a newer lab (version ${found[1]}; this one reads ${VERSION}). Open it with that one.`);
+  }
+  if (hash.length > LONGEST) return refused("The link is longer than a link of this lab can be.");
+  try {
+    const bytes = await through(new DecompressionStream("gzip"), ofBase64url(found[2] ?? ""), LONGEST_TEXT);
+    const state: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return isShared(state) ? { kind: "state", state } : refused("The link is damaged: it holds something else.");
+  } catch {
+    return refused("The link is damaged: a part of it is missing or changed.");
+  }
+}
+
+function refused(reason: string): Opened {
+  return { kind: "refused", reason: `${reason} Nothing was changed.` };
+}
+
+function isShared(value: unknown): value is Shared {
+  if (typeof value !== "object" || value === null) return false;
+  return "text" in value && typeof value.text === "string" && "name" in value && typeof value.name === "string";
+}
+
+/** @throws when there is more than `limit` of it, or when it is not what it should be */
+async function through(transform: GenericTransformStream, bytes: Uint8Array<ArrayBuffer>, limit: number): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(transform as ReadableWritablePair<Uint8Array, Uint8Array<ArrayBuffer>>);
+  const reader = stream.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    length += read.value.length;
+    if (length > limit) throw new RangeError("too long");
+    pieces.push(read.value);
+  }
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+function base64url(bytes: Uint8Array): string {
+  const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+function ofBase64url(text: string): Uint8Array<ArrayBuffer> {
+  const letters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+}

@@ -1,0 +1,31 @@
+/** Rigs to start from. */
+import { EXAMPLES } from "../examples.ts";
+import { open } from "../state/lab.ts";
+import { fileName } from "../state/store.ts";
+
+export function Examples() {
+  const groups = [...new Set(EXAMPLES.map((each) => each.group))];
+  return (
+    <label class="examples">
+      Example{" "}
+      <select
+        id="example"
+        value={fileName.value}
+        onChange={(event) => {
+          const chosen = EXAMPLES.find((each) => each.file === event.currentTarget.value);
+          if (chosen) open(chosen.text, chosen.file);
+        }}
+      >
+        {groups.map((group) => (
+          <optgroup key={group} label={group}>
+            {EXAMPLES.filter((each) => each.group === group).map((each) => (
+              <option key={each.file} value={each.file}>
+                {each.title}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,89 @@
+/** Undo and redo, a link, and files out and in. */
+import { signal } from "@preact/signals";
+import { depths, redoEdit, undoEdit } from "../state/editing.ts";
+import { open } from "../state/lab.ts";
+import { LONGEST, linkOf } from "../state/share.ts";
+import { fileName, notice, results, rig, text } from "../state/store.ts";
+import { pictureOf } from "./picture.ts";
+
+/** A file that is longer is not read. */
+const LONGEST_FILE = 1_000_000;
+
+const isCopied = signal(false);
+
+export function Files() {
+  // What can be undone follows from the text.
+  const { undo, redo } = (text.value, depths());
+  return (
+    <div class="files" role="toolbar" aria-label="Edit and share">
+      <button id="undo" disabled={undo === 0} onClick={undoEdit}>
+        Undo
+      </button>
+      <button id="redo" disabled={redo === 0} onClick={redoEdit}>
+        Redo
+      </button>
+      <button id="share" onClick={() => void share()}>
+        {isCopied.value ? "Link copied" : "Copy a link"}
+      </button>
+      <details class="menu">
+        <summary>Files</summary>
+        <div>
+          <button id="save-toml" onClick={() => save(fileName.value, "application/toml", text.value)}>
+            Scenario (TOML)
+          </button>
+          <button id="save-json" disabled={!results.value} onClick={() => save(named("json"), "application/json", JSON.stringify(results.value, null, 2))}>
+            Results (JSON)
+          </button>
+          <button id="save-svg" disabled={!rig.value} onClick={() => save(named("svg"), "image/svg+xml", pictureOf())}>
+            Picture (SVG)
+          </button>
+          <label class="file">
+            Open a scenario…
+            <input type="file" accept=".toml,text/plain" onChange={(event) => void read(event.currentTarget)} />
+          </label>
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function named(ending: string): string {
+  return fileName.value.replace(/\.toml$/, "") + `.${ending}`;
+}
+
+/** Puts the state into the address, and the address onto the clipboard where the page may. */
+async function share(): Promise<void> {
+  const link = await linkOf({ text: text.value, name: fileName.value });
+  if (!link) {
+    notice.value = { kind: "word", text: `This scenario needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut. Save it as a file instead.` };
+    return;
+  }
+  history.replaceState(null, "", link);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    isCopied.value = true;
+    setTimeout(() => (isCopied.value = false), 2000);
+  } catch {
+    notice.value = { kind: "word", text: "The link is in the address bar; this page may not use the clipboard." };
+  }
+}
+
+function save(name: string, type: string, content: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const anchor = document.createElement("a");
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+async function read(input: HTMLInputElement): Promise<void> {
+  const file = input.files?.[0];
+  input.value = "";
+  if (!file) return;
+  if (file.size > LONGEST_FILE) {
+    notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
+    return;
+  }
+  open(await file.text(), file.name);
+}

@@ -1,0 +1,113 @@
+/** The link above the device that is chosen: who waits, which credits are left, where the time went. */
+import type { Direction, LiveDirection, LivePool, Shares } from "lanewise";
+import { cause, percent, rate, whole } from "../rig/words.ts";
+import { isOnePacket, live, results, selected } from "../state/store.ts";
+
+/** Shares below it are not shown. */
+const LEAST = 0.0005;
+
+export function LinkDetail() {
+  const name = selected.value;
+  if (!name) return null;
+  const measured = results.value?.links.find((link) => link.name === name);
+  if (measured) {
+    return (
+      <section class="link-detail" aria-label={`Link of ${name}`}>
+        <h2>The link of {name}, over the measured time</h2>
+        <div class="two">
+          <Measured title="Upstream, towards the host" direction={measured.upstream} />
+          <Measured title="Downstream" direction={measured.downstream} />
+        </div>
+      </section>
+    );
+  }
+  const now = live.value?.links.find((link) => link.name === name);
+  if (!now) return null;
+  return (
+    <section class="link-detail" aria-label={`Link of ${name}`}>
+      <h2>The link of {name}, now</h2>
+      <div class="two">
+        <Live title="Upstream, towards the host" direction={now.upstream} />
+        <Live title="Downstream" direction={now.downstream} />
+      </div>
+    </section>
+  );
+}
+
+function Measured({ title, direction }: { title: string; direction: Direction }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      <p>
+        {rate(direction.ladder.goodput_gb_per_s)} of payload; {whole(direction.tlps)} TLPs, {whole(direction.dllps)} DLLPs
+        {direction.replays > 0 && `, ${whole(direction.replays)} replays`}
+      </p>
+      <SharesView shares={direction.time_attribution} />
+    </div>
+  );
+}
+
+function Live({ title, direction }: { title: string; direction: LiveDirection }) {
+  const { posted, non_posted, completion } = direction.queued_tlps;
+  return (
+    <div>
+      <h3>{title}</h3>
+      <p>
+        {direction.transmitter}: {direction.waits_for ? cause(direction.waits_for) : "something is on the wire"}
+      </p>
+      <div class="table-scroll" tabindex={0} role="group" aria-label={`Credits, ${title}`}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Class</th>
+              <th scope="col">TLPs wait</th>
+              <th scope="col">Header credits left</th>
+              <th scope="col">Data credits left</th>
+            </tr>
+          </thead>
+          <tbody>
+            <PoolRow name="posted" waiting={posted} pool={direction.credits.posted} />
+            <PoolRow name="non-posted" waiting={non_posted} pool={direction.credits.non_posted} />
+            <PoolRow name="completion" waiting={completion} pool={direction.credits.completion} />
+          </tbody>
+        </table>
+      </div>
+      <p>
+        {direction.unacknowledged} sent and not acknowledged, {whole(direction.retry_buffer_bytes)} B in the retry buffer
+      </p>
+      {!isOnePacket.value && <SharesView shares={direction.time_attribution} />}
+    </div>
+  );
+}
+
+function PoolRow({ name, waiting, pool }: { name: string; waiting: number; pool: LivePool }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">{waiting}</td>
+      <td class="number">{left(pool.header_free, pool.header_advertised)}</td>
+      <td class="number">{left(pool.data_free, pool.data_advertised)}</td>
+    </tr>
+  );
+}
+
+function left(free: number | null, advertised: number | null): string {
+  return free === null || advertised === null ? "infinite" : `${free} of ${advertised}`;
+}
+
+function SharesView({ shares }: { shares: Shares }) {
+  const sorted = Object.entries(shares)
+    .filter(([, share]) => share >= LEAST)
+    .sort((one, other) => other[1] - one[1]);
+  return (
+    <ul class="shares" aria-label="Where the time went">
+      {sorted.map(([use, share]) => (
+        <li key={use}>
+          <span class="bar" style={{ width: `${share * 100}%` }} />
+          <span>{use.replaceAll("_", " ")}</span>
+          <span class="number">{percent(share)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,42 @@
+/** What went wrong, and the mistakes of the scenario as a list: for who does not see the marks in the text. */
+import { goToLine } from "../state/editing.ts";
+import { mistakes, notice, remarks } from "../state/store.ts";
+
+export function Notices() {
+  const told = notice.value;
+  if (!told) return null;
+  return (
+    <div class={`notice ${told.kind}`} role="alert" id="notice">
+      <p>{told.text}</p>
+      <button onClick={() => (notice.value = null)} aria-label="Close this message">
+        ✕
+      </button>
+    </div>
+  );
+}
+
+export function Mistakes() {
+  if (mistakes.value.length === 0 && remarks.value.length === 0) return null;
+  return (
+    <ul class="mistakes" id="mistakes" aria-label="Mistakes and remarks" aria-live="polite">
+      {mistakes.value.map((each, index) => (
+        <li key={index} class="mistake">
+          {each.line !== null && <LineButton line={each.line} />} {each.message} {each.hint && <em>Hint: {each.hint}</em>}
+        </li>
+      ))}
+      {remarks.value.map((each) => (
+        <li key={each.path}>
+          <code>{each.path}</code> {each.reason}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function LineButton({ line }: { line: number }) {
+  return (
+    <button class="line" onClick={() => goToLine(line)}>
+      line {line}
+    </button>
+  );
+}

@@ -1,0 +1,150 @@
+/** What a run gave: what limits it, and tables of flows and links. */
+import type { LiveDirection } from "lanewise";
+import { ofPort } from "../rig/topology.ts";
+import { isOnePacket, live, results, rig, runStage } from "../state/store.ts";
+import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
+
+/** What limits the run, in one sentence: the answer that the page is for. */
+export function Answer() {
+  const done = results.value;
+  if (!done) return <LiveAnswer />;
+  return (
+    <div class="answer" role="status">
+      <Headline rates={done.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s])} links={done.links.map(({ name, upstream, downstream }) => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s])} />
+      <p>
+        {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}
+        {done.stalled_waiting.map((line) => (
+          <span class="stalled" key={line}>
+            {line}
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+interface HeadlineOf {
+  /** Direction and goodput of each flow. */
+  rates: [string, number][];
+  /** Name of each link, with its goodput upstream and downstream. */
+  links: [string, number, number][];
+}
+
+/**
+ * The one number. Where a wire joins two devices the same bytes are read here and written there, so that a sum of flows would count them
+ * twice: then it is what the busiest link carries.
+ */
+function Headline({ rates, links }: HeadlineOf) {
+  const isJoined = (rig.value?.sideLinks.length ?? 0) > 0;
+  const sum = rates.filter(([direction]) => direction !== "control").reduce((total, [, one]) => total + one, 0);
+  const busiest = links.flatMap(([name, up, down]): [string, number][] => [[`${name}, upstream`, up], [`${name}, downstream`, down]]).sort((one, other) => other[1] - one[1])[0];
+  return (
+    <p class="total">
+      {rate(isJoined ? busiest?.[1] : sum)}
+      <small>{isJoined ? `over ${busiest?.[0]}` : rates.length === 1 ? "of payload" : "of payload, all flows"}</small>
+    </p>
+  );
+}
+
+function LiveAnswer() {
+  const state = live.value;
+  if (!state || runStage.value === "none") return <div class="answer" />;
+  const held = heldUp(state.links.flatMap((link) => [link.upstream, link.downstream]));
+  return (
+    <div class="answer">
+      {!isOnePacket.value && (
+        <Headline rates={state.flows.map((flow) => [flow.direction, flow.last.goodput_gb_per_s])} links={state.links.map(({ name, upstream, downstream }) => [name, upstream.goodput_gb_per_s, downstream.goodput_gb_per_s])} />
+      )}
+      <div>
+        {held.length === 0 && <p>No wire is held up now.</p>}
+        <ul class="held" aria-label="Held up now">
+          {held.map(([why, names]) => (
+            <li key={why}>
+              {names.slice(0, MOST_NAMES).join(", ")}
+              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {cause(why)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+/** Names in a line. */
+const MOST_NAMES = 4;
+
+/** Transmitters that something holds up, by what. */
+function heldUp(directions: LiveDirection[]): [string, string[]][] {
+  const by = new Map<string, string[]>();
+  for (const { waits_for, transmitter } of directions) {
+    if (isHeldUp(waits_for)) by.set(waits_for, [...(by.get(waits_for) ?? []), ofPort(transmitter).device]);
+  }
+  return [...by].sort((one, other) => other[1].length - one[1].length);
+}
+
+export function Tables() {
+  const done = results.value;
+  if (!done) return null;
+  return (
+    <section aria-label="Results">
+      <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">
+        <table id="flows">
+          <caption>Flows</caption>
+          <thead>
+            <tr>
+              <th scope="col">Flow</th>
+              <th scope="col">Direction</th>
+              <th scope="col">Device</th>
+              <th scope="col">Payload</th>
+              <th scope="col">Operations</th>
+              <th scope="col">Latency, mean</th>
+              <th scope="col">p99</th>
+            </tr>
+          </thead>
+          <tbody>
+            {done.flows.filter((flow) => flow.operations > 0 || flow.bytes > 0).map((flow) => (
+              <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
+                <th scope="row">{flow.name}</th>
+                <td>{flow.direction}</td>
+                <td>{flow.device}</td>
+                <td class="number">{rate(flow.goodput_gb_per_s)}</td>
+                <td class="number">{whole(flow.operations_per_s)} /s</td>
+                <td class="number">{nanoseconds(flow.latency_ns.mean)}</td>
+                <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div class="table-scroll" tabindex={0} role="group" aria-label="Table of links">
+        <table id="links">
+          <caption>Links: payload, and part of the time that anything is on the wire</caption>
+          <thead>
+            <tr>
+              <th scope="col">Link</th>
+              <th scope="col">Came up as</th>
+              <th scope="col">Upstream</th>
+              <th scope="col">in use</th>
+              <th scope="col">Downstream</th>
+              <th scope="col">in use</th>
+            </tr>
+          </thead>
+          <tbody>
+            {done.links.map((link) => (
+              <tr key={link.name}>
+                <th scope="row">{link.name}</th>
+                <td>
+                  {link.generation} {link.width}
+                </td>
+                <td class="number">{rate(link.upstream.ladder.goodput_gb_per_s)}</td>
+                <td class="number">{percent(link.upstream.utilisation)}</td>
+                <td class="number">{rate(link.downstream.ladder.goodput_gb_per_s)}</td>
+                <td class="number">{percent(link.downstream.utilisation)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

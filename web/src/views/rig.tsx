@@ -1,0 +1,203 @@
+/** The tree of the rig, and what goes over its links at the last look of a run. */
+import { computed } from "@preact/signals";
+import type { LiveDirection, LiveLink, NegotiatedLink, Results } from "lanewise";
+import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
+import { ofPort } from "../rig/topology.ts";
+import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
+import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
+
+/** What is shown of one direction: at the last look of a run, or over a whole one. */
+interface Flow {
+  goodput: number;
+  use: number;
+  queued: number;
+  heldUpBy: string | null;
+  isDown: boolean;
+  /** A packet left just now: then there are no rates. */
+  hasSent: boolean | null;
+}
+
+const drawing = computed<Drawing | null>(() => rig.value && drawingOf(rig.value));
+
+/** By the name of the link. */
+const flows = computed<Map<string, { up: Flow; down: Flow }>>(() => {
+  if (results.value) return measured(results.value);
+  return new Map((live.value?.links ?? []).map((link) => [link.name, { up: now(link, "upstream"), down: now(link, "downstream") }]));
+});
+
+export function Rig() {
+  const shown = drawing.value;
+  if (!shown) return <p class="empty">{mistakes.value.length > 0 ? "The scenario has mistakes: they are marked in the text." : "…"}</p>;
+  const isStale = mistakes.value.length > 0;
+  return (
+    <div class={`rig-scroll ${isStale ? "stale" : ""}`} tabindex={0} role="group" aria-label="Picture of the rig">
+      <svg
+        id="rig"
+        class={`rig ${shown.isDense ? "dense" : ""}`}
+        viewBox={`0 0 ${shown.width} ${shown.height}`}
+        style={{ maxWidth: `${shown.width * 1.25}px`, minWidth: `${Math.min(shown.width * 0.72, 900)}px` }}
+        role="group"
+        aria-label={rig.value?.title ?? ""}
+      >
+        {shown.wires.map((wire) => (
+          <WireView key={wire.device.name} wire={wire} isDense={shown.isDense} />
+        ))}
+        {shown.sideWires.map((side) => (
+          <SideView key={side.name} side={side} />
+        ))}
+        {shown.boxes.map((box) => (
+          <BoxView key={box.device.name} box={box} />
+        ))}
+      </svg>
+      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. Bars at an end are packets that wait there; red where something holds them up.</p>
+    </div>
+  );
+}
+
+function BoxView({ box }: { box: Box }) {
+  const { device } = box;
+  const isSelected = selected.value === device.name;
+  const link = device.link && speedOf(device.link);
+  const under = [link, ...device.beside].filter(Boolean).join(", ");
+  const middle = box.y + box.height / 2;
+  return (
+    <g
+      class={`box ${device.kind} ${isSelected ? "selected" : ""}`}
+      role="button"
+      tabindex={0}
+      aria-pressed={isSelected}
+      aria-label={`${device.name} ${under}, ${device.kind}`}
+      onClick={() => choose(device.name)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose(device.name);
+      }}
+    >
+      <rect x={box.x} y={box.y} width={box.width} height={box.height} rx={5} />
+      <text class="name" x={box.x + 10} y={middle + (under ? -2 : 4)}>
+        {device.name}
+      </text>{" "}
+      {under && (
+        <text class="under" x={box.x + 10} y={middle + 11}>
+          {under}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function WireView({ wire, isDense }: { wire: Wire; isDense: boolean }) {
+  const flow = flows.value.get(wire.device.name);
+  const apart = isDense ? 3 : 4;
+  const lanes = Number(wire.device.link?.width.slice(1) ?? 1);
+  const thick = Math.min(5, 1.6 + Math.log2(lanes) * 0.7) * (isDense ? 0.8 : 1);
+  return (
+    <g class="wire">
+      <Lane wire={wire} flow={flow?.down} y={wire.y - apart} thick={thick} isUp={false} />
+      <Lane wire={wire} flow={flow?.up} y={wire.y + apart} thick={thick} isUp={true} />
+      <text class="port" x={wire.x1 - 6} y={wire.y + 3.5}>
+        {wire.device.port}
+      </text>
+    </g>
+  );
+}
+
+function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefined; y: number; thick: number; isUp: boolean }) {
+  const words = flow ? said(flow) : "";
+  const [from, to] = isUp ? [wire.x2, wire.x1] : [wire.x1, wire.x2];
+  const textY = isUp ? y + 12 : y - 5;
+  const start = from + (isUp ? -6 : 6);
+  return (
+    <g class={`lane ${isUp ? "upstream" : "downstream"} ${flow?.isDown ? "down" : ""}`}>
+      <title>{`${wire.device.name}, ${isUp ? "upstream" : "downstream"}: ${flow ? words : "not simulated yet"}`}</title>
+      <line x1={from} x2={to} y1={y} y2={y} stroke-width={thick} style={{ stroke: colourOf(flow) }} />
+      <path class="head" d={isUp ? `M${to + 7} ${y - 3.4}L${to} ${y}L${to + 7} ${y + 3.4}Z` : `M${to - 7} ${y - 3.4}L${to} ${y}L${to - 7} ${y + 3.4}Z`} style={{ fill: colourOf(flow) }} />
+      {flow && flow.hasSent !== false && (
+        <text class="rate" x={(wire.x1 + wire.x2) / 2} y={textY}>
+          {isUp ? "← " : ""}
+          {flow.hasSent ? "a TLP leaves" : `${rate(flow.goodput)} · ${percent(flow.use)}`}
+          {isUp ? "" : " →"}
+        </text>
+      )}
+      {flow && flow.queued > 0 && <QueueView x={start} y={y} flow={flow} isUp={isUp} />}
+    </g>
+  );
+}
+
+/** What waits at a transmitter: a bar for each packet, up to eight; struck out in red where it is held up. */
+function QueueView({ x, y, flow, isUp }: { x: number; y: number; flow: Flow; isUp: boolean }) {
+  const bars = Math.min(flow.queued, 8);
+  const side = isUp ? -1 : 1;
+  return (
+    <g class={`queue ${flow.heldUpBy ? "held" : ""}`}>
+      {Array.from({ length: bars }, (_, index) => (
+        <rect key={index} x={x + side * index * 3.5 - (isUp ? 2.5 : 0)} y={y - 3} width={2.5} height={6} />
+      ))}
+    </g>
+  );
+}
+
+function SideView({ side }: { side: SideWire }) {
+  const bend = side.x + 34;
+  return (
+    <g class="side">
+      <path d={`M${side.x} ${side.y1}C${bend} ${side.y1} ${bend} ${side.y2} ${side.x} ${side.y2}`} />
+      <text x={side.x + 30} y={(side.y1 + side.y2) / 2 - 2}>
+        {side.name}
+      </text>
+      <text class="under" x={side.x + 30} y={(side.y1 + side.y2) / 2 + 11}>
+        {side.kind}
+      </text>
+    </g>
+  );
+}
+
+/** How a link came up; and what held it down, when that is what the device is plugged into. */
+function speedOf(link: NegotiatedLink): string {
+  const place = [link.width_limited_by, link.generation_limited_by].find((path) => path.startsWith(ofPort(link.upper).device));
+  const speed = `${link.generation} ${link.width}`;
+  return place ? `${speed}, by ${ofPort(place).port}` : speed;
+}
+
+function choose(name: string): void {
+  selected.value = selected.value === name ? null : name;
+}
+
+/** From idle to full, by the part of the time that anything is on the wire. */
+function colourOf(flow: Flow | undefined): string {
+  if (flow && flow.hasSent !== null) return flow.hasSent ? "var(--wire-half)" : "var(--wire-idle)";
+  if (!flow || flow.use === 0) return "var(--wire-idle)";
+  const [from, low, to, high] = STEPS.find((step) => flow.use <= step[3]) ?? STEPS[2];
+  const part = Math.round(((flow.use - low) / (high - low)) * 100);
+  return `color-mix(in oklab, var(--wire-${to}) ${part}%, var(--wire-${from}))`;
+}
+
+/** Between two colours each: from which use on, and up to which. */
+const STEPS = [
+  ["idle", 0, "half", 0.5],
+  ["half", 0.5, "most", 0.85],
+  ["most", 0.85, "full", 1],
+] as const;
+
+function said(flow: Flow): string {
+  const queue = flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "";
+  const held = flow.heldUpBy ? `; ${cause(flow.heldUpBy)}` : "";
+  const rates = `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}`;
+  const packet = flow.hasSent ? "a TLP leaves" : "nothing leaves";
+  return `${flow.hasSent === null ? rates : packet}${queue}${held}`;
+}
+
+function now(link: LiveLink, direction: "upstream" | "downstream"): Flow {
+  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, link: state }: LiveDirection = link[direction];
+  const queued = queued_tlps.posted + queued_tlps.non_posted + queued_tlps.completion;
+  const heldUpBy = isHeldUp(waits_for) ? waits_for : null;
+  return { goodput: goodput_gb_per_s, use: utilisation, queued, heldUpBy, isDown: state === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
+}
+
+function measured(all: Results): Map<string, { up: Flow; down: Flow }> {
+  const of = ({ ladder, utilisation }: Results["links"][number]["upstream"]): Flow => {
+    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, heldUpBy: null, isDown: false, hasSent: null };
+  };
+  return new Map(all.links.map((link) => [link.name, { up: of(link.upstream), down: of(link.downstream) }]));
+}

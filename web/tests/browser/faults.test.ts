@@ -1,0 +1,73 @@
+/** What goes wrong around the page is said, and the scenario is kept. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { openLab, startBrowser } from "./start.ts";
+
+let browser: Browser;
+before(async () => {
+  browser = await startBrowser();
+});
+after(() => browser.close());
+
+async function told(page: Page, words: RegExp): Promise<void> {
+  await page.locator("#notice").waitFor();
+  assert.match(await page.locator("#notice").innerText(), words);
+  assert.match(await page.locator(".cm-content").innerText(), /\[host\.server\]/);
+}
+
+test("a worker that does not start", async () => {
+  const { page } = await openLab(browser, undefined, 'window.Worker = class { constructor() { throw new Error("no workers here"); } };');
+  await told(page, /simulator does not start: no workers here/);
+  assert.ok(await page.locator("#play").isDisabled());
+  await page.context().close();
+});
+
+test("a browser without WebAssembly", async () => {
+  const { page } = await openLab(browser, undefined, "delete window.WebAssembly;");
+  await told(page, /simulator does not start/);
+  await page.context().close();
+});
+
+test("a worker that dies", async () => {
+  const script = `const Real = Worker;
+    window.Worker = class extends Real { constructor(...given) { super(...given); window.worker = this; } };`;
+  const { page } = await openLab(browser, undefined, script);
+  await page.locator("#fingerprint").waitFor();
+  await page.selectOption("#speed", { label: "1 µs a second" });
+  await page.locator("#play").click();
+  await page.locator(".rig .rate").first().waitFor();
+  await page.evaluate('worker.terminate(), worker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))');
+  await told(page, /simulator stopped: out of memory.*started again/);
+  // The next run begins anew.
+  await page.locator("#end").click();
+  await page.locator("#fingerprint").waitFor();
+  await page.context().close();
+});
+
+test("a text that is no scenario by its size", async () => {
+  const { page, faults } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+End");
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.setData("text/plain", "# padding\n".repeat(5_000_000));
+    document.querySelector(".cm-content")?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  await page.locator("#notice").waitFor();
+  assert.match(await page.locator("#notice").innerText(), /which no scenario has/);
+  assert.equal(await page.locator(".rig .box").count(), 10, "the picture stays");
+  await page.locator("#undo").click();
+  await page.locator("#notice").waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
+test("a browser of an odd locale, in which number formats are missing", async () => {
+  const odd = await startBrowser({ LANG: "C", LC_ALL: "C", LANGUAGE: "" });
+  const { page } = await openLab(odd);
+  await page.locator("#fingerprint").waitFor();
+  assert.match(await page.locator(".answer .total").innerText(), /28\.\d GB\/s/);
+  await odd.close();
+});

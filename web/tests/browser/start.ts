@@ -1,0 +1,74 @@
+/**
+ * A real browser: one that the environment names, one that is found on the machine, or the Chromium that comes from npm, which needs no
+ * other installation and no rights.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { chromium } from "playwright-core";
+
+const ROOT = join(import.meta.dirname, "../../..");
+/** The page under test, as one file. */
+export const PAGE = `file://${process.env["LANEWISE_LAB_OUT"] ?? join(ROOT, "target/lab")}/lanewise-lab.html`;
+
+const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
+  (process.env["PATH"] ?? "").split(":").map((folder) => join(folder, name)),
+);
+
+/** Not that of who runs the tests, which may be one that browsers do not know. */
+const LOCALE = { LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US" };
+
+/** Starts it. `LANEWISE_CHROMIUM` names one. */
+export async function startBrowser(locale: Record<string, string> = LOCALE): Promise<Browser> {
+  const named = process.env["LANEWISE_CHROMIUM"] ?? FOUND.find((path) => existsSync(path));
+  const env = { ...process.env, ...locale };
+  if (named) return chromium.launch({ executablePath: named, args: ["--no-sandbox"], env });
+  const { default: packed, inflate } = await import("@sparticuz/chromium");
+  packed.setGraphicsMode = false;
+  // It unpacks into the folder for temporary files, where another user may have put one.
+  const folder = join(ROOT, "target/chromium");
+  mkdirSync(folder, { recursive: true });
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = folder;
+  const executablePath = await packed.executablePath();
+  // In one process the browser would end with its first page.
+  const args = packed.args.filter((each) => each !== "--single-process" && each !== "--no-zygote");
+  try {
+    return await chromium.launch({ executablePath, args, env });
+  } catch {
+    // A machine without the libraries that it needs: it brings them along.
+    await inflate(join(ROOT, "web/node_modules/@sparticuz/chromium/bin/al2023.tar.br"));
+    return await chromium.launch({ executablePath, args, env: { ...env, LD_LIBRARY_PATH: join(folder, "al2023/lib") } });
+  } finally {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  }
+}
+
+/** A page that keeps what went wrong in it, and what it asked the network for. */
+export interface Watched {
+  page: Page;
+  /** Errors and warnings of the console, and exceptions. */
+  faults: string[];
+  /** Addresses other than the page's own file and what it made itself. */
+  requests: string[];
+}
+
+/** Opens the lab without a network; a script, if there is one, runs before it. */
+export async function openLab(browser: Browser, address = PAGE, script?: string): Promise<Watched> {
+  const context = await browser.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const requests: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith("blob:") && !url.startsWith("data:") && url !== PAGE) requests.push(url);
+  });
+  if (script) await page.addInitScript(script);
+  await page.goto(address);
+  return { page, faults, requests };
+}

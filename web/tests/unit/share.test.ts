@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LONGEST, VERSION, linkOf, opened } from "../../src/state/share.ts";
+
+const STATE = { text: "title = \"Eight µs\"\n", name: "rig.toml" };
+
+test("a link holds the state", async () => {
+  const link = await linkOf(STATE);
+  assert.match(link ?? "", new RegExp(`^#lab=${VERSION}\\.[\\w-]+$`));
+  assert.deepEqual(await opened(link ?? ""), { kind: "state", state: STATE });
+});
+
+test("an address without one says nothing", async () => {
+  assert.deepEqual(await opened(""), { kind: "none" });
+  assert.deepEqual(await opened("#links"), { kind: "none" });
+});
+
+test("a damaged link says so, wherever the damage is", async () => {
+  const link = (await linkOf(STATE)) ?? "";
+  const refused = async (hash: string): Promise<string> => {
+    const found = await opened(hash);
+    return found.kind === "refused" ? found.reason : `not refused: ${hash}`;
+  };
+  const body = link.length - "#lab=1.".length;
+  for (let cut = 1; cut <= body; cut += 7) assert.match(await refused(link.slice(0, -cut)), /damaged.*Nothing was changed/);
+  // From behind gzip's header, which has a time and other things that mean nothing here.
+  for (let place = link.length - body + 16; place < link.length - 1; place += 3) {
+    const other = link[place] === "A" ? "B" : "A";
+    assert.match(await refused(link.slice(0, place) + other + link.slice(place + 1)), /damaged/, `at ${place}`);
+  }
+  assert.match(await refused("#lab=x.abc"), /damaged/);
+});
+
+test("a link of a newer lab says so", async () => {
+  const link = (await linkOf(STATE)) ?? "";
+  const found = await opened(link.replace("#lab=1.", "#lab=2."));
+  assert.ok(found.kind === "refused" && found.reason.includes("newer"));
+});
+
+test("what is too long for a link is refused before and after", async () => {
+  const noise = Array.from({ length: 40_000 }, (_, index) => ((index * 7919 + (index >> 3) * 104_729) % 36).toString(36)).join("");
+  const random = Array.from(crypto.getRandomValues(new Uint8Array(20_000)), (byte) => byte.toString(16)).join("");
+  assert.equal(await linkOf({ text: random + noise, name: "x" }), null);
+  const long = await opened(`#lab=1.${"A".repeat(LONGEST)}`);
+  assert.ok(long.kind === "refused" && long.reason.includes("longer"));
+});
+
+test("a link that unpacks to a flood is refused", async () => {
+  const link = await linkOf({ text: "x".repeat(3_000_000), name: "x" });
+  assert.ok(link, "it is short enough packed");
+  assert.equal((await opened(link)).kind, "refused");
+});

@@ -1,0 +1,24 @@
+/** How the page is built: one script, one style sheet, one worker inside the script, and the module of the simulator beside them. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  root: here("."),
+  // Any folder of any server, and a file without one.
+  base: "./",
+  resolve: { alias: { lanewise: here("../crates/wasm/js/lanewise.js") } },
+  server: { fs: { allow: [here("..")] } },
+  build: {
+    outDir: process.env["LANEWISE_LAB_OUT"] ?? here("../target/lab"),
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1500,
+    rollupOptions: { output: { codeSplitting: false } },
+  },
+  // The loader reads files in Node only; a page never gets there.
+  worker: { format: "es", rollupOptions: { external: ["node:fs/promises"] } },
+});

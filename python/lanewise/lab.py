@@ -15,7 +15,7 @@ FILE = "lanewise-lab.html"
 
 
 def folder() -> Path | None:
-    """Return the folder of the lab: as one file, and as a page with what it loads. None when it was not built."""
+    """Return the folder of the lab: as one file, and as a page with its parts. None when it was not built."""
     root = checkout()
     places = [root / "target" / "lab"] if root is not None else []
     places.append(Path(__file__).resolve().parent / "data" / "lab")

@@ -5,9 +5,7 @@ What is drawn is told from what it is: a run, a scenario, or else anything that 
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,13 +145,9 @@ def _beginning(source: str | Path | None) -> bytes:
 
 
 def _tables(data: bytes) -> Mapping[str, Any]:
-    """Return a scenario as it is written; nothing where it is no whole TOML or JSON."""
-    text = data.decode("utf-8", "replace")
-    try:
-        found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    from lanewise.draw.scenario import written_tables
+
+    return written_tables(data.decode("utf-8", "replace"))
 
 
 def _of_scenario(

@@ -102,5 +102,13 @@ export interface Connection {
 /** Loads the module: from `lanewise.wasm` beside the loader, or from what is given. */
 export function load(source?: string | URL | Response | BufferSource | WebAssembly.Module): Promise<Lanewise>;
 
-/** Speaks to a worker that runs `worker.js`. */
-export function connect(worker: Worker): Connection;
+/** What `connect` needs of a worker. */
+export interface Worked {
+  postMessage(message: unknown): void;
+  terminate(): void;
+  addEventListener(kind: "message", listener: (event: MessageEvent) => void): void;
+  addEventListener(kind: "error", listener: (event: ErrorEvent) => void): void;
+}
+
+/** Speaks to a worker that runs `worker.js`, or to anything that answers the same messages. */
+export function connect(worker: Worked): Connection;

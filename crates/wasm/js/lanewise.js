@@ -246,9 +246,10 @@ export class Session {
 }
 
 /**
- * Speaks to a worker that runs `worker.js`. Every method of `Lanewise` is there and returns a promise.
+ * Speaks to a worker that runs `worker.js`, or to anything that answers the same messages. Every method of `Lanewise` is there and
+ * returns a promise.
  *
- * @param {Worker} worker
+ * @param {import("./lanewise.js").Worked} worker
  * @returns {import("./lanewise.js").Connection}
  */
 export function connect(worker) {

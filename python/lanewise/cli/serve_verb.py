@@ -4,6 +4,7 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 """
 
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,9 @@ def _serve(
     # On stdout, for programs that start it with port 0.
     typer.echo(f"http://{shown}:{listener.getsockname()[1]}/")
     typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
-    uvicorn.Server(config).run(sockets=[listener])
+    # Ctrl-C is how it ends.
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lanewise.draw.scenario import of_run, use_of
+from lanewise.draw.scenario import of_run, of_scenario, use_of, written_tables
 from lanewise.draw.svg import topology_svg
 from lanewise.errors import InputError
-from lanewise.picture_api import picture
+from lanewise.runs.simulator import resolve
 
 if TYPE_CHECKING:
     from lanewise.documents import Direction, Link
@@ -93,7 +93,8 @@ def _bare(value: object) -> str:
 def _topology(job: Job, run: RunResult) -> Topology:
     """Return what was simulated, with parts and free slots; of a scenario that is gone or another, links."""
     try:
-        drawn = picture(job.scenario, overrides=job.overrides).topology
+        explained = resolve(job.scenario, job.overrides).document
+        drawn = of_scenario(explained, written_tables(job.text()))
     except (InputError, OSError):
         return of_run(run.document)
     links = {node.link.name for node in drawn.walk() if node.link}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanewise import _core
-from lanewise.draw.scenario import of_run, of_scenario, use_of
+from lanewise.draw.scenario import of_run, of_scenario, use_of, written_tables
 from lanewise.draw.svg import topology_svg
 from lanewise.errors import InputError
 from lanewise.report.plots import Figure
@@ -36,12 +35,4 @@ def _topology(result: RunResult) -> Topology:
         explained = resolve(text, result.overrides).document
     except InputError:
         return of_run(result.document)
-    return of_scenario(explained, _written(text))
-
-
-def _written(text: str) -> dict[str, Any]:
-    """Return what is in a scenario; nothing of one that is written as JSON."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return {}
+    return of_scenario(explained, written_tables(text))

@@ -1,5 +1,6 @@
-/** The page's side of the simulator: a worker, and what it answers. */
-import { type Connection, connect } from "lanewise";
+/** The page's side of the simulator: a worker, or a server that has one for it, and what it answers. */
+import { type Connection, connect, type Worked } from "lanewise";
+import { servedSimulator } from "./served.ts";
 import SimulatorWorker from "./worker.ts?worker&inline";
 import { simulatorModule } from "./module.ts";
 
@@ -7,15 +8,13 @@ import { simulatorModule } from "./module.ts";
 const PATIENCE = 20_000;
 
 /**
- * Starts a worker and waits until it answers.
+ * Finds the server's simulator or starts a worker, and waits until it answers.
  *
  * @param died is called when the worker itself is no more: it ran out of memory, for example
  */
 export async function startSimulator(died: (reason: string) => void): Promise<Connection> {
-  const module = await simulatorModule();
-  const worker = new SimulatorWorker();
+  const worker = (await servedSimulator()) ?? (await ownSimulator());
   const connection = connect(worker);
-  worker.postMessage(module);
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error("the worker with the simulator did not answer")), PATIENCE);
   try {
@@ -28,4 +27,11 @@ export async function startSimulator(died: (reason: string) => void): Promise<Co
   }
   worker.addEventListener("error", (event) => died(event.message));
   return connection;
+}
+
+async function ownSimulator(): Promise<Worked> {
+  const module = await simulatorModule();
+  const worker = new SimulatorWorker();
+  worker.postMessage(module);
+  return worker;
 }

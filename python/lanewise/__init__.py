@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from lanewise.api import trace as trace
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
-    from lanewise.api import write_report as write_report
     from lanewise.api import write_trace as write_trace
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from lanewise.machine_api import predict as predict
     from lanewise.machine_api import scan as scan
     from lanewise.picture_api import picture as picture
+    from lanewise.report_api import write_report as write_report
     from lanewise.session import Session as Session
 
 _NAMES = {
@@ -66,12 +66,12 @@ _NAMES = {
         "trace",
         "whatif",
         "why",
-        "write_report",
         "write_trace",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
     "lanewise.picture_api": ("picture",),
+    "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -296,6 +296,21 @@ def test_of_more_runs_there_is_a_table_and_a_knee() -> None:
     assert several[0][0] == "nvme0.link.force_width=x1"
 
 
+def test_alike_flows_are_one_row_and_nothing_is_lost() -> None:
+    document = documents.run_document()
+    (first, _), name = document["flows"], "read disks"
+    document["flows"] = [{**first, "name": f"{name}{number}"} for number in range(30)]
+    page = Page(writing.text_of([("", RunResult(document))], as_markdown=False))
+    tables = [rows for rows in page.tables if rows[0][0] == "flow" and rows[0][1] == "device"]
+    together, alone = tables
+    assert [row[0] for row in together[1:]] == [
+        "read disks0\N{EN DASH}29 \N{MULTIPLICATION SIGN}30",
+        "all data",
+    ]
+    assert sorted(row[0] for row in alone[1:]) == sorted(f"{name}{number}" for number in range(30))
+    assert together[2][3] == f"{30 * first['goodput_gb_per_s']:.3f}"
+
+
 def measured() -> dict[str, Any]:
     case = {"bdf": "3b:00.0", "verdict": "host-limited", "binding": "memory", "evidence": [HOSTILE]}
     rates = {"measured_gb_per_s": 5.5, "predicted_gb_per_s": 6.875, "ratio": 0.8}

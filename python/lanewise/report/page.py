@@ -12,8 +12,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from lanewise.draw.style import rules
 from lanewise.experiment.definition import ROLES
 from lanewise.experiment.headline import headline
@@ -35,6 +33,8 @@ from lanewise.report.rigs import rigs
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from lanewise.experiment.definition import Fit
     from lanewise.experiment.headline import Headline
@@ -110,6 +110,8 @@ def write_report(reproduction: Reproduction, path: Path) -> Path:
 
 def render(reproduction: Reproduction) -> str:
     """Return the text of the page."""
+    from markupsafe import Markup
+
     from lanewise import __version__
 
     made = environment()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem, together
@@ -59,4 +60,10 @@ def alike_rows_of(
 
 def called(group: Sequence[Row], name: str) -> str:
     """Return one name for the rows of a group."""
-    return together(list(dict.fromkeys(row[name] for row in group)))
+    return together(sorted(dict.fromkeys(row[name] for row in group), key=_counting))
+
+
+def _counting(name: str) -> list[tuple[int, str]]:
+    """Return what names are in the order of their numbers by."""
+    pieces = re.split(r"(\d+)", name)
+    return [(int(piece), "") if place % 2 else (0, piece) for place, piece in enumerate(pieces)]

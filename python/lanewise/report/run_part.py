@@ -136,7 +136,7 @@ def _flow(group: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _latencies(result: RunResult, *, drawn: bool) -> Section:
-    columns = ("flow", "of one", "", *(f"#{name.replace('_', '.')}" for name in _PERCENTILES), "#samples")
+    columns = ("flow", "of one", "unit", *(f"#{name.replace('_', '.')}" for name in _PERCENTILES), "#samples")
     rows = list(_latency_rows(result))
     groups = alike_groups(rows, "flow", ("what", "unit"), _PERCENTILES)
     note = "a dash where there are too few samples for a percentile"

@@ -37,7 +37,7 @@ def several_part(runs: Sequence[Named], *, drawn: bool) -> Part:
         "#a second",
         "#p50",
         "#p99",
-        "",
+        "unit",
         "#busiest link",
         "limited by",
     )

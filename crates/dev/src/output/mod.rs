@@ -42,6 +42,7 @@ const PRINTED: [&str; 19] = [
     "parts",
     "trace",
     "draw",
+    "report",
     "bench",
     "scan",
     "doctor",

@@ -8,8 +8,10 @@ import type { Browser, Page } from "playwright-core";
 import { chromium } from "playwright-core";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** The page under test, as one file. */
-export const PAGE = `file://${process.env["LANEWISE_LAB_OUT"] ?? join(ROOT, "target/lab")}/lanewise-lab.html`;
+/** What is under test. */
+export const FOLDER = process.env["LANEWISE_LAB_OUT"] ?? join(ROOT, "target/lab");
+/** As one file. */
+export const PAGE = `file://${FOLDER}/lanewise-lab.html`;
 
 const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
   (process.env["PATH"] ?? "").split(":").map((folder) => join(folder, name)),

@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -128,7 +128,7 @@ test-web: setup ## the part of test that is about the lab in the browser: its un
 
 LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
-	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web pyproject.toml constraints.txt scenarios experiments schema" \
+	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python/lanewise/serve pyproject.toml constraints.txt scenarios experiments schema" \
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
 		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 
@@ -210,6 +210,9 @@ lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in th
 		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
 	@$(QUIET) "build the page" .ci/lab-page target/lab $(WEB)/lanewise.wasm
 	@ls -l target/lab/lanewise-lab.html
+
+bench-web: $(STAMPS)/web ## measure the page of `make lab` in a browser: first picture, first result, result after an edit
+	@.ci/node web/bench/measure.ts
 
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update

@@ -19,6 +19,6 @@ export default defineConfig({
     chunkSizeWarningLimit: 1500,
     rollupOptions: { output: { codeSplitting: false } },
   },
-  // The loader reads files in Node only; a page never gets there.
-  worker: { format: "es", rollupOptions: { external: ["node:fs/promises"] } },
+  // A page from a file may start no module as a worker, a plain script it may. The loader reads files in Node only.
+  worker: { format: "iife", rollupOptions: { external: ["node:fs/promises"] } },
 });

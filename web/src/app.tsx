@@ -1,4 +1,5 @@
 /** The page. */
+import { isServed } from "./simulator/served.ts";
 import { Chart } from "./views/chart.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
@@ -15,7 +16,10 @@ export function App() {
     <>
       <header>
         <h1>Lanewise lab</h1>
-        <p class="purpose">What does a PCI Express link give, why not more, and what would help? Simulated here, packet by packet; nothing leaves this machine.</p>
+        <p class="purpose">
+          What does a PCI Express link give, why not more, and what would help? Simulated packet by packet,{" "}
+          {isServed() ? "by the server that this page came from." : "in this page; nothing leaves this machine."}
+        </p>
         <Examples />
       </header>
       <Notices />

@@ -4,6 +4,11 @@ import type { Worked } from "lanewise";
 /** Where the page says that a server answers it. */
 const NAMED = 'meta[name="lanewise-simulator"]';
 
+/** Whether a server simulates for this page: what one types then goes there. */
+export function isServed(): boolean {
+  return document.querySelector(NAMED) !== null;
+}
+
 /** The server's simulator, connected; null for a page that simulates by itself. */
 export async function servedSimulator(): Promise<Worked | null> {
   const place = document.querySelector<HTMLMetaElement>(NAMED)?.content;

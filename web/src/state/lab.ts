@@ -142,6 +142,7 @@ const listener: Listener = {
   },
   ended(results) {
     store.results.value = results;
+    store.runsEnded.value++;
     store.runStage.value = "over";
   },
   playing(isPlaying) {

@@ -37,6 +37,8 @@ export const lastStep = signal<Step | null>(null);
 export const isOnePacket = signal(false);
 /** Of the run when it was over. */
 export const results = signal<Results | null>(null);
+/** How many runs were over so far. */
+export const runsEnded = signal(0);
 /** The text has changed since the run began, in a way that a run cannot take over. */
 export const isOutdated = signal(false);
 export const history = signal<History>({ times: [], flows: {} });

@@ -61,8 +61,8 @@ function Live({ title, direction }: { title: string; direction: LiveDirection })
             <tr>
               <th scope="col">Class</th>
               <th scope="col">TLPs wait</th>
-              <th scope="col">Header credits left</th>
-              <th scope="col">Data credits left</th>
+              <th scope="col">Header credits</th>
+              <th scope="col">Data credits</th>
             </tr>
           </thead>
           <tbody>

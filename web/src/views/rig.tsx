@@ -48,6 +48,11 @@ export function Rig() {
         {shown.boxes.map((box) => (
           <BoxView key={box.device.name} box={box} />
         ))}
+        {shown.wires.map((wire) => (
+          <text key={wire.device.name} class="port" x={wire.x1 - 6} y={wire.y + 3.5}>
+            {wire.device.port}
+          </text>
+        ))}
       </svg>
       <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. Bars at an end are packets that wait there; red where something holds them up.</p>
     </div>
@@ -96,9 +101,6 @@ function WireView({ wire, isDense }: { wire: Wire; isDense: boolean }) {
     <g class="wire">
       <Lane wire={wire} flow={flow?.down} y={wire.y - apart} thick={thick} isUp={false} />
       <Lane wire={wire} flow={flow?.up} y={wire.y + apart} thick={thick} isUp={true} />
-      <text class="port" x={wire.x1 - 6} y={wire.y + 3.5}>
-        {wire.device.port}
-      </text>
     </g>
   );
 }

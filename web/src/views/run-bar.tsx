@@ -1,6 +1,6 @@
 /** Play, pause, step, to the end; and how far the run has come. */
 import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
-import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, speed } from "../state/store.ts";
+import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, runsEnded, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
 import { FULL_SPEED } from "../simulator/player.ts";
 
@@ -65,7 +65,9 @@ function Clock() {
     return (
       <>
         {done.end_reason}: {done.end_detail}. {span(done.simulated_s)} simulated, {whole(done.events)} events, fingerprint{" "}
-        <code id="fingerprint">{done.fingerprint}</code>
+        <code id="fingerprint" data-runs={runsEnded.value}>
+          {done.fingerprint}
+        </code>
       </>
     );
   }

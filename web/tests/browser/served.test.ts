@@ -64,9 +64,11 @@ test("a served page simulates with the server's core, and loads no module of its
   assert.ok(!asked.some((each) => each.endsWith(".wasm")), `${asked}`);
   assert.ok(asked.every((each) => each.startsWith(address)), `${asked}`);
   assert.deepEqual(faults, []);
+  assert.match(await page.locator(".purpose").innerText(), /by the server/);
 
   const own = await (await browser.newContext({ offline: true })).newPage();
   await own.goto(PAGE);
   await own.locator("#fingerprint").waitFor();
   assert.equal(served, await own.locator("#fingerprint").innerText());
+  assert.match(await own.locator(".purpose").innerText(), /nothing leaves this machine/);
 });

@@ -8,8 +8,10 @@ import type { Browser, Page } from "playwright-core";
 import { chromium } from "playwright-core";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** The page under test, as one file. */
-export const PAGE = `file://${process.env["LANEWISE_LAB_OUT"] ?? join(ROOT, "target/lab")}/lanewise-lab.html`;
+/** What is under test. */
+export const FOLDER = process.env["LANEWISE_LAB_OUT"] ?? join(ROOT, "target/lab");
+/** As one file. */
+export const PAGE = `file://${FOLDER}/lanewise-lab.html`;
 
 const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
   (process.env["PATH"] ?? "").split(":").map((folder) => join(folder, name)),
@@ -17,6 +19,9 @@ const FOUND = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =
 
 /** Not that of who runs the tests, which may be one that browsers do not know. */
 const LOCALE = { LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US" };
+
+/** What it would be started with. In one process it would end with its first page; and a page from a file has to do with what browsers allow. */
+const NOT_AS_USERS_HAVE_IT = ["--single-process", "--no-zygote", "--disable-web-security", "--disable-site-isolation-trials", "--allow-running-insecure-content"];
 
 /** Starts it. `LANEWISE_CHROMIUM` names one. */
 export async function startBrowser(locale: Record<string, string> = LOCALE): Promise<Browser> {
@@ -31,8 +36,7 @@ export async function startBrowser(locale: Record<string, string> = LOCALE): Pro
   const before = process.env["TMPDIR"];
   process.env["TMPDIR"] = folder;
   const executablePath = await packed.executablePath();
-  // In one process the browser would end with its first page.
-  const args = packed.args.filter((each) => each !== "--single-process" && each !== "--no-zygote");
+  const args = packed.args.filter((each) => !NOT_AS_USERS_HAVE_IT.includes(each));
   try {
     return await chromium.launch({ executablePath, args, env });
   } catch {

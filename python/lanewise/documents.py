@@ -1553,6 +1553,15 @@ class ScanNotUnderstood(TypedDict):
     text: str
 
 
+class Serve(TypedDict):
+    """lanewise serve --json: when it listens."""
+
+    format: Format
+    address: str
+    folder: str
+    """where runs are kept."""
+
+
 class Speed(TypedDict, total=False):
     """What a link register says; a part that cannot be read is left out."""
 

@@ -1356,6 +1356,14 @@ export interface ScanNotUnderstood {
   text: string;
 }
 
+/** lanewise serve --json: when it listens. */
+export interface Serve {
+  format: Format;
+  address: string;
+  /** where runs are kept */
+  folder: string;
+}
+
 /** Parts of a time by what it went into; they sum to 1, unless no time has passed. */
 export type Shares = Record<string, number>;
 

@@ -3,14 +3,19 @@
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
 """
 
+import json
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lanewise.cli.options import AsJson
+from lanewise.cli.streams import print_json
 from lanewise.errors import InputError
+from lanewise.output_format import stamped
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,8 +58,9 @@ def _serve(
     memory: Annotated[
         int, typer.Option(metavar="GIB", min=1, max=1024, help="Address space of each process, GiB.")
     ] = 4,
+    as_json: AsJson = False,
 ) -> None:
-    """Serve the lab in the browser, with runs at native speed, machines read, and runs kept."""
+    """Serve the lab and its interface over HTTP, with runs kept."""
     from lanewise.extras import need
 
     need("serve", "'serve'")
@@ -87,9 +93,14 @@ def _serve(
         server_header=False,
     )
     shown = f"[{host}]" if ":" in host else host
-    # On stdout, for programs that start it with port 0.
-    typer.echo(f"http://{shown}:{listener.getsockname()[1]}/")
-    typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
+    address = f"http://{shown}:{listener.getsockname()[1]}/"
+    if as_json:
+        print_json(json.dumps(stamped({"address": address, "folder": str(settings.folder)})))
+    else:
+        # On stdout, for programs that start it with port 0.
+        typer.echo(address)
+        typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
+    sys.stdout.flush()
     # Ctrl-C is how it ends.
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])

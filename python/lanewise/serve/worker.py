@@ -65,7 +65,7 @@ class Worker:
         try:
             kind, document = ANSWER, _VERBS[str(job["verb"])](self, job)
         except Exception as error:
-            kind, document = REFUSED, error_document(error)
+            kind, document = REFUSED, _refusal(error)
         self._write(kind, document)
 
     def page(self, job: Mapping[str, object]) -> str:
@@ -155,14 +155,14 @@ def _optional(job: Mapping[str, object], key: str, kind: type[T]) -> T | None:
     return value if isinstance(value, kind) else None
 
 
-def error_document(error: BaseException) -> str:
+def _refusal(error: BaseException) -> str:
     """Return what ``--json`` prints for an error; one that is not about the input is ours."""
-    from lanewise.cli.error_json import document_of
+    from lanewise.error_document import error_document
     from lanewise.errors import InputError
 
     wrong_input = isinstance(error, (InputError, OSError))
     text = str(error) if wrong_input else f"internal error: {type(error).__name__}: {error}"
-    return json.dumps(document_of(2 if wrong_input else 3, text, error), ensure_ascii=False)
+    return json.dumps(error_document(2 if wrong_input else 3, text, error), ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import sys
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from lanewise.error_document import mistake
+from lanewise.output_format import stamped
 from lanewise.serve.frames import ANSWER, HEAD, JOB, PROGRESS, framed
 
 if TYPE_CHECKING:
@@ -34,10 +36,7 @@ class JobError(Exception):
 
 def failure(status: int, code: str, message: str, hint: str | None = None) -> JobError:
     """Return an error that is in no scenario. `status` is that of the command line: 2 the input's, 3 ours."""
-    from lanewise.output_format import stamped
-
-    record = {"code": code, "message": message, "path": None, "line": None, "column": None, "hint": hint}
-    return JobError(stamped({"status": status, "errors": [record]}))
+    return JobError(stamped({"status": status, "errors": [mistake(code, message, hint)]}))
 
 
 def says_what_is_wrong(answer: bytes) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import socket
 import subprocess
 from pathlib import Path
 
+import jsonschema
 import pytest
 from serving import COMMAND, Server, message_of, served
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
+ROOT = Path(__file__).parents[3]
 TOKEN = "a-word-of-some-length"
 
 
@@ -101,6 +105,18 @@ def test_a_port_in_use_is_said(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "--port 0" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_what_it_says_is_as_its_schema_says(tmp_path: Path) -> None:
+    command = (*COMMAND, "--port", "0", "--folder", str(tmp_path), "--json")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        document = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    schema = json.loads((ROOT / "schema/output.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(document, {**schema, "anyOf": [{"$ref": "#/$defs/serve"}]})
+    assert document["folder"] == str(tmp_path)
 
 
 def test_a_folder_that_cannot_be_is_said(tmp_path: Path) -> None:

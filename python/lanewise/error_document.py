@@ -1,0 +1,33 @@
+"""What went wrong as a document: `error` of ``schema/output.schema.json``, for ``--json`` and for a server."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lanewise.output_format import stamped
+
+if TYPE_CHECKING:
+    from lanewise.documents import Mistake
+
+_PREFIX = re.compile(r"^(?:error|internal error): ")
+
+
+def error_document(status: int, text: str, error: BaseException | None) -> dict[str, object]:
+    """Return each mistake of a scenario, or the one that was said; `status` is that of the command line."""
+    mistakes = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]
+    return stamped({"status": status, "errors": mistakes})
+
+
+def mistake(code: str, message: str, hint: str | None = None) -> Mistake:
+    """Return the record of a mistake that is in no scenario."""
+    return {"code": code, "message": message, "path": None, "line": None, "column": None, "hint": hint}
+
+
+def _alone(text: str, error: BaseException | None) -> Mistake:
+    """Return the record of a mistake of which a text was said; what follows a semicolon is its hint."""
+    message, _, hint = text.partition("; ")
+    code = "usage" if hasattr(error, "exit_code") else "wrong-input"
+    if text.startswith("internal") or (error is not None and type(error).__name__ == "PanicException"):
+        code = "internal"
+    return mistake(code, message, hint or None)

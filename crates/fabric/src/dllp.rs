@@ -169,13 +169,16 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn take_in_dllp_heard(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
-        // What nobody lacked lets nobody go.
-        if self.brings_plenty_more(id, &dllp) {
-            return self.take_in_dllp(id, dllp, at, now);
-        }
         self.tell_holds(id, at);
+        // An Ack or an UpdateFC lets go, and holds nobody up.
+        let lets_go_only = matches!(dllp, Dllp::Ack(_) | Dllp::UpdateFlowControl { .. });
+        let is_all = lets_go_only
+            && self.ports[id.index()].transmitter.state == LinkState::Active
+            && !self.observers.anybody_held_up(id.0);
         self.take_in_dllp(id, dllp, at, now);
-        self.tell_holds(id, at);
+        if !is_all {
+            self.tell_holds(id, at);
+        }
     }
 
     #[inline(always)]

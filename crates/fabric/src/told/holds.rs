@@ -1,8 +1,8 @@
 //! Who is held up at a port, and by what, as far as it is told: TLPs of a flow class whose oldest could leave but for credits, the retry
 //! buffer, or an older one that it may not pass; everything; reads that have no tag, or no tracking entry at the host.
 //!
-//! A port looks here after each TLP that leaves, before and after each DLLP that it reads and that may let somebody go, which is known to
-//! have come at a certain time, and when nothing may leave. Between two looks nothing but time changes whether a TLP could leave, so what is found to be held
+//! A port looks here after each TLP that leaves, before and after each DLLP that it reads, which is known to have come at a certain
+//! time, and when nothing may leave. Between two looks nothing but time changes whether a TLP could leave, so what is found to be held
 //! up now was so since the look before, or since the TLP could leave.
 
 use crate::fabric::Fabric;
@@ -12,7 +12,6 @@ use crate::port::{Owner, Port, PortId};
 use crate::select::passes_older;
 use crate::stack::WaitingRead;
 use lanewise_observe::{Cause, HeldUp, Use, WireFact};
-use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{Blocked, Credits};
 use lanewise_pcie::tlp::FlowClass;
@@ -116,19 +115,6 @@ impl Fabric {
             Owner::Switch(_) | Owner::RootComplex(_) => true,
         };
         retry_buffer_has_room(port) && tags && port.channel_numbers().all(enough)
-    }
-
-    /// Whether a DLLP brings only what there is enough of for any TLP.
-    pub(crate) fn brings_plenty_more(&self, id: PortId, dllp: &Dllp) -> bool {
-        let port = &self.ports[id.index()];
-        port.transmitter.state == LinkState::Active
-            && match *dllp {
-                Dllp::Ack(_) => retry_buffer_has_room(port),
-                Dllp::UpdateFlowControl { channel, class, .. } => {
-                    port.credits_of(channel)[class as usize].gate(most_credits(port)).is_ok()
-                }
-                _ => false,
-            }
     }
 
     /// Whether an endpoint would ask for data and has no tag.

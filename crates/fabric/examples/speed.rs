@@ -137,8 +137,9 @@ fn main() -> ExitCode {
     simulation.run_until(us(duration.unwrap_or(case.simulated_us)), u64::MAX);
     let seconds = started.elapsed().as_secs_f64();
 
-    if let Some((windows, span)) = simulation.windows() {
-        println!("{windows} windows of {span}");
+    if let Some(shared) = simulation.shared() {
+        let most = simulation.events_handled() as f64 / shared.longest_way as f64;
+        println!("{} windows of {}; {most:.2} times as fast at most", shared.windows, shared.window);
     }
     let observers = simulation.fabric.observers();
     let (hops, events) = (observers.tlp_hops() as f64, simulation.events_handled() as f64);

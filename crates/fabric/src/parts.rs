@@ -20,10 +20,11 @@ mod exchange;
 mod plan;
 
 pub(crate) use border::Border;
-pub(crate) use exchange::Until;
+pub(crate) use exchange::{Reached, Until};
 pub use plan::Whole;
 
 use crate::workload::{DeviceId, Workload};
+use lanewise_units::Span;
 
 /// A workload that may run on a thread of its own.
 ///
@@ -34,4 +35,15 @@ pub struct Apart {
     pub devices: Vec<DeviceId>,
     /// Makes it, on its thread.
     pub make: Box<dyn Fn() -> Box<dyn Workload> + Send>,
+}
+
+/// How threads that share a run get on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedRun {
+    /// Windows so far.
+    pub windows: u64,
+    /// How far parts may run ahead in each.
+    pub window: Span,
+    /// Events of the part that had most of them in each window, added up: as many as one thread would have if it were as fast as all.
+    pub longest_way: u64,
 }

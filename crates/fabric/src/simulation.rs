@@ -5,7 +5,7 @@ use crate::config::FabricConfig;
 use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
 use crate::parts::crew::{Crew, LATEST};
-use crate::parts::{Apart, Until, Whole};
+use crate::parts::{Apart, Reached, SharedRun, Until, Whole};
 use crate::port::{Port, PortId};
 use crate::resources::ResourceReading;
 use crate::server::Book;
@@ -547,9 +547,11 @@ impl Simulation {
         self.audits
     }
 
-    /// Windows that the threads of a [shared](Self::share) run have gone through so far, and how far they may run ahead in each.
-    pub fn windows(&self) -> Option<(u64, Span)> {
-        self.crew.as_ref().map(|crew| (crew.reached().windows, crew.window()))
+    /// How the threads of a [shared](Self::share) run got on so far; none on one thread.
+    pub fn shared(&self) -> Option<SharedRun> {
+        let crew = self.crew.as_ref()?;
+        let Reached { windows, longest_way, .. } = crew.reached();
+        Some(SharedRun { windows, window: crew.window(), longest_way })
     }
 
     /// What the tools of each workload report, from the end of the warm-up to `until`.

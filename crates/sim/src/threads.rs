@@ -11,6 +11,7 @@ use crate::session::{Ends, Session};
 use crate::{RunProgress, run};
 use lanewise_fabric::{Apart, AssemblyError, Pause, Whole};
 use lanewise_scenario::Scenario;
+use lanewise_workload::LoadConfig;
 use std::ops::ControlFlow;
 
 /// Part of a limit up to which it is surely not reached, whoever counts: threads handle a few events more or less, and have tables of
@@ -73,11 +74,11 @@ fn shared(
 
 /// Of each workload, how it may run on another thread.
 pub(crate) fn apart(scenario: &Scenario) -> Vec<Option<Apart>> {
-    let of_load = |load: &Box<dyn lanewise_workload::LoadConfig>| {
-        let (devices, load) = (load.apart()?, load.clone());
+    let of_load = |load: &dyn LoadConfig| {
+        let (devices, load) = (load.apart()?, load.boxed());
         Some(Apart { devices, make: Box::new(move || load.build()) })
     };
-    scenario.workloads.iter().map(of_load).collect()
+    scenario.workloads.iter().map(|load| of_load(&**load)).collect()
 }
 
 /// Why one thread does it all, with the names of the scenario.

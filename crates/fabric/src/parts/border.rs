@@ -34,6 +34,8 @@ pub(crate) struct Border {
     cuts: Vec<Cut>,
     /// Events that another part has too.
     shared_events: u64,
+    /// Events up to the end of the window before.
+    events_before: u64,
 }
 
 impl Border {
@@ -50,7 +52,7 @@ impl Border {
         }
         cuts.sort_by_key(|cut| cut.far);
         let mine = of_port.iter().map(|part| usize::from(*part) == me).collect();
-        Box::new(Self { mine, cuts, shared_events: 0 })
+        Box::new(Self { mine, cuts, shared_events: 0, events_before: 0 })
     }
 
     /// Whether a port is of this part.
@@ -159,16 +161,19 @@ impl Fabric {
 
     /// What others need to know of this part when everything up to now has happened in it.
     pub(crate) fn how_far(&mut self, sent: bool) -> Report {
-        let Some(border) = &self.border else { return Report::default() };
+        let handled = self.engine.events_handled();
+        let Some(border) = &mut self.border else { return Report::default() };
+        let events_of_window = handled - std::mem::replace(&mut border.events_before, handled);
         let owed = border.cuts.iter().map(|cut| self.ports[cut.near.index()].receiver.acts_at());
         let owed = owed.min().unwrap_or(Time::NEVER);
-        let events = self.engine.events_handled() - border.shared_events;
+        let events = handled - border.shared_events;
         let next = self.engine.next_time().unwrap_or(Time::NEVER).min(owed);
         let timers = self.timers_pending() as u64;
         Report {
             next: if sent { Time::ZERO } else { next },
             is_over: next == Time::NEVER && !sent,
             events,
+            events_of_window,
             hops: self.observers.tlp_hops(),
             open: self.transfers.open() as u64 + self.mmio.taken() as u64 + timers,
             timers,

@@ -25,6 +25,8 @@ pub(crate) struct Report {
     pub(crate) is_over: bool,
     /// Events so far.
     pub(crate) events: u64,
+    /// Of these, those of the last window.
+    pub(crate) events_of_window: u64,
     /// TLPs sent so far.
     pub(crate) hops: u64,
     /// Transfers, accesses and timers that are open.
@@ -36,19 +38,20 @@ pub(crate) struct Report {
 /// A report where others can read it, in cache lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
-struct Board([AtomicU64; 6]);
+struct Board([AtomicU64; 7]);
 
 impl Board {
     fn write(&self, report: Report) {
-        let Report { next, is_over, events, hops, open, timers } = report;
-        let words = [next.ticks(), u64::from(is_over), events, hops, open, timers];
+        let Report { next, is_over, events, events_of_window, hops, open, timers } = report;
+        let words = [next.ticks(), u64::from(is_over), events, events_of_window, hops, open, timers];
         self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
     }
 
     fn read(&self) -> Report {
-        let [next, is_over, events, hops, open, timers] =
-            [0, 1, 2, 3, 4, 5].map(|place: usize| self.0[place].load(Ordering::Relaxed));
-        Report { next: Time::from_ticks(next), is_over: is_over != 0, events, hops, open, timers }
+        let [next, is_over, events, events_of_window, hops, open, timers] =
+            [0, 1, 2, 3, 4, 5, 6].map(|place: usize| self.0[place].load(Ordering::Relaxed));
+        let (next, is_over) = (Time::from_ticks(next), is_over != 0);
+        Report { next, is_over, events, events_of_window, hops, open, timers }
     }
 }
 
@@ -131,6 +134,8 @@ pub(crate) struct Reached {
     pub(crate) is_stalled: bool,
     /// Windows so far.
     pub(crate) windows: u64,
+    /// Events of the part that had most of them in each window, added up: what nobody can be faster than.
+    pub(crate) longest_way: u64,
 }
 
 impl Reached {
@@ -141,6 +146,7 @@ impl Reached {
         is_finished: false,
         is_stalled: false,
         windows: 0,
+        longest_way: 0,
     };
 }
 
@@ -216,11 +222,12 @@ impl Exchange {
     fn after(&self, parity: usize, end: Time, before: Reached, until: Until) -> Reached {
         let reports = self.boards[parity].iter().map(Board::read);
         let (mut next, mut is_over) = (Time::NEVER, true);
-        let (mut events, mut hops, mut open, mut timers) = (0, 0, 0, 0);
+        let (mut events, mut hops, mut open, mut timers, mut most) = (0, 0, 0, 0, 0);
         for report in reports {
             next = next.min(report.next);
             is_over &= report.is_over;
             events += report.events;
+            most = most.max(report.events_of_window);
             hops += report.hops;
             open += report.open;
             timers += report.timers;
@@ -233,6 +240,7 @@ impl Exchange {
             is_finished: open == 0,
             is_stalled: is_over && open > 0 || end.saturating_since(hops.1) >= until.silence,
             windows: before.windows + 1,
+            longest_way: before.longest_way + most,
         }
     }
 }

@@ -31,14 +31,15 @@ def run(
     source: str | None = ...,
     fio: FioJobs | None = ...,
     flows_every_s: float | None = ...,
+    threads: int | None = ...,
 ) -> str:
     """Simulate a scenario; return what ``lanewise run --json`` prints.
 
     `path` names the file, or, with `source`, what messages call that text. `overrides` are dotted paths and
     values with their unit. `progress` hears simulated_s, time_limit_s, events and measuring_since_s a few
     times a second, and `flows` every `flows_every_s` seconds of real time; False ends the run. `fio` are jobs
-    in place of the scenario's own. The interpreter lock is released. Raises ScenarioError, and ValueError for
-    a `flows_every_s` below 0.
+    in place of the scenario's own. `threads` share the run, if they can; results then say so. The interpreter
+    lock is released. Raises ScenarioError, and ValueError for a `flows_every_s` below 0.
     """
 
 class Session:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from lanewise.trace_files import TraceForm
 
 
+MOST_THREADS = 64
+"""A run is shared among so many threads at most: a host has not that much to give to others."""
+
 Overrides: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
 """Dotted paths and values: texts with their unit as `explain` prints them, numbers, truths, lists of such."""
 
@@ -69,6 +72,7 @@ def run(
     out: str | Path | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
     flows_every_s: float | None = None,
+    threads: int | None = None,
 ) -> RunResult:
     """Simulate a scenario: the path of a file, TOML text, or a dictionary of what a file would say.
 
@@ -79,7 +83,10 @@ def run(
     (simulated_s, time_limit_s, events, measuring_since_s); returning False ends the run, which keeps what was
     measured so far. Every
     `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and of the whole test.
-    Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written.
+    `threads` is how many share the run, 1 to 64: results are the same, but for the number of events, and say
+    under `threads` how many took part, or why only one did.
+    Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written, and for
+    a wrong number of threads.
 
     >>> import lanewise
     >>> result = lanewise.run("scenarios/switch.toml", overrides={"sw0.latency": "300 ns"}, seed=2)
@@ -89,11 +96,13 @@ def run(
     1.0
     """
     pairs = run_pairs(overrides, seed, time_limit, until)
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"a run has 1 to {MOST_THREADS} threads, not {threads}")
     if out is not None:
         from lanewise.runs.folder import check_free
 
         check_free(Path(out))
-    result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s)
+    result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s, threads=threads)
     if out is not None:
         from lanewise.runs.folder import save_run
 

@@ -193,6 +193,8 @@ BENCHMARK_COLUMNS: Columns = {
     "wall_s": pl.Float64,
     "bytes_per_idle_port": pl.Float64,
     "audit_percent": pl.Float64,
+    "threads": pl.UInt32,
+    "speedup": pl.Float64,
 }
 
 DIRECTIONS: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")

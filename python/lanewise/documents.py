@@ -81,7 +81,11 @@ class Benchmark(TypedDict):
     """One benchmark's figures."""
 
     name: str
-    """`chain`, `mixed`, `tree512` or `tree4096`."""
+    """`chain`, `mixed`, `tree512`, `tree4096`, or `tree4096x2`, which is the same on two threads."""
+    threads: int
+    """Threads that took part."""
+    speedup: float | None
+    """Wall time on one thread over that on several, of the same, one after the other; none on one thread."""
     tlp_hops_per_s: float
     """TLPs over links per second of wall time."""
     events_per_s: float
@@ -1327,6 +1331,8 @@ class Run(TypedDict):
     """Values that the scenario states and that change nothing."""
     why: NotRequired[Why]
     """What each candidate for the limit would bring if it were so many times larger; with `--why` only."""
+    threads: NotRequired[Threads]
+    """How it was shared among threads, which changes nothing but `events`; with `--threads` only."""
 
 
 class RunGroups(TypedDict):
@@ -1619,6 +1625,17 @@ class Station(TypedDict):
     """How long; ticks."""
     waits: list[TraceWait]
     """Of a `queue` or an `entry`, what it waited for: adds up to `span_ticks`."""
+
+
+class Threads(TypedDict):
+    """Threads of a run."""
+
+    asked: int
+    """As many as were asked for."""
+    used: int
+    """As many as took part."""
+    why_one: str | None
+    """Why only one took part; none where several did."""
 
 
 class TlpsByClass(TypedDict):

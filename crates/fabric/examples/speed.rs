@@ -1,7 +1,7 @@
 //! How fast the simulator is: TLP hops and events per second of wall time, on fabrics of different sizes.
 //!
 //! ```text
-//! cargo run --release -p lanewise-fabric --example speed -- chain|mixed|tree512|tree4096 [simulated us] [traced]
+//! cargo run --release -p lanewise-fabric --example speed -- chain|mixed|tree512|tree4096 [simulated us] [traced|threads N]
 //! ```
 //!
 //! | case | fabric | load |
@@ -11,7 +11,7 @@
 //! | `tree512` | four Gen4 x16 root ports, two levels of switches, 512 endpoints at x4 | half read, half write, 4 KiB |
 //! | `tree4096` | the same with three levels, 4,096 endpoints | the same |
 //!
-//! With `traced`, the last 65,536 facts of all wires are kept in memory.
+//! With `traced`, the last 65,536 facts of all wires are kept in memory; with `threads 2`, two threads share the run, if they can.
 //!
 //! The fingerprint says whether two builds simulate the same trajectory.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints its result")]
@@ -20,9 +20,9 @@
 mod common;
 
 use common::{Stream, behind_switch, device, endpoint, link, port, root_complex, switch, switch_port, us};
-use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
-use lanewise_fabric::workload::Direction;
+use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_fabric::{Apart, Simulation};
 use lanewise_observe::{Recorder, Selection};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Generation, Width};
@@ -99,18 +99,35 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "chain".into());
     let duration = arguments.next().map(|text| text.parse::<u64>());
-    let traced = arguments.next();
-    let (Some(case), Ok(duration), None | Some("traced")) =
-        (case(&name), duration.transpose(), traced.as_deref())
-    else {
-        eprintln!("usage: speed chain|mixed|tree512|tree4096 [simulated us] [traced]");
+    let how = arguments.next();
+    let threads = match how.as_deref() {
+        None | Some("traced") => Some(1),
+        Some("threads") => arguments.next().and_then(|text| text.parse::<usize>().ok()),
+        Some(_) => None,
+    };
+    let traced = how.filter(|how| how == "traced");
+    let (Some(case), Ok(duration), Some(threads)) = (case(&name), duration.transpose(), threads) else {
+        eprintln!("usage: speed chain|mixed|tree512|tree4096 [simulated us] [traced|threads N]");
         return ExitCode::from(2);
     };
     let mut simulation = Simulation::build(&case.config).expect("a tree");
     let ports: usize = case.config.devices.iter().map(|device| device.ports.len()).sum();
     let idle_bytes = simulation.fabric.bytes_per_port();
+    let apart = |stream: &Stream| {
+        let (device, direction, size, outstanding) =
+            (stream.device, stream.direction, stream.size, stream.outstanding);
+        let make = move || Box::new(Stream::new(device.0, direction, size, outstanding)) as Box<_>;
+        Some(Apart { devices: vec![DeviceId(device.0)], make: Box::new(make) })
+    };
+    let apart = case.streams.iter().map(apart).collect();
     for stream in case.streams {
         simulation.add_workload(Box::new(stream));
+    }
+    if threads > 1 {
+        match simulation.share(&case.config, threads, apart) {
+            Ok(parts) => println!("on {parts} threads"),
+            Err(why) => println!("on one thread: {why}"),
+        }
     }
     let recorder = Recorder::new(Selection::everything(), 1 << 16);
     if traced.is_some() {
@@ -120,6 +137,10 @@ fn main() -> ExitCode {
     simulation.run_until(us(duration.unwrap_or(case.simulated_us)), u64::MAX);
     let seconds = started.elapsed().as_secs_f64();
 
+    if let Some(shared) = simulation.shared() {
+        let most = simulation.events_handled() as f64 / shared.longest_way as f64;
+        println!("{} windows of {}; {most:.2} times as fast at most", shared.windows, shared.window);
+    }
     let observers = simulation.fabric.observers();
     let (hops, events) = (observers.tlp_hops() as f64, simulation.events_handled() as f64);
     println!(

@@ -125,7 +125,7 @@ impl Fabric {
     pub(crate) fn audit(&self) -> Audited {
         for index in 0..self.ports.len() {
             let id = PortId(index as u32);
-            if self.ports[index].peer != id {
+            if self.ports[index].peer != id && self.may_audit(id) {
                 self.audit_port(id)?;
             }
         }
@@ -163,7 +163,9 @@ impl Fabric {
         let of_reads = of_reads.fold(self.own_books.beside_tags, add);
         let under_way = |packet: &&&Packet| {
             packet.class() == FlowClass::Posted
-                && !packet.flags.has(Flags::MMIO.with(Flags::PIECE).with(Flags::NULLIFIED))
+                && !packet
+                    .flags
+                    .has(Flags::MMIO.with(Flags::PIECE).with(Flags::NULLIFIED).with(Flags::ELSEWHERE))
         };
         let (mut inside, mut ages) = (0, 0_u64);
         for write in self.packets.all_live().iter().filter(under_way) {

@@ -107,7 +107,7 @@ impl Fabric {
 
     /// A good DLLP reaches the pins of a port at `at_pins`.
     #[inline(always)]
-    fn arrives(&mut self, peer_id: PortId, dllp: Dllp, at_pins: Time) {
+    pub(crate) fn arrives(&mut self, peer_id: PortId, dllp: Dllp, at_pins: Time) {
         let peer = &mut self.ports[peer_id.index()];
         let arrival = at_pins + peer.settings.receive_latency;
         peer.mailbox.push_before((arrival, dllp), |(at, _)| *at > arrival);

@@ -9,6 +9,7 @@ use crate::event::PackedEvent;
 use crate::mmio::MmioOperation;
 use crate::notices::PendingNotice;
 use crate::packet::{PacketId, PacketPool};
+use crate::parts::Border;
 use crate::peers::CutPacket;
 use crate::phases::Changes;
 use crate::port::{Owner, Port, PortId};
@@ -62,6 +63,8 @@ pub struct Fabric {
     pub(crate) stall_after: Span,
     /// What only audits look at.
     pub(crate) own_books: Box<OwnBooks>,
+    /// Where other threads have the rest of it; none where this is the whole.
+    pub(crate) border: Option<Box<Border>>,
 }
 
 impl Fabric {
@@ -94,6 +97,7 @@ impl Fabric {
             hops_seen: 0,
             progress_at: Time::ZERO,
             own_books: Box::default(),
+            border: None,
         }
     }
 

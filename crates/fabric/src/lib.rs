@@ -34,6 +34,7 @@
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
 //! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs`, `alarms.rs` | the run and its events; when ports look at their wires |
+//! | `parts.rs`, `parts/` | one run on several threads |
 //! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; who waits for whom when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
@@ -77,6 +78,7 @@ mod notices;
 mod numbering;
 mod ordinals;
 mod packet;
+mod parts;
 mod peers;
 mod phases;
 mod port;
@@ -109,6 +111,7 @@ pub mod workload;
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
 pub use machines::{Machine, Machines};
+pub use parts::{Apart, SharedRun, Whole};
 pub use reading::{LinkUp, PortReading};
 pub use resources::{ResourceKind, ResourceReading};
 pub use server::{Book, Server, Station};

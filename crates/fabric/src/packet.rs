@@ -75,6 +75,8 @@ impl Flags {
     pub(crate) const DAMAGED: Self = Self(1 << 12);
     /// Those who listen know that its maker wants to send it.
     pub(crate) const TOLD: Self = Self(1 << 13);
+    /// Who asked for it is simulated by another thread, which tells it.
+    pub(crate) const ELSEWHERE: Self = Self(1 << 14);
 
     /// These attributes.
     pub(crate) const fn of(attributes: Attributes) -> Self {

@@ -48,6 +48,8 @@ pub(crate) enum Carries {
     Channels,
     /// Flits: there are `flits`.
     Flits,
+    /// What another thread simulates: this is the far end of a link to it (`parts.rs`).
+    Messages,
 }
 
 /// One port.

@@ -6,7 +6,7 @@ use crate::endpoint::wants_notice;
 use crate::fabric::Fabric;
 use crate::link::{Fate, Outcome, Space};
 use crate::packet::{Flags, Packet, PacketId};
-use crate::port::{Flying, Owner, PortId};
+use crate::port::{Carries, Flying, Owner, PortId};
 use crate::root_complex;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
@@ -22,9 +22,10 @@ impl Fabric {
         let now = self.engine.now();
         self.advance_to(id, now);
         let port = &mut self.ports[id.index()];
-        if port.flit_mode() {
-            return self.on_flit(id);
+        if !port.is_plain() && self.arrives_specially(id) {
+            return;
         }
+        let port = &mut self.ports[id.index()];
         let mut books = Books { port: id, observers: &mut self.observers };
         let arrived = port.receiver.take_next();
         match port.receiver.receive(&arrived, now, &port.settings.receiver.ack, &mut books) {
@@ -44,6 +45,17 @@ impl Fabric {
             // A framing error of 128b/130b: PCIe Base 6.3 §4.2.2.3.4.
             self.retrain(id, now);
         }
+    }
+
+    /// Acts on an arrival other than that of a TLP; false if it is one.
+    #[inline(never)]
+    fn arrives_specially(&mut self, id: PortId) -> bool {
+        match self.ports[id.index()].carries {
+            Carries::Packets | Carries::Channels => return false,
+            Carries::Flits => self.on_flit(id),
+            Carries::Messages => self.on_arrival_elsewhere(id),
+        }
+        true
     }
 
     /// The oldest TLP on its way to `id` arrived at `at`. It waits in the switch's queues already; on a link where
@@ -245,7 +257,10 @@ impl Fabric {
     /// A posted write is at its target.
     #[inline(always)]
     pub(crate) fn write_arrived(&mut self, id: PortId, packet: &Packet, now: Time) {
-        if packet.flags.has(Flags::MMIO.with(Flags::POISONED)) {
+        if packet.flags.has(Flags::MMIO.with(Flags::POISONED).with(Flags::ELSEWHERE)) {
+            if packet.flags.has(Flags::ELSEWHERE) {
+                return;
+            }
             if packet.flags.has(Flags::POISONED) {
                 return self.poisoned_write_arrived(id, packet);
             }

@@ -132,10 +132,11 @@ impl ResourceReading {
 }
 
 impl Fabric {
-    /// Every resource of the fabric that was ever asked for. `names` are those of the devices.
-    pub(crate) fn resources(&self, names: &[String], at: Time) -> Vec<ResourceReading> {
-        let mut found = Vec::new();
-        for (device, name) in self.devices.iter().zip(names) {
+    /// Every resource of the fabric that was ever asked for, with the index of its device. `names` are those of the devices.
+    pub(crate) fn resources(&self, names: &[String], at: Time) -> Vec<(usize, ResourceReading)> {
+        let mut all = Vec::new();
+        for (number, (device, name)) in self.devices.iter().zip(names).enumerate() {
+            let mut found = Vec::new();
             match device.owner {
                 Owner::RootComplex(index) => {
                     of_root_complex(&self.root_complexes[index as usize], name, at, &mut found);
@@ -143,9 +144,10 @@ impl Fabric {
                 Owner::Switch(index) => of_switch(&self.switches[index as usize], name, at, &mut found),
                 Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], name, at, &mut found),
             }
+            found.retain(|reading: &ResourceReading| reading.book.served > 0);
+            all.extend(found.into_iter().map(|reading| (number, reading)));
         }
-        found.retain(|reading| reading.book.served > 0);
-        found
+        all
     }
 }
 

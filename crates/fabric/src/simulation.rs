@@ -4,6 +4,8 @@ use crate::audit::Discrepancy;
 use crate::config::FabricConfig;
 use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
+use crate::parts::crew::{Crew, LATEST};
+use crate::parts::{Apart, Reached, SharedRun, Until, Whole};
 use crate::port::{Port, PortId};
 use crate::resources::ResourceReading;
 use crate::server::Book;
@@ -70,6 +72,8 @@ pub struct Simulation {
     look_closely_at: u64,
     /// Events after which it is looked next whether the run goes anywhere; none but during a pause.
     look_at: Option<u64>,
+    /// Threads that have parts of it; none where this is the whole.
+    crew: Option<Box<Crew>>,
 }
 
 impl Simulation {
@@ -95,6 +99,7 @@ impl Simulation {
             audits: 0,
             look_closely_at: 0,
             look_at: None,
+            crew: None,
         })
     }
 
@@ -104,21 +109,53 @@ impl Simulation {
         WorkloadId(self.workloads.len() as u32 - 1)
     }
 
-    fn start(&mut self) {
-        self.started = true;
-        for index in 0..self.fabric.ports.len() {
-            self.fabric.wake(PortId(index as u32), Time::ZERO);
-        }
-        let order = match self.start_order.is_empty() {
+    /// Shares the run among so many threads at most, before it begins; `apart` says of each workload how it may be on another one.
+    /// Returns how many there are.
+    ///
+    /// What follows is the same run, with the same fingerprint and the same results. It stops for a number of events at the end of the
+    /// window in which that is reached, and tells that it has finished or stalled a little sooner or later than one thread does.
+    ///
+    /// # Errors
+    /// Why one thread has to do it all: nothing has changed then.
+    ///
+    /// # Panics
+    /// When the run has begun, somebody listens, or `apart` is not about every workload.
+    pub fn share(
+        &mut self,
+        config: &FabricConfig,
+        threads: usize,
+        apart: Vec<Option<Apart>>,
+    ) -> Result<usize, Whole> {
+        assert!(!self.started && !self.fabric.observers.are_heard(), "a run is shared before it begins");
+        assert_eq!(apart.len(), self.workloads.len(), "it is said of every workload");
+        let order = self.order_of_start();
+        let crew = Crew::new(config, &mut self.fabric, threads, apart, &order)?;
+        let parts = crew.parts();
+        self.crew = Some(Box::new(crew));
+        Ok(parts)
+    }
+
+    fn order_of_start(&self) -> Vec<usize> {
+        match self.start_order.is_empty() {
             true => (0..self.workloads.len()).collect(),
-            false => std::mem::take(&mut self.start_order),
-        };
-        let mut added: Vec<(usize, usize)> = Vec::new();
-        for index in order {
-            self.fabric.current = WorkloadId(index as u32);
-            self.workloads[index].start(&mut self.fabric);
-            added.resize_with(self.fabric.observers().flows().len(), || (index, 0));
+            false => self.start_order.clone(),
         }
+    }
+
+    fn start(&mut self) {
+        let order = self.order_of_start();
+        let started = match self.crew.take() {
+            None => self.start_workloads(&order),
+            Some(mut crew) => {
+                let own: Vec<usize> = order.iter().copied().filter(|index| !crew.has(*index)).collect();
+                let started = crew.start(&order, || self.start_workloads(&own));
+                crew.gather_tallies(self);
+                self.crew = Some(crew);
+                started
+            }
+        };
+        let added = started.into_iter().flat_map(|(index, flows)| std::iter::repeat_n((index, 0), flows));
+        let mut added: Vec<(usize, usize)> = added.collect();
         let names = std::mem::take(&mut self.names_in_order).into_iter().enumerate();
         let places: HashMap<String, usize> = names.map(|(place, name)| (name, place)).collect();
         let mut last = (0, 0);
@@ -130,7 +167,31 @@ impl Simulation {
         }
         self.listed = (0..added.len()).collect();
         self.listed.sort_by_key(|flow| added[*flow]);
+    }
+
+    /// Wakes the ports of this part and starts these workloads. How many flows each has added.
+    fn start_workloads(&mut self, order: &[usize]) -> Vec<(usize, usize)> {
+        self.started = true;
+        for id in (0..self.fabric.ports.len() as u32).map(PortId) {
+            if self.fabric.has(id) {
+                self.fabric.wake(id, Time::ZERO);
+            }
+        }
+        let start = |index: &usize| {
+            let before = self.fabric.observers().flows().len();
+            self.fabric.current = WorkloadId(*index as u32);
+            self.workloads[*index].start(&mut self.fabric);
+            (*index, self.fabric.observers().flows().len() - before)
+        };
+        let started = order.iter().map(start).collect();
         self.finish_event();
+        started
+    }
+
+    /// Starts as a part of another simulation.
+    pub(crate) fn start_part(&mut self) -> Vec<(usize, usize)> {
+        let order = self.order_of_start();
+        self.start_workloads(&order)
     }
 
     /// Has the workloads start in another order than that in which they were added: their numbers, each once. Their flows are listed as
@@ -167,6 +228,9 @@ impl Simulation {
         if events == 0 {
             return Progress::EventLimit;
         }
+        if self.crew.is_some() {
+            return self.run_shared(limit, events, pause);
+        }
         let before = self.events_handled();
         let (last_event, pause_event) = (before.saturating_add(events), before.saturating_add(pause.events));
         let mut look_at = self.look_at.take().unwrap_or(before.saturating_add(LOOK_EVERY)).min(last_event);
@@ -176,13 +240,8 @@ impl Simulation {
         }
         loop {
             let mut stop_at = look_at.min(pause_event);
-            while let Some((now, event)) = self.fabric.engine.next_before(limit.min(pause.at)) {
-                self.fabric.handle(event);
-                self.finish_event();
+            while let Some(now) = self.handle_until(limit.min(pause.at), stop_at) {
                 let handled = self.fabric.engine.events_handled();
-                if handled < stop_at {
-                    continue;
-                }
                 if handled >= look_at {
                     look_at = (handled + LOOK_EVERY).min(last_event);
                     if let Some(end) = self.look(now) {
@@ -217,10 +276,58 @@ impl Simulation {
         }
     }
 
+    /// Handles events up to `limit`, or until so many are handled in all: the time of the last one, then. The one loop over events.
+    #[inline(never)]
+    fn handle_until(&mut self, limit: Time, stop_at: u64) -> Option<Time> {
+        while let Some((now, event)) = self.fabric.engine.next_before(limit) {
+            self.fabric.handle(event);
+            self.finish_event();
+            if self.fabric.engine.events_handled() >= stop_at {
+                return Some(now);
+            }
+        }
+        None
+    }
+
+    /// The same on several threads.
+    #[cold]
+    fn run_shared(&mut self, limit: Time, events: u64, pause: Pause) -> Progress {
+        let mut crew = self.crew.take().expect("asked for only where there is one");
+        let end = limit.min(pause.at).min(LATEST);
+        let before = crew.reached().events;
+        let until = Until {
+            end,
+            events: before.saturating_add(events.min(pause.events)),
+            silence: Span::from_ticks(self.fabric.stall_after.ticks() / 2),
+        };
+        let reached = crew.run(self, until);
+        let is_at_end = reached.before > end;
+        if is_at_end && pause.at >= limit {
+            crew.each(self, move |part| _ = part.advance_to(limit));
+        }
+        crew.gather_tallies(self);
+        self.crew = Some(crew);
+        match is_at_end {
+            _ if reached.is_finished => Progress::Finished,
+            _ if reached.is_stalled => Progress::Stalled { waiting: self.fabric.stall_report() },
+            true if pause.at < limit => Progress::Paused,
+            true => Progress::Reached,
+            false if events <= pause.events => Progress::EventLimit,
+            false => Progress::Paused,
+        }
+    }
+
+    /// Everything up to `end`, of a part: what nobody else takes part in.
+    pub(crate) fn run_window(&mut self, end: Time) {
+        while self.handle_until(end, self.audit_at).is_some() {
+            self.audit_part();
+        }
+    }
+
     /// Looks whether the run goes anywhere; how it ended if it does not.
     fn look(&mut self, now: Time) -> Option<Progress> {
-        if self.events_handled() >= self.audit_at {
-            self.audit();
+        if self.fabric.engine.events_handled() >= self.audit_at {
+            self.audit_part();
         }
         if !self.fabric.anything_open() || self.have_ended() == Some(true) {
             return Some(Progress::Finished);
@@ -300,14 +407,25 @@ impl Simulation {
         self.fabric.changes.start_measuring();
         self.stop_measuring(at);
         self.window_start = at;
-        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.transmitter.busy_until).collect();
-        self.fabric.keep_delivered();
-        self.fabric.observers.start_measuring(at, accounted.into_iter());
+        match self.crew.take() {
+            None => self.measure_from(at),
+            Some(mut crew) => {
+                crew.each(self, move |part| part.measure_from(at));
+                self.crew = Some(crew);
+            }
+        }
         for workload in &mut self.workloads {
             workload.start_measuring(at);
         }
         let readings = self.all_resources(at).into_iter();
         self.first_reading = readings.map(|reading| (reading.name, reading.book)).collect();
+    }
+
+    /// The tallies of this part start again.
+    fn measure_from(&mut self, at: Time) {
+        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.transmitter.busy_until).collect();
+        self.fabric.keep_delivered();
+        self.fabric.observers.start_measuring(at, accounted.into_iter());
     }
 
     /// Every resource that was ever asked for, with what it has done in the window up to `until`.
@@ -322,21 +440,38 @@ impl Simulation {
 
     fn all_resources(&self, at: Time) -> Vec<ResourceReading> {
         let mut readings = self.fabric.resources(&self.names, at);
+        if let Some(crew) = &self.crew {
+            let of_others = crew.ask(move |part| part.fabric.resources(&part.names, at));
+            readings.extend(of_others.into_iter().flatten());
+            readings.sort_by_key(|(device, _)| *device);
+        }
+        let mut readings: Vec<ResourceReading> = readings.into_iter().map(|(_, reading)| reading).collect();
         readings.extend(self.workloads.iter().flat_map(|workload| workload.resources(at)));
         readings
     }
 
     /// Accounts for all time up to `at`, so that results can be read.
     pub fn stop_measuring(&mut self, at: Time) {
-        self.advance_to(at);
-        self.fabric.settle_all(at);
-        self.look_closely_at = 0;
-        self.audit();
+        match self.crew.take() {
+            None => self.account(at),
+            Some(mut crew) => {
+                crew.each(self, move |part| part.account(at));
+                self.crew = Some(crew);
+            }
+        }
         if let Err(found) = self.fabric.audit_goodput(at, &self.names) {
             self.end_for(&found);
         }
         let (window, readings) = (at.saturating_since(self.window_start), self.resources(at));
         self.audit_use(window, &readings);
+    }
+
+    /// Accounts for all time up to `at` in this part, and audits it.
+    fn account(&mut self, at: Time) {
+        self.advance_to(at);
+        self.fabric.settle_all(at);
+        self.look_closely_at = 0;
+        self.audit_part();
     }
 
     /// Checks that everything is conserved. A run does so by itself, every so many events, and when its results are read.
@@ -347,9 +482,20 @@ impl Simulation {
     /// # Panics
     /// When something is not conserved, which is a bug in this crate: with the seed, the event and the time, at which the run
     /// can be stopped again, and the place.
-    #[cold]
     pub fn audit(&mut self) {
-        let events = self.events_handled();
+        match self.crew.take() {
+            None => self.audit_part(),
+            Some(mut crew) => {
+                crew.each(self, |part| part.audit_part());
+                self.crew = Some(crew);
+            }
+        }
+    }
+
+    /// The same of this part.
+    #[cold]
+    fn audit_part(&mut self) {
+        let events = self.fabric.engine.events_handled();
         self.audit_at = events + AUDIT_EVERY.max(EVENTS_PER_BOOK * self.fabric.books());
         self.audits += 1;
         if let Err(found) = self.fabric.audit() {
@@ -360,7 +506,9 @@ impl Simulation {
                 self.end_for(&found);
             }
             let at = self.fabric.now();
-            let readings = self.all_resources(at);
+            let readings = self.fabric.resources(&self.names, at).into_iter().map(|(_, reading)| reading);
+            let of_workloads = self.workloads.iter().flat_map(|workload| workload.resources(at));
+            let readings: Vec<ResourceReading> = readings.chain(of_workloads).collect();
             self.audit_use(at - Time::ZERO, &readings);
             let entries = readings.len() as u64 * ENTRIES_PER_RESOURCE + self.fabric.packets.live() as u64;
             self.look_closely_at = events + EVENTS_PER_ENTRY * entries;
@@ -380,7 +528,7 @@ impl Simulation {
 
     fn end_for(&self, found: &Discrepancy) -> ! {
         let place = found.port.map_or(String::new(), |port| self.fabric.name_of(port, &self.names) + ": ");
-        let (seed, events, at) = (self.fabric.seed, self.events_handled(), self.fabric.now());
+        let (seed, events, at) = (self.fabric.seed, self.fabric.engine.events_handled(), self.fabric.now());
         panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
     }
 
@@ -391,7 +539,19 @@ impl Simulation {
 
     /// How often the books were audited so far.
     pub fn audits(&self) -> u64 {
+        self.audits + self.crew.as_ref().map_or(0, |crew| crew.audits())
+    }
+
+    /// Those of this part.
+    pub(crate) fn own_audits(&self) -> u64 {
         self.audits
+    }
+
+    /// How the threads of a [shared](Self::share) run got on so far; none on one thread.
+    pub fn shared(&self) -> Option<SharedRun> {
+        let crew = self.crew.as_ref()?;
+        let Reached { windows, longest_way, .. } = crew.reached();
+        Some(SharedRun { windows, window: crew.window(), longest_way })
     }
 
     /// What the tools of each workload report, from the end of the warm-up to `until`.
@@ -402,7 +562,8 @@ impl Simulation {
     /// Memory that what is under way takes, in bytes, when there is a little more of it.
     pub fn bytes_under_way(&self) -> u64 {
         let own = self.workloads.iter().map(|workload| workload.bytes_under_way());
-        self.fabric.bytes_under_way() + own.sum::<u64>()
+        let others = self.crew.as_ref().map(|crew| crew.ask(|part| part.bytes_under_way()));
+        self.fabric.bytes_under_way() + own.chain(others.into_iter().flatten()).sum::<u64>()
     }
 
     /// Bytes that are held on their way: in ingress buffers, and then by the devices of each workload.
@@ -417,9 +578,20 @@ impl Simulation {
         self.workloads.iter().filter_map(|workload| workload.has_ended()).reduce(|all, one| all && one)
     }
 
+    /// Up to when everything has happened: in a [shared](Self::share) run the end of the last window, else the last event.
+    pub fn happened_until(&self) -> Time {
+        match &self.crew {
+            None => self.fabric.now(),
+            Some(crew) => Time::from_ticks(crew.reached().before.ticks().saturating_sub(1)),
+        }
+    }
+
     /// Events handled so far.
     pub fn events_handled(&self) -> u64 {
-        self.fabric.engine.events_handled()
+        match &self.crew {
+            None => self.fabric.engine.events_handled(),
+            Some(crew) => crew.reached().events,
+        }
     }
 }
 

@@ -25,6 +25,11 @@ impl Fingerprint {
         self.0 = self.0.wrapping_add((word ^ (word >> 32)).wrapping_mul(ODD));
     }
 
+    /// Adds what another has taken in.
+    pub fn add(&mut self, other: &Self) {
+        self.0 = self.0.wrapping_add(other.0.wrapping_sub(Self::default().0));
+    }
+
     /// The hash so far.
     pub fn value(self) -> u64 {
         self.0

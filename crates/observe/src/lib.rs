@@ -28,7 +28,7 @@ pub use fingerprint::Fingerprint;
 pub use flow::{CONTROL, FlowSpec, FlowTally, LatencyOf};
 pub use latency::{LatencyBucket, LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
-pub use observers::{LinkCounters, LinkErrors, Observer, Observers};
+pub use observers::{LinkCounters, LinkErrors, Observer, Observers, Owners, Shells, Tallies};
 pub use recorder::{Entry, EntryOf, Found, Recorder};
 pub use selection::{Around, Selection, TraceKind, TraceKinds};
 pub use waits::{Joined, Waits};

@@ -10,6 +10,10 @@ use crate::{
 use lanewise_units::{Span, Time};
 use std::collections::BTreeMap;
 
+mod lent;
+
+pub use lent::{Owners, Shells, Tallies};
+
 /// Anything that wants to hear every fact: a trace, a checker.
 pub trait Observer {
     /// Whether it wants every fact, or only those about wires, errors of links and requests that are complete.

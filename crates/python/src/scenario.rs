@@ -33,9 +33,11 @@ pub fn explain(
 ///
 /// The interpreter lock is released. `progress` is called with a dictionary a few times a second; when it returns
 /// `False`, and on Ctrl-C in the main thread, the run ends as `Interrupted` and keeps what it measured. `source` and
-/// `fio` as with [`explain`]. With `flows_every_s` the dictionary has the flows so far, that often.
+/// `fio` as with [`explain`]. With `flows_every_s` the dictionary has the flows so far, that often. `threads` share the run, if they can;
+/// results then say so.
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None, fio = None, flows_every_s = None))]
+#[pyo3(signature = (path, overrides = Vec::new(), progress = None, source = None, fio = None, flows_every_s = None, threads = None))]
+#[expect(clippy::too_many_arguments, reason = "each is an argument with a name in Python")]
 pub fn run(
     py: Python<'_>,
     path: &str,
@@ -44,11 +46,15 @@ pub fn run(
     source: Option<String>,
     fio: Option<FioJobs>,
     flows_every_s: Option<f64>,
+    threads: Option<usize>,
 ) -> PyResult<String> {
     let flows_every = flows_every_s.map(interval).transpose()?;
     let scenario = resolved(py, path, source, fio, &overrides)?;
     let mut watch = Watch::new(progress, flows_every);
-    let results = py.detach(|| lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)));
+    let results = py.detach(|| match threads {
+        None => lanewise_sim::run(&scenario, &mut |progress| watch.look(progress)),
+        Some(threads) => lanewise_sim::run_on(&scenario, threads, &mut |progress| watch.look(progress)),
+    });
     watch.into_result()?;
     document(&results.map_err(|error| bug(&error))?)
 }

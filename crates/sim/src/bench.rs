@@ -2,6 +2,7 @@
 //!
 //! A hop is one TLP over one link. Every mechanism and every observer is on. The rigs are ordinary scenarios.
 
+use crate::threads::apart;
 use crate::{Source, build, load};
 use lanewise_fabric::Simulation;
 use lanewise_units::{Span, Time};
@@ -13,8 +14,12 @@ use std::time::Instant;
 /// One benchmark's figures.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Benchmark {
-    /// `chain`, `mixed`, `tree512` or `tree4096`.
+    /// `chain`, `mixed`, `tree512`, `tree4096`, or `tree4096x2`, which is the same on two threads.
     pub name: &'static str,
+    /// Threads that took part.
+    pub threads: usize,
+    /// Wall time on one thread over that on several, of the same, one after the other; none on one thread.
+    pub speedup: Option<f64>,
     /// TLPs over links per second of wall time.
     pub tlp_hops_per_s: f64,
     /// Events per second of wall time.
@@ -37,7 +42,7 @@ pub struct Benchmark {
 }
 
 /// Names of the benchmarks, in the order in which they are reported.
-pub const NAMES: [&str; 4] = ["chain", "mixed", "tree512", "tree4096"];
+pub const NAMES: [&str; 5] = ["chain", "mixed", "tree512", "tree4096", "tree4096x2"];
 
 /// Fabrics of these benchmarks, and how long they are simulated.
 fn rig(name: &str) -> Option<(&'static str, String, Span)> {
@@ -46,6 +51,7 @@ fn rig(name: &str) -> Option<(&'static str, String, Span)> {
         "mixed" => Some(("mixed", mixed(), Span::from_ms(4))),
         "tree512" => Some(("tree512", tree(4, 8, 16), Span::from_us(400))),
         "tree4096" => Some(("tree4096", tree(8, 16, 32), Span::from_us(100))),
+        "tree4096x2" => Some(("tree4096x2", tree(8, 16, 32), Span::from_us(100))),
         _ => None,
     }
 }
@@ -53,16 +59,43 @@ fn rig(name: &str) -> Option<(&'static str, String, Span)> {
 /// The clock starts after this part of the simulated time: queues have grown to their size and links are busy.
 const WARM_UP_SHARE: u64 = 8;
 
-/// Runs a benchmark once. `None` when there is none of that name.
+/// Runs a benchmark once; one on several threads after the same on one, which it is compared with. `None` when there is none of that
+/// name.
 ///
 /// # Panics
-/// When the rig does not resolve: a bug in this file.
+/// When the rig does not resolve, or is another run on several threads: a bug in this file.
 pub fn bench(name: &str) -> Option<Benchmark> {
+    rig(name)?;
+    let threads = if name.ends_with("x2") { 2 } else { 1 };
+    bench_on(name, threads)
+}
+
+/// The same on so many threads.
+///
+/// # Panics
+/// As above, and when the rig cannot be shared.
+pub fn bench_on(name: &str, threads: usize) -> Option<Benchmark> {
+    let alone = measure(name, 1)?;
+    if threads == 1 {
+        return Some(alone);
+    }
+    let shared = measure(name, threads)?;
+    let (one, several) = (&alone.fingerprint, &shared.fingerprint);
+    assert_eq!(one, several, "{name} is the same on one thread and on several");
+    Some(Benchmark { speedup: Some(alone.wall_s / shared.wall_s), ..shared })
+}
+
+fn measure(name: &str, threads: usize) -> Option<Benchmark> {
     let (name, text, simulated) = rig(name)?;
     let scenario = load(&Source::from_text(format!("{name}.toml"), text), &[])
         .unwrap_or_else(|problems| panic!("the rig of `{name}` is sound: {problems}"));
     let mut simulation = build(&scenario).expect("the rig is a tree");
     let bytes_per_idle_port = simulation.fabric.bytes_per_port();
+    let mut used = 1;
+    if threads > 1 {
+        let shared = simulation.share(&scenario.fabric, threads, apart(&scenario));
+        used = shared.unwrap_or_else(|why| panic!("`{name}` can be shared: {why}"));
+    }
     let warm = Time::ZERO + Span::from_ticks(simulated.ticks() / WARM_UP_SHARE);
     let until = warm + simulated;
     simulation.run_until(warm, u64::MAX);
@@ -74,11 +107,14 @@ pub fn bench(name: &str) -> Option<Benchmark> {
     let wall_s = started.elapsed().as_secs_f64();
     let audits = simulation.audits() - audits_before;
     simulation.stop_measuring(until);
-    let audit_s = seconds_of_an_audit(&mut simulation) * audits as f64;
+    // Parts audit themselves all at once.
+    let audit_s = seconds_of_an_audit(&mut simulation) * audits as f64 / used as f64;
     let tlp_hops = simulation.fabric.observers().tlp_hops() - hops_before;
     let events = simulation.events_handled() - events_before;
     Some(Benchmark {
         name,
+        threads: used,
+        speedup: None,
         tlp_hops_per_s: tlp_hops as f64 / wall_s,
         events_per_s: events as f64 / wall_s,
         tlp_hops,
@@ -192,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_rig_resolves_and_has_the_endpoints_it_promises() {
-        for (name, endpoints) in NAMES.into_iter().zip([1, 8, 512, 4096]) {
+        for (name, endpoints) in NAMES.into_iter().zip([1, 8, 512, 4096, 4096]) {
             let text = scenario_text(name).expect("a rig for each name");
             let scenario =
                 load(&Source::from_text(name, text), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));

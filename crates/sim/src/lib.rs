@@ -36,6 +36,7 @@ mod session;
 mod shape;
 mod state;
 mod stop_rule;
+mod threads;
 mod trace;
 
 pub use document::{Document, FORMAT};
@@ -47,12 +48,13 @@ pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
     Assumption, Buffer, Direction, Flow, Instrument, Ladder, Latency, Link, NamedValue, ParameterChange,
-    PercentileInterval, Requester, Resource, Results,
+    PercentileInterval, Requester, Resource, Results, Threads,
 };
 pub use run_limits::{EndName, EndReason};
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;
+pub use threads::run_on;
 pub use trace::{
     Direction as TraceDirection, JsonLines, Listing, Station, Trace, TraceAround, TraceEnd, TraceForm,
     TraceFrame, TraceOf, TraceRequest, TraceRow, TraceWait, Transaction, around_name, link_names, trace,
@@ -149,6 +151,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         changes: Vec::new(),
         limited_by: None,
         why: None,
+        threads: None,
         title: scenario.title.clone(),
         lanewise_version: env!("CARGO_PKG_VERSION"),
         scenario_path: scenario.path.clone(),

@@ -74,6 +74,21 @@ pub struct Results {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Why")]
     pub why: Option<Why>,
+    /// How it was shared among threads, which changes nothing but `events`; with `--threads` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Threads")]
+    pub threads: Option<Threads>,
+}
+
+/// Threads of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Threads {
+    /// As many as were asked for.
+    pub asked: usize,
+    /// As many as took part.
+    pub used: usize,
+    /// Why only one took part; none where several did.
+    pub why_one: Option<String>,
 }
 
 /// A parameter that was changed while the run went on.

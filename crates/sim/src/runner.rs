@@ -171,7 +171,7 @@ impl Run {
                 Err(reason) => Some(reason),
             };
             if let Some(reason) = reason {
-                self.end(simulation, reason, simulation.fabric.now());
+                self.end(simulation, reason, simulation.happened_until());
             }
         }
     }

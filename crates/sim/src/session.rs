@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
     pub(crate) fn piece(&mut self, pause: Pause) -> Piece {
         let last_event = self.events().saturating_add(pause.events);
         let piece = self.run.go(&mut self.simulation, pause);
-        let happened = self.simulation.fabric.now();
+        let happened = self.simulation.happened_until();
         self.now = match piece {
             // Nothing more happens before the pause, unless it ended for the number of events.
             Piece::Paused if self.events() < last_event && pause.at != Time::NEVER => self.now.max(pause.at),
@@ -242,6 +242,10 @@ impl<'a> Session<'a> {
 
     pub(crate) fn simulation(&self) -> &Simulation {
         &self.simulation
+    }
+
+    pub(crate) fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.simulation
     }
 
     /// Ends the run where it is, with all time accounted for, if it has not ended.

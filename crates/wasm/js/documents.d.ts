@@ -45,8 +45,12 @@ export interface Bench {
 
 /** One benchmark's figures. */
 export interface Benchmark {
-  /** `chain`, `mixed`, `tree512` or `tree4096`. */
+  /** `chain`, `mixed`, `tree512`, `tree4096`, or `tree4096x2`, which is the same on two threads. */
   name: string;
+  /** Threads that took part. */
+  threads: number;
+  /** Wall time on one thread over that on several, of the same, one after the other; none on one thread. */
+  speedup: number | null;
   /** TLPs over links per second of wall time. */
   tlp_hops_per_s: number;
   /** Events per second of wall time. */
@@ -1156,6 +1160,8 @@ export interface Run {
   remarks: Remark[];
   /** What each candidate for the limit would bring if it were so many times larger; with `--why` only. */
   why?: Why;
+  /** How it was shared among threads, which changes nothing but `events`; with `--threads` only. */
+  threads?: Threads;
 }
 
 /** lanewise run FILE --fio JOBFILE --json, where stonewall makes several runs of a job file. */
@@ -1416,6 +1422,16 @@ export interface Station {
   span_ticks: number;
   /** Of a `queue` or an `entry`, what it waited for: adds up to `span_ticks`. */
   waits: TraceWait[];
+}
+
+/** Threads of a run. */
+export interface Threads {
+  /** As many as were asked for. */
+  asked: number;
+  /** As many as took part. */
+  used: number;
+  /** Why only one took part; none where several did. */
+  why_one: string | null;
 }
 
 /** One of each flow class. */

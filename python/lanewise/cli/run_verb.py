@@ -105,6 +105,17 @@ def _run(
             show_default=False,
         ),
     ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=64,
+            help="Share the run among so many threads: what is below each root port has one of its own. The "
+            "results are the same; what cannot be shared runs on one and says why.",
+            show_default=False,
+        ),
+    ] = None,
     why: Annotated[
         bool,
         typer.Option(
@@ -124,6 +135,8 @@ def _run(
     for option, given in (("--why", why), ("--until", until is not None)):
         refuse_together((option, given), ("--fio", fio is not None))
         refuse_together((option, given), ("--sizes", sizes is not None))
+    for option, given in (("--why", why), ("--fio", fio is not None), ("--sizes", sizes is not None)):
+        refuse_together(("--threads", threads is not None), (option, given))
     for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
         refuse_together(("--why", why), (other, value is not None))
     for other, given in (("--fio", fio is not None), ("--sizes", sizes is not None)):
@@ -167,7 +180,13 @@ def _run(
 
         check_free(out)
     with run_progress(str(scenario), live) as progress:
-        result = api.run(scenario, overrides=paths, progress=progress, flows_every_s=progress.flows_every_s)
+        result = api.run(
+            scenario,
+            overrides=paths,
+            progress=progress,
+            flows_every_s=progress.flows_every_s,
+            threads=threads,
+        )
     _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
         from lanewise.runs.folder import save_run

@@ -39,15 +39,16 @@ def simulate(
     *,
     fio: _core.FioJobs | None = None,
     flows_every_s: float | None = None,
+    threads: int | None = None,
 ) -> RunResult:
     """Run a scenario with overrides of its parameters, and with other fio jobs than its own.
 
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
-    its flows every so many seconds; returning False ends it.
+    its flows every so many seconds; returning False ends it. `threads` share the run, where they can.
     """
     name, text = given(scenario)
     with with_file_hints():
-        document = _core.run(name, list(overrides), progress, text, fio, flows_every_s)
+        document = _core.run(name, list(overrides), progress, text, fio, flows_every_s, threads)
     return RunResult(json.loads(document), tuple(overrides), _as_written(scenario, text), _now())
 
 

@@ -21,6 +21,7 @@ mod rig;
 mod session;
 mod shared_queue;
 mod targets;
+mod threads;
 mod trace;
 mod transaction_errors;
 mod turnaround;

@@ -278,6 +278,10 @@ impl LoadConfig for DmaConfig {
         Tool::one(&self.name, "dma")
     }
 
+    fn apart(&self) -> Option<Vec<DeviceId>> {
+        (self.target == Target::HostMemory).then(|| vec![self.device])
+    }
+
     fn retuned(&self, other: &dyn LoadConfig, _first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
         match other.of_kind::<Self>() {
             Some(other) => Box::new(self.with_live_settings_of(other)),

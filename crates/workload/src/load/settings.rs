@@ -26,6 +26,12 @@ pub trait LoadConfig: Any + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Its devices, if it asks for nothing but DMA between them and memory of the host, keeps nothing that anybody reads after a run, and
+    /// goes on for as long as it is let: then it may run on a thread of its own ([`lanewise_fabric::Apart`]). None for all others.
+    fn apart(&self) -> Option<Vec<DeviceId>> {
+        None
+    }
+
     /// When it first changes the machine, after the start of the run; none if it never does.
     fn first_change(&self) -> Option<Span> {
         None

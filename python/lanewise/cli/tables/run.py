@@ -95,8 +95,17 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
         yield Text(f"{result.end_detail}.")
     for waiting in document.get("stalled_waiting", []):
         yield Text(f"  {waiting}")
+    yield from _threads(document.get("threads"))
     yield f"Seed {result.seed}, fingerprint {result.fingerprint}.\n"
     yield from remarks(document)
+
+
+def _threads(threads: documents.Threads | None) -> Iterator[str]:
+    """Say how many threads took part in a run that was to be shared."""
+    if threads is None:
+        return
+    why = threads["why_one"]
+    yield f"On {threads['used']} threads." if why is None else f"On one thread: {why}."
 
 
 def _moving(flows: pl.DataFrame) -> tuple[list[list[Row]], list[Row]]:

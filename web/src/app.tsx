@@ -4,6 +4,7 @@ import { Chart } from "./views/chart.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
 import { Files } from "./views/files.tsx";
+import { LessonChoice, LessonPanel } from "./views/learn.tsx";
 import { LinkDetail } from "./views/link-detail.tsx";
 import { Mistakes, Notices } from "./views/notices.tsx";
 import { Answer, Tables } from "./views/results.tsx";
@@ -21,8 +22,10 @@ export function App() {
           {isServed() ? "by the server that this page came from." : "in this page; nothing leaves this machine."}
         </p>
         <Examples />
+        <LessonChoice />
       </header>
       <Notices />
+      <LessonPanel />
       <main>
         <section class="panel rig-panel" aria-label="The rig, and its run">
           <Answer />

@@ -2,11 +2,13 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { EXAMPLES } from "./examples.ts";
 import { learnWords, open, startLab } from "./state/lab.ts";
+import { startLessons } from "./state/learning.ts";
 import { opened } from "./state/share.ts";
 import { notice } from "./state/store.ts";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/lab.css";
+import "./style/lesson.css";
 import "./style/rig.css";
 
 const first = EXAMPLES[0];
@@ -22,5 +24,6 @@ async function readAddress(): Promise<void> {
 window.addEventListener("hashchange", () => void readAddress());
 
 await readAddress();
+startLessons();
 await startLab();
 await learnWords();

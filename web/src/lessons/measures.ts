@@ -1,0 +1,89 @@
+/** Numbers that lessons are about, taken from results. */
+import type { Direction, Results } from "lanewise";
+import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
+import type { Way } from "./lessons.ts";
+
+/** A direction of a link, by the device below it. */
+export interface Wire {
+  link: string;
+  direction: "upstream" | "downstream";
+}
+
+export type Measure = "payload" | "of-line" | "around" | "idle" | "credits" | "requests" | "request" | "operation";
+
+interface Measured {
+  /** What it is, as the subject of a sentence. */
+  name: string;
+  of(results: Results, wire: Direction): number;
+  words(value: number): string;
+}
+
+export const MEASURES: Readonly<Record<Measure, Measured>> = {
+  payload: { name: "Payload of all flows", of: payload, words: rate },
+  "of-line": {
+    name: "Payload, as a part of the line rate",
+    of: (_, { ladder }) => ladder.goodput_gb_per_s / ladder.line_rate_gb_per_s,
+    words: percent,
+  },
+  around: { name: "The wire's time for headers and framing", of: (_, wire) => share(wire, "header") + share(wire, "framing"), words: percent },
+  idle: { name: "The wire's time with nothing to send", of: (_, wire) => share(wire, "idle"), words: percent },
+  credits: { name: "The wire's time without posted data credits", of: (_, wire) => share(wire, "blocked_posted_data"), words: percent },
+  requests: { name: "Requests a second", of: (results) => sum(results, "operations_per_s"), words: whole },
+  request: { name: "The mean time of a request", of: ({ flows }) => mean(flows.map((flow) => flow.latency_ns.mean)), words: nanoseconds },
+  operation: { name: "The mean time of an operation", of: ({ flows }) => mean(flows.map((flow) => flow.operation_latency_ns?.mean ?? null)), words: nanoseconds },
+};
+
+/** Steps of the efficiency ladder, from the lanes to the payload. */
+export const STEPS = [
+  ["line_rate_gb_per_s", "Line rate", "transfers a second, times lanes"],
+  ["link_bandwidth_gb_per_s", "Link bandwidth", "after coding and ordered sets"],
+  ["tlp_bandwidth_gb_per_s", "TLP bandwidth", "after DLLPs"],
+  ["goodput_gb_per_s", "Payload", "after headers and framing, and when the wire waits"],
+] as const;
+
+/** @throws when results have no such link: the lesson and its rig do not fit */
+export function wireOf(results: Results, { link, direction }: Wire): Direction {
+  const found = results.links.find((each) => each.name === link);
+  if (!found) throw new Error(`the results have no link of ${link}`);
+  return found[direction];
+}
+
+/** A number of results. */
+export function measured(measure: Measure, results: Results, wire: Wire): number {
+  return MEASURES[measure].of(results, wireOf(results, wire));
+}
+
+/** Results are known to half a percent, the half width at which a run ends: what moves less has not moved. */
+const SAME = 0.005;
+
+/** Which way a number went. */
+export function wayOf(before: number, after: number): Way {
+  if (Math.abs(after - before) <= SAME * Math.max(Math.abs(before), Math.abs(after))) return "as much";
+  return after > before ? "more" : "less";
+}
+
+/** What became of a number, in a sentence. */
+export function sentence(measure: Measure, before: number, after: number): string {
+  const { name, words } = MEASURES[measure];
+  const way = wayOf(before, after);
+  if (way === "as much") return `${name} stayed at ${words(after)}.`;
+  return `${name} ${way === "more" ? "rose" : "fell"} from ${words(before)} to ${words(after)}.`;
+}
+
+function payload(results: Results): number {
+  return sum(results, "goodput_gb_per_s");
+}
+
+function sum(results: Results, key: "goodput_gb_per_s" | "operations_per_s"): number {
+  return results.flows.reduce((total, flow) => total + flow[key], 0);
+}
+
+function share(wire: Direction, use: string): number {
+  return wire.time_attribution[use] ?? 0;
+}
+
+/** Of flows that are alike: each has as many operations as the next. */
+function mean(values: (number | null)[]): number {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? Number.NaN : known.reduce((total, value) => total + value, 0) / known.length;
+}

@@ -67,11 +67,14 @@ export function attempt(next: Try | null): void {
 export function startLessons(): void {
   effect(() => {
     const before = kept.value;
+    if (!lesson.value) kept.value = null;
     // Undone in the editor to where it was entered: left.
     if (lesson.value && before && store.text.value === before.text) leave();
   });
   effect(() => {
     const now = lesson.value;
+    // A simulator that is no more answers nothing that it was asked.
+    if (!store.isReady.value) asked.clear();
     if (!now || !store.isReady.value) return;
     void simulate(textOf(now), now.file);
     if (tried.value.kind === "try") void simulate(store.text.value, now.file);
@@ -80,7 +83,7 @@ export function startLessons(): void {
 
 async function simulate(text: string, path: string): Promise<void> {
   const simulator = connection();
-  if (!simulator || asked.has(text)) return;
+  if (!simulator || asked.has(text) || done.peek().has(text)) return;
   asked.add(text);
   try {
     const results = await simulator.run(text, { path });

@@ -16,6 +16,7 @@ export function Examples() {
           if (chosen) open(chosen.text, chosen.file);
         }}
       >
+        {!EXAMPLES.some((each) => each.file === fileName.value) && <option value={fileName.value}>None of these</option>}
         {groups.map((group) => (
           <optgroup key={group} label={group}>
             {EXAMPLES.filter((each) => each.group === group).map((each) => (

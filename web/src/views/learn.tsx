@@ -86,7 +86,7 @@ function MovedWords({ of }: { of: Lesson }) {
   const now = tried.value;
   const [before, after] = [resultsBefore.value, resultsAfter.value];
   if (now.kind === "other") return <p>You have changed the rig yourself: what it gives now is said below.</p>;
-  if (now.kind === "nothing") return null;
+  if (now.kind === "nothing") return <p class="legend">Choose an edit: what it moves is said here.</p>;
   if (!before || !after) return <p>It is simulated…</p>;
   return (
     <>

@@ -33,6 +33,7 @@ class FakeCore:
         source: str | None = None,
         fio: _core.FioJobs | None = None,
         flows_every_s: float | None = None,
+        threads: int | None = None,
     ) -> str:
         self.asked.append((source or path, dict(overrides)))
         if progress is not None:

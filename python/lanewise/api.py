@@ -288,8 +288,8 @@ def write_trace(
     ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
     of an open one, which it may be too, that is not known.
 
-    With `around` or `transaction` the `last` rows are kept and written at the end. The other arguments, and
-    what is raised, as with `trace`; `lanewise.InputError`, too, when the file cannot be written, and
+    With `around` or `transaction` the `last` rows are kept and written at the end. The other arguments are
+    those of `trace`. Raises `lanewise.InputError` as it does, and when the file cannot be written, and
     KeyboardInterrupt when `progress` returns False.
 
     >>> import lanewise, pathlib, tempfile

@@ -9,7 +9,7 @@ use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
 use crate::{RunProgress, run};
-use lanewise_fabric::{Apart, AssemblyError, Pause, Whole};
+use lanewise_fabric::{Apart, AssemblyError, NotShared, Pause};
 use lanewise_scenario::Scenario;
 use lanewise_workload::LoadConfig;
 use std::ops::ControlFlow;
@@ -82,9 +82,9 @@ pub(crate) fn apart(scenario: &Scenario) -> Vec<Option<Apart>> {
 }
 
 /// Why one thread does it all, with the names of the scenario.
-fn in_words(why: &Whole, scenario: &Scenario) -> String {
+fn in_words(why: &NotShared, scenario: &Scenario) -> String {
     match why {
-        Whole::Workload(index) => {
+        NotShared::Workload(index) => {
             let tools = scenario.workloads[*index].tools();
             let name = tools.first().map_or("", |tool| &tool.name);
             format!("workload `{name}` does more than DMA between a device and memory of the host")

@@ -111,7 +111,7 @@ pub mod workload;
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
 pub use machines::{Machine, Machines};
-pub use parts::{Apart, SharedRun, Whole};
+pub use parts::{Apart, NotShared, SharedRun};
 pub use reading::{LinkUp, PortReading};
 pub use resources::{ResourceKind, ResourceReading};
 pub use server::{Book, Server, Station};

@@ -6,7 +6,7 @@
 //! their own. Then they exchange what they have sent ([`exchange`]), which is in time for everything that it may change. [`border`] has
 //! what a fabric does at a cut, `crew.rs` the threads.
 //!
-//! Two things would be in two parts at one instant. A posted write is done when it is at its root port, and who asked for it hears of
+//! Two things would be in two parts at one instant. A posted write is done when it is at its root port, and its requester hears of
 //! that at once: so the part that sent it, which knows when that will be, has an event for it, too. And ports of a link look at each
 //! other to save events: at a cut each sends what it owes at the end of a window instead, which is the same as when it is asked.
 //! So packets and all that is counted are those of one thread, bit for bit; only the number of events is a little different.
@@ -21,7 +21,7 @@ mod plan;
 
 pub(crate) use border::Border;
 pub(crate) use exchange::{Reached, Until};
-pub use plan::Whole;
+pub use plan::NotShared;
 
 use crate::workload::{DeviceId, Workload};
 use lanewise_units::Span;

@@ -5,7 +5,7 @@ use crate::config::FabricConfig;
 use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
 use crate::parts::crew::{Crew, LATEST};
-use crate::parts::{Apart, Reached, SharedRun, Until, Whole};
+use crate::parts::{Apart, NotShared, Reached, SharedRun, Until};
 use crate::port::{Port, PortId};
 use crate::resources::ResourceReading;
 use crate::server::Book;
@@ -25,7 +25,7 @@ pub enum Progress {
     Finished,
     /// Requests are open and nothing moves: who waits for whom.
     Stalled {
-        /// Everybody who waits.
+        /// All ports and requesters that wait; none in a [shared](Simulation::share) run, in which no part sees all of them.
         waiting: Vec<Waiter>,
     },
     /// The number of events asked for was reached first.
@@ -125,7 +125,7 @@ impl Simulation {
         config: &FabricConfig,
         threads: usize,
         apart: Vec<Option<Apart>>,
-    ) -> Result<usize, Whole> {
+    ) -> Result<usize, NotShared> {
         assert!(!self.started && !self.fabric.observers.are_heard(), "a run is shared before it begins");
         assert_eq!(apart.len(), self.workloads.len(), "it is said of every workload");
         let order = self.order_of_start();
@@ -309,7 +309,7 @@ impl Simulation {
         self.crew = Some(crew);
         match is_at_end {
             _ if reached.is_finished => Progress::Finished,
-            _ if reached.is_stalled => Progress::Stalled { waiting: self.fabric.stall_report() },
+            _ if reached.is_stalled => Progress::Stalled { waiting: Vec::new() },
             true if pause.at < limit => Progress::Paused,
             true => Progress::Reached,
             false if events <= pause.events => Progress::EventLimit,

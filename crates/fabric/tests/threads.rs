@@ -6,7 +6,7 @@ mod common;
 use common::{Stream, device, endpoint, link, port, root_complex, switch, switch_port, us};
 use lanewise_fabric::config::{DeviceKind, FabricConfig, Forwarding, LinkPower, SleepConfig, SwitchCore};
 use lanewise_fabric::workload::{DeviceId, Direction, Workload};
-use lanewise_fabric::{Apart, Progress, Simulation, Whole};
+use lanewise_fabric::{Apart, NotShared, Progress, Simulation};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Generation, Rate, Span, Width};
@@ -59,17 +59,26 @@ fn tree(roots: usize, leaves: usize, latency_ns: u64) -> (FabricConfig, Vec<Aske
     (config, asked)
 }
 
-/// All that can be read of a run, in words: floats are written with every digit that they have.
-fn run(config: &FabricConfig, asked: &[Asked], threads: usize, stops_us: &[u64]) -> (Vec<String>, usize) {
-    let mut simulation = Simulation::build(config).expect("a tree");
-    asked.iter().for_each(|one| _ = simulation.add_workload(one.make()));
+fn apart(asked: &[Asked]) -> Vec<Option<Apart>> {
     let apart = |one: &Asked| {
         let one = *one;
         Some(Apart { devices: vec![DeviceId(one.device)], make: Box::new(move || one.make()) })
     };
+    asked.iter().map(apart).collect()
+}
+
+/// All that can be read of a run, in words: floats are written with every digit that they have.
+fn run(
+    config: &FabricConfig,
+    asked: &[Asked],
+    threads: usize,
+    stops_us: &[u64],
+) -> (Vec<String>, Result<usize, NotShared>) {
+    let mut simulation = Simulation::build(config).expect("a tree");
+    asked.iter().for_each(|one| _ = simulation.add_workload(one.make()));
     let shared = match threads {
-        1 => 1,
-        _ => simulation.share(config, threads, asked.iter().map(apart).collect()).unwrap_or(1),
+        1 => Err(NotShared::OneThread),
+        _ => simulation.share(config, threads, apart(asked)),
     };
     let mut said = Vec::new();
     let mut measured_from = us(0);
@@ -104,7 +113,12 @@ fn run(config: &FabricConfig, asked: &[Asked], threads: usize, stops_us: &[u64])
     (said, shared)
 }
 
-fn same(config: &FabricConfig, asked: &[Asked], threads: usize, stops_us: &[u64]) -> usize {
+fn same(
+    config: &FabricConfig,
+    asked: &[Asked],
+    threads: usize,
+    stops_us: &[u64],
+) -> Result<usize, NotShared> {
     let (one, _) = run(config, asked, 1, stops_us);
     let (several, shared) = run(config, asked, threads, stops_us);
     for (one, several) in one.iter().zip(&several) {
@@ -118,14 +132,14 @@ fn same(config: &FabricConfig, asked: &[Asked], threads: usize, stops_us: &[u64]
 fn trees_are_the_same_on_two_three_and_five_threads() {
     let (config, asked) = tree(6, 4, 150);
     for threads in [2, 3, 5] {
-        assert_eq!(same(&config, &asked, threads, &[20, 24, 60]), threads);
+        assert_eq!(same(&config, &asked, threads, &[20, 24, 60]), Ok(threads));
     }
 }
 
 #[test]
 fn one_root_port_is_shared_between_the_host_and_the_rest() {
     let (config, asked) = tree(1, 4, 150);
-    assert_eq!(same(&config, &asked, 3, &[10, 40]), 2);
+    assert_eq!(same(&config, &asked, 3, &[10, 40]), Ok(2));
 }
 
 #[test]
@@ -134,8 +148,27 @@ fn a_tree_that_cannot_be_shared_says_why() {
     let mut simulation = Simulation::build(&config).expect("a tree");
     asked.iter().for_each(|one| _ = simulation.add_workload(one.make()));
     let nobody = || asked.iter().map(|_| None).collect();
-    assert_eq!(simulation.share(&config, 1, nobody()), Err(Whole::OneThread));
-    assert_eq!(simulation.share(&config, 2, nobody()), Err(Whole::Workload(0)));
+    assert_eq!(simulation.share(&config, 1, nobody()), Err(NotShared::OneThread));
+    assert_eq!(simulation.share(&config, 2, nobody()), Err(NotShared::Workload(0)));
+}
+
+#[test]
+fn links_that_sleep_are_not_shared() {
+    let (mut config, asked) = tree(2, 2, 150);
+    let sleep = SleepConfig { idle: Span::from_us(1), exit: Span::from_us(1) };
+    let last = config.links.last_mut().expect("a tree has links");
+    last.power = LinkPower { l0s: Some(sleep), l1: None };
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    asked.iter().for_each(|one| _ = simulation.add_workload(one.make()));
+    assert_eq!(simulation.share(&config, 2, apart(&asked)), Err(NotShared::Links));
+}
+
+#[test]
+fn there_are_no_more_parts_than_root_ports_and_the_host() {
+    let (config, asked) = tree(3, 2, 150);
+    let mut simulation = Simulation::build(&config).expect("a tree");
+    asked.iter().for_each(|one| _ = simulation.add_workload(one.make()));
+    assert_eq!(simulation.share(&config, usize::MAX, apart(&asked)), Ok(4));
 }
 
 #[test]
@@ -177,8 +210,6 @@ struct Below {
     core: u8,
     store_and_forward: bool,
     credits: u16,
-    /// The link to the root port may sleep, so it is not cut.
-    sleeps: bool,
     size: u64,
     outstanding: u64,
     directions: u8,
@@ -189,10 +220,10 @@ fn below() -> impl Strategy<Value = Below> {
         0_usize..3,
         1_usize..4,
         1_u8..6,
-        prop::array::uniform2(prop::sample::select(vec![1_u64, 2, 4, 8, 16])),
+        prop::array::uniform2(prop::sample::select(vec![1_u64, 2, 4, 8, 12, 16])),
     );
     let times = (0_u64..300, 0_u64..12, 0_u64..40);
-    let devices = (0_u8..3, any::<bool>(), 0_u16..4, prop::bool::weighted(0.1));
+    let devices = (0_u8..3, any::<bool>(), 0_u16..4);
     let load = (prop::sample::select(vec![4_u64, 64, 100, 300, 4096, 5000]), 1_u64..6, 0_u8..4);
     (shape, times, devices, load).prop_map(|(shape, times, devices, load)| Below {
         levels: shape.0,
@@ -205,7 +236,6 @@ fn below() -> impl Strategy<Value = Below> {
         core: devices.0,
         store_and_forward: devices.1,
         credits: devices.2,
-        sleeps: devices.3,
         size: load.0,
         outstanding: load.1,
         directions: load.2,
@@ -302,11 +332,6 @@ fn build(host: &Host, all: &[Below], seed: u64) -> (FabricConfig, Vec<Asked>) {
         for link in &mut config.links {
             link.propagation = link.propagation.max(Span::from_ns(one.propagation_ns));
         }
-        if one.sleeps {
-            let sleep = SleepConfig { idle: Span::from_us(1), exit: Span::from_us(1) };
-            let last = config.links.iter_mut().rfind(|link| link.upper.0 == 0).expect("just pushed");
-            last.power = LinkPower { l0s: Some(sleep), l1: None };
-        }
     }
     (config, asked)
 }
@@ -324,6 +349,10 @@ proptest! {
     ) {
         let (config, asked) = build(&host, &all, seed);
         prop_assume!(!asked.is_empty());
-        same(&config, &asked, threads, &[warm_up, warm_up + 1, warm_up + 15]);
+        let shared = same(&config, &asked, threads, &[warm_up, warm_up + 1, warm_up + 15]);
+        // Links without propagation and checks may be too short, and with long ones replay timers may run out; nothing else keeps
+        // such trees on one thread.
+        prop_assume!(!matches!(shared, Err(NotShared::NoLatency(_) | NotShared::Links)));
+        prop_assert!(matches!(shared, Ok(2..)), "{shared:?}");
     }
 }

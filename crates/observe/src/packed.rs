@@ -110,7 +110,7 @@ pub(crate) fn ready_at(words: &[u64]) -> u64 {
 pub(crate) fn ends_at(words: &[u64]) -> u64 {
     let first = words[0];
     let span = match tag(first) {
-        TLP => words[2] & HALF,
+        TLP => tlp_span(words),
         DLLP if first >> 4 & 3 == 0 => words[2] & HALF,
         FLIT | DUPLICATE => words[2],
         LEFT | CARRIED => words[2] - words[1],
@@ -168,11 +168,12 @@ fn tlp_words(now: Time, (start, span): (Time, Span), tlp: &WireTlp, number: u64)
         | u64::from(tlp.ingress.is_some()) << 27
         | u64::from(tlp.is_last_completion) << 28
         | number;
-    // No TLP takes the wire for four milliseconds: 4 KiB at Gen1 x1 take sixteen microseconds.
+    // A TLP of 4 KiB takes sixteen microseconds at Gen1 x1, four times as many ticks as 32 bits hold.
+    let span = span.ticks();
     [
         first,
         start.ticks(),
-        halves(span.ticks() as u32, tlp.cost.to_bits()),
+        halves(span as u32, tlp.cost.to_bits()),
         now.ticks(),
         tlp.ready_at.ticks(),
         tlp.issued_at.ticks(),
@@ -185,8 +186,16 @@ fn tlp_words(now: Time, (start, span): (Time, Span), tlp: &WireTlp, number: u64)
             header.unwrap_or(0),
             data.unwrap_or(0),
         ]),
-        quarters([tlp.completer_id.segment, tlp.completer_id.id.get(), 0, 0]),
+        halves(
+            u32::from(tlp.completer_id.segment) | u32::from(tlp.completer_id.id.get()) << 16,
+            (span >> 32) as u32,
+        ),
     ]
+}
+
+/// How long a TLP takes the wire, in ticks.
+const fn tlp_span(words: &[u64]) -> u64 {
+    words[2] & HALF | words[10] & !HALF
 }
 
 #[inline(always)]
@@ -252,8 +261,12 @@ fn pack_dllp(now: Time, thing: &OnWire, (carrier, dllp): (u64, Dllp), number: u6
         Dllp::InitFlowControl2 { channel, class, header, data } => (4, channel, class, header, data),
     };
     let first = DLLP | carrier << 4 | which << 6 | u64::from(channel) << 9 | (class as u64) << 12 | number;
-    // Nor does a DLLP.
-    let span = u64::from(thing.span.ticks() as u32);
+    let span = thing.span.ticks();
+    assert!(
+        span <= HALF,
+        "a DLLP of eight bytes takes the wire for {:?}, more than four microseconds",
+        thing.span
+    );
     let credits = u64::from(header) << 32 | u64::from(data) << 48;
     words.extend_from_slice(&[first, thing.start.ticks(), span | credits, now.ticks()]);
 }
@@ -381,7 +394,7 @@ pub(crate) fn unpack(words: &[u64], port: u32) -> Record {
         Piece { start, end, what: carries(first) }
     };
     match tag(first) {
-        TLP => on_wire(words[3], words[2] & HALF, What::Tlp(unpacked_tlp(words))),
+        TLP => on_wire(words[3], tlp_span(words), What::Tlp(unpacked_tlp(words))),
         QUEUED => record(words[1], Told::Wire(WireFact::Queued(unpacked_queued(words, port)))),
         BLOCKED | UNBLOCKED => record(words[1], Told::Wire(unpacked_hold(words, port))),
         DLLP => {

@@ -36,14 +36,7 @@ pub fn trace(
     source: Option<String>,
 ) -> PyResult<(String, String)> {
     let scenario = resolved(py, path, source, None, &overrides)?;
-    let request = TraceRequest {
-        from: time("start", start)?,
-        span: time("span", span)?,
-        links: known_links(links, &scenario)?,
-        kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
-        most: most.max(1),
-        of: what_of(around, transaction)?,
-    };
+    let request = requested(&scenario, (start, span), links, kinds, most, what_of(around, transaction)?)?;
     let mut watch = Watch::new(progress, None);
     let traced = py.detach(|| lanewise_sim::trace(&scenario, &request, &mut |progress| watch.look(progress)));
     watch.into_result()?;
@@ -54,8 +47,8 @@ pub fn trace(
 /// Simulates the scenario in a file up to the end of a window, and hands what went over its links over as bytes while the run goes on:
 /// memory does not grow with the window. Returns rows, end and fingerprint as JSON.
 ///
-/// `form` is `text`, `jsonl`, `perfetto` or `pcapng`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread, the trace is
-/// broken off. The others as with [`trace`]; with `around` or `transaction` the last `most` rows are kept, and written at the end.
+/// `form` is `text`, `jsonl`, `perfetto` or `pcapng`. `put` is called with each part; when it raises, and on Ctrl-C in the main thread,
+/// the trace is broken off. The others as with [`trace`]; with `around` or `transaction` the last `most` rows are kept, and written at the end.
 #[pyfunction]
 #[pyo3(signature = (path, start, span, links, kinds, form, put, most = usize::MAX, around = None, transaction = None, overrides = Vec::new(), progress = None, source = None))]
 #[expect(clippy::too_many_arguments, reason = "by name, in Python")]
@@ -76,14 +69,7 @@ pub fn write_trace(
     source: Option<String>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, None, &overrides)?;
-    let request = TraceRequest {
-        from: time("start", start)?,
-        span: time("span", span)?,
-        links: known_links(links, &scenario)?,
-        kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
-        most: most.max(1),
-        of: what_of(around, transaction)?,
-    };
+    let request = requested(&scenario, (start, span), links, kinds, most, what_of(around, transaction)?)?;
     let mut form: Box<dyn TraceForm + Send> = match form {
         "text" => Box::new(Listing::default()),
         "jsonl" => Box::new(JsonLines),
@@ -114,6 +100,25 @@ pub fn write_trace(
     failure.map_or(Ok(()), Err)?;
     watch.into_result()?;
     text(&end.map_err(|error| bug(&error))?)
+}
+
+/// What is asked for, in the words of Python.
+fn requested(
+    scenario: &Scenario,
+    (start, span): (&str, &str),
+    links: Vec<String>,
+    kinds: Vec<String>,
+    most: usize,
+    of: TraceOf,
+) -> PyResult<TraceRequest> {
+    Ok(TraceRequest {
+        from: time("start", start)?,
+        span: time("span", span)?,
+        links: known_links(links, scenario)?,
+        kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
+        most: most.max(1),
+        of,
+    })
 }
 
 fn time(name: &str, text: &str) -> PyResult<Span> {

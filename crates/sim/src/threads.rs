@@ -9,7 +9,7 @@ use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
 use crate::{RunProgress, run};
-use lanewise_fabric::{Apart, AssemblyError, Pause, Whole};
+use lanewise_fabric::{Apart, AssemblyError, NotShared, Pause};
 use lanewise_scenario::Scenario;
 use lanewise_workload::LoadConfig;
 use std::ops::ControlFlow;
@@ -50,8 +50,11 @@ fn shared(
         Err(why) => return Ok(Err(in_words(&why, scenario))),
     };
     let limits = &scenario.run;
+    let memory_is_near = |session: &Session| {
+        session.simulation().bytes_under_way() > limits.memory_limit.get() / SURELY_WITHIN
+    };
     while session.piece(Pause::NEVER) != Piece::Over {
-        if session.simulation().bytes_under_way() > limits.memory_limit.get() / SURELY_WITHIN {
+        if memory_is_near(&session) {
             return Ok(Err("the limit of memory is near".to_owned()));
         }
         if progress(&session.progress()).is_break() {
@@ -65,8 +68,12 @@ fn shared(
         Some(EndReason::MemoryLimit) => Some("the limit of memory is near"),
         _ => Some("workloads come to an end"),
     };
-    let near = session.events() > limits.event_limit / SURELY_WITHIN;
-    Ok(match uncertain.or(near.then_some("the limit of events is near")) {
+    let near = if session.events() > limits.event_limit / SURELY_WITHIN {
+        Some("the limit of events is near")
+    } else {
+        memory_is_near(&session).then_some("the limit of memory is near")
+    };
+    Ok(match uncertain.or(near) {
         None => Ok((session.finish(), used)),
         Some(why) => Err(why.to_owned()),
     })
@@ -82,9 +89,9 @@ pub(crate) fn apart(scenario: &Scenario) -> Vec<Option<Apart>> {
 }
 
 /// Why one thread does it all, with the names of the scenario.
-fn in_words(why: &Whole, scenario: &Scenario) -> String {
+fn in_words(why: &NotShared, scenario: &Scenario) -> String {
     match why {
-        Whole::Workload(index) => {
+        NotShared::Workload(index) => {
             let tools = scenario.workloads[*index].tools();
             let name = tools.first().map_or("", |tool| &tool.name);
             format!("workload `{name}` does more than DMA between a device and memory of the host")

@@ -39,6 +39,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn verbs_by_name_are_the_exported_functions() {
+        let exported = include_str!("abi.rs").lines().filter_map(|line| {
+            let (name, _) = line.split_once("extern \"C\" fn lanewise_")?.1.split_once('(')?;
+            (!["alloc", "free", "fault"].contains(&name)).then_some(name)
+        });
+        let mut exported: Vec<&str> = exported.collect();
+        let arms = include_str!("asked.rs").split_once("match verb {").expect("it chooses by name").1;
+        let (arms, _) = arms.split_once("_ => wrong_request").expect("other names are refused");
+        let named = arms.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once('"')?.0));
+        let mut named: Vec<&str> = named.collect();
+        exported.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(named, exported);
+        assert!(exported.contains(&"session_step"), "{exported:?}");
+    }
+
+    #[test]
     fn a_verb_is_asked_for_by_name() {
         let mut door = Door::default();
         let request = json!({ "scenario": RIG }).to_string();

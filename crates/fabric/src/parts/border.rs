@@ -7,8 +7,9 @@ use super::exchange::{Mail, Report};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::link::DllpSet;
-use crate::packet::{Flags, PacketId};
-use crate::port::{Carries, Owner, PortId};
+use crate::packet::{Flags, Packet, PacketId};
+use crate::port::{Carries, Flying, Owner, PortId};
+use crate::transmit::route;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 use std::collections::VecDeque;
@@ -70,7 +71,7 @@ impl Fabric {
     /// Becomes a part, before the run.
     pub(crate) fn become_part(&mut self, border: Box<Border>) {
         for cut in &border.cuts {
-            // Nobody waits at the far end for the near one to be woken.
+            // At the far end nothing waits for the near one to be woken.
             self.ports[cut.near.index()].peer_waits_for = DllpSet::NONE;
             let far = &mut self.ports[cut.far.index()];
             far.carries = Carries::Messages;
@@ -97,7 +98,8 @@ impl Fabric {
             self.advance_to(cut.near, end);
             sent |= self.mail_of(cut, &mut mail[cut.part]);
         }
-        debug_assert!(self.ready.is_empty(), "nothing that goes out lets a port of this part act");
+        let (at, port) = (self.now(), self.ready.first());
+        assert!(port.is_none(), "what goes out at {at:?} lets {port:?} of this part act");
         self.border = Some(border);
         sent
     }
@@ -134,16 +136,34 @@ impl Fabric {
         sent
     }
 
-    /// Takes in what other parts have sent, all of which arrives later.
-    pub(crate) fn take_mail(&mut self, mail: &mut Mail) {
+    /// Takes in what other parts have sent, when everything up to `reached` has happened in this one: it acts later.
+    ///
+    /// # Panics
+    /// When it would have acted before.
+    pub(crate) fn take_mail(&mut self, reached: Time, mail: &mut Mail) {
         for (to, dllp, at_pins) in mail.dllps.drain(..) {
+            let acts_at = at_pins + self.ports[to.index()].settings.receive_latency;
+            assert!(acts_at > reached, "{dllp:?} is at {to:?} at {acts_at:?}, and this part at {reached:?}");
             self.arrives(to, dllp, at_pins);
         }
         for (to, mut in_flight, packet) in mail.tlps.drain(..) {
+            let acts_at = self.acts_at(to, in_flight, &packet);
+            assert!(
+                acts_at > reached,
+                "{packet:?} is at {to:?} at {acts_at:?}, and this part at {reached:?}"
+            );
             let id = self.packets.insert(packet);
             in_flight.packet = self.packets.reference(id);
             self.launch(to, in_flight, id, &packet);
         }
+    }
+
+    /// When a TLP on its way to a port is checked there, or a switch may forward it.
+    fn acts_at(&self, to: PortId, mut in_flight: Flying, packet: &Packet) -> Time {
+        let (port, span) = (&self.ports[to.index()], in_flight.checked - in_flight.eligible_at);
+        in_flight.checked += port.settings.receive_latency;
+        route(port, &self.switches, packet, &mut in_flight, span);
+        in_flight.eligible_at.min(in_flight.checked)
     }
 
     /// A posted write of this part has come to a root port that another part has: who asked for it hears of it.

@@ -6,7 +6,7 @@
 use super::border::Border;
 use super::exchange::{Exchange, Mail, Part, Reached, Report, Until};
 use super::plan::Plan;
-use super::{Apart, Whole};
+use super::{Apart, NotShared};
 use crate::config::FabricConfig;
 use crate::fabric::Fabric;
 use crate::simulation::Simulation;
@@ -61,11 +61,11 @@ impl Crew {
         threads: usize,
         mut workloads: Vec<Option<Apart>>,
         order: &[usize],
-    ) -> Result<Self, Whole> {
+    ) -> Result<Self, NotShared> {
         let plan = Plan::new(config, fabric, threads, &workloads)?;
         let exchange = Arc::new(Exchange::new(plan.parts, plan.window));
         let config = Arc::new(config.clone());
-        let worker = |part: usize| {
+        let worker = |part: usize| -> Result<Worker, NotShared> {
             let of_part = order.iter().filter(|index| usize::from(plan.of_workload[**index]) == part);
             let makers: Vec<Apart> = of_part.filter_map(|index| workloads[*index].take()).collect();
             let border = Border::new(part, &plan.owners.ports, &plan.links);
@@ -80,9 +80,10 @@ impl Crew {
                 inbox.into_iter().for_each(|order| order(&mut simulation));
             };
             let thread = std::thread::Builder::new().name(format!("part {part}")).spawn(work);
-            Worker { orders: Some(orders), thread: Some(thread.expect("the system has a thread left")) }
+            let thread = thread.map_err(|error| NotShared::NoThread(error.to_string()))?;
+            Ok(Worker { orders: Some(orders), thread: Some(thread) })
         };
-        let workers = (1..plan.parts).map(worker).collect();
+        let workers = (1..plan.parts).map(worker).collect::<Result<_, _>>()?;
         fabric.become_part(Border::new(0, &plan.owners.ports, &plan.links));
         Ok(Self { plan, exchange, workers, reached: Reached::NOTHING, together: None, audits: 0 })
     }
@@ -135,7 +136,7 @@ impl Crew {
                 if answered.is_err() {
                     exchange.give_up();
                 }
-                // Nobody listens any more when another part was given up.
+                // When another part was given up, no answer is read any more.
                 let _ = answer.send(answered);
             });
             let _ = worker.orders.as_ref().expect("it is at work").send(order);
@@ -243,12 +244,15 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         self.exchange.give_up();
-        for worker in &mut self.workers {
-            worker.orders = None;
-            if let Some(thread) = worker.thread.take() {
-                // If it panicked, it has said so.
-                let _ = thread.join();
-            }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, it has said so.
+            let _ = thread.join();
         }
     }
 }
@@ -263,8 +267,8 @@ impl Part for Simulation {
         self.fabric.how_far(sent)
     }
 
-    fn take(&mut self, mail: &mut Mail) {
-        self.fabric.take_mail(mail);
+    fn take(&mut self, end: Time, mail: &mut Mail) {
+        self.fabric.take_mail(end, mail);
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Mail {
 pub(crate) struct Report {
     /// Nothing more happens in it before, and nothing that it has sent arrives before.
     pub(crate) next: Time,
-    /// Nothing more happens in it unless somebody sends it something.
+    /// Nothing more happens in it unless another part sends it something.
     pub(crate) is_over: bool,
     /// Events so far.
     pub(crate) events: u64,
@@ -108,14 +108,14 @@ pub(crate) struct Exchange {
     barrier: Barrier,
 }
 
-/// When parts stop for whoever drives them.
+/// When parts stop for the simulation that drives them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
     /// After everything up to then.
     pub(crate) end: Time,
     /// At the end of the window in which so many events are reached, over all parts.
     pub(crate) events: u64,
-    /// When no TLP was sent for so long, and nobody has a timer.
+    /// When no TLP was sent for so long, and no workload has a timer.
     pub(crate) silence: Span,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Reached {
     pub(crate) is_stalled: bool,
     /// Windows so far.
     pub(crate) windows: u64,
-    /// Events of the part that had most of them in each window, added up: what nobody can be faster than.
+    /// Events of the part that had most of them in each window, added up: no run on more threads is faster.
     pub(crate) longest_way: u64,
 }
 
@@ -156,8 +156,8 @@ pub(crate) trait Part {
     fn run(&mut self, end: Time);
     /// Puts what it has sent into the mail of each part, and says how far it is.
     fn send(&mut self, end: Time, mail: &mut [Mail]) -> Report;
-    /// Takes in what another part has sent it.
-    fn take(&mut self, mail: &mut Mail);
+    /// Takes in what another part has sent it, when everything up to `end` has happened.
+    fn take(&mut self, end: Time, mail: &mut Mail);
 }
 
 impl Exchange {
@@ -207,7 +207,7 @@ impl Exchange {
             }
             self.barrier.wait(self.parts)?;
             for from in (0..self.parts).filter(|from| *from != me) {
-                part.take(&mut self.mail(parity, from, me));
+                part.take(end, &mut self.mail(parity, from, me));
             }
             reached = self.after(parity, end, reached, until);
             let is_enough = reached.events >= until.events || reached.is_finished || reached.is_stalled;

@@ -10,7 +10,7 @@ use lanewise_units::{Bytes, Span};
 
 /// Why one thread has to do it all.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Whole {
+pub enum NotShared {
     /// One thread was asked for.
     #[error("one thread was asked for")]
     OneThread,
@@ -29,6 +29,9 @@ pub enum Whole {
     /// The latency of a link that would be cut is next to nothing.
     #[error("a link between parts has a latency of {0}, too little to run ahead by")]
     NoLatency(Span),
+    /// The system starts no thread more, and says why.
+    #[error("the system starts no thread more: {0}")]
+    NoThread(String),
 }
 
 /// Parts of a fabric.
@@ -73,21 +76,21 @@ impl Plan {
         fabric: &Fabric,
         threads: usize,
         workloads: &[Option<Apart>],
-    ) -> Result<Self, Whole> {
+    ) -> Result<Self, NotShared> {
         if threads < 2 {
-            return Err(Whole::OneThread);
+            return Err(NotShared::OneThread);
         }
         if let Some(bound) = workloads.iter().position(Option::is_none) {
-            return Err(Whole::Workload(bound));
+            return Err(NotShared::Workload(bound));
         }
         let faulty = fabric.endpoints.iter().any(|endpoint| endpoint.errors.is_some())
             || fabric.root_complexes.iter().any(|host| host.errors.is_some())
             || corruption::anywhere(config);
         if faulty {
-            return Err(Whole::Errors);
+            return Err(NotShared::Errors);
         }
         if !fabric.ports.iter().enumerate().all(|(index, port)| port.peer.index() == index || is_sure(port)) {
-            return Err(Whole::Links);
+            return Err(NotShared::Links);
         }
         let mut is_asking = vec![false; config.devices.len()];
         let devices = workloads.iter().flatten().flat_map(|workload| &workload.devices);
@@ -96,13 +99,13 @@ impl Plan {
         let mut of_device = share(&mut subtrees, threads, workloads, config.devices.len());
         let parts = number_parts(&mut of_device);
         if parts < 2 {
-            return Err(Whole::NothingToShare);
+            return Err(NotShared::NothingToShare);
         }
         let links: Vec<[PortId; 2]> =
             subtrees.iter().filter(|one| of_device[one.devices[0]] != 0).map(|one| one.link).collect();
         let window = links.iter().map(|link| least_latency(fabric, *link)).min().expect("a link is cut");
         if window < SHORTEST_WINDOW {
-            return Err(Whole::NoLatency(window));
+            return Err(NotShared::NoLatency(window));
         }
         let of = |workload: &Option<Apart>| {
             workload.as_ref().and_then(|one| one.devices.first()).map_or(0, |one| of_device[one.0 as usize])
@@ -189,6 +192,8 @@ fn share(subtrees: &mut [Subtree], threads: usize, workloads: &[Option<Apart>], 
         cost[*group] += subtree.cost;
         may_leave[*group] &= subtree.may_leave;
     }
+    // No more than have something to do: the host, and what is below each root port.
+    let threads = threads.min(subtrees.len() + 1);
     let mut load = vec![0; threads];
     load[0] = subtrees.iter().map(|one| one.cost_of_link).sum::<u64>() * HOST_PER_TLP;
     let mut part_of_group = vec![0; subtrees.len()];

@@ -75,6 +75,11 @@ fn facts() -> Vec<WireFact> {
         whats.extend([What::Dllp(dllp), What::DllpInFlit(dllp), What::AnswerInFlit(dllp)]);
     }
     let mut facts: Vec<WireFact> = whats.into_iter().map(on_wire).collect();
+    // 4 KiB at Gen1 x1, more ticks than 32 bits hold.
+    for tlp in [tlp(false), tlp(true)] {
+        let (span, what) = (Span::from_ns(16_496), What::Tlp(tlp));
+        facts.push(WireFact::OnWire(OnWire { direction: PORT, start: ns(100), span, what }));
+    }
     for kind in TlpKind::ALL {
         let tlp = waiting(kind);
         facts.extend(
@@ -150,6 +155,26 @@ fn what_nobody_asked_for_says_when_and_what() {
             Told::Error(_) => panic!("{told:?}"),
         }
     }
+}
+
+#[test]
+fn a_tlp_that_takes_the_wire_for_long_is_packed_whole() {
+    let span = Span::from_ns(16_496);
+    assert!(span.ticks() > u64::from(u32::MAX));
+    let thing = OnWire { direction: PORT, start: ns(100), span, what: What::Tlp(tlp(true)) };
+    let mut words = Vec::new();
+    pack(ns(90), &WireFact::OnWire(thing), 1, &mut words);
+    let Told::Wire(WireFact::OnWire(again)) = unpack(&words, PORT).told else { panic!("{words:?}") };
+    assert_eq!((again.span, ends_at(&words)), (span, ns(16_596).ticks()));
+    assert_eq!(again, thing);
+}
+
+#[test]
+#[should_panic(expected = "a DLLP of eight bytes takes the wire for")]
+fn a_dllp_that_takes_the_wire_for_long_is_refused() {
+    let (span, what) = (Span::from_us(5), What::Dllp(Dllp::Ack(Sequence::ZERO)));
+    let thing = OnWire { direction: PORT, start: ns(100), span, what };
+    pack(ns(90), &WireFact::OnWire(thing), 1, &mut Vec::new());
 }
 
 #[test]

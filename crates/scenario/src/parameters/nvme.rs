@@ -88,7 +88,7 @@ parameters! {
         /// What the calls of `libaio` (io_submit, io_getevents) take of `submit_cost`, for each I/O; `io_uring` does
         /// without them.
         aio_cost: Span = "0.7 us" in "0 ns" to "10 ms",
-        Published "one core, interrupts: libaio 608,000 I/Os a second, io_uring 1.2 million, 0.81 us less for each (J. Axboe, Efficient IO with io_uring, 2019); 346,000 and 433,000, 0.58 us (alibaba/PhotonLibOS, File IO Performance)";
+        Published "one core, interrupts: libaio 608,000 I/Os a second, io_uring 1.2 million, 0.81 us less for each (J. Axboe, Efficient IO with io_uring, 2019); 346,000 and 433,000, 0.58 us (alibaba/PhotonLibOS, File IO Performance); the mean of both";
         /// Interrupt entry and exit, for each interrupt.
         interrupt_cost: Span = "1 us" in "0 ns" to "10 ms",
         Assumed "delivery to a core that may sleep lightly";

@@ -3,6 +3,7 @@
 use crate::rig::{results, scenario};
 use lanewise_scenario::NativeFiles;
 use lanewise_sim::{Results, Scenario, Source, Threads, load, run, run_on};
+use lanewise_units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -113,13 +114,27 @@ fn a_run_that_waits_for_percentiles_is_the_same() {
 }
 
 #[test]
-fn a_limit_of_events_or_memory_is_left_to_one_thread() {
+fn a_limit_of_events_is_left_to_one_thread() {
     let events = scenario(forest(), &[("run.event_limit", "60000")]);
     let one = alone(&events);
     assert_eq!(one.end_reason, lanewise_sim::EndName::EventLimit);
     let how = same_on(2, "forest", &events, &one);
     assert_eq!(how.why_one.as_deref(), Some("the limit of events is near"));
     assert_eq!(one.events, results(forest(), &[("run.event_limit", "60000")]).events);
+}
+
+#[test]
+fn a_limit_of_memory_is_left_to_one_thread() {
+    // So short that memory is looked at only at the end.
+    let mut short = scenario(forest(), &[("run.time_limit", "20 us")]);
+    let mut long = scenario(forest(), &[("run.relative_half_width", "0.0001"), ("run.time_limit", "3 ms")]);
+    for scenario in [&mut short, &mut long] {
+        assert_eq!(same_on(2, "forest", scenario, &alone(scenario)).used, 2);
+        // Less than resolving would let pass: what is under way is more.
+        scenario.run.memory_limit = Bytes::from_kib(1);
+        let how = same_on(2, "forest", scenario, &alone(scenario));
+        assert_eq!(how.why_one.as_deref(), Some("the limit of memory is near"));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A trace of a run: what it says is what the results count, and the run is the same without it.
 
+use crate::rig::scenario;
 use lanewise_scenario::NativeFiles;
 use lanewise_sim::{
     Around, Ends, JsonLines, Listing, Scenario, Session, Source, Trace, TraceEnd, TraceForm, TraceFrame,
@@ -312,4 +313,21 @@ fn what_is_broken_off_has_no_end() {
         assert!(!end.expect("trees of devices").is_whole);
         assert_eq!((kept.ended, parts), (None, stop_at + 1));
     }
+}
+
+#[test]
+fn a_large_tlp_takes_a_slow_wire_as_long_as_its_bytes_do() {
+    let text = "[host.server]\nslots = { slot1 = \"gen1 x1\" }\nmps_supported = \"4 KiB\"\n\
+                [endpoint.card]\nattach = \"server.slot1\"\ngeneration = \"gen1\"\nwidth = \"x1\"\nmps_supported = \"4 KiB\"\n\
+                [[workload]]\nkind = \"dma\"\nname = \"writes\"\ndevice = \"card\"\ndirection = \"write\"\nsize = \"4 KiB\"\n";
+    let scenario = scenario(text, &[]);
+    let trace = traced(&scenario, &TraceRequest { kinds: vec![TraceKind::Tlp], span: END * 3, ..all() });
+    let writes: Vec<&TraceRow> = trace.rows.iter().filter(|row| row.length_bytes == Some(4096)).collect();
+    assert!(writes.len() > 3, "{} writes", writes.len());
+    for row in &writes {
+        // STP, sequence number, a header of 4 DW, data, LCRC and END, each byte in 4 ns.
+        assert_eq!(row.span_ticks, Span::from_ns((1 + 2 + 16 + 4096 + 4 + 1) * 4).ticks(), "{row:?}");
+    }
+    // So none begins before the one ahead of it has left.
+    assert!(writes.windows(2).all(|two| two[1].at_ticks >= two[0].at_ticks + two[0].span_ticks));
 }

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: tokens, origins and lengths, before anything else sees a request.
+"""Which requests are accepted, and how long they may be: this sees each before anything else does.
 
 A page of another site may send requests to this machine's loopback, and a name of its own may lead there. So
 the host that a request names is one of ours, and so is the origin that a browser says. Where there is a

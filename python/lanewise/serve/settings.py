@@ -53,7 +53,7 @@ class Settings:
     host: str = LOOPBACK
     port: int = DEFAULT_PORT
     token: str | None = None
-    """Everyone says it; none for loopback alone."""
+    """Every request must carry it; None is allowed on loopback only."""
     page: Path | None = None
     """Folder with the built lab; none where it was not built."""
     limits: Limits = field(default_factory=Limits)

@@ -1,6 +1,6 @@
 """Processes that work: started, given one job at a time, ended when they take too long or are not needed.
 
-A process that dies, whatever of, costs the job that it had. The serving process never simulates and never
+When a process dies, for any reason, its job fails. The serving process never simulates and never
 reads a dump itself.
 """
 
@@ -30,7 +30,7 @@ class JobError(Exception):
 
     @property
     def is_wrong_input(self) -> bool:
-        """Whether who asked can do something about it."""
+        """Whether the client can correct it."""
         return self.document.get("status") == 2
 
 
@@ -54,7 +54,8 @@ class Worker:
     @classmethod
     async def start(cls, memory_bytes: int) -> Worker:
         """Start a process whose address space is limited to so many bytes."""
-        command = (sys.executable, "-m", "lanewise.serve.worker", str(memory_bytes))
+        # Nothing is imported from the current folder.
+        command = (sys.executable, "-P", "-m", "lanewise.serve.worker", str(memory_bytes))
         return cls(
             await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE

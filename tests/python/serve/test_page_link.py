@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import RIG, Server, message_of
+from serving import LONG, RIG, Server, message_of
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -104,7 +104,7 @@ def test_a_process_that_dies_costs_its_job() -> None:
     async def tried() -> JobError:
         worker = await Worker.start(4 << 30)
         doing = asyncio.create_task(
-            worker.do({"verb": "page", "asks": "run", "request": json.dumps({"scenario": RIG})}, 60)
+            worker.do({"verb": "page", "asks": "run", "request": json.dumps({"scenario": LONG})}, 60)
         )
         await asyncio.sleep(0.05)
         await worker.end()
@@ -117,3 +117,18 @@ def test_a_process_that_dies_costs_its_job() -> None:
     error = asyncio.run(tried())
     assert error.document["errors"][0]["code"] == "worker-died"  # type: ignore[index]
     assert not error.is_wrong_input
+
+
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "polars.py").write_text("raise RuntimeError('it was imported')\n")
+    monkeypatch.chdir(tmp_path)
+
+    async def answered() -> bytes:
+        worker = await Worker.start(4 << 30)
+        try:
+            job = {"verb": "run", "scenario": RIG, "overrides": {}, "folder": str(tmp_path / "run")}
+            return await worker.do(job, 60)
+        finally:
+            await worker.end()
+
+    assert json.loads(asyncio.run(answered()))["title"] == "A card that writes"

@@ -136,7 +136,7 @@ def test_what_is_too_long_is_refused(server: Server, chunked: bool) -> None:
 
 
 def test_fifty_clients_lose_nothing(tmp_path: Path) -> None:
-    """Each starts a run, and asks small things until it is done; docs/how-to/serve.md says what that took."""
+    """Each starts a run, and asks how far it is until it is done; what those questions took is printed."""
     took: list[float] = []
 
     async def one(address: str, seed: int) -> str:

@@ -42,6 +42,8 @@ class Limits:
     """Length of what is sent with one request, B."""
     pages: int = 8
     """Pages that have a simulator of their own at the same time."""
+    idle_seconds: float = 900.0
+    """Real time after which a page that asks nothing loses its simulator, s."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from serving import LONG, RIG, Server, message_of
@@ -16,7 +17,12 @@ from websockets.sync.client import ClientConnection, connect
 import lanewise
 from lanewise import _core
 from lanewise.machine.json_form import to_json
+from lanewise.serve.page_link import Pages
+from lanewise.serve.settings import Limits
 from lanewise.serve.workers import JobError, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 DUMP = Path(__file__).parents[1] / "machine/dumps/qemu.vvv"
 
@@ -72,6 +78,42 @@ def test_pages_are_limited(server: Server) -> None:
             pytest.raises(ConnectionClosed, match="4503"),
         ):
             ninth.recv()
+
+
+def test_a_page_that_goes_ends_its_work(server: Server) -> None:
+    with server.client as client:
+        with connect(f"{server.sockets}/api/simulator") as link:
+            ask(link, "version")
+            link.send(json.dumps({"id": 8, "verb": "run", "given": [LONG]}))
+            time.sleep(0.2)
+            assert client.get("/api/status").json()["pages"] == 1
+        # The run itself goes on for minutes.
+        until = time.monotonic() + 5
+        while client.get("/api/status").json()["pages"] > 0:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "for 0.2 s"), (100, "64 messages wait")])
+def test_a_page_that_asks_nothing_or_too_much_is_left(count: int, said: str) -> None:
+    heard: list[str] = []
+
+    async def asked() -> AsyncIterator[str]:
+        for _ in range(count):
+            yield "no message"
+        await asyncio.sleep(60)
+
+    async def hear(answer: str) -> None:
+        heard.append(answer)
+
+    async def served_one() -> str | None:
+        pages = Pages(Limits(idle_seconds=0.2))
+        reason = await pages.serve(asked(), hear)
+        assert pages.open == 0
+        return reason
+
+    assert said in str(asyncio.run(served_one()))
+    assert len(heard) == (1 if count == 1 else 0)
 
 
 def test_a_dump_is_read(server: Server) -> None:

@@ -125,22 +125,35 @@ class Worker:
 class Pool:
     """At most so many processes, started when they are needed first and kept."""
 
-    def __init__(self, most: int, memory_bytes: int) -> None:
-        """Begin without any."""
+    def __init__(self, most: int, memory_bytes: int, most_waiting: int | None = None) -> None:
+        """Begin without any. None lets any number wait for one."""
+        self._most_waiting = most_waiting
+        self._waiting = 0
         self._free = asyncio.Semaphore(most)
         self._idle: list[Worker] = []
         self._memory_bytes = memory_bytes
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Wait for a turn, and have a process for its time."""
-        async with self._free:
+        """Wait for a turn, and have a process for its time. JobError when too many wait already."""
+        if self._most_waiting is not None and self._free.locked() and self._waiting >= self._most_waiting:
+            raise failure(
+                2, "busy", f"{self._most_waiting} requests wait already, the most that may", "ask again later"
+            )
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        try:
             worker = await self._one()
             try:
                 yield worker
             finally:
                 if worker.is_alive:
                     self._idle.append(worker)
+        finally:
+            self._free.release()
 
     async def _one(self) -> Worker:
         while self._idle:

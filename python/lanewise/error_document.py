@@ -1,4 +1,4 @@
-"""What went wrong as a document: `error` of ``schema/output.schema.json``, for ``--json`` and for a server."""
+"""What went wrong as a document: `error` of ``schema/output.schema.json``, for ``--json`` and a server."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 _PREFIX = re.compile(r"^(?:error|internal error): ")
 
+_OURS = 3
+"""Exit status of a mistake in Lanewise itself."""
+
 
 def error_document(status: int, text: str, error: BaseException | None) -> dict[str, object]:
     """Return each mistake of a scenario, or the one that was said; `status` is that of the command line."""
-    mistakes = getattr(error, "diagnostics", None) or [_alone(_PREFIX.sub("", text), error)]
+    mistakes = getattr(error, "diagnostics", None) or [_alone(status, _PREFIX.sub("", text), error)]
     return stamped({"status": status, "errors": mistakes})
 
 
@@ -24,10 +27,8 @@ def mistake(code: str, message: str, hint: str | None = None) -> Mistake:
     return {"code": code, "message": message, "path": None, "line": None, "column": None, "hint": hint}
 
 
-def _alone(text: str, error: BaseException | None) -> Mistake:
+def _alone(status: int, text: str, error: BaseException | None) -> Mistake:
     """Return the record of a mistake of which a text was said; what follows a semicolon is its hint."""
     message, _, hint = text.partition("; ")
-    code = "usage" if hasattr(error, "exit_code") else "wrong-input"
-    if text.startswith("internal") or (error is not None and type(error).__name__ == "PanicException"):
-        code = "internal"
+    code = "internal" if status == _OURS else "usage" if hasattr(error, "exit_code") else "wrong-input"
     return mistake(code, message, hint or None)

@@ -46,7 +46,7 @@ CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LAYERS = (
     *("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim"),
-    *("trace-formats", "python"),
+    *("trace-formats", "wasm", "python"),
 )
 
 

@@ -42,7 +42,7 @@ def front_page(page: Path | None) -> str:
     return _html(
         "Lanewise",
         "<h1>Lanewise</h1><p>The lab in the browser is not part of this installation: <code>make lab</code> "
-        'builds it. Everything else is here: <a href="api">what may be asked for</a>.</p>',
+        'builds it. Everything else is here: <a href="api">API reference</a>.</p>',
     )
 
 
@@ -61,7 +61,7 @@ def api_page(document: Mapping[str, Any]) -> str:
             by_tag.setdefault(operation["tags"][0], []).append(_operation(verb, path, operation, document))
     for tag, operations in by_tag.items():
         parts += [f"<h2>{escape(tag.capitalize())}</h2>", *operations]
-    return _html("Lanewise: what may be asked for", "".join([*parts, _SOCKETS]))
+    return _html("Lanewise: API reference", "".join([*parts, _SOCKETS]))
 
 
 def _operation(verb: str, path: str, operation: Mapping[str, Any], document: Mapping[str, Any]) -> str:

@@ -58,8 +58,9 @@ def core_routes(service: Service) -> APIRouter:
             )
             return
         with suppress(WebSocketDisconnect):
-            async for answer in service.pages.answer(socket.iter_text()):
-                await socket.send_text(answer)
+            reason = await service.pages.serve(socket.iter_text(), socket.send_text)
+            if reason is not None:
+                await socket.close(4503, reason)
 
     return router
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003  read by Pydantic
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 MOST_SCENARIO = 4 << 20
 """Length of a scenario in characters; the core refuses more bytes."""
+
+
+MOST_OVERRIDES = 1_000
+Word = Annotated[str, Field(max_length=1_000)]
+"""A path, or a value with its unit."""
 
 
 class _Asked(BaseModel):
@@ -19,8 +24,10 @@ class ScenarioRequest(_Asked):
     """A scenario, and what is different from its text."""
 
     scenario: str = Field(max_length=MOST_SCENARIO, description="Text of a scenario, TOML.")
-    overrides: dict[str, str | int | float | bool] = Field(
-        default={}, description="Dotted paths and values with their unit, as `explain` names them."
+    overrides: dict[Word, Word | StrictInt | StrictFloat | StrictBool] = Field(
+        default={},
+        max_length=MOST_OVERRIDES,
+        description="Dotted paths and values with their unit, as `explain` names them.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: tokens, origins and lengths, before anything else sees a request.
+"""Which requests are accepted, and how long they may be: this sees each before anything else does.
 
 A page of another site may send requests to this machine's loopback, and a name of its own may lead there. So
 the host that a request names is one of ours, and so is the origin that a browser says. Where there is a
@@ -37,14 +37,6 @@ _HEADERS = [
     ),
 ]
 """Nothing from elsewhere is loaded, nothing is sent elsewhere, and no other page may frame this one."""
-
-
-class TooLongError(HTTPException):
-    """More was sent than is allowed."""
-
-    def __init__(self) -> None:
-        """Say so as HTTP does; FastAPI lets nothing else through while it reads a body."""
-        super().__init__(413, "more was sent than is allowed here")
 
 
 class Guard:
@@ -126,7 +118,8 @@ class Guard:
             if message["type"] == "http.request":
                 left -= len(message.get("body", b""))
                 if left < 0:
-                    raise TooLongError
+                    # As HTTP says it: FastAPI lets nothing else through while it reads a body.
+                    raise HTTPException(413, "more was sent than is allowed here")
             return message
 
         return counted

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lanewise.serve.workers import JobError, Worker, failure, says_what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from lanewise.serve.settings import Limits
 
@@ -25,6 +26,10 @@ _ASKS = {
     "scenarioSchema": "scenario_schema",
 }
 _OF_SESSION = ("new", "step", "state", "results", "change", "close")
+
+
+_WAITING = 64
+"""Messages of a page that may wait for their turn; the lab has far fewer under way."""
 
 
 class Pages:
@@ -40,17 +45,41 @@ class Pages:
         """Whether no other page may connect."""
         return self.open >= self._limits.pages
 
-    async def answer(self, messages: AsyncIterator[str]) -> AsyncIterator[str]:
-        """Answer the messages of one page, one after another, until it has gone."""
+    async def serve(self, messages: AsyncIterator[str], send: Callable[[str], Awaitable[None]]) -> str | None:
+        """Answer the messages of one page, one after another, until it has gone.
+
+        When it goes, what is under way for it ends at once. Returns why the page was left although it is
+        still there: it asked for too much, or for nothing; None where it has gone.
+        """
         self.open += 1
+        waiting: asyncio.Queue[str] = asyncio.Queue(_WAITING)
+        tasks = (
+            asyncio.create_task(_all_read(messages, waiting)),
+            asyncio.create_task(self._all_answered(waiting, send)),
+        )
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return next((reason for each in ended if (reason := each.result())), None)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.open -= 1
+
+    async def _all_answered(self, waiting: asyncio.Queue[str], send: Callable[[str], Awaitable[None]]) -> str:
+        """Answer until nothing is asked for a long time; return what is said then."""
         worker: Worker | None = None
         try:
-            async for message in messages:
+            while True:
+                try:
+                    async with asyncio.timeout(self._limits.idle_seconds):
+                        message = await waiting.get()
+                except TimeoutError:
+                    return f"nothing was asked for {self._limits.idle_seconds:g} s"
                 if worker is None or not worker.is_alive:
                     worker = await Worker.start(self._limits.memory_bytes)
-                yield await self._answered(worker, message)
+                await send(await self._answered(worker, message))
         finally:
-            self.open -= 1
             if worker is not None:
                 await asyncio.shield(worker.end())
 
@@ -69,6 +98,15 @@ class Pages:
             text = json.dumps(json.loads(text)["lanewise_version"])
         key = "failure" if says_what_is_wrong(answer) else "answer"
         return f'{{"id":{json.dumps(number)},"{key}":{text}}}'
+
+
+async def _all_read(messages: AsyncIterator[str], waiting: asyncio.Queue[str]) -> str | None:
+    """Read until a page has gone, also while it is answered; return why it was left."""
+    with suppress(asyncio.QueueFull):
+        async for message in messages:
+            waiting.put_nowait(message)
+        return None
+    return f"{_WAITING} messages wait already, the most that may"
 
 
 def _read(message: str) -> tuple[object, str, str]:

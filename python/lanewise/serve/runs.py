@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import shutil
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from lanewise.files import remove_stale_halves
 from lanewise.serve.workers import JobError, Pool, failure
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Run:
     id: str
     created: datetime
     job: Mapping[str, object]
+    """What its process is told; empty once it is over."""
     state: State = "waiting"
     progress: dict[str, object] | None = None
     """What was heard last: simulated_s, time_limit_s, events, measuring_since_s."""
@@ -94,6 +97,13 @@ class Runs:
         if run.task is not None and not run.is_over:
             run.task.cancel()
             await asyncio.wait([run.task])
+            if not run.is_over:
+                # Its task had not begun.
+                self._became(run, "cancelled")
+
+    def forget(self, run: Run) -> None:
+        """Know no more of a run that is over."""
+        self._runs.pop(run.id, None)
 
     async def watch(self, run: Run) -> AsyncIterator[Run]:
         """Yield a run whenever it has changed, at first now and at last when it is over."""
@@ -127,18 +137,28 @@ class Runs:
             self._became(run, "done")
         except JobError as error:
             run.error = error.document
+            self._remove_remains(run)
             self._became(run, "failed")
         except asyncio.CancelledError:
+            self._remove_remains(run)
             self._became(run, "cancelled")
         except Exception as error:
             run.error = failure(3, "internal", f"{type(error).__name__}: {error}").document
+            self._remove_remains(run)
             self._became(run, "failed")
+
+    def _remove_remains(self, run: Run) -> None:
+        """Remove what a process that was ended wrote of a run, half or whole."""
+        remove_stale_halves(self._folder, run.id)
+        shutil.rmtree(self._folder / run.id, ignore_errors=True)
 
     @staticmethod
     def _became(run: Run, state: State) -> None:
         run.state = state
-        if run.is_over and run.started is not None:
-            run.wall_s = time.monotonic() - run.started
+        if run.is_over:
+            run.job = {}
+            if run.started is not None:
+                run.wall_s = time.monotonic() - run.started
         for event in run.listeners:
             event.set()
 

@@ -40,10 +40,13 @@ class Service:
         self.history.prepare()
         self.runs = Runs(self.settings.folder, limits)
         self.pages = Pages(limits)
-        self.readers = Pool(max(2, limits.runs_at_once), limits.memory_bytes)
+        self.readers = Pool(max(2, limits.runs_at_once), limits.memory_bytes, limits.waiting_requests)
 
     async def read(self, job: Mapping[str, object]) -> Response:
-        """Answer with what a job comes to. JobError for one whose document says that something is wrong."""
+        """Answer with what a job comes to.
+
+        JobError for one whose document says that something is wrong, or when too many wait already.
+        """
         async with self.readers.worker() as worker:
             answer = await worker.do(job, self.settings.limits.request_seconds)
         if says_what_is_wrong(answer):

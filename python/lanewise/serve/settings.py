@@ -32,6 +32,8 @@ class Limits:
     """Runs that go on at the same time, each in a process."""
     waiting_runs: int = 100
     """Runs that may wait for their turn."""
+    waiting_requests: int = 50
+    """Requests to read a scenario or a machine that may wait for their turn."""
     run_seconds: float = 600.0
     """Real time that a run may take, s."""
     request_seconds: float = 60.0
@@ -42,6 +44,8 @@ class Limits:
     """Length of what is sent with one request, B."""
     pages: int = 8
     """Pages that have a simulator of their own at the same time."""
+    idle_seconds: float = 900.0
+    """Real time after which a page that asks nothing loses its simulator, s."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Settings:
     host: str = LOOPBACK
     port: int = DEFAULT_PORT
     token: str | None = None
-    """Everyone says it; none for loopback alone."""
+    """Every request must carry it; None is allowed on loopback only."""
     page: Path | None = None
     """Folder with the built lab; none where it was not built."""
     limits: Limits = field(default_factory=Limits)

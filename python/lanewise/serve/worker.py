@@ -10,8 +10,10 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
@@ -30,6 +32,8 @@ T = TypeVar("T")
 def main() -> None:
     """Work. The first argument is the limit of the address space in bytes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
+    threading.Thread(target=_end_without, args=(os.getppid(),), daemon=True).start()
     _limit_memory(int(sys.argv[1]))
     # What a library prints goes to stderr, and nothing reads what is sent to us but this loop.
     jobs = os.fdopen(os.dup(0), "rb")
@@ -41,6 +45,26 @@ def main() -> None:
     with suppress(BrokenPipeError):
         while (frame := read_frame(jobs)) is not None:
             worker.do(json.loads(frame[1]))
+
+
+def _end_with_parent() -> None:
+    """Have Linux end this process with the serving one, also while the core has the interpreter's lock."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+_PR_SET_PDEATHSIG = 1
+"""``include/uapi/linux/prctl.h``."""
+
+
+def _end_without(serving: int) -> None:
+    """End this process, whatever it does, once the serving one has gone: nobody hears its answer."""
+    while os.getppid() == serving:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _limit_memory(most: int) -> None:
@@ -58,13 +82,17 @@ class Worker:
 
     answers: BinaryIO
     _door: Door | None = None
-    _serving: int = field(default_factory=os.getppid)
 
     def do(self, job: Mapping[str, object]) -> None:
         """Do a job: one answer, or one error as ``--json`` has them."""
         try:
             kind, document = ANSWER, _VERBS[str(job["verb"])](self, job)
         except Exception as error:
+            kind, document = REFUSED, _refusal(error)
+        except BaseException as error:
+            # A panic of the core arrives as an exception outside the ordinary hierarchy.
+            if type(error).__name__ != "PanicException":
+                raise
             kind, document = REFUSED, _refusal(error)
         self._write(kind, document)
 
@@ -113,9 +141,6 @@ class Worker:
         return predict(_dump(job), devices=_texts(job, "devices"), what_if=_texts(job, "what_if")).to_json()
 
     def _tell(self, progress: Progress) -> bool:
-        # A serving process that was killed waits for nothing.
-        if os.getppid() != self._serving:
-            raise SystemExit(1)
         self._write(PROGRESS, json.dumps(progress))
         return True
 

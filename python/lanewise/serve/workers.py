@@ -1,6 +1,6 @@
 """Processes that work: started, given one job at a time, ended when they take too long or are not needed.
 
-A process that dies, whatever of, costs the job that it had. The serving process never simulates and never
+When a process dies, for any reason, its job fails. The serving process never simulates and never
 reads a dump itself.
 """
 
@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from lanewise.error_document import mistake
+from lanewise.errors import InputError
 from lanewise.output_format import stamped
 from lanewise.serve.frames import ANSWER, HEAD, JOB, PROGRESS, framed
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
 
-class JobError(Exception):
+class JobError(InputError):
     """A job came to nothing; `document` says why, as ``--json`` has errors."""
 
     def __init__(self, document: Mapping[str, object]) -> None:
@@ -30,7 +31,7 @@ class JobError(Exception):
 
     @property
     def is_wrong_input(self) -> bool:
-        """Whether who asked can do something about it."""
+        """Whether the client can correct it."""
         return self.document.get("status") == 2
 
 
@@ -54,7 +55,8 @@ class Worker:
     @classmethod
     async def start(cls, memory_bytes: int) -> Worker:
         """Start a process whose address space is limited to so many bytes."""
-        command = (sys.executable, "-m", "lanewise.serve.worker", str(memory_bytes))
+        # Nothing is imported from the current folder.
+        command = (sys.executable, "-P", "-m", "lanewise.serve.worker", str(memory_bytes))
         return cls(
             await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
@@ -124,22 +126,35 @@ class Worker:
 class Pool:
     """At most so many processes, started when they are needed first and kept."""
 
-    def __init__(self, most: int, memory_bytes: int) -> None:
-        """Begin without any."""
+    def __init__(self, most: int, memory_bytes: int, most_waiting: int | None = None) -> None:
+        """Begin without any. None lets any number wait for one."""
+        self._most_waiting = most_waiting
+        self._waiting = 0
         self._free = asyncio.Semaphore(most)
         self._idle: list[Worker] = []
         self._memory_bytes = memory_bytes
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Wait for a turn, and have a process for its time."""
-        async with self._free:
+        """Wait for a turn, and have a process for its time. JobError when too many wait already."""
+        if self._most_waiting is not None and self._free.locked() and self._waiting >= self._most_waiting:
+            raise failure(
+                2, "busy", f"{self._most_waiting} requests wait already, the most that may", "ask again later"
+            )
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        try:
             worker = await self._one()
             try:
                 yield worker
             finally:
                 if worker.is_alive:
                     self._idle.append(worker)
+        finally:
+            self._free.release()
 
     async def _one(self) -> Worker:
         while self._idle:

@@ -1,4 +1,4 @@
-"""Who may ask: this machine, with pages of its own, or who has the token."""
+"""Which requests are accepted: of this machine, with pages of its own, or with the token."""
 
 from __future__ import annotations
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import RIG, SECONDS, Server, message_of
+from serving import LONG, RIG, Server, message_of
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 import lanewise
 from lanewise import _core
 from lanewise.machine.json_form import to_json
+from lanewise.serve.page_link import Pages
+from lanewise.serve.settings import Limits
 from lanewise.serve.workers import JobError, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 DUMP = Path(__file__).parents[1] / "machine/dumps/qemu.vvv"
 
@@ -74,6 +80,42 @@ def test_pages_are_limited(server: Server) -> None:
             ninth.recv()
 
 
+def test_a_page_that_goes_ends_its_work(server: Server) -> None:
+    with server.client as client:
+        with connect(f"{server.sockets}/api/simulator") as link:
+            ask(link, "version")
+            link.send(json.dumps({"id": 8, "verb": "run", "given": [LONG]}))
+            time.sleep(0.2)
+            assert client.get("/api/status").json()["pages"] == 1
+        # The run itself goes on for minutes.
+        until = time.monotonic() + 5
+        while client.get("/api/status").json()["pages"] > 0:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "for 0.2 s"), (100, "64 messages wait")])
+def test_a_page_that_asks_nothing_or_too_much_is_left(count: int, said: str) -> None:
+    heard: list[str] = []
+
+    async def asked() -> AsyncIterator[str]:
+        for _ in range(count):
+            yield "no message"
+        await asyncio.sleep(60)
+
+    async def hear(answer: str) -> None:
+        heard.append(answer)
+
+    async def served_one() -> str | None:
+        pages = Pages(Limits(idle_seconds=0.2))
+        reason = await pages.serve(asked(), hear)
+        assert pages.open == 0
+        return reason
+
+    assert said in str(asyncio.run(served_one()))
+    assert len(heard) == (1 if count == 1 else 0)
+
+
 def test_a_dump_is_read(server: Server) -> None:
     named = {"source": "qemu.vvv"}
     with server.client as client:
@@ -104,7 +146,7 @@ def test_a_process_that_dies_costs_its_job() -> None:
     async def tried() -> JobError:
         worker = await Worker.start(4 << 30)
         doing = asyncio.create_task(
-            worker.do({"verb": "page", "asks": "run", "request": json.dumps({"scenario": SECONDS})}, 60)
+            worker.do({"verb": "page", "asks": "run", "request": json.dumps({"scenario": LONG})}, 60)
         )
         await asyncio.sleep(0.05)
         await worker.end()
@@ -117,3 +159,18 @@ def test_a_process_that_dies_costs_its_job() -> None:
     error = asyncio.run(tried())
     assert error.document["errors"][0]["code"] == "worker-died"  # type: ignore[index]
     assert not error.is_wrong_input
+
+
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "polars.py").write_text("raise RuntimeError('it was imported')\n")
+    monkeypatch.chdir(tmp_path)
+
+    async def answered() -> bytes:
+        worker = await Worker.start(4 << 30)
+        try:
+            job = {"verb": "run", "scenario": RIG, "overrides": {}, "folder": str(tmp_path / "run")}
+            return await worker.do(job, 60)
+        finally:
+            await worker.end()
+
+    assert json.loads(asyncio.run(answered()))["title"] == "A card that writes"

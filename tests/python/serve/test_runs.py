@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +17,11 @@ from serving import LONG, RIG, SECONDS, Server, message_of, served, started, unt
 from websockets.sync.client import connect
 
 import lanewise
+from lanewise.error_document import error_document
 from lanewise.files import half_name
+from lanewise.serve.runs import Run, Runs
+from lanewise.serve.settings import Limits
+from lanewise.serve.workers import JobError, Pool
 
 
 def test_a_run_gives_what_it_gives_elsewhere(server: Server) -> None:
@@ -92,6 +97,82 @@ def test_a_killed_server_leaves_whole_runs_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [done]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_a_killed_server_takes_its_processes_along(tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.client as client:
+        going = started(client, LONG)
+        with connect(f"{server.sockets}/api/simulator") as page:
+            page.send(json.dumps({"id": 1, "verb": "run", "given": [LONG]}))
+            while client.get(f"/api/runs/{going}").json().get("progress") is None:
+                time.sleep(0.02)
+            task = Path(f"/proc/{server.process.pid}/task/{server.process.pid}")
+            workers = [Path("/proc") / pid for pid in (task / "children").read_text().split()]
+            assert len(workers) == 2
+            # The page's process has begun its run.
+            time.sleep(0.5)
+            server.kill()
+    until = time.monotonic() + 5
+    while any(_is_alive(worker) for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _is_alive(process: Path) -> bool:
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_what_a_failed_run_wrote_is_removed(tmp_path: Path) -> None:
+    async def failed() -> tuple[Run, str]:
+        runs = Runs(tmp_path, Limits(runs_at_once=1, run_seconds=0.5))
+        run, unbegun = (runs.submit({"scenario": LONG, "overrides": {}}) for _ in range(2))
+        # Cancelled before its task took a step.
+        await runs.cancel(unbegun)
+        half = half_name(run.id).replace(f"-{os.getpid()}-", "-999999999-")
+        for name in (half, run.id):
+            (tmp_path / name).mkdir()
+        assert run.task is not None
+        await run.task
+        await runs.end()
+        return run, unbegun.state
+
+    run, state = asyncio.run(failed())
+    assert (run.state, state) == ("failed", "cancelled")
+    assert run.job == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_may_wait_to_read() -> None:
+    async def refused() -> JobError:
+        pool = Pool(1, 4 << 30, most_waiting=1)
+
+        async def one() -> None:
+            async with pool.worker():
+                await asyncio.sleep(60)
+
+        others = [asyncio.create_task(one()) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        try:
+            async with pool.worker():
+                raise AssertionError("it waited, and had its turn")
+        except JobError as error:
+            return error
+        finally:
+            for each in others:
+                each.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            await pool.end()
+
+    assert asyncio.run(refused()).document["errors"][0]["code"] == "busy"  # type: ignore[index]
+
+
+def test_a_mistake_of_ours_is_told_as_one() -> None:
+    document = error_document(3, "internal error: KeyError: 'x'", KeyError("x"))
+    assert document["errors"][0]["code"] == "internal"  # type: ignore[index]
+
+
 def test_mistakes_are_those_of_the_command_line(server: Server) -> None:
     with server.client as client:
         wrong = client.post("/api/check", json={"scenario": RIG.replace("x8", "x7")}).json()
@@ -103,6 +184,8 @@ def test_mistakes_are_those_of_the_command_line(server: Server) -> None:
             ({"scenario": RIG, "seeds": 2}, "seeds"),
             ({"scenario": RIG, "seed": -1}, "seed"),
             ({}, "scenario"),
+            ({"scenario": RIG, "overrides": {"nic.mps": "1" * 1001}}, "overrides"),
+            ({"scenario": RIG, "overrides": dict.fromkeys(map(str, range(1001)), 1)}, "overrides"),
         ):
             answer = client.post("/api/runs", json=body)
             assert answer.status_code == 422
@@ -136,7 +219,7 @@ def test_what_is_too_long_is_refused(server: Server, chunked: bool) -> None:
 
 
 def test_fifty_clients_lose_nothing(tmp_path: Path) -> None:
-    """Each starts a run, and asks small things until it is done; docs/how-to/serve.md says what that took."""
+    """Each starts a run, and asks how far it is until it is done; what those questions took is printed."""
     took: list[float] = []
 
     async def one(address: str, seed: int) -> str:

@@ -1,7 +1,7 @@
 //! What was recorded of one port, in the order in which it was stated.
 //!
-//! When a log is full, what nobody asks for any more is taken out, down to what those that are left need to know of what led up to them:
-//! who waits, what has been on the wire since the first of them could leave, and who was held up then.
+//! When a log is full, facts that the recording keeps no longer are taken out, down to what those that are left need to know of what led
+//! up to them: TLPs that wait, what has been on the wire since the first of them could leave, and what was held up then.
 
 use crate::packed::{self, BLOCKED, QUEUED, Record, UNBLOCKED};
 use crate::{Fact, HeldUp, WireFact};
@@ -31,7 +31,7 @@ impl PortLog {
         packed::pack(now, fact, number, &mut self.words);
     }
 
-    /// One that nobody asked for, and waits need.
+    /// An unselected one that waits need.
     #[inline(always)]
     pub(crate) fn push_unasked(&mut self, now: Time, fact: &WireFact, gone: Option<u64>) {
         self.make_room(now, self.base, gone);
@@ -64,7 +64,7 @@ impl PortLog {
         }
     }
 
-    /// Each record and its number; zero for what nobody asked for.
+    /// Each record and its number; zero for unselected facts.
     pub(crate) fn records(&self, port: u32) -> impl Iterator<Item = (u64, Record)> {
         self.ranges().map(move |range| {
             let record = packed::unpack(&self.words[range], port);
@@ -78,7 +78,7 @@ impl PortLog {
         self.base = number;
     }
 
-    /// Takes out what nobody needs.
+    /// Takes out facts that neither the recording nor waits need.
     fn thin(&mut self, now: Time, gone: u64) {
         let gone_here = gone.saturating_sub(self.base).min(u64::from(u32::MAX)) as u32;
         let LedUp { until, needed, waiting } = self.led_up(now, gone_here);
@@ -200,7 +200,7 @@ fn leave(waiting: &mut VecDeque<Waiting>, ready_at: u64, which: u64) {
     }
 }
 
-/// Who is held up, with the record.
+/// What is held up, with the record.
 struct Held {
     whom: HeldUp,
     words: [u64; LONGEST],

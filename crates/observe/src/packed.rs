@@ -1,6 +1,6 @@
 //! Facts about wires as they are recorded: a few words of 64 bits each, from which the fact can be made again.
 //!
-//! The first word has what it is in its lowest four bits and its number in the upper half, zero for what nobody asked for but waits need.
+//! The first word has what it is in its lowest four bits and its number in the upper half, zero for unselected facts that waits still need.
 //! The second is its time: when it starts, could leave, is held up or goes on.
 
 use crate::waits::{Carries, Left, Piece};
@@ -21,17 +21,17 @@ const ORDERED_SETS: u64 = 6;
 const FLIT: u64 = 7;
 const DUPLICATE: u64 = 8;
 const ERROR: u64 = 9;
-/// A TLP that nobody asked for.
+/// An unselected TLP.
 pub(crate) const LEFT: u64 = 10;
-/// Something else on the wire that nobody asked for.
+/// Something else on the wire that is unselected.
 pub(crate) const CARRIED: u64 = 11;
 
 /// A fact that was recorded.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// Zero for what nobody asked for.
+    /// Zero for unselected facts.
     pub(crate) number: u32,
-    /// When it was stated, or earlier, where nobody needs it exactly.
+    /// When it was stated, or earlier, where no reader of the log needs it exactly.
     pub(crate) now: Time,
     pub(crate) told: Told,
 }
@@ -49,7 +49,7 @@ pub(crate) const fn tag(first: u64) -> u64 {
     first & 15
 }
 
-/// Its number; zero where nobody asked for it.
+/// Its number; zero of unselected facts.
 pub(crate) const fn number(first: u64) -> u32 {
     (first >> 32) as u32
 }
@@ -120,7 +120,7 @@ pub(crate) fn ends_at(words: &[u64]) -> u64 {
     if span > 0 { words[1] + span } else { 0 }
 }
 
-/// Who is held up, or goes on.
+/// What is held up, or goes on.
 pub(crate) fn whom(words: &[u64]) -> HeldUp {
     let first = words[0];
     match first >> 4 & 3 {
@@ -271,7 +271,7 @@ fn pack_dllp(now: Time, thing: &OnWire, (carrier, dllp): (u64, Dllp), number: u6
     words.extend_from_slice(&[first, thing.start.ticks(), span | credits, now.ticks()]);
 }
 
-/// Who is held up, and goes on.
+/// What is held up, and goes on.
 #[inline(never)]
 fn pack_held(fact: &WireFact, number: u64, words: &mut Vec<u64>) {
     let (tag, whom, by, since, until, waiting) = match *fact {
@@ -319,7 +319,7 @@ pub(crate) fn pack_error(now: Time, fact: &Fact, number: u32, words: &mut Vec<u6
     words.extend(sequence.map(u64::from));
 }
 
-/// Appends what is on the wire that nobody asked for, of which waits need when and what it is: of a TLP also when it could leave.
+/// Appends what is on the wire and unselected, of which waits need when and what it is: of a TLP also when it could leave.
 pub(crate) fn pack_unasked(now: Time, fact: &WireFact, words: &mut Vec<u64>) {
     let WireFact::OnWire(thing) = fact else { return pack(now, fact, 0, words) };
     match (&thing.what, Piece::of(thing)) {

@@ -3,7 +3,7 @@
 //! A packet is a record of ours (`record.rs`), then the header of the TLP or the DLLP as the specification lays them out. Source of the
 //! blocks: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>.
 //!
-//! Leaves out: payloads, which are not simulated, and rows that are no packet: ordered sets, flits, who is held up, errors.
+//! Leaves out: payloads, which are not simulated, and rows that are no packet: ordered sets, flits, what is held up, errors.
 
 mod headers;
 mod record;

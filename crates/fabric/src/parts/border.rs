@@ -166,7 +166,7 @@ impl Fabric {
         in_flight.eligible_at.min(in_flight.checked)
     }
 
-    /// A posted write of this part has come to a root port that another part has: who asked for it hears of it.
+    /// A posted write of this part has come to a root port that another part has: its requester hears of it.
     #[cold]
     pub(crate) fn on_arrival_elsewhere(&mut self, far: PortId) {
         let border = self.border.as_mut().expect("only a part has such ports");

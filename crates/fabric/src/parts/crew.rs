@@ -186,7 +186,7 @@ impl Crew {
         let result = exchange.run(own, 0, reached, until);
         drop(gives_up);
         self.answers(answers);
-        self.reached = result.expect("who gave up has said so");
+        self.reached = result.expect("a part that gave up has said so");
         self.reached
     }
 

@@ -223,7 +223,7 @@ fn number_parts(of_device: &mut [u16]) -> usize {
     used.len()
 }
 
-/// Who counts what is seen at each port and endpoint.
+/// Which part counts what is seen at each port and endpoint.
 fn owners(fabric: &Fabric, of_device: &[u16]) -> Owners {
     let mut owners = Owners {
         ports: vec![0; fabric.ports.len()],

@@ -87,7 +87,7 @@ fn read(log: &PortLog, asked: std::ops::RangeInclusive<u64>) -> Vec<String> {
 
 /// A log that was thinned says of the last facts what one that has everything says of them.
 #[test]
-fn what_is_taken_out_is_needed_by_nobody() {
+fn what_is_taken_out_changes_no_wait() {
     for queue in [1, 7, 40] {
         let facts = story(4_000, queue);
         for most in [1, 50, 777] {
@@ -107,7 +107,7 @@ fn what_is_taken_out_is_needed_by_nobody() {
 
 /// Facts before a window are there for those in it, and are few when it begins.
 #[test]
-fn what_nobody_asked_for_takes_little_room() {
+fn unselected_facts_take_little_room() {
     let facts = story(5_000, 20);
     let (mut all, mut few) = (PortLog::default(), PortLog::default());
     let from = facts.len() - 100;

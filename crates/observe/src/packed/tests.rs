@@ -134,7 +134,7 @@ fn what_is_packed_is_what_was_stated() {
 }
 
 #[test]
-fn what_nobody_asked_for_says_when_and_what() {
+fn unselected_facts_say_when_and_what() {
     for fact in facts() {
         let mut words = Vec::new();
         pack_unasked(ns(90), &fact, &mut words);

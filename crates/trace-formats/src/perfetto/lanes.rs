@@ -14,7 +14,7 @@ pub(super) struct Lane {
     credits: BTreeMap<(u8, FlowClass, bool), Credits>,
     waiting: BTreeMap<FlowClass, Track>,
     held: BTreeMap<u64, Track>,
-    /// Of those who are held up now, on which track that is.
+    /// Of what is held up now, on which track that is.
     open: Vec<(HeldUp, u64)>,
 }
 
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Where counters and the tracks of who is held up stand below a direction: behind those of [`Kind`].
+/// Where counters and the tracks of what is held up stand below a direction: behind those of [`Kind`].
 const RANK_OF_HELD: usize = 10;
 const RANK_OF_CREDITS: usize = 10_000;
 const RANK_OF_WAITING: usize = 20_000;
@@ -118,7 +118,7 @@ impl Lane {
         track
     }
 
-    /// Somebody is held up from now on: the track for that. Several reads have several, the first that is free.
+    /// A class, a read or everything is held up from now on: the track for that. Several reads have several, the first that is free.
     pub(super) fn is_held(&mut self, packets: &mut Packets, whom: HeldUp) -> Track {
         let first = first_number(whom);
         let is_free = |number: &u64| self.open.iter().all(|(_, taken)| taken != number);
@@ -137,14 +137,14 @@ impl Lane {
         track
     }
 
-    /// Somebody is held up no longer: the track, if it was there.
+    /// It is held up no longer: the track, if it was there.
     pub(super) fn goes_on(&mut self, whom: HeldUp) -> Option<Track> {
         let place = self.open.iter().position(|(held, _)| *held == whom)?;
         let (_, number) = self.open.swap_remove(place);
         self.held.get(&number).copied()
     }
 
-    /// Tracks of those who are still held up.
+    /// Tracks of what is still held up.
     pub(super) fn still_held(&mut self) -> Vec<Track> {
         let open = std::mem::take(&mut self.open);
         open.into_iter().filter_map(|(_, number)| self.held.get(&number).copied()).collect()

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hmac
 import json
-from http.cookies import CookieError, SimpleCookie
+import secrets
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.exceptions import HTTPException
 
 from lanewise.serve.settings import is_loopback
-from lanewise.serve.workers import failure
+from lanewise.serve.workers import JobError, failure
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,6 +46,8 @@ class Guard:
         """Stand before an application."""
         self._app = app
         self._settings = settings
+        # Other ports of this host receive the cookie, too: so it is not the token.
+        self._cookie = secrets.token_urlsafe(24)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -60,7 +62,15 @@ class Guard:
         if self._sets_cookie(scope):
             await self._to_page(send)
             return
-        await self._app(scope, self._limited(receive), _with_headers(send))
+        answer = _Answer(send)
+        try:
+            await self._app(scope, self._limited(receive), answer.send)
+        except Exception as error:
+            if scope["type"] == "http" and not answer.has_begun:
+                said = failure(3, "internal", f"{type(error).__name__}: {error}")
+                await _send_error(send, 500, said)
+            # Uvicorn writes it to its log.
+            raise
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
         """Return status, code and words for what may not pass."""
@@ -84,21 +94,15 @@ class Guard:
     def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         said = [bearer] if kind.lower() == "bearer" else []
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        said += [cookie.value] if cookie is not None else []
         said += _asked_tokens(scope)
-        expected = (self._settings.token or "").encode()
-        return any(hmac.compare_digest(each.encode(), expected) for each in said)
+        return _is_any(said, self._settings.token or "") or _is_any(_cookies(headers), self._cookie)
 
     def _sets_cookie(self, scope: Scope) -> bool:
         return self._settings.token is not None and scope["type"] == "http" and bool(_asked_tokens(scope))
 
     async def _to_page(self, send: Send) -> None:
-        """Have the browser keep the token, and leave it out of the address."""
-        cookie = f"{COOKIE}={self._settings.token}; HttpOnly; SameSite=Strict; Path=/"
+        """Have the browser keep what stands for the token, and leave it out of the address."""
+        cookie = f"{COOKIE}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
         headers = [
             (b"location", b"/"),
             (b"set-cookie", cookie.encode()),
@@ -133,6 +137,16 @@ def _name_of(host: str) -> str:
         return ""
 
 
+def _is_any(said: list[str], expected: str) -> bool:
+    return any(hmac.compare_digest(each.encode(), expected.encode()) for each in said)
+
+
+def _cookies(headers: dict[str, str]) -> list[str]:
+    """Return the values of our cookie; those of other servers of this host may look like anything."""
+    pairs = (each.strip().partition("=") for each in headers.get("cookie", "").split(";"))
+    return [value for name, _, value in pairs if name == COOKIE]
+
+
 def _asked_tokens(scope: Scope) -> list[str]:
     """Return the tokens in the address: of the page alone, for addresses are written down in many places."""
     if scope["path"] != "/":
@@ -140,13 +154,18 @@ def _asked_tokens(scope: Scope) -> list[str]:
     return parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
 
 
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *_HEADERS]
-        await send(message)
+class _Answer:
+    """Gives an answer the headers of `_HEADERS`, and knows whether it has begun."""
 
-    return sent
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await self._send(message)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, code: str, message: str) -> None:
@@ -154,7 +173,11 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, code:
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": message[:120]})
         return
-    body = json.dumps(failure(2, code, message).document, ensure_ascii=False).encode()
+    await _send_error(send, status, failure(2, code, message))
+
+
+async def _send_error(send: Send, status: int, error: JobError) -> None:
+    body = json.dumps(error.document, ensure_ascii=False).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
+import httpx
 import jsonschema
 import pytest
 from serving import COMMAND, Server, message_of, served
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
+
+from lanewise.serve.app import application
+from lanewise.serve.history import History
+from lanewise.serve.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "a-word-of-some-length"
@@ -70,6 +76,12 @@ def test_with_a_token_everyone_says_it(tmp_path: Path, token_file: Path) -> None
         assert (page.status_code, page.headers["location"]) == (303, "/")
         assert client.get("/api/status").status_code == 200
         cookie = page.headers["set-cookie"].partition(";")[0]
+        # It is not the token, and holds beside whatever else was set for this host.
+        assert TOKEN not in cookie
+        both = {"Cookie": f'other={{"a b"}}; {cookie}; [x]=1'}
+        assert httpx.get(f"{server.address}/api/status", headers=both).status_code == 200
+        wrong = {"Cookie": f"{cookie}x"}
+        assert httpx.get(f"{server.address}/api/status", headers=wrong).status_code == 401
         with connect(f"{server.sockets}/api/simulator", additional_headers={"Cookie": cookie}) as link:
             link.send('{"id": 1, "verb": "version", "given": []}')
             assert '"answer"' in str(link.recv())
@@ -97,6 +109,24 @@ def test_others_need_a_token(tmp_path: Path) -> None:
     ended = _serve("--host", "0.0.0.0", "--folder", str(tmp_path))
     assert ended.returncode == 2
     assert "--token-file" in ended.stderr
+
+
+def test_what_nobody_expected_is_told_as_all_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("unexpected")
+
+    monkeypatch.setattr(History, "flows", broken)
+    transport = httpx.ASGITransport(application(Settings(tmp_path)), raise_app_exceptions=False)
+
+    async def asked() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/api/flows")
+
+    answer = asyncio.run(asked())
+    assert answer.status_code == 500
+    assert answer.json()["status"] == 3
+    assert answer.json()["errors"][0]["code"] == "internal"
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
 def test_a_port_in_use_is_said(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ from lanewise.serve.documents import ScenarioRequest
 if TYPE_CHECKING:
     from lanewise.serve.service import Service
 
+_LONGEST_NAME = 255
+"""Bytes of the name of a file: NAME_MAX of Linux and macOS."""
+
 
 def core_routes(service: Service) -> APIRouter:
     """Return the routes."""
@@ -43,7 +46,8 @@ def core_routes(service: Service) -> APIRouter:
         with tempfile.TemporaryDirectory(prefix="lanewise-") as folder:
             # The name is for messages alone; what it says of folders is dropped.
             file = Path(name).name.replace("\0", "")
-            path = Path(folder) / (file if file not in ("", "-") else "dump")
+            is_name = file not in ("", "-", "..") and len(file.encode()) <= _LONGEST_NAME
+            path = Path(folder) / (file if is_name else "dump")
             await run_in_threadpool(path.write_bytes, dump)
             job = {"verb": verb, "file": str(path), "devices": device, "what_if": what_if}
             return await service.read(job)

@@ -14,16 +14,15 @@ from lanewise.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
 _NAME = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
 _TABLE = re.compile(r"[a-z_]{1,40}")
 
 _FLOWS = """
-select parse_path(f.filename)[-2] as run, m.title, f.* exclude (filename)
-from read_parquet($flows, filename = true, union_by_name = true) f
-join read_json($manifests, columns = {title: 'varchar'}, filename = true, maximum_object_size = 1073741824) m
-  on parse_path(m.filename)[-2] = parse_path(f.filename)[-2]
-where $title is null or contains(lower(m.title), lower($title))
-order by run desc, f.flow
+select parse_path(filename)[-2] as run, * exclude (filename)
+from read_parquet($flows, filename = true, union_by_name = true)
+order by run desc, flow
 limit $most
 """
 
@@ -77,8 +76,11 @@ class History:
 
     def kept(self, name: str) -> Kept | None:
         """Return what a list says of a run; None where its folder is gone or damaged."""
+        folder = self.place(name)
+        if folder is None:
+            return None
         with suppress(OSError, ValueError, KeyError, TypeError):
-            manifest = json.loads((self.folder / name / "manifest.json").read_text(encoding="utf-8"))
+            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
             return Kept(name, *(str(manifest[key]) for key in ("title", "end_reason", "fingerprint")))
         return None
 
@@ -98,13 +100,24 @@ class History:
         """Return the flows of runs whose title contains this, newest first; units are in the names."""
         import duckdb
 
-        folders = [folder for name in self.names() if (folder := self.folder / name).is_dir()]
-        flows = [str(path) for folder in folders if (path := folder / "flows.parquet").is_file()]
-        manifests = [str(folder / "manifest.json") for folder in folders]
-        if not flows:
+        runs = [run for name in self.names() if (run := self.kept(name)) is not None]
+        titles = {run.id: run.title for run in runs if title is None or title.lower() in run.title.lower()}
+        tables = [str(path) for name in titles if (path := self.folder / name / "flows.parquet").is_file()]
+        if not tables:
             return []
-        given = {"flows": flows, "manifests": manifests, "title": title, "most": most}
         with duckdb.connect() as database:
-            found = database.execute(_FLOWS, given)
-            columns = [each[0] for each in found.description]
-            return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+            try:
+                found = _flows(database, tables, most)
+            except duckdb.Error:
+                # One is damaged: each by itself, and those that are whole.
+                found = []
+                for table in tables:
+                    with suppress(duckdb.Error):
+                        found += _flows(database, [table], most - len(found))
+        return [{"run": row["run"], "title": titles[str(row["run"])], **row} for row in found]
+
+
+def _flows(database: DuckDBPyConnection, tables: list[str], most: int) -> list[dict[str, object]]:
+    found = database.execute(_FLOWS, {"flows": tables, "most": most})
+    columns = [each[0] for each in found.description]
+    return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]

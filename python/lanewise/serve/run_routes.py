@@ -38,9 +38,10 @@ def run_routes(service: Service) -> APIRouter:
         most: Annotated[int, Query(ge=1, le=1000)] = 50, before: str | None = None
     ) -> list[RunState]:
         """List runs, newest first: those that wait or go on, and those that are kept."""
+        # Here, for in another thread they would change meanwhile.
+        others = [run.id for run in service.runs.unfinished()]
 
         def listed() -> list[RunState]:
-            others = {run.id: run for run in service.runs.unfinished()}
             names = sorted({*others, *service.history.names()}, reverse=True)
             asked = [name for name in names if before is None or name < before][:most]
             return [state for name in asked if (state := service.state_of(name)) is not None]
@@ -57,18 +58,15 @@ def run_routes(service: Service) -> APIRouter:
 
     @router.delete("/runs/{run_id}", status_code=204, tags=["runs"])
     async def remove(run_id: RunId) -> None:
-        """End a run that waits or goes on; remove one that is kept."""
-        run = service.runs.get(run_id)
-        if run is not None and not run.is_over:
-            await service.runs.cancel(run)
-        elif not await run_in_threadpool(service.history.remove, run_id):
+        """End a run that waits or goes on; remove one that is kept; forget one that failed or was ended."""
+        if not await service.remove(run_id):
             raise no_run(run_id)
 
     @router.get("/runs/{run_id}/results", tags=["runs"])
     async def results(run_id: RunId) -> FileResponse:
         """Return what `lanewise run --json` prints."""
         folder = service.history.place(run_id)
-        if folder is None:
+        if folder is None or not (folder / "results.json").is_file():
             raise no_run(run_id)
         return FileResponse(folder / "results.json", media_type="application/json")
 
@@ -98,7 +96,11 @@ def run_routes(service: Service) -> APIRouter:
         with suppress(WebSocketDisconnect):
             if run is None:
                 state = service.state_of(run_id)
-                await socket.close(*((1000, "") if state is not None else (4404, "there is no such run")))
+                if state is None:
+                    await socket.close(4404, "there is no such run")
+                    return
+                await socket.send_text(state.model_dump_json(exclude_none=True))
+                await socket.close()
                 return
             async for each in service.runs.watch(run):
                 await socket.send_text(said_of(each).model_dump_json(exclude_none=True))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fastapi import Response
+from fastapi.concurrency import run_in_threadpool
 
 from lanewise.serve.documents import RunState
 from lanewise.serve.history import History
@@ -72,6 +73,18 @@ class Service:
             fingerprint=kept.fingerprint,
             wall_s=run.wall_s if run else None,
         )
+
+    async def remove(self, name: str) -> bool:
+        """End a run that waits or goes on; else remove or forget it. Whether there was one."""
+        run = self.runs.get(name)
+        if run is not None and not run.is_over:
+            await self.runs.cancel(run)
+            return True
+        if run is not None:
+            self.runs.forget(run)
+            if run.state != "done":
+                return True
+        return await run_in_threadpool(self.history.remove, name)
 
     async def end(self) -> None:
         """End runs and processes."""

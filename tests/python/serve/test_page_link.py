@@ -140,6 +140,10 @@ def test_what_is_no_dump_is_said(server: Server) -> None:
         answer = client.post("/api/machines/scan", content=b"Dear all,\n", params={"name": "letter.txt"})
         assert answer.status_code == 422
         assert "letter.txt" in message_of(answer)
+        for name in ("..", "é" * 200):
+            answer = client.post("/api/machines/scan", content=b"Dear all,\n", params={"name": name})
+            assert answer.status_code == 422
+            assert "dump" in message_of(answer)
 
 
 def test_a_process_that_dies_costs_its_job() -> None:

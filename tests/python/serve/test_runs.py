@@ -70,6 +70,40 @@ def test_a_run_can_be_ended_and_leaves_nothing(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
+def test_what_failed_can_be_forgotten(server: Server) -> None:
+    with server.client as client:
+        failed = started(client, "[host")
+        assert until_over(client, failed)["state"] == "failed"
+        assert client.delete(f"/api/runs/{failed}").status_code == 204
+        assert client.get(f"/api/runs/{failed}").status_code == 404
+        assert client.delete(f"/api/runs/{failed}").status_code == 404
+        assert failed not in [run["id"] for run in client.get("/api/runs").json()]
+
+
+def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.client as client:
+        names = [started(client, RIG, time_limit="20 us") for _ in range(3)]
+        for name in names:
+            assert until_over(client, name)["state"] == "done"
+        (tmp_path / names[0] / "manifest.json").write_text("{")
+        (tmp_path / names[1] / "flows.parquet").write_bytes(b"PAR1 and nothing more PAR1")
+        answer = client.get("/api/flows")
+        assert answer.status_code == 200, answer.text
+        assert {row["run"] for row in answer.json()} == {names[2]}
+        assert {row["title"] for row in answer.json()} == {"A card that writes"}
+        assert client.get("/api/flows", params={"title": "no such"}).json() == []
+        (tmp_path / names[2] / "results.json").unlink()
+        assert client.get(f"/api/runs/{names[2]}/results").status_code == 404
+
+
+def test_progress_of_a_kept_run_is_its_state(tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.client as client:
+        done = started(client, RIG, time_limit="20 us")
+        until_over(client, done)
+    with served(tmp_path) as server, connect(f"{server.sockets}/api/runs/{done}/progress") as socket:
+        assert [json.loads(message)["state"] for message in socket] == ["done"]
+
+
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     with served(tmp_path, "--run-minutes", "0.1") as server, server.client as client:
         state = until_over(client, started(client, LONG))

@@ -142,6 +142,8 @@ def test_what_it_says_is_as_its_schema_says(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         document = json.loads(process.stdout.readline())
+        # Ctrl-C ends it well once it serves.
+        assert httpx.get(f"{document['address']}api/status", timeout=30).status_code == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
     schema = json.loads((ROOT / "schema/output.schema.json").read_text(encoding="utf-8"))

@@ -159,9 +159,12 @@ const listener: Listener = {
 async function begin(): Promise<void> {
   if (!player || !store.isSound.value) return;
   const explained = store.explained.value;
+  const asked = player;
   try {
-    await player.begin({ text: store.text.value, path: store.fileName.value, keepsGoing: store.keepsGoing.value });
+    await asked.begin({ text: store.text.value, path: store.fileName.value, keepsGoing: store.keepsGoing.value });
   } catch (error) {
+    // Its worker died meanwhile, which was told.
+    if (player !== asked) return;
     store.runStage.value = "none";
     tellFault(`The run does not begin: ${inWords(error)}`);
     return;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from html import unescape
@@ -207,6 +208,27 @@ def test_a_search_for_what_matters_is_bounded(switch: WhyResult) -> None:
     found = rests_on("scenarios/switch.toml", switch, most_runs=4)
     assert found.runs <= 4
     assert "server.completion_combine" in found.left_out
+
+
+def test_a_search_that_is_ended_leaves_nothing_out_in_silence(
+    switch: WhyResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lanewise.experiment import dependence
+
+    simulate, runs = dependence.simulate, itertools.count()
+
+    def ended_in_its_twenty_first(*arguments: Any) -> RunResult:
+        result = simulate(*arguments)
+        if next(runs) < 20:
+            return result
+        return RunResult({**result.document, "end_reason": "Interrupted"}, result.overrides)
+
+    monkeypatch.setattr(dependence, "simulate", ended_in_its_twenty_first)
+    found = dependence.rests_on("scenarios/switch.toml", switch)
+    assert not found.is_whole
+    known = {path for effect in found.effects for path in effect.paths} | set(found.left_out)
+    assert switch.rests_on is not None
+    assert known >= {path for effect in switch.rests_on.effects for path in effect.paths}
 
 
 def test_hostile_names_stay_text() -> None:

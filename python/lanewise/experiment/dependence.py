@@ -72,7 +72,9 @@ class RestsOn:
     """How many values were varied, equal ones of equal parts counted once."""
     runs: int
     left_out: tuple[str, ...] = ()
-    """Parameters that were not looked at, because it would have taken too many runs."""
+    """Parameters that were not looked at: it would have taken too many runs, or the search was ended."""
+    is_whole: bool = True
+    """The search was not ended from outside."""
 
 
 def rests_on(
@@ -110,19 +112,29 @@ class _Search:
         waiting = by_component(candidates)
         while waiting:
             group = waiting.pop(0)
-            if self.is_stopped or self.runs + 2 > self.most_runs:
-                left += [path for one in group for path in one.paths]
-            elif len(group) == 1:
-                effect = self._both_ways(group[0], sources)
-                if effect.size >= MATTERS_FROM_PERCENT:
-                    effects.append(effect)
-            elif (moved := self._varied([(one, one.harmful) for one in group], "")) is None or (
-                moved.size >= MATTERS_FROM_PERCENT
-            ):
-                middle = len(group) // 2
-                waiting = [group[:middle], group[middle:], *waiting]
+            if not self.is_stopped and self.runs + 2 <= self.most_runs:
+                effect, halves = self._tried(group, sources)
+                if not self.is_stopped:
+                    effects += effect
+                    waiting = [*halves, *waiting]
+                    continue
+            # Not tried, or not to its end: a run that was ended says nothing.
+            left += [path for one in group for path in one.paths]
         largest_first = tuple(sorted(effects, key=lambda each: -each.size))
-        return RestsOn(largest_first, len(candidates), self.runs, tuple(left))
+        return RestsOn(largest_first, len(candidates), self.runs, tuple(left), not self.is_stopped)
+
+    def _tried(
+        self, group: list[Candidate], sources: dict[str, str]
+    ) -> tuple[list[Dependence], list[list[Candidate]]]:
+        """Return the effect of a candidate, if it has one, or the halves of a group that has."""
+        if len(group) == 1:
+            effect = self._both_ways(group[0], sources)
+            return ([effect], []) if effect.size >= MATTERS_FROM_PERCENT else ([], [])
+        moved = self._varied([(one, one.harmful) for one in group], "")
+        if moved is not None and moved.size < MATTERS_FROM_PERCENT:
+            return [], []
+        middle = len(group) // 2
+        return [], [group[:middle], group[middle:]]
 
     def _both_ways(self, one: Candidate, sources: dict[str, str]) -> Dependence:
         lower, higher = (

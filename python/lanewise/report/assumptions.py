@@ -79,9 +79,10 @@ def _varied(found: RestsOn, number: int) -> list[str]:
         )
     ]
     if found.left_out:
+        why = "it would have taken too many runs" if found.is_whole else "the search was ended before"
         said.append(
-            f"{len(found.left_out)} parameters were not looked at, because it would have taken too many "
-            f"runs: {', '.join(found.left_out[:5])}{' and others' if len(found.left_out) > 5 else ''}."
+            f"{len(found.left_out)} parameters were not looked at, because {why}: "
+            f"{', '.join(found.left_out[:5])}{' and others' if len(found.left_out) > 5 else ''}."
         )
     return said
 

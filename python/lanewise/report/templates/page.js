@@ -53,8 +53,15 @@
   }
 
   // A link into what is folded opens it.
+  const named = () => {
+    try {
+      return document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    } catch {
+      return null; // An address that is not encoded right names nothing.
+    }
+  };
   const unfold = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = named();
     if (!target) return;
     target.querySelector("details")?.setAttribute("open", "");
     for (let above = target; above; above = above.parentElement) if (above.tagName === "DETAILS") above.open = true;

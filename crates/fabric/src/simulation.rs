@@ -48,6 +48,9 @@ impl Pause {
     pub const NEVER: Self = Self { at: Time::NEVER, events: u64::MAX };
 }
 
+/// Whether a run can be on several threads: not in WebAssembly, where their code would be a tenth of the module.
+const SHARES: bool = !cfg!(target_family = "wasm");
+
 /// A fabric and who asks it for what.
 pub struct Simulation {
     /// The fabric.
@@ -109,6 +112,16 @@ impl Simulation {
         WorkloadId(self.workloads.len() as u32 - 1)
     }
 
+    /// Whether threads have parts of it.
+    const fn is_shared(&self) -> bool {
+        SHARES && self.crew.is_some()
+    }
+
+    /// The threads, for a call that needs them and the rest of this.
+    fn take_crew(&mut self) -> Option<Box<Crew>> {
+        if SHARES { self.crew.take() } else { None }
+    }
+
     /// Shares the run among so many threads at most, before it begins; `apart` says of each workload how it may be on another one.
     /// Returns how many there are.
     ///
@@ -144,7 +157,7 @@ impl Simulation {
 
     fn start(&mut self) {
         let order = self.order_of_start();
-        let started = match self.crew.take() {
+        let started = match self.take_crew() {
             None => self.start_workloads(&order),
             Some(mut crew) => {
                 let own: Vec<usize> = order.iter().copied().filter(|index| !crew.has(*index)).collect();
@@ -228,7 +241,7 @@ impl Simulation {
         if events == 0 {
             return Progress::EventLimit;
         }
-        if self.crew.is_some() {
+        if self.is_shared() {
             return self.run_shared(limit, events, pause);
         }
         let before = self.events_handled();
@@ -292,7 +305,7 @@ impl Simulation {
     /// The same on several threads.
     #[cold]
     fn run_shared(&mut self, limit: Time, events: u64, pause: Pause) -> Progress {
-        let mut crew = self.crew.take().expect("asked for only where there is one");
+        let mut crew = self.take_crew().expect("asked for only where there is one");
         let end = limit.min(pause.at).min(LATEST);
         let before = crew.reached().events;
         let until = Until {
@@ -407,7 +420,7 @@ impl Simulation {
         self.fabric.changes.start_measuring();
         self.stop_measuring(at);
         self.window_start = at;
-        match self.crew.take() {
+        match self.take_crew() {
             None => self.measure_from(at),
             Some(mut crew) => {
                 crew.each(self, move |part| part.measure_from(at));
@@ -440,7 +453,7 @@ impl Simulation {
 
     fn all_resources(&self, at: Time) -> Vec<ResourceReading> {
         let mut readings = self.fabric.resources(&self.names, at);
-        if let Some(crew) = &self.crew {
+        if let Some(crew) = self.crew.as_ref().filter(|_| SHARES) {
             let of_others = crew.ask(move |part| part.fabric.resources(&part.names, at));
             readings.extend(of_others.into_iter().flatten());
             readings.sort_by_key(|(device, _)| *device);
@@ -452,7 +465,7 @@ impl Simulation {
 
     /// Accounts for all time up to `at`, so that results can be read.
     pub fn stop_measuring(&mut self, at: Time) {
-        match self.crew.take() {
+        match self.take_crew() {
             None => self.account(at),
             Some(mut crew) => {
                 crew.each(self, move |part| part.account(at));
@@ -483,7 +496,7 @@ impl Simulation {
     /// When something is not conserved, which is a bug in this crate: with the seed, the event and the time, at which the run
     /// can be stopped again, and the place.
     pub fn audit(&mut self) {
-        match self.crew.take() {
+        match self.take_crew() {
             None => self.audit_part(),
             Some(mut crew) => {
                 crew.each(self, |part| part.audit_part());

@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def _serve(
 
     limits = Limits(run_seconds=60 * run_minutes, memory_bytes=memory << 30)
     if runs is not None:
-        limits = Limits(runs, run_seconds=60 * run_minutes, memory_bytes=memory << 30)
+        limits = replace(limits, runs_at_once=runs)
     settings = Settings(
         folder=folder or Path(platformdirs.user_data_dir("lanewise")) / "runs",
         host=host,

@@ -91,7 +91,7 @@ class History:
             return False
         from lanewise.files import half_name
 
-        # Out of sight first, in one step: nobody finds half of a run.
+        # Out of sight first, in one step, so that no request finds half of a run.
         away = folder.rename(folder.with_name(half_name(folder.name)))
         shutil.rmtree(away, ignore_errors=True)
         return True

@@ -28,7 +28,7 @@ def run_routes(service: Service) -> APIRouter:
 
     @router.post("/runs", status_code=202, tags=["runs"])
     async def start(request: RunRequest, response: Response) -> RunState:
-        """Start a run. It goes on whether or not somebody waits for it, and is kept when it is done."""
+        """Start a run. It goes on when its client disconnects, and is kept when it is done."""
         run = service.runs.submit(request.model_dump())
         response.headers["Location"] = f"/api/runs/{run.id}"
         return said_of(run)

@@ -61,7 +61,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _end_without(serving: int) -> None:
-    """End this process, whatever it does, once the serving one has gone: nobody hears its answer."""
+    """End this process, whatever it does, once the serving one has gone and hears no answer."""
     while os.getppid() == serving:
         time.sleep(0.5)
     os._exit(1)

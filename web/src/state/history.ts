@@ -8,7 +8,7 @@ export interface History {
   flows: Record<string, number[]>;
 }
 
-/** More points than a chart has pixels serve nobody. */
+/** A chart shows no more points than it has pixels. */
 const MOST = 600;
 
 /** With one more look. Looks before measuring began, or without time between them, say nothing of rates. */

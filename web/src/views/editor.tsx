@@ -1,4 +1,4 @@
-/** The text of the scenario, in CodeMirror. It and the store hold the same text; whoever changes one changes the other. */
+/** The text of the scenario, in CodeMirror. It and the store hold the same text; a change of one changes the other. */
 import { useEffect, useRef } from "preact/hooks";
 import { effect } from "@preact/signals";
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 from lanewise.experiment.runner import Job, run_all
 from lanewise.runs import cache as module

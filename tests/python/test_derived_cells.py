@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import documents
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 import lanewise
 from lanewise.experiment.definition import ExperimentError

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import documents
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 import lanewise
 from lanewise.experiment.calibration import CalibrationError

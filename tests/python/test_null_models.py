@@ -8,7 +8,7 @@ from typing import Any
 
 import documents
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 import lanewise as package
 from lanewise.experiment.definition import ExperimentError

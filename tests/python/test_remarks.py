@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 from test_experiment import EXPECTED
 
 from lanewise.cli.tables.style import Remarks

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 import lanewise as package
 from lanewise.files import NotWrittenError

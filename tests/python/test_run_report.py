@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import documents
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 from markdown_it import MarkdownIt
 
 import lanewise as package

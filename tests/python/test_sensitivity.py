@@ -9,7 +9,7 @@ from typing import Any
 
 import documents
 import pytest
-from conftest import FakeCore
+from fake_core import FakeCore
 
 import lanewise as package
 from lanewise import _core

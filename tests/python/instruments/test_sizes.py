@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from click.testing import Result
-    from conftest import FakeCore
+    from fake_core import FakeCore
 
     CommandLine = Callable[..., Result]
 

@@ -1,15 +1,11 @@
 /** The page. */
 import { isServed } from "./simulator/served.ts";
-import { Chart } from "./views/chart.tsx";
+import { Tabs } from "./tabs.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
 import { Files } from "./views/files.tsx";
 import { LessonChoice, LessonPanel } from "./views/learn.tsx";
-import { LinkDetail } from "./views/link-detail.tsx";
 import { Mistakes, Notices } from "./views/notices.tsx";
-import { Answer, Tables } from "./views/results.tsx";
-import { Rig } from "./views/rig.tsx";
-import { RunBar } from "./views/run-bar.tsx";
 import { Settings } from "./views/settings.tsx";
 
 export function App() {
@@ -27,14 +23,7 @@ export function App() {
       <Notices />
       <LessonPanel />
       <main>
-        <section class="panel rig-panel" aria-label="The rig, and its run">
-          <Answer />
-          <RunBar />
-          <Rig />
-          <LinkDetail />
-          <Chart />
-          <Tables />
-        </section>
+        <Tabs />
         <div class="side">
           <section class="panel text-panel" aria-label="The scenario">
             <div class="row">

@@ -52,6 +52,9 @@ export const runsByItself = signal(true);
 /** Device or link that is looked at, by name. */
 export const selected = signal<string | null>(null);
 
+/** What is shown beside the scenario. */
+export const tab = signal("rig");
+
 /** Something to tell: a fault, a link that cannot be read. */
 export interface Notice {
   kind: "fault" | "word";

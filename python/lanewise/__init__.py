@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from lanewise.picture_api import picture as picture
     from lanewise.report_api import write_report as write_report
     from lanewise.session import Session as Session
+    from lanewise.study_api import load_study as load_study
+    from lanewise.study_api import query_study as query_study
+    from lanewise.study_api import sweep as sweep
 
 _NAMES = {
     "lanewise.api": (
@@ -73,6 +76,7 @@ _NAMES = {
     "lanewise.picture_api": ("picture",),
     "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
+    "lanewise.study_api": ("load_study", "query_study", "sweep"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -88,16 +92,19 @@ __all__ = [
     "diagnose",
     "explain",
     "judge",
+    "load_study",
     "measure",
     "parts",
     "picture",
     "predict",
+    "query_study",
     "reproduce",
     "run",
     "run_fio",
     "run_sizes",
     "scan",
     "sensitivity",
+    "sweep",
     "trace",
     "whatif",
     "why",

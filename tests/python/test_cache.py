@@ -36,7 +36,7 @@ def test_what_determines_a_result_is_in_the_key(job: Job, monkeypatch: pytest.Mo
     job.scenario.write_text("title = 'two'")
     changed = key_of(job)
     assert changed != before
-    monkeypatch.setattr(module, "_core_hash", lambda: "another core")
+    monkeypatch.setattr(module, "core_hash", lambda: "another core")
     assert key_of(job) != changed
 
 

@@ -54,6 +54,7 @@ def check(verb: str, document: Any) -> None:
         ["trace", "scenarios/switch.toml", "--transaction", "3"],
         ["compare", "scenarios/first_rig.toml", "scenarios/peer_to_peer.toml"],
         ["whatif", "scenarios/switch.toml", "sw0.latency=300 ns"],
+        ["sweep", "scenarios/switch.toml", "--over", "card0.link.force_width=x1,x4,x64", "--seeds", "2"],
         ["reproduce", "IDT-S1"],
         ["reproduce", "OPP-1"],
         ["calibrate", "IDT-S1", "--dry-run"],

@@ -22,6 +22,7 @@ from lanewise.cli.scenario_verbs import add_explain, add_new
 from lanewise.cli.serve_verb import add_to as add_serve
 from lanewise.cli.side_by_side import add_to as add_side_by_side
 from lanewise.cli.streams import print_json
+from lanewise.cli.study_verbs import add_to as add_study
 from lanewise.cli.trace_verb import add_to as add_trace
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ add_new(app)
 add_run(app)
 add_explain(app)
 add_side_by_side(app)
+add_study(app)
 add_report(app)
 add_trace(app)
 add_draw(app)

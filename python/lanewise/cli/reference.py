@@ -45,6 +45,10 @@ def page() -> str:
         command = group.get_command(context, name)
         inner = command.make_context(name, [], parent=context, **settings)
         sections.append(_section(f"lanewise {name}", command.get_help(inner)))
+        for below in command.list_commands(inner) if hasattr(command, "list_commands") else ():
+            verb = command.get_command(inner, below)
+            help_text = verb.get_help(verb.make_context(below, [], parent=inner, **settings))
+            sections.append(_section(f"lanewise {name} {below}", help_text))
     return "\n".join(sections)
 
 

@@ -30,7 +30,8 @@ def _report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Run folders, and files that 'run --json', 'import --json' or 'measure --out' wrote.",
+            help="Folders of runs and studies, and files that 'run --json', 'import --json' or "
+            "'measure --out' wrote.",
             show_default=False,
         ),
     ],

@@ -10,28 +10,33 @@ from lanewise.output_format import FORMAT
 from lanewise.report.measurement_part import Measured, measured_of, measurement_part
 from lanewise.report.run_part import run_part
 from lanewise.runs.folder import load_run, run_of
+from lanewise.study.store import is_study
+from lanewise.study.study import load_study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from lanewise.results import RunResult
+    from lanewise.study.study import StudyResult
 
 _MOST_BYTES = 256 << 20
 
 
-def read(paths: Iterable[Path]) -> list[tuple[str, RunResult | Measured]]:
-    """Read run folders, and files that `run`, `import` or `measure` wrote as JSON, each with its name.
+def read(paths: Iterable[Path]) -> list[tuple[str, RunResult | Measured | StudyResult]]:
+    """Read folders of runs and studies, and files that `run`, `import` or `measure` wrote as JSON, by name.
 
     InputError for what is neither, is damaged, or of another version.
     """
-    found: list[tuple[str, RunResult | Measured]] = []
+    found: list[tuple[str, RunResult | Measured | StudyResult]] = []
     for path in paths:
         found += [(str(path), each) for each in _read(path)]
     return found
 
 
-def _read(path: Path) -> list[RunResult] | list[Measured]:
+def _read(path: Path) -> Sequence[RunResult | Measured | StudyResult]:
+    if is_study(path):
+        return [load_study(path)]
     if path.is_dir():
         return [_checked(load_run(path), path)]
     document = _document(path)

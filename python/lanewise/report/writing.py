@@ -19,7 +19,9 @@ from lanewise.report.markdown import markdown
 from lanewise.report.measurement_part import Measured, measurement_part
 from lanewise.report.run_part import run_part
 from lanewise.report.several_part import several_part
+from lanewise.report.study_part import study_part
 from lanewise.results import RunResult
+from lanewise.study.study import StudyResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from lanewise.report.content import Part
 
-Subject: TypeAlias = RunResult | Comparison | Measured
+Subject: TypeAlias = RunResult | Comparison | Measured | StudyResult
 """What a report can be about."""
 
 MARKDOWN = (".md", ".markdown")
@@ -94,4 +96,6 @@ def _parts(subjects: Sequence[tuple[str, Subject]], *, drawn: bool) -> list[Part
         parts += [run_part(run, drawn=drawn, folded=True, name=name) for name, run in runs]
     elif len(runs) == 1:
         parts.append(run_part(runs[0][1], drawn=drawn))
+    studies = [subject for _, subject in subjects if isinstance(subject, StudyResult)]
+    parts += [study_part(each, drawn=drawn) for each in studies]
     return parts + [measurement_part(each, drawn=drawn) for each in measured]

@@ -60,7 +60,7 @@ class RunCache:
         runs = (root or user_cache_path("lanewise")) / "runs"
         with suppress(OSError):
             _remove_unused(runs)
-        return cls(runs / _core_hash()[:16])
+        return cls(runs / core_hash()[:16])
 
     def find(self, job: Job) -> RunResult | None:
         """Return the finished run of a job, or None when there is none that is whole."""
@@ -129,7 +129,7 @@ def key_of(job: Job) -> str:
     """Return the hash of everything that determines the result of a job."""
     parts = {
         "format": FORMAT,
-        "core": _core_hash(),
+        "core": core_hash(),
         "scenario": job.text(),
         # The path is in the result, which says what was run.
         "path": str(job.scenario),
@@ -139,7 +139,7 @@ def key_of(job: Job) -> str:
 
 
 @cache
-def _core_hash() -> str:
+def core_hash() -> str:
     """Return the hash of the compiled core: its code, its version and the catalog built into it."""
     binary = Path(str(_core.__file__))
     return hashlib.sha256(binary.read_bytes()).hexdigest()
@@ -147,7 +147,7 @@ def _core_hash() -> str:
 
 def _remove_unused(runs: Path) -> None:
     """Remove what other cores left, once it is old; mark the present one as used."""
-    own = runs / _core_hash()[:16]
+    own = runs / core_hash()[:16]
     own.mkdir(parents=True, exist_ok=True)
     os.utime(own)
     oldest = time.time() - UNUSED_DAYS * 86_400

@@ -1,0 +1,164 @@
+"""The verbs `sweep` and `study`: a scenario at every point of a grid, and what came of it.
+
+No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanewise.cli.options import AsJson, Settings, pairs
+
+if TYPE_CHECKING:
+    from lanewise.study.study import Study, StudyResult
+
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False)]
+_All = Annotated[bool, typer.Option("--all", "-a", help="Print every point.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command("sweep")(_sweep)
+    study = typer.Typer(help="Look into the folder of a study.", no_args_is_help=True)
+    study.command("show")(_show)
+    study.command("query", short_help="Ask the points in SQL.")(_query)
+    app.add_typer(study, name="study")
+
+
+def _sweep(
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Scenario, or a study file (TOML) that names one.", show_default=False
+        ),
+    ],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Vary a parameter: 'ssd.count=1..24', 'sw0.latency=100 ns..400 ns:50 ns' in steps, "
+            "'nic.tags=8..1024:*2' by a factor, 'sw0.port0=gen4 x8,gen5 x16' a list, 'a=1,2 & b=3,4' in "
+            "step, 'b=1..4 if a=1' only there. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Settings = None,
+    seeds: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Run each point with the seeds 1 to N.", show_default=False),
+    ] = 0,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Points between the ends of the axes instead of all combinations: lhs:100, sobol:128 or "
+            "random:50.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Also keep this number of each run, like 'max links.utilisation where link=sw0'. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep each finished point in this folder; the same command goes on where it was.",
+            show_default=False,
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=1024, help="Processes; as many as cores without it.", show_default=False
+        ),
+    ] = None,
+    everything: _All = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a scenario at every point of a grid.
+
+    All cores take part. What limits is said for each point, and where along a parameter that changes.
+    """
+    from lanewise.cli.progress import runs_progress
+    from lanewise.study.study import run_study
+
+    study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [])
+    with runs_progress(f"sweep {scenario}", are_kept=out is not None) as progress:
+        result = run_study(study, out, processes=processes, on_progress=progress)
+    _print(result, everything=everything, as_json=as_json)
+    if out is not None:
+        typer.echo(f"study: {out}", err=True)
+
+
+def _asked(
+    scenario: Path,
+    over: list[str],
+    overrides: list[tuple[str, str]],
+    seeds: int,
+    sample: str | None,
+    metrics: list[str],
+) -> "Study":
+    from lanewise.study.study import make_study, study_of_file
+
+    study = study_of_file(scenario)
+    if study is None:
+        return make_study(scenario, over=over, seeds=seeds, how=sample, metrics=metrics, overrides=overrides)
+    if over or overrides or seeds or sample or metrics:
+        raise typer.BadParameter(f"'{scenario}' is a study file, which says all of it: change it there")
+    return study
+
+
+def _show(folder: _Folder, everything: _All = False, as_json: AsJson = False) -> None:
+    """Print the points that are finished, also of a study that goes on now."""
+    from lanewise.study.study import load_study
+
+    result = load_study(folder)
+    _print(result, everything=everything, as_json=as_json)
+    if not result.is_complete:
+        typer.echo(f"{len(result.outcomes)} of {len(result.study.points)} points are finished", err=True)
+
+
+def _query(
+    folder: _Folder,
+    sql: Annotated[
+        str,
+        typer.Argument(
+            metavar="SQL", help="A query over the table 'points', as DuckDB has it.", show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Ask the points in SQL: 'select "ssd.count", goodput_gb_per_s from points order by 2 desc limit 5'."""
+    from lanewise.cli.tables.study import print_answer
+    from lanewise.study_api import query_study
+
+    table = query_study(folder, sql)
+    if as_json:
+        from lanewise.output_format import stamped
+
+        _write_json(stamped({"columns": table.columns, "rows": [list(row) for row in table.iter_rows()]}))
+    else:
+        print_answer(table)
+
+
+def _print(result: "StudyResult", *, everything: bool, as_json: bool) -> None:
+    if as_json:
+        _write_json(result.to_document())
+        return
+    from lanewise.cli.tables.study import print_study
+
+    print_study(result, everything=everything)
+
+
+def _write_json(document: object) -> None:
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

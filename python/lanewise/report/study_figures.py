@@ -1,0 +1,209 @@
+"""Figures of a study: lines with intervals and knees, heat maps, what moves most, the best points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanewise.report.plots import Figure, legend_above, scale_of, svg_of
+from lanewise.study.knees import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.study.summary import Effect, Spot
+
+_WIDTH = 560
+_HEIGHT = 300
+_LOGARITHMIC_FROM = 30
+MOST_SERIES = 6
+"""More lines have no colour of their own."""
+
+
+def lines(spots: Sequence[Spot], x: tuple[str, str], series: Sequence[str], unit: str) -> Figure:
+    """Draw a number along a parameter, whose path and heading are `x`, with a line for each value of others.
+
+    A ring is where another thing becomes the limit; a bar is the 95 % interval over the seeds.
+    """
+    import altair as alt
+
+    path, heading = x
+    rows = [
+        {
+            "x": spot.parameters[path],
+            "y": spot.value,
+            "low": spot.value - (spot.half_width or 0.0),
+            "high": spot.value + (spot.half_width or 0.0),
+            "series": line_of(spot, series),
+            "said": told(spot, unit),
+        }
+        for spot in spots
+    ]
+    names = list(dict.fromkeys(str(row["series"]) for row in rows))
+    values = sorted({float(str(row["x"])) for row in rows})
+    logarithmic = values[0] > 0 and values[-1] / values[0] >= _LOGARITHMIC_FROM and len(values) < _LINEAR_FROM
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("x:Q", title=heading, scale=alt.Scale(type="log" if logarithmic else "linear", nice=False)),
+        color=alt.Color(
+            "series:N", scale=scale_of(names), sort=names, legend=legend_above() if series else None
+        ),
+    )
+    knees = alt.Chart(alt.InlineData(values=_knees(spots, path, series))).encode(
+        x="x:Q", y="y:Q", description="said:N"
+    )
+    y = alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True))
+    layers = [
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=unit), y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(y=y),
+        base.mark_point(filled=True, size=34, opacity=1).encode(y=y, description="said:N"),
+        knees.mark_point(filled=False, size=190, strokeWidth=2, color="var(--ink)"),
+    ]
+    by = f"By {series[0]}. " if len(series) == 1 else ""
+    caption = f"{by}A ring is where another thing becomes the limit."
+    if any(spot.half_width for spot in spots):
+        caption += " A bar is the 95 % interval over the seeds."
+    return Figure(unit, caption, svg_of(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)))
+
+
+_LINEAR_FROM = 20
+"""So many values along an axis are read on a linear one."""
+
+
+def heat_map(spots: Sequence[Spot], x: tuple[str, str], y: tuple[str, str], unit: str) -> Figure:
+    """Draw a number over two parameters, each with its path and heading; letters say what limits."""
+    import altair as alt
+
+    limits = list(dict.fromkeys(alike(spot.limited_by) for spot in spots if spot.limited_by))
+    letters = {limit: chr(ord("A") + index) for index, limit in enumerate(limits[:26])}
+    rows = [
+        {
+            "x": _text(spot.parameters[x[0]]),
+            "y": _text(spot.parameters[y[0]]),
+            "value": spot.value,
+            "letter": letters.get(alike(spot.limited_by), "") if spot.limited_by else "",
+            "said": told(spot, unit),
+        }
+        for spot in spots
+    ]
+    columns, lanes = (
+        list(dict.fromkeys(str(row[axis]) for row in _sorted(rows, axis))) for axis in ("x", "y")
+    )
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("x:N", sort=columns, title=x[1], axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+        y=alt.Y("y:N", sort=lanes[::-1], title=y[1]),
+    )
+    middle = (max(spot.value for spot in spots) + min(spot.value for spot in spots)) / 2
+    cells = base.mark_rect().encode(
+        color=alt.Color(
+            "value:Q", title=unit, scale=alt.Scale(scheme="viridis"), legend=alt.Legend(orient="right")
+        ),
+        description="said:N",
+    )
+    words = base.mark_text(fontSize=11).encode(
+        text="letter:N",
+        color=alt.condition(f"datum.value > {middle}", alt.value("#1d2126"), alt.value("#ffffff")),
+    )
+    caption = "; ".join(f"{letter}: limited by {limit}" for limit, letter in letters.items())
+    height = min(max(len(lanes) * 30, 120), 420)
+    return Figure(unit, caption, svg_of((cells + words).properties(width=_WIDTH - 70, height=height)))
+
+
+def tornado(effects: Sequence[Effect], unit: str) -> Figure:
+    """Draw how far each parameter moves a number, the mean over all others taken."""
+    import altair as alt
+
+    order = [effect.path for effect in effects]
+    rows = [
+        {
+            "path": effect.path,
+            "low": effect.least[1],
+            "high": effect.most[1],
+            "said": f"{effect.path}: {effect.least[1]:.4g} {unit} at {_text(effect.least[0])}, "
+            f"{effect.most[1]:.4g} {unit} at {_text(effect.most[0])}",
+        }
+        for effect in effects
+    ]
+    bars = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(height=16, color="var(--series-1)")
+        .encode(
+            y=alt.Y("path:N", sort=order, title=None, axis=alt.Axis(labelLimit=260, ticks=False)),
+            x=alt.X("low:Q", title=unit, scale=alt.Scale(zero=False)),
+            x2="high:Q",
+            description="said:N",
+        )
+    )
+    caption = "From the least to the most that a parameter gives, the mean over all others taken."
+    return Figure(
+        "What moves most", caption, svg_of(bars.properties(width=_WIDTH - 160, height=alt.Step(30)))
+    )
+
+
+def trade(points: Sequence[tuple[float, float, str]], best: Sequence[int]) -> Figure:
+    """Draw goodput in GB/s against latency in us, each with what it is; the best ones are joined."""
+    import altair as alt
+
+    rows = [
+        {"x": x, "y": y, "said": said, "kind": "best" if index in set(best) else "other"}
+        for index, (x, y, said) in enumerate(points)
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("x:Q", title="GB/s", scale=alt.Scale(zero=False)),
+        y=alt.Y("y:Q", title="99th percentile, us", scale=alt.Scale(zero=False)),
+    )
+    colour = alt.condition("datum.kind == 'best'", alt.value("var(--series-2)"), alt.value("var(--series-6)"))
+    layers = [
+        base.transform_filter("datum.kind == 'best'").mark_line(color="var(--series-2)", strokeDash=[4, 3]),
+        base.mark_point(filled=True, size=46, opacity=0.85).encode(color=colour, description="said:N"),
+    ]
+    caption = "On the dashed line are the points that no other one beats in both."
+    return Figure(
+        "Goodput against latency",
+        caption,
+        svg_of(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)),
+    )
+
+
+def line_of(spot: Spot, paths: Sequence[str]) -> str:
+    """Name the line of a spot: by the value where one parameter tells lines apart."""
+    return _text(spot.parameters[paths[0]]) if len(paths) == 1 else label(spot, paths)
+
+
+def label(spot: Spot, paths: Sequence[str]) -> str:
+    """Name a spot by some of its parameters."""
+    return ", ".join(
+        f"{path}={_text(spot.parameters[path])}" for path in paths if spot.parameters[path] is not None
+    )
+
+
+def told(spot: Spot, unit: str) -> str:
+    """Say all of a spot, for the pointer."""
+    interval = "" if spot.half_width is None else f" ±{spot.half_width:.2g}"
+    limit = f", limited by {alike(spot.limited_by)}" if spot.limited_by else ""
+    return f"{label(spot, list(spot.parameters))}: {spot.value:.4g}{interval} {unit}{limit}"
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _sorted(rows: Sequence[dict[str, object]], axis: str) -> list[dict[str, object]]:
+    """Return rows in the order of their numbers; texts stay as they stand in the study."""
+    try:
+        return sorted(rows, key=lambda row: float(str(row[axis])))
+    except ValueError:
+        return list(rows)
+
+
+def _knees(spots: Sequence[Spot], path: str, series: Sequence[str]) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    before: dict[str, Spot] = {}
+    for spot in sorted(spots, key=lambda spot: float(str(spot.parameters[path]))):
+        line = line_of(spot, series)
+        last = before.get(line)
+        if last is not None and last.limited_by and spot.limited_by:
+            one, two = alike(last.limited_by), alike(spot.limited_by)
+            if one != two:
+                said = f"{path} {_text(spot.parameters[path])}: limited by {two}, before by {one}"
+                found.append({"x": spot.parameters[path], "y": spot.value, "said": said})
+        before[line] = spot
+    return found

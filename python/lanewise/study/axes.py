@@ -1,0 +1,249 @@
+"""What a study varies: each axis is one or more parameters and the values that they take in turn.
+
+    ssd.count=1..24                        whole numbers
+    sw0.latency=100 ns..400 ns:50 ns       in steps
+    nic.tags=8..1024:*2                    each twice the one before
+    sw0.latency=100 ns..400 ns:/7          so many, evenly spaced
+    switch.sw0.ports.port0=gen4 x8,gen4 x16,gen5 x16
+    a.count=1,2,4 & b.count=8,4,2          in step: the first with the first
+    ssd.queues=1..8 if ssd.count=1,2       only where another axis has one of these values
+
+A range includes its end when a step meets it. Numbers are exact: 0.1 is a tenth.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class AxisError(InputError):
+    """An axis means nothing."""
+
+
+MOST_VALUES = 100_000
+"""Of one axis."""
+
+_NUMBER = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z/%]*)")
+_PORT = re.compile(r"(?P<switch>[\w-]+)\.(?P<port>port\d+)")
+_UNITS: dict[str, tuple[str, Fraction]] = {
+    **{
+        name: ("time", Fraction(10) ** power)
+        for name, power in {"ps": -12, "ns": -9, "us": -6, "ms": -3, "s": 0}.items()
+    },
+    **{
+        name: ("size", Fraction(factor))
+        for name, factor in {
+            "B": 1,
+            "KB": 1000,
+            "MB": 1000**2,
+            "GB": 1000**3,
+            "KiB": 1 << 10,
+            "MiB": 1 << 20,
+            "GiB": 1 << 30,
+            "TiB": 1 << 40,
+        }.items()
+    },
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Parameters that vary together, and what they take in turn."""
+
+    paths: tuple[str, ...]
+    """Dotted paths as `--set` takes them."""
+    rows: tuple[tuple[str, ...], ...]
+    """One row for each step: a value for each path."""
+    only_if: tuple[str, tuple[str, ...]] | None = None
+    """The path of another axis, and the values of it at which this one varies. None: at all."""
+    between: tuple[tuple[str, str], ...] = ()
+    """For each path the ends of its range; empty for lists. A sample takes values between them."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return " & ".join(self.paths)
+
+
+def parse_axis(text: str) -> Axis:
+    """Read an axis; AxisError says what is wrong with it."""
+    body, condition = _split_condition(text)
+    parts = [part.strip() for part in body.split(" & ")]
+    paths, columns, ends = [], [], []
+    for part in parts:
+        path, equals, values = part.partition("=")
+        if not (equals and path.strip() and values.strip()):
+            raise AxisError(
+                f"'{text}' is no axis: write PATH=VALUES, like 'ssd.count=1..24' or 'nic.tags=64,256'"
+            )
+        items = _items(values)
+        paths.append(_full(path.strip()))
+        columns.append(list(_values(items, text)))
+        ends.append(_ends(items))
+    sizes = sorted({len(column) for column in columns})
+    if len(sizes) > 1:
+        counts = ", ".join(f"{path} {len(column)}" for path, column in zip(paths, columns, strict=True))
+        raise AxisError(f"'{text}' joins lists of different lengths: {counts}")
+    if len(set(paths)) < len(paths):
+        raise AxisError(f"'{text}' has the same path twice")
+    between = tuple(pair for pair in ends if pair is not None)
+    return Axis(
+        tuple(paths),
+        tuple(zip(*columns, strict=True)),
+        condition,
+        between if len(between) == len(paths) else (),
+    )
+
+
+def number_of(value: str) -> tuple[Fraction, str] | None:
+    """Return a value as a number and its unit, exactly; None for what is no number."""
+    found = _NUMBER.fullmatch(value.strip())
+    return None if found is None else (Fraction(found["number"]), found["unit"])
+
+
+def in_base_unit(value: str) -> tuple[Fraction, str] | None:
+    """Return a value in seconds, bytes or its own unit, and the name of that; None for what is no number."""
+    found = number_of(value)
+    if found is None:
+        return None
+    number, unit = found
+    if unit not in _UNITS:
+        return number, unit
+    kind, factor = _UNITS[unit]
+    return number * factor, "s" if kind == "time" else "B"
+
+
+def written(number: Fraction, unit: str) -> str:
+    """Write a number as people do, with its unit."""
+    digits = str(number.numerator) if number.denominator == 1 else repr(float(number))
+    return f"{digits} {unit}".rstrip()
+
+
+def _split_condition(text: str) -> tuple[str, tuple[str, tuple[str, ...]] | None]:
+    body, word, condition = text.rpartition(" if ")
+    if not word:
+        return text.strip(), None
+    path, equals, values = condition.partition("=")
+    if not (equals and path.strip() and values.strip()):
+        raise AxisError(f"'{text}': after 'if' stands PATH=VALUES of another axis, like 'if ssd.count=1,2'")
+    return body.strip(), (_full(path.strip()), tuple(_values(_items(values), text)))
+
+
+def _full(path: str) -> str:
+    """Return the path of a switch's port as a scenario has it."""
+    found = _PORT.fullmatch(path)
+    return path if found is None else f"switch.{found['switch']}.ports.{found['port']}"
+
+
+def _items(text: str) -> list[str]:
+    """Split at commas that are not inside of brackets or quotes."""
+    items, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0 and not quoted:
+            items.append("")
+        else:
+            items[-1] += letter
+    return [item.strip() for item in items]
+
+
+def _values(items: Sequence[str], text: str) -> Iterator[str]:
+    count = 0
+    for item in items:
+        if not item:
+            raise AxisError(f"'{text}' has a comma with nothing beside it")
+        for value in _range(item) if _is_range(item) else [item]:
+            count += 1
+            if count > MOST_VALUES:
+                raise AxisError(f"'{text}' has more than {MOST_VALUES:,} values")
+            yield value
+
+
+def _is_range(item: str) -> bool:
+    first, dots, _ = item.partition("..")
+    return bool(dots) and number_of(first) is not None
+
+
+def _ends(items: Sequence[str]) -> tuple[str, str] | None:
+    if len(items) != 1 or not _is_range(items[0]):
+        return None
+    first, _, rest = items[0].partition("..")
+    last = rest.partition(":")[0]
+    unit = (number_of(last) or (0, ""))[1]
+    start = number_of(first)
+    assert start is not None
+    return written(start[0], start[1] or unit), last.strip()
+
+
+def _range(item: str) -> Iterator[str]:
+    """Go from the first to the last: by one, by a step, by a factor, or so many evenly spaced."""
+    first, _, rest = item.partition("..")
+    last, _, how = rest.partition(":")
+    start, stop = number_of(first), number_of(last)
+    if start is None or stop is None:
+        raise AxisError(f"'{item}' is no range: write FIRST..LAST, like '1..24' or '100 ns..400 ns:50 ns'")
+    unit = start[1] or stop[1]
+    low, high = start[0], _in(stop, unit, item)
+    if high < low:
+        raise AxisError(f"'{item}' ends before it begins")
+    how = how.strip()
+    if how.startswith("*"):
+        yield from _by_factor(low, high, unit, how, item)
+    elif how.startswith("/"):
+        yield from _evenly(low, high, unit, how, item)
+    else:
+        yield from _by_step(low, high, unit, how, item)
+
+
+def _in(value: tuple[Fraction, str], unit: str, item: str) -> Fraction:
+    number, own = value
+    if own in ("", unit):
+        return number
+    if own in _UNITS and unit in _UNITS and _UNITS[own][0] == _UNITS[unit][0]:
+        return number * _UNITS[own][1] / _UNITS[unit][1]
+    raise AxisError(f"'{item}' mixes the units '{unit}' and '{own}'")
+
+
+def _by_step(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> Iterator[str]:
+    step = Fraction(1)
+    if how:
+        found = number_of(how)
+        if found is None or found[0] <= 0:
+            raise AxisError(f"'{item}': a step is a number above zero, like ':50 ns', ':*2' or ':/7'")
+        step = _in(found, unit, item)
+    elif low.denominator != 1 or unit:
+        raise AxisError(
+            f"'{item}' needs a step, like '{item}:50 {unit}', '{item}:*2' or '{item}:/7'".replace(" '", "'")
+        )
+    while low <= high:
+        yield written(low, unit)
+        low += step
+
+
+def _by_factor(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> Iterator[str]:
+    found = number_of(how[1:])
+    if found is None or found[1] or found[0] <= 1 or low <= 0:
+        raise AxisError(
+            f"'{item}': a factor is a number above one, like ':*2', and the range begins above zero"
+        )
+    while low <= high:
+        yield written(low, unit)
+        low *= found[0]
+
+
+def _evenly(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> Iterator[str]:
+    text = how[1:].strip()
+    if not text.isdecimal() or not 2 <= int(text) <= MOST_VALUES:
+        raise AxisError(f"'{item}': after '/' stands how many values, 2 or more, like ':/7'")
+    count = int(text)
+    for index in range(count):
+        yield written(low + (high - low) * index / (count - 1), unit)

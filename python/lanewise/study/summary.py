@@ -1,0 +1,112 @@
+"""What the points of a study say together: means over seeds with intervals, what moves most, the best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from lanewise.study.points import SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from lanewise.study.study import StudyResult
+
+_STUDENT_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Two-sided 95 % points of Student's t, 1 to 10 degrees of freedom: NIST/SEMATECH e-Handbook, §1.3.6.7.2."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """The runs of one combination of parameters, over its seeds."""
+
+    parameters: dict[str, object]
+    value: float
+    """Mean over the seeds."""
+    half_width: float | None
+    """Of its 95 % interval; None with one seed."""
+    limited_by: str | None
+    """Of the first seed."""
+    runs: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far a number moves with one parameter, the mean over all others taken."""
+
+    path: str
+    least: tuple[object, float]
+    """The value of the parameter with the least, and the mean there."""
+    most: tuple[object, float]
+
+    @property
+    def span(self) -> float:
+        """From the least to the most."""
+        return self.most[1] - self.least[1]
+
+
+def parameters(result: StudyResult) -> list[str]:
+    """Return the paths that vary, without the seed."""
+    paths = [path for axis in result.study.axes for path in axis.paths]
+    return [path for path in paths if path != SEED]
+
+
+def spots(result: StudyResult, number: str) -> list[Spot]:
+    """Return a spot for each combination of parameters with a run that is done, in the order of points."""
+    import polars as pl
+
+    paths = parameters(result)
+    table = result.table.filter((pl.col("status") == "done") & pl.col(number).is_not_null())
+    groups = table.partition_by(paths, maintain_order=True) if paths else [table] * bool(table.height)
+    return [_spot(group, paths, number) for group in groups]
+
+
+def effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Effect]:
+    """Return what each parameter moves, the one that moves most first."""
+    made = []
+    for path in paths:
+        by: dict[object, list[float]] = {}
+        for spot in found:
+            if spot.parameters[path] is not None:
+                by.setdefault(spot.parameters[path], []).append(spot.value)
+        means = [(value, fmean(values)) for value, values in by.items()]
+        if len(means) > 1:
+            made.append(
+                Effect(path, min(means, key=lambda each: each[1]), max(means, key=lambda each: each[1]))
+            )
+    return sorted(made, key=lambda effect: -effect.span)
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return which points no other one beats in both: the first number large, the second small."""
+    order = sorted(range(len(points)), key=lambda index: (-points[index][0], points[index][1]))
+    kept, best = [], math.inf
+    for index in order:
+        if points[index][1] < best:
+            kept.append(index)
+            best = points[index][1]
+    return kept
+
+
+def _spot(group: pl.DataFrame, paths: Sequence[str], number: str) -> Spot:
+    values = [float(value) for value in group[number]]
+    first = group.row(0, named=True)
+    return Spot(
+        {path: first[path] for path in paths},
+        fmean(values),
+        _half_width(values),
+        first["limited_by"],
+        len(values),
+    )
+
+
+def _half_width(values: Sequence[float]) -> float | None:
+    """Return half the width of the 95 % interval of a mean; above eleven values it is a little wide."""
+    if len(values) < 2:
+        return None
+    factor = _STUDENT_95[min(len(values) - 1, len(_STUDENT_95)) - 1]
+    return factor * stdev(values) / math.sqrt(len(values))

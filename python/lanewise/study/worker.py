@@ -1,0 +1,94 @@
+"""A process that runs points: one after another, each answered with its row or with what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from lanewise import _core
+from lanewise.errors import InputError
+from lanewise.study.measures import Measure, Value, row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Status = Literal["done", "refused", "failed"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a point."""
+
+    number: int
+    status: Status
+    """`refused`: it cannot be built, or has no such measure. `failed`: our fault, or its process died."""
+    row: dict[str, Value]
+    error: str | None = None
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all points of a study share. It goes to other processes whole; no path does."""
+
+    name: str
+    """What messages call the scenario."""
+    text: str
+    measures: tuple[str, ...]
+
+
+def run_point(
+    work: Work, measures: Sequence[Measure], number: int, overrides: Sequence[tuple[str, str]]
+) -> Outcome:
+    """Simulate one point."""
+    start = time.perf_counter()
+    try:
+        document = json.loads(_core.run(work.name, list(overrides), None, work.text))
+        row = row_of(document, measures)
+    except InputError as error:
+        return Outcome(number, "refused", {}, str(error), time.perf_counter() - start)
+    except BaseException as error:
+        # A panic of the core arrives as an exception outside the ordinary hierarchy.
+        if type(error).__name__ != "PanicException" and not isinstance(error, Exception):
+            raise
+        return Outcome(number, "failed", {}, f"{type(error).__name__}: {error}", time.perf_counter() - start)
+    return Outcome(number, "done", row, None, time.perf_counter() - start)
+
+
+def main() -> None:
+    """Run points: the first line of standard input is the work, each other one a point, as JSON."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_without, args=(os.getppid(),), daemon=True).start()
+    # What a library prints goes to stderr: only outcomes go out.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    with suppress(BrokenPipeError):
+        first = sys.stdin.buffer.readline()
+        if not first:
+            return
+        given = json.loads(first)
+        work = Work(given["name"], given["text"], tuple(given["measures"]))
+        measures = [Measure.parse(text) for text in work.measures]
+        for line in sys.stdin.buffer:
+            number, overrides = json.loads(line)
+            outcome = run_point(work, measures, number, [(path, value) for path, value in overrides])
+            answers.write(json.dumps(asdict(outcome)) + "\n")
+            answers.flush()
+
+
+def _end_without(driver: int) -> None:
+    """End this process once the one that reads its answers has gone."""
+    while os.getppid() == driver:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What an axis means, and which points axes make."""
+
+from __future__ import annotations
+
+import pytest
+
+from lanewise.errors import InputError
+from lanewise.study.axes import parse_axis
+from lanewise.study.points import grid, sample
+
+
+def values(text: str) -> list[str]:
+    return [row[0] for row in parse_axis(text).rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.n=1..4", ["1", "2", "3", "4"]),
+        ("a.n=2..9:3", ["2", "5", "8"]),
+        ("a.t=100 ns..200 ns:50 ns", ["100 ns", "150 ns", "200 ns"]),
+        ("a.t=100..200 ns:50", ["100 ns", "150 ns", "200 ns"]),
+        ("a.t=900 ns..1.1 us:100", ["900 ns", "1000 ns", "1100 ns"]),
+        ("a.s=64 B..1 KiB:*2", ["64 B", "128 B", "256 B", "512 B", "1024 B"]),
+        ("a.x=0.1..0.3:0.1", ["0.1", "0.2", "0.3"]),
+        ("a.x=0..1:/5", ["0", "0.25", "0.5", "0.75", "1"]),
+        ("a.g=gen4 x8, gen5 x16", ["gen4 x8", "gen5 x16"]),
+        ('a.l=["x", "y"],["z"]', ['["x", "y"]', '["z"]']),
+        ("a.n=1,4..6,auto", ["1", "4", "5", "6", "auto"]),
+    ],
+)
+def test_values(text: str, expected: list[str]) -> None:
+    assert values(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a.n", "is no axis"),
+        ("=1", "is no axis"),
+        ("a.n=", "is no axis"),
+        ("a.n=4..2", "ends before it begins"),
+        ("a.n=1..2:0", "above zero"),
+        ("a.t=1 ns..2 B:1", "mixes the units 'ns' and 'B'"),
+        ("a.t=1 ns..9 ns", "needs a step"),
+        ("a.n=1..9:*1", "above one"),
+        ("a.n=0..9:*2", "begins above zero"),
+        ("a.n=1..9:/1", "2 or more"),
+        ("a.n=1..many", "is no range"),
+        ("a.n=1,,2", "comma with nothing"),
+        ("a.n=1..1000000", "more than 100,000 values"),
+        ("a.n=1,2 & b.n=1", "different lengths: a.n 2, b.n 1"),
+        ("a.n=1 & a.n=2", "the same path twice"),
+        ("a.n=1 if b", "after 'if' stands"),
+    ],
+)
+def test_what_is_no_axis(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_axis(text)
+
+
+def test_a_port_is_named_as_a_scenario_has_it() -> None:
+    assert parse_axis("sw0.port3=gen4 x8").paths == ("switch.sw0.ports.port3",)
+
+
+def points(*axes: str, seeds: tuple[int, ...] = ()) -> list[dict[str, str]]:
+    made = grid([parse_axis(axis) for axis in axes], seeds)
+    assert [point.number for point in made] == list(range(len(made)))
+    return [dict(point.overrides) for point in made]
+
+
+def test_a_grid_is_every_combination_and_the_last_axis_moves_fastest() -> None:
+    assert points("a.n=1,2", "b.n=x,y") == [
+        {"a.n": "1", "b.n": "x"},
+        {"a.n": "1", "b.n": "y"},
+        {"a.n": "2", "b.n": "x"},
+        {"a.n": "2", "b.n": "y"},
+    ]
+
+
+def test_parameters_in_step_make_no_combinations() -> None:
+    assert points("a.n=1,2 & b.n=x,y") == [{"a.n": "1", "b.n": "x"}, {"a.n": "2", "b.n": "y"}]
+
+
+def test_an_axis_may_vary_at_some_values_of_another_only() -> None:
+    made = points("a.n=1,2", "b.n=7,8 if a.n=2")
+    assert made == [{"a.n": "1"}, {"a.n": "2", "b.n": "7"}, {"a.n": "2", "b.n": "8"}]
+
+
+def test_seeds_are_the_same_at_each_point() -> None:
+    made = points("a.n=1,2", seeds=(5, 6))
+    assert [(each["a.n"], each["run.seed"]) for each in made] == [
+        ("1", "5"),
+        ("1", "6"),
+        ("2", "5"),
+        ("2", "6"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        (("a.n=1", "a.n=2"), "varied by two axes"),
+        (("b.n=1 if a.n=1", "a.n=1"), "no axis before it varies"),
+        (("a.n=1..2000", "b.n=1..2000"), "more than 1,000,000 points"),
+    ],
+)
+def test_axes_that_do_not_go_together(axes: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        points(*axes)
+
+
+@pytest.mark.parametrize("how", ["lhs:32", "sobol:32", "random:32"])
+def test_a_sample_lies_between_the_ends_and_is_the_same_each_time(how: str) -> None:
+    axes = [parse_axis("a.n=1..8"), parse_axis("b.t=100 ns..1 us:*2"), parse_axis("c.g=x,y")]
+    made = [dict(point.overrides) for point in sample(axes, (), how)]
+    assert made == [dict(point.overrides) for point in sample(axes, (), how)]
+    assert {each["a.n"] for each in made} <= {str(number) for number in range(1, 9)}
+    times = [float(each["b.t"].removesuffix(" ns")) for each in made]
+    assert min(times) >= 100
+    assert max(times) <= 1000
+    assert max(times) > 700, "the end of a range may be in another unit"
+    assert {each["c.g"] for each in made} == {"x", "y"}
+
+
+def test_a_latin_hypercube_has_one_point_in_each_slice() -> None:
+    made = sample([parse_axis("a.n=1..16")], (), "lhs:16")
+    assert sorted(int(dict(point.overrides)["a.n"]) for point in made) == list(range(1, 17))
+
+
+@pytest.mark.parametrize("how", ["lhs", "lhs:0", "grid:4", "sobol:100", "lhs:many"])
+def test_what_is_no_sample(how: str) -> None:
+    with pytest.raises(InputError):
+        sample([parse_axis("a.n=1..8")], (), how)

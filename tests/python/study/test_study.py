@@ -1,0 +1,277 @@
+"""Studies: what is kept of each point, and that nothing of it is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import lanewise
+from lanewise.errors import InputError
+from lanewise.study import pool
+from lanewise.study.store import FINISHED, TABLE, read_finished
+from lanewise.study.study import load_study, make_study, run_study
+from lanewise.study.worker import Outcome, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+ROOT = Path(__file__).parents[3]
+SWITCH = ROOT / "scenarios" / "switch.toml"
+WIDTHS = "card0.link.force_width=x1,x2,x4"
+
+
+def test_a_point_is_the_run_with_its_overrides(tmp_path: Path) -> None:
+    result = lanewise.sweep(SWITCH, [WIDTHS], seeds=2, out=tmp_path / "study", processes=2)
+    assert result.is_complete
+    assert result.table["point"].to_list() == list(range(6))
+    for row in result.table.iter_rows(named=True):
+        alone = lanewise.run(
+            SWITCH, overrides={"card0.link.force_width": row["card0.link.force_width"]}, seed=row["run.seed"]
+        )
+        assert row["fingerprint"] == alone.fingerprint
+        assert row["goodput_gb_per_s"] == pytest.approx(alone.data_flows["goodput_gb_per_s"].sum(), rel=1e-12)
+        limit = alone.document["limited_by"]
+        assert limit is not None
+        assert row["limited_by"] == limit["name"]
+
+
+def test_results_are_the_same_with_any_number_of_processes() -> None:
+    one = lanewise.sweep(SWITCH, [WIDTHS], processes=1).table
+    assert one.equals(lanewise.sweep(SWITCH, [WIDTHS], processes=3).table)
+
+
+def test_points_that_cannot_be_built_are_rows_with_their_error() -> None:
+    result = lanewise.sweep(SWITCH, {"card0.link.force_width": ["x1", "x64"]})
+    assert result.table["status"].to_list() == ["done", "refused"]
+    assert "x64" in result.table["error"][1]
+    assert result.table["goodput_gb_per_s"][1] is None
+
+
+def test_any_number_of_a_run_can_be_kept() -> None:
+    name = "max links.utilisation where link=card0, direction=downstream"
+    result = lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=[name])
+    alone = lanewise.run(SWITCH, overrides={"card0.link.force_width": "x1"})
+    used = alone.links.filter(link="card0", direction="downstream")["utilisation"].item()
+    assert result.table[name].to_list() == [used]
+
+
+def test_a_number_that_a_run_does_not_have_is_told() -> None:
+    result = lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=["sum flows.speed"])
+    assert result.table["status"].to_list() == ["refused"]
+    assert "has no column 'speed'" in result.table["error"][0]
+    with pytest.raises(InputError, match="is no metric"):
+        lanewise.sweep(SWITCH, [WIDTHS], metrics=["speed"])
+
+
+def test_the_table_on_disk_has_units(tmp_path: Path) -> None:
+    lanewise.sweep(SWITCH, ["sw0.latency=100 ns,0.2 us"], out=tmp_path / "study")
+    table = pl.read_parquet(tmp_path / "study" / TABLE)
+    assert table["sw0.latency"].to_list() == [100, 200]
+    schema = pq.read_schema(tmp_path / "study" / TABLE)
+    assert schema.field("sw0.latency").metadata[b"unit"] == b"ns"
+    assert schema.field("goodput_gb_per_s").metadata[b"unit"] == b"GB/s"
+
+
+def test_a_study_goes_on_where_it_was(tmp_path: Path) -> None:
+    study = make_study(SWITCH, over=[WIDTHS])
+    whole = run_study(study, tmp_path / "whole", processes=1)
+    folder = tmp_path / "part"
+    run_study(study, folder, processes=1)
+    lines = (folder / FINISHED).read_bytes().splitlines(keepends=True)
+    # A process that was killed while it wrote: one line is whole, the next is cut off.
+    (folder / FINISHED).write_bytes(lines[0] + lines[1][: len(lines[1]) // 2])
+    (folder / TABLE).unlink()
+    assert [outcome.number for outcome in read_finished(folder)] == [0]
+    assert not load_study(folder).is_complete
+    heard: list[tuple[int, int]] = []
+    again = run_study(study, folder, processes=1, on_progress=lambda done, total: heard.append((done, total)))
+    assert heard[0] == (1, 3), "what was finished is not run again"
+    assert again.table.equals(whole.table)
+    assert (folder / TABLE).read_bytes() == (tmp_path / "whole" / TABLE).read_bytes()
+    assert {outcome.number for outcome in read_finished(folder)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("position", [0, 9, 10, 40, -3])
+def test_a_damaged_line_is_run_again(tmp_path: Path, position: int) -> None:
+    study = make_study(SWITCH, over=["card0.link.force_width=x1"])
+    run_study(study, tmp_path / "study", processes=1)
+    file = tmp_path / "study" / FINISHED
+    data = bytearray(file.read_bytes())
+    data[position] ^= 1
+    file.write_bytes(data)
+    assert read_finished(tmp_path / "study") == []
+
+
+def test_another_question_is_refused_with_the_difference(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    run_study(make_study(SWITCH, over=["card0.link.force_width=x1"]), folder)
+    before = (folder / FINISHED).read_bytes()
+    with pytest.raises(InputError, match=r"the axes were .*x1.*, and are .*x2"):
+        run_study(make_study(SWITCH, over=["card0.link.force_width=x2"]), folder)
+    changed = SWITCH.read_text() + "# a word more\n"
+    other = tmp_path / "switch.toml"
+    other.write_text(changed)
+    study = make_study(SWITCH, over=["card0.link.force_width=x1"])
+    with pytest.raises(InputError, match=r"the scenario has changed:\n(?s:.*)\n  \+# a word more"):
+        run_study(make_study(other, over=["card0.link.force_width=x1"]), folder)
+    assert (folder / FINISHED).read_bytes() == before
+    run_study(study, folder)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="is no study"):
+        run_study(make_study(SWITCH, over=[WIDTHS]), tmp_path)
+    with pytest.raises(InputError, match="is no study"):
+        load_study(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_a_killed_study_loses_no_finished_point(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    arguments = ["sweep", str(SWITCH), "--over", "sw0.latency=100 ns..400 ns:1 ns", "--out", str(folder)]
+    command = [sys.executable, "-c", "from lanewise.cli import main; main()", *arguments, "--processes", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT) as process:
+        deadline = time.monotonic() + 60
+        while not (folder / FINISHED).exists() or not (folder / FINISHED).stat().st_size:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    kept = {outcome.number for outcome in read_finished(folder)}
+    assert kept
+    assert not (folder / TABLE).exists()
+    result = load_study(folder)
+    assert {outcome.number for outcome in result.outcomes} == kept
+
+
+def test_a_point_whose_process_dies_is_tried_three_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for a worker: it dies at point 1, always, and at point 2 the first time."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        f"""
+import json, os, sys
+from pathlib import Path
+sys.stdin.readline()
+for line in sys.stdin:
+    number, _ = json.loads(line)
+    with open({str(tmp_path / "tries")!r}, "a") as tries:
+        tries.write(f"{{number}}\\n")
+    first = Path({str(tmp_path)!r}, "died")
+    if number == 1 or (number == 2 and not first.exists()):
+        if number == 2:
+            first.touch()
+        os.kill(os.getpid(), 9)
+    row = dict(number=number, status="done", row={{}}, error=None, wall_s=0.0)
+    print(json.dumps(row), flush=True)
+"""
+    )
+    started = subprocess.Popen
+    monkeypatch.setattr(
+        pool.subprocess, "Popen", lambda command, **given: started([sys.executable, str(worker)], **given)
+    )
+    points = make_study(SWITCH, over=["sw0.latency=1 ns..5 ns:1 ns"]).points
+    outcomes = {each.number: each for each in pool.run_points(points, Work("x", "", ()), 2)}
+    assert sorted(outcomes) == [0, 1, 2, 3, 4]
+    assert [outcomes[number].status for number in range(5)] == ["done", "failed", "done", "done", "done"]
+    assert outcomes[1] == Outcome(1, "failed", {}, "its process died 3 times, the last time with signal 9")
+    tries = (tmp_path / "tries").read_text().split()
+    assert tries.count("1") == 3
+    assert tries.count("2") == 2
+    assert {number: tries.count(number) for number in "034"} == {"0": 1, "3": 1, "4": 1}
+
+
+def test_the_knee_is_where_another_thing_limits() -> None:
+    from lanewise.study.knees import knees
+
+    result = lanewise.sweep(ROOT / "scenarios" / "enclosure.toml", ["drive.count=7..9"], processes=2)
+    (knee,) = knees(result)
+    assert (knee.path, knee.before, knee.after) == ("drive.count", 8, 9)
+    assert (knee.limit_before, knee.limit_after) == ("drive[*].upstream", "enclosure.upstream")
+
+
+def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    done = lanewise("sweep", SWITCH, "--over", WIDTHS, "--out", folder)
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^x2\s+5\.\d+", done.stdout, re.M), done.stdout
+    shown = lanewise("study", "show", folder, "--json")
+    assert [point["status"] for point in json.loads(shown.stdout)["points"]] == ["done"] * 3
+    asked = lanewise("study", "query", folder, "select max(point) as last from points", "--json")
+    assert json.loads(asked.stdout)["rows"] == [[2]]
+    wrong = lanewise("study", "query", folder, "select nothing from points")
+    assert wrong.exit_code == 2
+    assert "the query is refused" in wrong.stderr
+
+
+def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nseeds = [3]\n')
+    done = lanewise("sweep", file, "--json")
+    assert done.exit_code == 0, done.stderr
+    (point,) = json.loads(done.stdout)["points"]
+    assert (point["card0.link.force_width"], point["run.seed"]) == ("x1", 3)
+    assert lanewise("sweep", file, "--seeds", "2").exit_code == 2
+    file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nsteps = 3\n')
+    wrong = lanewise("sweep", file)
+    assert wrong.exit_code == 2
+    assert "unknown key 'steps'" in wrong.stderr
+
+
+def test_a_sweep_over_nothing_is_refused(lanewise: Callable[..., Result]) -> None:
+    wrong = lanewise("sweep", SWITCH)
+    assert wrong.exit_code == 2
+    assert "a study varies something" in wrong.stderr
+
+
+def test_the_report_says_where_the_limit_changes_and_draws_it(
+    lanewise: Callable[..., Result], tmp_path: Path
+) -> None:
+    scenario = ROOT / "scenarios" / "enclosure.toml"
+    folder, page, text = tmp_path / "study", tmp_path / "study.html", tmp_path / "study.md"
+    axes = ["--over", "drive.count=7..9", "--over", "enclosure.port0=gen4 x8,gen4 x16,gen4 x3"]
+    assert lanewise("sweep", scenario, *axes, "--seeds", "2", "--out", folder).exit_code == 0
+    for file in (page, text):
+        assert lanewise("report", folder, "--out", file).exit_code == 0
+    html = page.read_text()
+    assert html.count("<svg") == 2, "lines, and what moves most; few points have a 99th percentile"
+    assert "drive.count 9: limited by enclosure.upstream, before by drive[*].upstream" in html
+    said = text.read_text()
+    assert r"drive.count from 8 to 9: enclosure.upstream limits in place of drive\[\*\].upstream" in said
+    assert "Points that cannot be built, or failed" in said
+    assert re.search(
+        r"\| switch.enclosure.ports.port0 \| 14\.3\d+ \| gen4 x8 \| 2[5-9]\.\d+ \| gen4 x16 \|", said
+    )
+
+
+def test_means_over_seeds_have_students_interval() -> None:
+    from lanewise.study.summary import Spot, effects, front, spots
+
+    study = make_study(SWITCH, over=["card0.link.force_width=x1"], seeds=3)
+    rows = [
+        Outcome(number, "done", {"goodput_gb_per_s": value}) for number, value in enumerate((1.0, 2.0, 6.0))
+    ]
+    from lanewise.study.study import StudyResult
+
+    (spot,) = spots(StudyResult(study, rows), "goodput_gb_per_s")
+    assert (spot.value, spot.runs) == (3.0, 3)
+    # Standard deviation 2.6458, over the root of three, times 4.303.
+    assert spot.half_width == pytest.approx(6.573, abs=1e-3)
+    found = [Spot({"a": a, "b": b}, a * 10.0 + b, None, None, 1) for a in (1, 2) for b in (1, 2, 3)]
+    assert [(effect.path, effect.span) for effect in effects(found, ["b", "a"])] == [("a", 10.0), ("b", 2.0)]
+    assert front([(1.0, 1.0), (3.0, 5.0), (2.0, 2.0), (2.0, 4.0), (3.0, 6.0)]) == [1, 2, 0]

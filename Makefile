@@ -36,8 +36,8 @@ SEED ?= 0
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
-demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
-	@$(BIN)/lanewise reproduce IDT-T5
+demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
+	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
 test: test-core test-python test-wasm test-web ## set up everything; all checks and tests, as in continuous integration
 
@@ -81,16 +81,21 @@ ON_LINUX := $(filter Linux,$(shell uname -s))
 LINK_FOR_OLD = $(if $(ON_LINUX),CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_LINKER=$(CURDIR)/.ci/zig-cc)
 # Messages name source files; not where they lay when the wheel was built.
 NAMELESS_PATHS = --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+# Where Rust cannot compile for WebAssembly there is no lab, and the wheel is built without one.
+LAB_OF_WHEEL := target/wheel/lab
 
-wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed, and the source distribution
+wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed and has the lab, and the source distribution
 	$(if $(ON_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
-	@rm -rf dist
+	@rm -rf dist $(LAB_OF_WHEEL) && mkdir -p $(LAB_OF_WHEEL)
+	@if .ci/wasm-target "the lab in the wheel" 0; then $(MAKE) --silent lab && cp -r target/lab/. $(LAB_OF_WHEEL); fi
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" \
 		CARGO_TARGET_DIR=target/wheel $(LINK_FOR_OLD) $(BUILD_EXTENSION) $(QUIET) "build the wheel" \
 		$(BIN)/maturin build --release --locked --strip --auditwheel check \
 		$(if $(ON_LINUX),--compatibility manylinux2014) --out dist
+	@[ ! -e $(LAB_OF_WHEEL)/index.html ] || \
+		$(QUIET) "put the lab into the wheel" $(BIN)/python .ci/wheel_with_lab.py $(LAB_OF_WHEEL) dist/*.whl
 	$(if $(wildcard .git),@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist)
-	@ls dist/*
+	@ls -l dist/*
 
 # --- the parts of test ----------------------------------------------------------------------------------------
 

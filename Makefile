@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -218,6 +218,11 @@ lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in th
 
 bench-web: $(STAMPS)/web ## measure the page of `make lab` in a browser: first picture, first result, result after an edit
 	@.ci/node web/bench/measure.ts
+
+pictures: lab ## take the README's pictures of the lab anew, from the page in a browser; look at them
+	@$(QUIET) "install Pillow" $(PIP_INSTALL) --group pictures
+	@LANEWISE_LAB_OUT=$(CURDIR)/target/lab $(QUIET) "take pictures of the lab" .ci/node web/pictures/lab.ts target/pictures
+	@$(BIN)/python docs/img/lab.py target/pictures
 
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update

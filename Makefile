@@ -31,13 +31,13 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
-demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated
-	@$(BIN)/lanewise reproduce IDT-T5
+demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
+	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
 test: test-core test-python test-wasm test-web ## set up everything; all checks and tests, as in continuous integration
 
@@ -81,16 +81,21 @@ ON_LINUX := $(filter Linux,$(shell uname -s))
 LINK_FOR_OLD = $(if $(ON_LINUX),CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_LINKER=$(CURDIR)/.ci/zig-cc)
 # Messages name source files; not where they lay when the wheel was built.
 NAMELESS_PATHS = --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+# Where Rust cannot compile for WebAssembly there is no lab, and the wheel is built without one.
+LAB_OF_WHEEL := target/wheel/lab
 
-wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed, and the source distribution
+wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed and has the lab, and the source distribution
 	$(if $(ON_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
-	@rm -rf dist
+	@rm -rf dist $(LAB_OF_WHEEL) && mkdir -p $(LAB_OF_WHEEL)
+	@if .ci/wasm-target "the lab in the wheel" 0; then $(MAKE) --silent lab && cp -r target/lab/. $(LAB_OF_WHEEL); fi
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" \
 		CARGO_TARGET_DIR=target/wheel $(LINK_FOR_OLD) $(BUILD_EXTENSION) $(QUIET) "build the wheel" \
 		$(BIN)/maturin build --release --locked --strip --auditwheel check \
 		$(if $(ON_LINUX),--compatibility manylinux2014) --out dist
+	@[ ! -e $(LAB_OF_WHEEL)/index.html ] || \
+		$(QUIET) "put the lab into the wheel" $(BIN)/python .ci/wheel_with_lab.py $(LAB_OF_WHEEL) dist/*.whl
 	$(if $(wildcard .git),@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist)
-	@ls dist/*
+	@ls -l dist/*
 
 # --- the parts of test ----------------------------------------------------------------------------------------
 
@@ -213,6 +218,11 @@ lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in th
 
 bench-web: $(STAMPS)/web ## measure the page of `make lab` in a browser: first picture, first result, result after an edit
 	@.ci/node web/bench/measure.ts
+
+pictures: lab ## take the README's pictures of the lab anew, from the page in a browser; look at them
+	@$(QUIET) "install Pillow" $(PIP_INSTALL) --group pictures
+	@LANEWISE_LAB_OUT=$(CURDIR)/target/lab $(QUIET) "take pictures of the lab" .ci/node web/pictures/lab.ts target/pictures
+	@$(BIN)/python docs/img/lab.py target/pictures
 
 instruction-counts: $(STAMPS)/venv ## write benches/instructions.csv: what a hop takes, with this compiler and its profile
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BIN)/python .ci/instructions.py --update

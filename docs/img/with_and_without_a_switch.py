@@ -18,6 +18,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import lanewise
+from lanewise.rungs import COLOURS, rungs_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = ROOT / "experiments" / "idt-t5"
 PICTURE = Path(__file__).with_name("with-and-without-a-switch.svg")
 
-RUNGS = {
-    "line_rate_gb_per_s": "line rate",
-    "link_bandwidth_gb_per_s": "after coding,\nordered sets",
-    "tlp_bandwidth_gb_per_s": "after DLLPs",
-    "goodput_gb_per_s": "payload",
-}
+_WRAPPED = {"after coding and ordered sets": "after coding,\nordered sets"}
 USES = {
     "payload": ("payload", "#1f4e8c"),
     "header": ("headers", "#5b8fd0"),
@@ -72,9 +68,9 @@ def main() -> None:
 
 
 def _ladder(axes: Axes, ladder: dict[str, float]) -> None:
-    values = [ladder[rung] for rung in RUNGS]
-    colours = ["#d0d0d0", "#a9c8ec", "#5b8fd0", "#1f4e8c"]
-    axes.barh(list(RUNGS.values()), values, color=colours, height=0.62)
+    rungs = rungs_of(ladder)
+    values = [rung.gb_per_s for rung in rungs]
+    axes.barh([_WRAPPED.get(rung.name, rung.name) for rung in rungs], values, color=COLOURS, height=0.62)
     for row, value in enumerate(values):
         axes.text(value + 0.04, row, f"{value:.3f}", va="center")
     axes.set_title(

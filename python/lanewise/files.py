@@ -1,6 +1,6 @@
 """Files that are either whole or not there.
 
-A file is written beside its place and renamed into it, so that whoever kills us at any moment, and a disk
+A file is written beside its place and renamed into it. So a process that is killed at any moment, and a disk
 that is full, leave the file as it was. Leaves out: what is left after the machine itself has lost its power.
 """
 
@@ -55,13 +55,17 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to part by part; it appears, or takes another's place, when the block has ended.
 
     A block that raises leaves what was there before. Where the system can, as on Linux, the file has no name
-    until then: whoever kills us leaves nothing, either. Elsewhere the next writer of the same file removes
-    what is left. NotWrittenError says why it could not be written.
+    until then: a process that is killed leaves nothing, either. Elsewhere the next writer of the same file
+    removes what is left. NotWrittenError says why it could not be written. An error of the block that names
+    a file is about that one, and stays as it is.
     """
+    is_in_block = False
     try:
         if _is_no_file(path):
             with path.open("wb") as file:
+                is_in_block = True
                 yield file
+                is_in_block = False
             return
         place = Path(os.path.realpath(path))
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         nameless = _nameless_file(place.parent)
         try:
             with nameless or beside.open("wb") as file:
+                is_in_block = True
                 yield file
+                is_in_block = False
                 file.flush()
                 if nameless is not None:
                     _give_name(nameless, beside)
@@ -79,6 +85,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             beside.unlink(missing_ok=True)
             raise
     except OSError as error:
+        # What is written to an open file names none.
+        if is_in_block and error.filename is not None:
+            raise
         raise NotWrittenError(f"'{path}' cannot be written: {error.strerror}") from error
 
 

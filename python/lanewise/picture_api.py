@@ -160,15 +160,15 @@ def _of_scenario(
 
 
 def _of_run(result: RunResult, folder: Path | None) -> Picture:
-    from lanewise.draw.scenario import of_run, of_scenario, use_of
+    from lanewise.draw.scenario import use_of
+    from lanewise.draw.simulated import topology_of
 
     resolved = None
     if folder is not None:
         from lanewise.runs.folder import load_resolved
 
         resolved = load_resolved(folder)
-    run = result.document
-    return Picture(of_run(run) if resolved is None else of_scenario(resolved), use_of(run))
+    return Picture(topology_of(result, resolved=resolved), use_of(result.document))
 
 
 def _of_machine(machine: Machine, *, everything: bool) -> Picture:

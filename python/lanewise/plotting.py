@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.extras import need
+from lanewise.rungs import COLOURS, RUNGS, rungs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,13 +35,6 @@ _COLOURS = {
 _BLOCKED = ("#c0504d", "#e08e6d", "#8c2d2a", "#b58fc2", "#6f9e6c", "#c2b35a")
 """Of what keeps a link from sending, in the order in which it is met."""
 _SIDES = ("#a9c8ec", "#1f4e8c")
-RUNGS = {
-    "line_rate_gb_per_s": "line rate",
-    "link_bandwidth_gb_per_s": "after coding and ordered sets",
-    "tlp_bandwidth_gb_per_s": "after DLLPs",
-    "goodput_gb_per_s": "payload",
-}
-"""Rungs of the efficiency ladder, by their columns."""
 
 
 def run_chart(what: str, flows: pl.DataFrame, links: pl.DataFrame, time: pl.DataFrame) -> alt.TopLevelMixin:
@@ -205,7 +199,7 @@ def _ladder(links: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     (busiest,) = links.sort("utilisation", descending=True, maintain_order=True).head(1).to_dicts()
-    rows = [{"rung": text, "value": busiest[column]} for column, text in RUNGS.items()]
+    rows = [{"rung": rung.name, "value": rung.gb_per_s} for rung in rungs_of(busiest)]
     order = list(RUNGS.values())
     base = _chart(rows, f"Efficiency ladder of {busiest['link']} {busiest['direction']}").encode(
         x=alt.X("value:Q", title="GB/s", axis=_numbers()),
@@ -214,7 +208,7 @@ def _ladder(links: pl.DataFrame) -> alt.TopLevelMixin:
     bars = base.mark_bar().encode(
         color=alt.Color(
             "rung:N",
-            scale=alt.Scale(domain=order, range=["#d0d0d0", "#a9c8ec", "#5b8fd0", "#1f4e8c"]),
+            scale=alt.Scale(domain=order, range=list(COLOURS)),
             legend=None,
         )
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast, get_args
 
 from lanewise.errors import InputError
-from lanewise.files import refuse_folder, whole_file
+from lanewise.files import NotWrittenError, refuse_folder, whole_file
 from lanewise.runs.simulator import Scenario, write_wires
 
 if TYPE_CHECKING:
@@ -81,8 +81,16 @@ class Wires:
         # A row is known at once, a column at the end.
         with tempfile.TemporaryDirectory() as folder:
             lines = Path(folder) / "rows.jsonl"
-            with lines.open("wb") as rows:
-                end = self._traced("jsonl", rows.write, kinds)
+            try:
+                with lines.open("wb") as rows:
+                    end = self._traced("jsonl", rows.write, kinds)
+            except OSError as error:
+                if error.filename is not None:
+                    raise
+                raise NotWrittenError(
+                    f"rows cannot be written to '{Path(folder).parent}', where they lie until the table is "
+                    f"made: {error.strerror}; the environment variable TMPDIR names another folder"
+                ) from error
             _to_parquet(lines, file)
         return end
 

@@ -6,6 +6,8 @@ as a user's pip would, from the package index, in the versions of ``constraints.
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import sys
 import tarfile
 import venv
 import zipfile
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,8 +85,29 @@ def build(*arguments: object, **environment: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def with_lab(folder: Path, wheel: Path, status: int = 0) -> str:
+    """Put a lab into a wheel, as `make wheel` does, and return what is said."""
+    command = [sys.executable, str(ROOT / ".ci" / "wheel_with_lab.py"), str(folder), str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stderr
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the lab that `make test-web` has built; a stand-in of the same files where there is none."""
+    tested = ROOT / "target" / "lab-tested"
+    if (tested / "lanewise-lab.html").is_file():
+        return tested
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "assets").mkdir()
+    for name in ("lanewise-lab.html", "index.html", "THIRD-PARTY-LICENSES-PAGE.txt", "assets/index-1.js"):
+        (folder / name).write_text(f"{name}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel with the flags of `make setup`, so that what it compiled is not compiled again."""
     out = tmp_path_factory.mktemp("wheel")
     make = ["make", "--silent", "profile-flags"]
@@ -91,6 +115,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flags = f"{os.environ.get('RUSTFLAGS', '')} {profile}"
     build("build", "--release", "--compatibility", "linux", "--out", out, RUSTFLAGS=flags)
     (built,) = out.glob("*.whl")
+    # Twice: the second time replaces the lab.
+    with_lab(lab, built)
+    with_lab(lab, built)
     return built
 
 
@@ -180,6 +207,43 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
         assert any(name.endswith(f".dist-info/licenses/{license_}") for name in names), license_
 
 
+def test_each_file_of_the_wheel_is_as_its_list_says(wheel: Path, lab: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (record,) = (name for name in names if name.endswith(".dist-info/RECORD"))
+        rows = list(csv.reader(archive.read(record).decode().splitlines()))
+        assert sorted(name for name, _, _ in rows) == sorted(names)
+        for name, digest, size in rows:
+            content = archive.read(name)
+            expected = urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+            assert (name == record and not digest) or (digest, size) == (
+                f"sha256={expected}",
+                str(len(content)),
+            )
+        for file in (path for path in lab.rglob("*") if path.is_file()):
+            place = f"lanewise/data/lab/{file.relative_to(lab).as_posix()}"
+            assert archive.read(place) == file.read_bytes()
+
+
+def test_what_is_no_lab_does_not_get_into_a_wheel(wheel: Path, tmp_path: Path) -> None:
+    before = wheel.read_bytes()
+    assert "it has no lanewise-lab.html, index.html" in with_lab(tmp_path, wheel, status=1)
+    assert wheel.read_bytes() == before
+
+
+def test_the_lab_is_installed(installed: Installation, lab: Path) -> None:
+    done = installed.run("lanewise", "lab", "--out", "mine.html", "--json")
+    written = installed.folder / "empty" / "mine.html"
+    assert json.loads(done.stdout)["bytes"] == written.stat().st_size
+    assert written.read_bytes() == (lab / "lanewise-lab.html").read_bytes()
+    # What `lanewise serve` shows.
+    folder = Path(
+        installed.run("python", "-c", "import lanewise.lab; print(lanewise.lab.folder())").stdout.strip()
+    )
+    assert folder.is_relative_to(installed.folder)
+    assert (folder / "index.html").read_bytes() == (lab / "index.html").read_bytes()
+
+
 def unpacked(archive: Path) -> Path:
     """Unpack as pip does, as files of today: cargo takes files older than its results for unchanged."""
     with tarfile.open(archive) as tar:
@@ -205,6 +269,9 @@ def test_the_source_distribution_builds_and_does_its_work(tmp_path: Path) -> Non
     installation = Installation.empty(tmp_path)
     installation.install(wheel)
     does_its_work(installation)
+    # Nothing but `make wheel` puts the lab there.
+    done = installation.run("lanewise", "lab", "--out", tmp_path / "lab.html", status=2)
+    assert "this installation of Lanewise has no lab" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.files import NotWrittenError, write_whole
+import lanewise
+from lanewise.files import NotWrittenError, whole_file, write_whole
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
@@ -80,3 +81,29 @@ def test_whichever_call_fails_the_old_file_is_whole_and_the_reason_is_told(
     assert path.read_bytes() == b"old"
     left = [entry.name for entry in tmp_path.iterdir() if entry != path]
     assert left == [] or (unlink_fails and call in ("write", "rename"))
+
+
+def test_an_error_about_another_file_is_not_put_down_to_the_one_that_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+    with pytest.raises(FileNotFoundError) as of_another, whole_file(path):
+        (tmp_path / "missing.toml").read_bytes()
+    assert of_another.value.filename == str(tmp_path / "missing.toml")
+    with pytest.raises(NotWrittenError, match=r"page\.html.*No space"), whole_file(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_temporary_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a trace lie there until the table is made."""
+    there = Path.open
+
+    def full(self: Path, mode: str = "r") -> object:
+        return there(Path("/dev/full") if self.name == "rows.jsonl" else self, mode)
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(NotWrittenError, match=r"rows cannot be written to .*No space.*TMPDIR"):
+        lanewise.write_trace("scenarios/switch.toml", tmp_path / "trace.parquet", span="1 us", form="parquet")
+    assert not list(tmp_path.iterdir())

@@ -218,6 +218,13 @@ def test_one_side_of_a_comparison_can_be_changed(lanewise: CommandLine) -> None:
     assert compared["b"]["limited_by"].startswith("Limited by the wire")
 
 
+def test_whatif_without_a_change_says_how_one_looks(lanewise: CommandLine) -> None:
+    done = lanewise("whatif", SCENARIOS / "switch.toml")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "nothing is changed: add PATH=VALUE" in done.stderr
+    assert f"'lanewise explain {SCENARIOS / 'switch.toml'}'" in done.stderr
+
+
 def _link(name: str, goodput: float, utilisation: float) -> list[dict[str, Any]]:
     both = {"link": name, "generation": "gen4", "width": "x4", "mps_bytes": 256}
     return [

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from lanewise.cli.options import AsJson
 from lanewise.cli.streams import print_json
 from lanewise.errors import InputError
 from lanewise.output_format import stamped
+
+if TYPE_CHECKING:
+    from lanewise.serve.settings import Settings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -62,48 +65,57 @@ def _serve(
     as_json: AsJson = False,
 ) -> None:
     """Serve the lab and its interface over HTTP, with runs kept."""
-    from lanewise.extras import need
+    # Ctrl-C is how it ends, also while it starts.
+    with suppress(KeyboardInterrupt):
+        from lanewise.extras import need
 
-    need("serve", "'serve'")
-    import platformdirs
+        need("serve", "'serve'")
+        import platformdirs
+
+        from lanewise.lab import folder as folder_of_lab
+        from lanewise.serve.settings import Limits, Settings, read_token
+
+        limits = Limits(run_seconds=60 * run_minutes, memory_bytes=memory << 30)
+        if runs is not None:
+            limits = replace(limits, runs_at_once=runs)
+        settings = Settings(
+            folder=folder or Path(platformdirs.user_data_dir("lanewise")) / "runs",
+            host=host,
+            port=port,
+            token=None if token_file is None else read_token(token_file),
+            page=folder_of_lab(),
+            limits=limits,
+        )
+        _serve_by(settings, as_json=as_json)
+
+
+def _serve_by(settings: "Settings", *, as_json: bool) -> None:
+    """Say where it listens, and serve until Ctrl-C."""
     import uvicorn
 
-    from lanewise.lab import folder as folder_of_lab
     from lanewise.serve.app import application
-    from lanewise.serve.settings import Limits, Settings, read_token
 
-    limits = Limits(run_seconds=60 * run_minutes, memory_bytes=memory << 30)
-    if runs is not None:
-        limits = replace(limits, runs_at_once=runs)
-    settings = Settings(
-        folder=folder or Path(platformdirs.user_data_dir("lanewise")) / "runs",
-        host=host,
-        port=port,
-        token=None if token_file is None else read_token(token_file),
-        page=folder_of_lab(),
-        limits=limits,
-    )
-    app = application(settings)
-    listener = _listen(host, port)
-    config = uvicorn.Config(
-        app,
-        log_level="error",
-        access_log=False,
-        ws_max_size=limits.upload_bytes,
-        timeout_graceful_shutdown=3,
-        server_header=False,
-    )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listener.getsockname()[1]}/"
-    if as_json:
-        print_json(json.dumps(stamped({"address": address, "folder": str(settings.folder)})))
-    else:
-        # On stdout, for programs that start it with port 0.
-        typer.echo(address)
-        typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
-    sys.stdout.flush()
-    # Ctrl-C is how it ends.
-    with suppress(KeyboardInterrupt):
+    with _listen(settings.host, settings.port) as listener:
+        # Of port 0 the one that was free: the name of the cookie has it.
+        port = listener.getsockname()[1]
+        app = application(replace(settings, port=port))
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            ws_max_size=settings.limits.upload_bytes,
+            timeout_graceful_shutdown=3,
+            server_header=False,
+        )
+        shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{shown}:{port}/"
+        if as_json:
+            print_json(json.dumps(stamped({"address": address, "folder": str(settings.folder)})))
+        else:
+            # On stdout, for programs that start it with port 0.
+            typer.echo(address)
+            typer.echo(f"runs are kept in {settings.folder}; Ctrl-C ends the server", err=True)
+        sys.stdout.flush()
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -11,6 +11,7 @@ import typer
 
 from lanewise.cli.guard import ExitStatus
 from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refuse_nan
+from lanewise.errors import InputError
 
 if TYPE_CHECKING:
     from lanewise.comparison import Comparison
@@ -73,13 +74,13 @@ def _compare(
 def _whatif(
     scenario: Scenario,
     changes: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="PATH=VALUE...",
             help="What to change: a path that 'explain' prints, and its new value, like nic.tags=256.",
             show_default=False,
         ),
-    ],
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -95,6 +96,11 @@ def _whatif(
     from lanewise.cli.progress import RunProgress
     from lanewise.cli.report_verb import check
 
+    if not changes:
+        raise InputError(
+            f"nothing is changed: add PATH=VALUE, like 'lanewise whatif {scenario} nic.tags=256'; "
+            f"'lanewise explain {scenario}' lists every path with its value"
+        )
     check(report)
     of_both, of_b = pairs(settings), pairs(changes, "a change")
     with RunProgress(f"{scenario}, as it is and changed") as progress:

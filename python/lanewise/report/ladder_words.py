@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
-from lanewise.plotting import RUNGS
+from lanewise.rungs import rungs_of
 from lanewise.written import percent, spelled
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def ladder_sentences(result: RunResult) -> list[str]:
 def _sentence(result: RunResult, row: Row) -> str:
     mine = result.time_attribution.filter(link=row["link"], direction=row["direction"])
     shares = dict(zip(mine["category"], mine["time_fraction"], strict=True))
-    line, link, tlp, goodput = (row[rung] for rung in RUNGS)
+    line, link, tlp, goodput = (rung.gb_per_s for rung in rungs_of(row))
     said = (
         f"{row['link']} {row['direction']}: of {line:.3f} GB/s line rate, coding and ordered sets leave "
         f"{link:.3f}, DLLPs {tlp:.3f}, and {goodput:.3f} GB/s are payload."

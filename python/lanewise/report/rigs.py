@@ -10,30 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lanewise.draw.scenario import of_run, of_scenario, use_of, written_tables
+from lanewise.draw.scenario import use_of
+from lanewise.draw.simulated import topology_of
 from lanewise.draw.svg import topology_svg
-from lanewise.errors import InputError
-from lanewise.runs.simulator import resolve
+from lanewise.rungs import Rung, rungs_of
 
 if TYPE_CHECKING:
     from lanewise.documents import Direction, Link
-    from lanewise.draw.model import Topology
     from lanewise.experiment.reproduction import ReproducedExperiment
     from lanewise.experiment.runner import Job
     from lanewise.results import RunResult
 
 _MOST = 4
 """Arrangements of one experiment that are drawn."""
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One step of the ladder."""
-
-    name: str
-    gb_per_s: float
-    share: float
-    """Of the line rate, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +62,15 @@ def _way(link: Link, way: str) -> Direction:
 
 
 def _rig(job: Job, run: RunResult) -> Rig:
-    svg = topology_svg(_topology(job, run).without_free(), use_of(run.document), embedded=True, styled=False)
+    svg = topology_svg(
+        topology_of(run, job.scenario, job.overrides).without_free(),
+        use_of(run.document),
+        embedded=True,
+        styled=False,
+    )
     _, link, way = _most_used(run)
     name = "" if link is None else f"{link['name']} {way}, {link['generation']} {link['width']}"
-    rungs = () if link is None else _rungs(_way(link, way))
+    rungs = () if link is None else rungs_of(_way(link, way)["ladder"])
     changed = ", ".join(f"{path} = {_bare(value)}" for path, value in job.overrides)
     return Rig(run.title, changed, run.limited_by, svg, name, rungs)
 
@@ -88,26 +82,3 @@ def _bare(value: object) -> str:
         with suppress(tomllib.TOMLDecodeError, KeyError, TypeError):
             return str(tomllib.loads(f"it = {text}")["it"]["value"])
     return text
-
-
-def _topology(job: Job, run: RunResult) -> Topology:
-    """Return what was simulated, with parts and free slots; of a scenario that is gone or another, links."""
-    try:
-        explained = resolve(job.scenario, job.overrides).document
-        drawn = of_scenario(explained, written_tables(job.text()))
-    except (InputError, OSError):
-        return of_run(run.document)
-    links = {node.link.name for node in drawn.walk() if node.link}
-    return drawn if links >= {link["name"] for link in run.document["links"]} else of_run(run.document)
-
-
-def _rungs(way: Direction) -> tuple[Rung, ...]:
-    ladder = way["ladder"]
-    named = (
-        ("line rate", ladder["line_rate_gb_per_s"]),
-        ("after coding and ordered sets", ladder["link_bandwidth_gb_per_s"]),
-        ("after DLLPs", ladder["tlp_bandwidth_gb_per_s"]),
-        ("payload", ladder["goodput_gb_per_s"]),
-    )
-    line = named[0][1]
-    return tuple(Rung(name, rate, rate / line if line else 0.0) for name, rate in named)

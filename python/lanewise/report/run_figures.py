@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem, together
 from lanewise.grouping import grouped, same_number
-from lanewise.plotting import RUNGS, rank
+from lanewise.plotting import rank
 from lanewise.report.bars import BELOW_NAME, WIDTH, bars, bars_of, drawn, lines_of, names_of
 from lanewise.report.ladder_words import shown_directions
 from lanewise.report.plots import SERIES_COLOURS, Figure, svg_of
+from lanewise.rungs import RUNGS, rungs_of
 from lanewise.written import counted, percent, spelled, time_scale
 
 if TYPE_CHECKING:
@@ -208,23 +209,21 @@ def ladders(sides: Sequence[Side]) -> list[Figure]:
 def _ladder(sides: Sequence[tuple[str, Row]]) -> str:
     import altair as alt
 
-    rows = []
+    rows: list[Row] = []
     for side, row in sides:
-        before = None
-        for rung, words in RUNGS.items():
-            value = row[rung]
-            lost = "" if before is None else f", {before - value:.3f} less"
+        for number, rung in enumerate(rungs_of(row)):
+            value, lost = rung.gb_per_s, rung.lost_gb_per_s
             rows.append(
                 {
-                    "rung": words,
+                    "rung": rung.name,
                     "side": side,
-                    "line": f"{words}, {side}" if side else words,
+                    "line": f"{rung.name}, {side}" if side else rung.name,
                     "value": value,
-                    "label": f"{value:.3f}{f'  ({value - before:+.3f})' if before is not None else ''}",
-                    "said": f"{f'{side}: ' if side else ''}{words}: {value:.3f} GB/s{lost}",
+                    "label": f"{value:.3f}{f'  ({-lost:+.3f})' if number else ''}",
+                    "said": f"{f'{side}: ' if side else ''}{rung.name}: {value:.3f} GB/s"
+                    f"{f', {lost:.3f} less' if number else ''}",
                 }
             )
-            before = value
     order = [row["line"] for words in RUNGS.values() for row in rows if row["rung"] == words]
     largest = max(row["value"] for row in rows)
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=lines_of(order))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from lanewise.serve.settings import Settings
 
-COOKIE = "lanewise_token"
-
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -46,8 +44,10 @@ class Guard:
         """Stand before an application."""
         self._app = app
         self._settings = settings
-        # Other ports of this host receive the cookie, too: so it is not the token.
+        # Browsers send a cookie to every port of a host (RFC 6265, section 8.5): so it is not the token, and
+        # its name has the port, or another server of this host would take its place.
         self._cookie = secrets.token_urlsafe(24)
+        self._cookie_name = f"lanewise_{settings.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -95,14 +95,16 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         said = [bearer] if kind.lower() == "bearer" else []
         said += _asked_tokens(scope)
-        return _is_any(said, self._settings.token or "") or _is_any(_cookies(headers), self._cookie)
+        return _is_any(said, self._settings.token or "") or _is_any(
+            _cookies(headers, self._cookie_name), self._cookie
+        )
 
     def _sets_cookie(self, scope: Scope) -> bool:
         return self._settings.token is not None and scope["type"] == "http" and bool(_asked_tokens(scope))
 
     async def _to_page(self, send: Send) -> None:
         """Have the browser keep what stands for the token, and leave it out of the address."""
-        cookie = f"{COOKIE}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self._cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
         headers = [
             (b"location", b"/"),
             (b"set-cookie", cookie.encode()),
@@ -141,10 +143,10 @@ def _is_any(said: list[str], expected: str) -> bool:
     return any(hmac.compare_digest(each.encode(), expected.encode()) for each in said)
 
 
-def _cookies(headers: dict[str, str]) -> list[str]:
+def _cookies(headers: dict[str, str], ours: str) -> list[str]:
     """Return the values of our cookie; those of other servers of this host may look like anything."""
     pairs = (each.strip().partition("=") for each in headers.get("cookie", "").split(";"))
-    return [value for name, _, value in pairs if name == COOKIE]
+    return [value for name, _, value in pairs if name == ours]
 
 
 def _asked_tokens(scope: Scope) -> list[str]:

@@ -87,6 +87,20 @@ def test_with_a_token_everyone_says_it(tmp_path: Path, token_file: Path) -> None
             assert '"answer"' in str(link.recv())
 
 
+def test_two_servers_of_one_host_keep_their_pages_apart(tmp_path: Path, token_file: Path) -> None:
+    """A browser sends the cookies of both to either, for cookies know no ports."""
+    options = ("--token-file", str(token_file))
+    browser = httpx.Cookies()
+    with served(tmp_path / "a", *options) as one, served(tmp_path / "b", *options) as two:
+        for server in (one, two):
+            page = httpx.get(f"{server.address}/", params={"token": TOKEN})
+            name, _, value = page.headers["set-cookie"].partition(";")[0].partition("=")
+            browser.set(name, value, domain="127.0.0.1")
+        sent = {"Cookie": "; ".join(f"{each.name}={each.value}" for each in browser.jar)}
+        for server in (one, two):
+            assert httpx.get(f"{server.address}/api/status", headers=sent).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("text", "mode", "said"),
     [
@@ -160,3 +174,11 @@ def test_a_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
 
 def _serve(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run((*COMMAND, *options), capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_an_interrupt_as_soon_as_it_says_its_address_ends_it_cleanly(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=20) == 0
+        assert server.process.stderr is not None
+        assert "Traceback" not in server.process.stderr.read()

@@ -11,6 +11,7 @@ from lanewise.cli.tables import collapse, style
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
+from lanewise.rungs import rungs_of
 from lanewise.tools.instruments.native import WRITTEN
 from lanewise.written import ENDINGS
 
@@ -266,10 +267,7 @@ def _ladder(links: list[list[collapse.LinkRow]]) -> Group:
                 f"{link['generation']} {link['width']}" if first else "",
                 str(link["mps_bytes"]) if first else "",
                 link["direction"],
-                *(
-                    style.fixed(link[f"{rung}_gb_per_s"], 3)
-                    for rung in ("line_rate", "link_bandwidth", "tlp_bandwidth", "goodput")
-                ),
+                *(style.fixed(rung.gb_per_s, 3) for rung in rungs_of(link)),
                 style.percent(link["utilisation"]),
             )
     note = "GB/s of each link direction" + ("; idle links last" if _some_are_idle(links) else "")

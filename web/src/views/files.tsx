@@ -2,7 +2,8 @@
 import { signal } from "@preact/signals";
 import { depths, redoEdit, undoEdit } from "../state/editing.ts";
 import { open } from "../state/lab.ts";
-import { LONGEST, linkOf } from "../state/share.ts";
+import { LONGEST, fileOf, isStateFile, linkOf, openedFile } from "../state/share.ts";
+import { show, stateNow } from "../state/sharing.ts";
 import { fileName, notice, results, rig, text } from "../state/store.ts";
 import { pictureOf } from "./picture.ts";
 
@@ -37,9 +38,12 @@ export function Files() {
           <button id="save-svg" disabled={!rig.value} onClick={() => save(named("svg"), "image/svg+xml", pictureOf())}>
             Picture (SVG)
           </button>
+          <button id="save-state" onClick={saveState}>
+            All of this page (JSON)
+          </button>
           <label class="file">
-            Open a scenario…
-            <input type="file" accept=".toml,text/plain" onChange={(event) => void read(event.currentTarget)} />
+            Open a scenario, or all of a page…
+            <input type="file" accept=".toml,.json,text/plain" onChange={(event) => void read(event.currentTarget)} />
           </label>
         </div>
       </details>
@@ -53,9 +57,10 @@ function named(ending: string): string {
 
 /** Puts the state into the address, and the address onto the clipboard where the page may. */
 async function share(): Promise<void> {
-  const link = await linkOf({ text: text.value, name: fileName.value });
+  const link = await linkOf(stateNow());
   if (!link) {
-    notice.value = { kind: "word", text: `This scenario needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut. Save it as a file instead.` };
+    const needs = `All of this page needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut.`;
+    notice.value = { kind: "word", text: `${needs} A file holds it, and opens it again.`, offer: { label: "Save the file", press: saveState } };
     return;
   }
   history.replaceState(null, "", link);
@@ -68,7 +73,11 @@ async function share(): Promise<void> {
   }
 }
 
-function save(name: string, type: string, content: string): void {
+function saveState(): void {
+  save(named("lab.json"), "application/json", fileOf(stateNow()));
+}
+
+export function save(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const anchor = document.createElement("a");
   anchor.href = url;
@@ -82,8 +91,10 @@ async function read(input: HTMLInputElement): Promise<void> {
   input.value = "";
   if (!file) return;
   if (file.size > LONGEST_FILE) {
-    notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
+    notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no file of this page has. It was not read.` };
     return;
   }
-  open(await file.text(), file.name);
+  const content = await file.text();
+  if (isStateFile(content)) show(openedFile(content));
+  else open(content, file.name);
 }

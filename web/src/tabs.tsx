@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useRef } from "preact/hooks";
 import { CompareTab } from "./compare/compare-tab.tsx";
+import { ExploreTab } from "./explore/explore-tab.tsx";
 import { tab } from "./state/store.ts";
 import { RigTab } from "./views/rig-tab.tsx";
 
@@ -15,6 +16,7 @@ interface Tab {
 const TABS: [Tab, ...Tab[]] = [
   { id: "rig", title: "Rig", view: RigTab },
   { id: "compare", title: "Compare", view: CompareTab },
+  { id: "explore", title: "Explore", view: ExploreTab },
 ];
 
 /** The choice of them, and the one that is chosen. */

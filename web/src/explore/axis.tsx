@@ -84,6 +84,7 @@ function Values({ index, name, path, values }: { index: number; name: string; pa
             <label>
               by{" "}
               <select value={range.spacing} aria-label={`${name}: spacing`} onChange={(event) => change({ spacing: event.currentTarget.value as Range["spacing"] })}>
+                {range.spacing === "listed" && <option value="listed">as listed</option>}
                 <option value="even">equal steps</option>
                 <option value="factor">equal factors</option>
               </select>

@@ -6,6 +6,7 @@ import { AxisChoice } from "./axis.tsx";
 import { csvOf } from "./csv.ts";
 import { MOST_POINTS } from "./grid.ts";
 import { Line } from "./line.tsx";
+import { HeatMap } from "./map.tsx";
 import { type Metric, TOTAL, metricsOf, titleOf } from "./metrics.ts";
 import { PointView } from "./point.tsx";
 import { limitersOf } from "./points.ts";
@@ -19,6 +20,7 @@ export function ExploreTab() {
         Choose parameters and values of each: every combination is simulated, with the text in the editor for all else.
       </p>
       <AxisChoice index={0} />
+      {axes.value.length > 0 && <AxisChoice index={1} />}
       <MetricChoice />
       <Bar />
       {isOutdated.value && (
@@ -31,7 +33,7 @@ export function ExploreTab() {
           <PointView />
           {found.value.size > 0 && (
             <>
-              <Picture />
+              {axes.value.length > 1 ? <HeatMap /> : <Line />}
               <Failures />
               <PointTable />
             </>
@@ -45,10 +47,6 @@ export function ExploreTab() {
       </datalist>
     </section>
   );
-}
-
-function Picture() {
-  return <Line />;
 }
 
 function MetricChoice() {

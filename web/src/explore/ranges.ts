@@ -14,8 +14,8 @@ export interface Range {
   from: string;
   to: string;
   steps: number;
-  /** By equal differences, or by equal factors. */
-  spacing: "even" | "factor";
+  /** By equal differences, by equal factors, or as somebody wrote them. */
+  spacing: "even" | "factor" | "listed";
 }
 
 /** Words that stand for a value beside numbers: the core works it out, or there is no limit. */
@@ -67,7 +67,7 @@ export function spread({ from, to, steps, spacing }: Range, isWhole: boolean): s
   if (spacing === "factor" && (first.amount <= 0 || last.amount <= 0)) return null;
   const amounts = Array.from({ length: steps }, (_, index) => {
     const part = steps === 1 ? 0 : index / (steps - 1);
-    return spacing === "even" ? first.amount + part * (last.amount - first.amount) : first.amount * (last.amount / first.amount) ** part;
+    return spacing === "factor" ? first.amount * (last.amount / first.amount) ** part : first.amount + part * (last.amount - first.amount);
   });
   return distinct(amounts.map((amount) => written(isWhole ? Math.round(amount) : amount, first.unit)));
 }
@@ -81,7 +81,7 @@ export function rangeOf(values: string[]): Range | null {
   const [start, second] = numbers as [number, number];
   const isEven = numbers.every((number, index) => near(number, start + index * (second - start)));
   const isFactor = start > 0 && numbers.every((number, index) => near(number, start * (second / start) ** index));
-  return { from: first, to: last, steps: values.length, spacing: !isEven && isFactor ? "factor" : "even" };
+  return { from: first, to: last, steps: values.length, spacing: isEven ? "even" : isFactor ? "factor" : "listed" };
 }
 
 /** The values of a list as it is typed: between commas, or between semicolons where values have commas. */

@@ -166,6 +166,54 @@ test("a worker that dies on a point takes that point only; what is under way can
   await page.context().close();
 });
 
+test("two parameters: a map of the native core's points, read with pointer and keyboard, by number and by what limits", async () => {
+  const { page, faults } = await openLab(browser);
+  await exploring(page, "workload.write.size", "64 B, 256 B, 4 KiB");
+  await fill(page, "#axis-1", "nvme0.link.force_width");
+  assert.match(await page.locator('[data-axis="1-values"]').inputValue(), /x1, x2, x4/);
+  await fill(page, '[data-axis="1-values"]', "x1, x4, x9");
+  await fill(page, "#axis-1", "workload.write.size");
+  await page.locator(".axis .mistake", { hasText: "the other parameter already" }).waitFor();
+  await page.locator("#explore-start", { hasText: "Compute 9 points" }).waitFor();
+  await computed(page);
+  const points = await table(page);
+  for (const [size, width] of [["64 B", "x1"], ["4 KiB", "x4"], ["256 B", "x4"]] as const) {
+    const said = native(`workload.write.size=${size}`, `nvme0.link.force_width=${width}`);
+    assert.deepEqual(points.get(`${size}, ${width}`)?.slice(1), [said.limited_by?.name, said.fingerprint], `${size} ${width}`);
+  }
+  assert.equal(points.get("64 B, x9")?.[0], "cannot be simulated");
+  assert.equal(await page.locator(".heat td.failed").count(), 3);
+  // Rows go upwards: the last value of the second parameter is at the top.
+  assert.deepEqual(await page.locator(".heat th[scope=row]").allInnerTexts(), ["x9", "x4", "x1"]);
+  await page.locator('.heat [data-at="2,1"]').hover();
+  assert.match(await page.locator("#map-under").innerText(), /workload\.write\.size = 4 KiB, nvme0\.link\.force_width = x4: 7\.\d+ GB\/s\. Limited by the wire/);
+  // The least and the most have the ends of the scale.
+  const colours = await page.evaluate(() => ["0,0", "2,1"].map((at) => getComputedStyle(document.querySelector(`[data-at="${at}"]`) as Element).backgroundColor));
+  assert.deepEqual(colours, ["rgb(16, 32, 84)", "rgb(253, 234, 110)"]);
+  await page.locator('.heat [data-at="0,0"]').click();
+  assert.equal(await page.locator("#slider-1").getAttribute("aria-valuetext"), "x1");
+  for (const key of ["ArrowRight", "ArrowUp"]) await page.keyboard.press(key);
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-at")), "1,1");
+  assert.equal(await page.locator("#explore-fingerprint").innerText(), points.get("256 B, x4")?.[2]);
+  await page.selectOption("#map-shows", "limiter");
+  assert.match(await page.locator('.heat [data-at="1,1"]').getAttribute("class") ?? "", /pattern-1/);
+  await page.selectOption("#explore-metric", { label: "Use: the link of nvme0, upstream" });
+  assert.match(await page.locator("#explore-point .total").innerText(), /%/);
+  await page.locator("#explore-take").click();
+  await page.waitForFunction(() => /force_width = "x4"/.test(document.querySelector(".cm-content")?.textContent ?? ""));
+  assert.match(await page.locator(".cm-content").innerText(), /size = "256 B"/);
+  await page.locator("#undo").click();
+  await page.waitForFunction(() => !/force_width/.test(document.querySelector(".cm-content")?.textContent ?? ""));
+  assert.match(await page.locator(".cm-content").innerText(), /size = "4 KiB"/, "one undo takes both back");
+  assert.equal(await page.locator("#explore-outdated").count(), 0);
+  await page.selectOption("#map-shows", "value");
+  await fit(page);
+  await page.getByRole("button", { name: "Without it" }).click();
+  await page.locator("#explore-start", { hasText: "Compute 3 points" }).waitFor();
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
 test("a link carries the settings of an exploration, and not its points", async () => {
   const { page } = await openLab(browser);
   await exploring(page, "workload.write.outstanding", "1, 2, 4");

@@ -89,6 +89,7 @@ test("ranges are spread by steps or factors, and read off values again", () => {
   assert.equal(spread({ from: "1", to: "3", steps: 1000, spacing: "even" }, false), null);
   assert.deepEqual(rangeOf(["1", "2", "4", "8"]), { from: "1", to: "8", steps: 4, spacing: "factor" });
   assert.deepEqual(rangeOf(["10 ns", "20 ns", "30 ns"]), { from: "10 ns", to: "30 ns", steps: 3, spacing: "even" });
+  assert.equal(rangeOf(["1", "5", "6"])?.spacing, "listed");
   assert.equal(rangeOf(["auto", "2"]), null);
   assert.deepEqual([nearest(["1", "8", "64"], "8"), nearest(["512 B", "4 KiB"], "3 KiB"), nearest(["a", "b"], "c"), nearest(["a"], undefined)], [1, 1, 0, 0]);
   assert.deepEqual(valuesOf(" 1, 2 ,,2, 3"), ["1", "2", "3"]);

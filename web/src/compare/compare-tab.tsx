@@ -3,7 +3,7 @@ import { EXAMPLES } from "../examples.ts";
 import { headlineOf } from "../rig/headline.ts";
 import { rate } from "../rig/words.ts";
 import { isSound, fileName, text } from "../state/store.ts";
-import { save } from "../views/files.tsx";
+import { chosenFile, save } from "../views/files.tsx";
 import { documentOf } from "./document.ts";
 import { Report } from "./report.tsx";
 import { type Side, type Whole, chooseA, forgetA, giveUp, isWhole, keepAsA, keptA, shownB, sideA, sideB, simulate, swap, takeBack } from "./state.ts";
@@ -91,9 +91,8 @@ function Choice() {
 }
 
 async function read(input: HTMLInputElement): Promise<void> {
-  const file = input.files?.[0];
-  input.value = "";
-  if (file) chooseA({ text: await file.text(), name: file.name });
+  const file = await chosenFile(input);
+  if (file) chooseA(file);
 }
 
 interface VariantOf {

@@ -7,8 +7,9 @@ import { show, stateNow } from "../state/sharing.ts";
 import { fileName, notice, results, rig, text } from "../state/store.ts";
 import { pictureOf } from "./picture.ts";
 
-/** A file that is longer is not read. */
+/** Files that are longer are not read: of a scenario, and of all of a page, which may have several. */
 const LONGEST_FILE = 1_000_000;
+const LONGEST_STATE = 5_000_000;
 
 const isCopied = signal(false);
 
@@ -87,14 +88,20 @@ export function save(name: string, type: string, content: string): void {
 }
 
 async function read(input: HTMLInputElement): Promise<void> {
+  const file = await chosenFile(input);
+  if (!file) return;
+  if (isStateFile(file.text)) show(openedFile(file.text));
+  else open(file.text, file.name);
+}
+
+/** The file that was chosen; null, and a word of it, where it is longer than any that this page has to do with. */
+export async function chosenFile(input: HTMLInputElement): Promise<{ text: string; name: string } | null> {
   const file = input.files?.[0];
   input.value = "";
-  if (!file) return;
-  if (file.size > LONGEST_FILE) {
-    notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no file of this page has. It was not read.` };
-    return;
+  if (!file) return null;
+  if (file.size > (file.name.endsWith(".json") ? LONGEST_STATE : LONGEST_FILE)) {
+    notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
+    return null;
   }
-  const content = await file.text();
-  if (isStateFile(content)) show(openedFile(content));
-  else open(content, file.name);
+  return { text: await file.text(), name: file.name };
 }

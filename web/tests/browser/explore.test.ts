@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Results } from "lanewise";
 import type { Browser, Page } from "playwright-core";
+import { startServer } from "./server.ts";
 import { PAGE, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -212,6 +213,48 @@ test("two parameters: a map of the native core's points, read with pointer and k
   await page.locator("#explore-start", { hasText: "Compute 3 points" }).waitFor();
   assert.deepEqual(faults, []);
   await page.context().close();
+});
+
+/** A machine with five cores, whose page counts its workers. */
+const FIVE_CORES = `Object.defineProperty(navigator, "hardwareConcurrency", { get: () => 5 }); window.made = 0;
+  { const Real = Worker; window.Worker = class extends Real { constructor(...given) { super(...given); window.made++; } }; }`;
+
+test("several workers share the points, and give what one gives", async () => {
+  const { page } = await openLab(browser, undefined, FIVE_CORES);
+  await exploring(page, "workload.write.outstanding", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
+  const before = (await page.evaluate("made")) as number;
+  await computed(page);
+  assert.equal(((await page.evaluate("made")) as number) - before, 4, "a core is left for the page");
+  const points = await table(page);
+  for (const value of ["1", "6", "12"]) assert.equal(points.get(value)?.[2], native(`workload.write.outstanding=${value}`).fingerprint, value);
+  assert.match(await page.locator("#explore-end").innerText(), /End 4 idle simulators/);
+  await page.context().close();
+});
+
+test("a served page has as many connections as the server lets it have, and gives them back", async () => {
+  // One is the page's own: two are left of the four that it would take.
+  const server = await startServer(3);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.addInitScript(FIVE_CORES);
+  const open = new Set<object>();
+  page.on("websocket", (socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+  });
+  await page.goto(server.address);
+  await exploring(page, "workload.write.outstanding", "1, 2, 3, 4, 5, 6, 0");
+  await computed(page);
+  const points = await table(page);
+  for (const value of ["1", "6"]) assert.equal(points.get(value)?.[2], native(`workload.write.outstanding=${value}`).fingerprint, value);
+  assert.match(await page.locator("#explore-failures").innerText(), /At 0: .*has to lie between 1/);
+  assert.equal(open.size, 3);
+  await page.locator("#explore-end").click();
+  await page.waitForTimeout(300);
+  assert.equal(open.size, 1);
+  assert.equal(await page.evaluate("made"), 0, "no worker of its own");
+  await context.close();
+  await server.stop();
 });
 
 test("a link carries the settings of an exploration, and not its points", async () => {

@@ -145,10 +145,12 @@ def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
 
 def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
     keys = ["flow", "direction"]
-    columns = [*keys, "goodput_mib_per_s", "latency_ns_mean"]
+    # Flows of a collective or of an instrument of several devices have its name, and are one for each device.
+    matched = keys if all(run.flows.select(keys).is_unique().all() for run in (a, b)) else [*keys, "device"]
+    columns = [*matched, "goodput_mib_per_s", "latency_ns_mean"]
     joined = (
         a.flows.select(columns)
-        .join(b.flows.select(columns), on=keys, how="full", coalesce=True, maintain_order="left_right")
+        .join(b.flows.select(columns), on=matched, how="full", coalesce=True, maintain_order="left_right")
         .rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
         .with_columns(_ratio())
     )

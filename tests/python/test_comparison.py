@@ -52,6 +52,17 @@ def test_a_run_that_moved_nothing_has_no_ratio() -> None:
     assert empty.goodput_ratio is None
 
 
+def test_flows_of_several_devices_that_have_one_name_are_matched_by_device() -> None:
+    document = documents.run_document()
+    for flow in document["flows"]:
+        flow["name"] = "ring"
+    run = RunResult(document)
+    rows = compare_runs(run, run, names=("a", "b")).flows
+    assert rows["flow"].to_list() == ["ring", "ring"]
+    for side in ("a_mib_per_s", "b_mib_per_s"):
+        assert rows[side].to_list() == run.flows["goodput_mib_per_s"].to_list()
+
+
 def test_json_has_everything() -> None:
     document = json.loads(comparison().to_json())
     assert set(document) == {

@@ -1,6 +1,8 @@
 /** What the page shows beside the scenario, one at a time. Another one is a folder and a line here. */
 import type { ComponentType } from "preact";
 import { useRef } from "preact/hooks";
+import { CompareTab } from "./compare/compare-tab.tsx";
+import { ExploreTab } from "./explore/explore-tab.tsx";
 import { tab } from "./state/store.ts";
 import { RigTab } from "./views/rig-tab.tsx";
 
@@ -11,7 +13,11 @@ interface Tab {
   view: ComponentType;
 }
 
-const TABS: [Tab, ...Tab[]] = [{ id: "rig", title: "Rig", view: RigTab }];
+const TABS: [Tab, ...Tab[]] = [
+  { id: "rig", title: "Rig", view: RigTab },
+  { id: "compare", title: "Compare", view: CompareTab },
+  { id: "explore", title: "Explore", view: ExploreTab },
+];
 
 /** The choice of them, and the one that is chosen. */
 export function Tabs() {

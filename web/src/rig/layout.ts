@@ -42,9 +42,15 @@ export interface Drawing {
   isDense: boolean;
 }
 
-/** Widths and heights in units of the drawing, which are pixels at its natural size. */
-const BOX_WIDTH = 128;
-const WIRE_WIDTH = 148;
+/** Widths in units of the drawing, which are pixels at its natural size. */
+export interface Widths {
+  box: number;
+  wire: number;
+}
+
+const WIDE: Widths = { box: 128, wire: 148 };
+/** For two drawings beside each other, whose wires say less. */
+export const NARROW: Widths = { box: 96, wire: 62 };
 const ROW = 58;
 const DENSE_ROW = 38;
 const GAP = 10;
@@ -53,21 +59,21 @@ const MARGIN = 8;
 const MANY = 10;
 
 /** Places everything. */
-export function drawingOf(rig: Rig): Drawing {
+export function drawingOf(rig: Rig, widths: Widths = WIDE): Drawing {
   const rows = rig.roots.reduce((sum, root) => sum + leaves(root), 0);
   const isDense = rows >= MANY;
   const pitch = isDense ? DENSE_ROW : ROW;
   const boxes: Box[] = [];
   const wires: Wire[] = [];
   const place = (device: Device, depth: number, top: number): Box => {
-    const x = MARGIN + depth * (BOX_WIDTH + WIRE_WIDTH);
+    const x = MARGIN + depth * (widths.box + widths.wire);
     const height = leaves(device) * pitch - GAP;
-    const box = { device, x, y: top, width: BOX_WIDTH, height };
+    const box = { device, x, y: top, width: widths.box, height };
     boxes.push(box);
     let row = top;
     for (const each of device.below) {
       const child = place(each, depth + 1, row);
-      wires.push({ device: each, x1: x + BOX_WIDTH, x2: child.x, y: child.y + child.height / 2 });
+      wires.push({ device: each, x1: x + widths.box, x2: child.x, y: child.y + child.height / 2 });
       row += leaves(each) * pitch;
     }
     return box;

@@ -7,8 +7,18 @@
 /** The element that holds it, if there is one. */
 const INSIDE = "lanewise-wasm";
 
-/** Compiles the module. */
-export async function simulatorModule(): Promise<WebAssembly.Module> {
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/** The module, compiled: once, for as many workers as there are. */
+export function simulatorModule(): Promise<WebAssembly.Module> {
+  compiled ??= found().catch((error: unknown) => {
+    compiled = undefined;
+    throw error;
+  });
+  return compiled;
+}
+
+async function found(): Promise<WebAssembly.Module> {
   const inside = document.getElementById(INSIDE)?.textContent;
   if (inside) return WebAssembly.compile(await unpacked(inside));
   const response = await fetch(new URL("lanewise.wasm", document.baseURI));

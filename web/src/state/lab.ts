@@ -18,7 +18,7 @@ import * as store from "./store.ts";
 /** After the last key that was pressed, ms. */
 const PAUSE_BEFORE_READING = 80;
 /** Devices that a rig has at most to be simulated by itself. */
-const SMALL = 20;
+export const SMALL = 20;
 /** A text that is longer is no scenario. */
 const LONGEST_TEXT = 1_000_000;
 /** Times that a worker is started again. */

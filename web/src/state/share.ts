@@ -2,8 +2,9 @@
  * The whole state in the address: `#lab=1.` and the gzip of a JSON text in base64url.
  *
  * The number before the dot is the version: a newer one is said to be newer, whatever comes after it. gzip carries a checksum, so
- * a damaged link is noticed. Nothing in a link is run but the scenario.
+ * a damaged link is noticed. Nothing in a link is run but scenarios. Where it would be too long the same JSON text is a file.
  */
+import { isTable } from "../toml/plain.ts";
 
 /** What a link carries. */
 export interface Shared {
@@ -11,6 +12,10 @@ export interface Shared {
   text: string;
   /** What messages call it. */
   name: string;
+  /** The tab that is shown; the first where it is missing, as in links of older labs. */
+  tab?: string;
+  /** What is chosen in tabs, by their names. A lab that does not know a tab leaves it out. */
+  tabs?: Record<string, unknown>;
 }
 
 export const VERSION = 1;
@@ -20,6 +25,8 @@ export const LONGEST = 12_000;
 export const LONGEST_TEXT = 2_000_000;
 
 const MARK = "#lab=";
+/** The key that says of a file that it is a state, and of which version. */
+const FILE_MARK = "lanewise_lab";
 
 /** What became of a link. */
 export type Opened = { kind: "none" } | { kind: "state"; state: Shared } | { kind: "refused"; reason: string };
@@ -43,10 +50,34 @@ export async function opened(hash: string): Promise<Opened> {
   try {
     const bytes = await through(new DecompressionStream("gzip"), ofBase64url(found[2] ?? ""), LONGEST_TEXT);
     const state: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isShared(state) ? { kind: "state", state } : refused("The link is damaged: it holds something else.");
+    return isShared(state) ? { kind: "state", state: only(state) } : refused("The link is damaged: it holds something else.");
   } catch {
     return refused("The link is damaged: a part of it is missing or changed.");
   }
+}
+
+/** The state as the text of a file, which may be of any length. */
+export function fileOf(state: Shared): string {
+  return `${JSON.stringify({ [FILE_MARK]: VERSION, ...state }, null, 2)}\n`;
+}
+
+/** Whether the text of a file is a state rather than a scenario: no TOML begins with a brace. */
+export function isStateFile(text: string): boolean {
+  return text.trimStart().startsWith("{");
+}
+
+/** Reads the text of such a file. */
+export function openedFile(text: string): Opened {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return refused("The file is damaged: it is no JSON.");
+  }
+  const version = typeof read === "object" && read !== null && FILE_MARK in read ? read[FILE_MARK] : undefined;
+  if (typeof version !== "number") return refused("The file is no state of the lab.");
+  if (version > VERSION) return refused(`The file is of a newer lab (version ${version}; this one reads ${VERSION}). Open it with that one.`);
+  return isShared(read) ? { kind: "state", state: only(read) } : refused("The file is damaged: it holds something else.");
 }
 
 function refused(reason: string): Opened {
@@ -54,8 +85,15 @@ function refused(reason: string): Opened {
 }
 
 function isShared(value: unknown): value is Shared {
-  if (typeof value !== "object" || value === null) return false;
-  return "text" in value && typeof value.text === "string" && "name" in value && typeof value.name === "string";
+  if (!isTable(value)) return false;
+  const isText = (one: unknown): boolean => typeof one === "string";
+  const { text, name, tab, tabs } = value;
+  return isText(text) && isText(name) && (tab === undefined || isText(tab)) && (tabs === undefined || isTable(tabs));
+}
+
+/** Without what a newer lab may have added. */
+function only({ text, name, tab, tabs }: Shared): Shared {
+  return { text, name, ...(tab === undefined ? {} : { tab }), ...(tabs === undefined ? {} : { tabs }) };
 }
 
 /** @throws when there is more than `limit` of it, or when it is not what it should be */

@@ -59,6 +59,8 @@ export const tab = signal("rig");
 export interface Notice {
   kind: "fault" | "word";
   text: string;
+  /** What to press, where something can be done about it. */
+  offer?: { label: string; press(): void };
 }
 export const notice = signal<Notice | null>(null);
 /** The simulator has answered once. */

@@ -20,6 +20,8 @@ export interface Meaning {
   examples: string[];
   /** Numbers or true and false, written without quotes. */
   isBare: boolean;
+  /** Whole numbers are what it takes, beside words. */
+  isWhole: boolean;
   /** Keys of the table that it is; empty for a value. */
   keys: string[];
 }
@@ -43,6 +45,7 @@ export function meaningOf(schema: Table, path: readonly (string | number)[], kin
     choices: choices.filter((choice, index) => choices.findIndex((each) => each.value === choice.value) === index),
     examples: alternatives(value).flatMap((each) => (Array.isArray(each["examples"]) ? each["examples"].map(String) : [])),
     isBare: isBare(value),
+    isWhole: alternatives(value).some((each) => each["type"] === "integer"),
     keys: table ? Object.keys(tableAt(table, "properties")) : [],
   };
 }

@@ -2,12 +2,14 @@
 import { signal } from "@preact/signals";
 import { depths, redoEdit, undoEdit } from "../state/editing.ts";
 import { open } from "../state/lab.ts";
-import { LONGEST, linkOf } from "../state/share.ts";
+import { LONGEST, fileOf, isStateFile, linkOf, openedFile } from "../state/share.ts";
+import { show, stateNow } from "../state/sharing.ts";
 import { fileName, notice, results, rig, text } from "../state/store.ts";
 import { pictureOf } from "./picture.ts";
 
-/** A file that is longer is not read. */
+/** Files that are longer are not read: of a scenario, and of all of a page, which may have several. */
 const LONGEST_FILE = 1_000_000;
+const LONGEST_STATE = 5_000_000;
 
 const isCopied = signal(false);
 
@@ -37,9 +39,12 @@ export function Files() {
           <button id="save-svg" disabled={!rig.value} onClick={() => save(named("svg"), "image/svg+xml", pictureOf())}>
             Picture (SVG)
           </button>
+          <button id="save-state" onClick={saveState}>
+            All of this page (JSON)
+          </button>
           <label class="file">
-            Open a scenario…
-            <input type="file" accept=".toml,text/plain" onChange={(event) => void read(event.currentTarget)} />
+            Open a scenario, or all of a page…
+            <input type="file" accept=".toml,.json,text/plain" onChange={(event) => void read(event.currentTarget)} />
           </label>
         </div>
       </details>
@@ -53,9 +58,10 @@ function named(ending: string): string {
 
 /** Puts the state into the address, and the address onto the clipboard where the page may. */
 async function share(): Promise<void> {
-  const link = await linkOf({ text: text.value, name: fileName.value });
+  const link = await linkOf(stateNow());
   if (!link) {
-    notice.value = { kind: "word", text: `This scenario needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut. Save it as a file instead.` };
+    const needs = `All of this page needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut.`;
+    notice.value = { kind: "word", text: `${needs} A file holds it, and opens it again.`, offer: { label: "Save the file", press: saveState } };
     return;
   }
   history.replaceState(null, "", link);
@@ -68,7 +74,11 @@ async function share(): Promise<void> {
   }
 }
 
-function save(name: string, type: string, content: string): void {
+function saveState(): void {
+  save(named("lab.json"), "application/json", fileOf(stateNow()));
+}
+
+export function save(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const anchor = document.createElement("a");
   anchor.href = url;
@@ -78,12 +88,20 @@ function save(name: string, type: string, content: string): void {
 }
 
 async function read(input: HTMLInputElement): Promise<void> {
+  const file = await chosenFile(input);
+  if (!file) return;
+  if (isStateFile(file.text)) show(openedFile(file.text));
+  else open(file.text, file.name);
+}
+
+/** The file that was chosen; null, and a word of it, where it is longer than any that this page has to do with. */
+export async function chosenFile(input: HTMLInputElement): Promise<{ text: string; name: string } | null> {
   const file = input.files?.[0];
   input.value = "";
-  if (!file) return;
-  if (file.size > LONGEST_FILE) {
+  if (!file) return null;
+  if (file.size > (file.name.endsWith(".json") ? LONGEST_STATE : LONGEST_FILE)) {
     notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
-    return;
+    return null;
   }
-  open(await file.text(), file.name);
+  return { text: await file.text(), name: file.name };
 }

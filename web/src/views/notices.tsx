@@ -7,7 +7,9 @@ export function Notices() {
   if (!told) return null;
   return (
     <div class={`notice ${told.kind}`} role="alert" id="notice">
-      <p>{told.text}</p>
+      <p>
+        {told.text} {told.offer && <button onClick={told.offer.press}>{told.offer.label}</button>}
+      </p>
       <button onClick={() => (notice.value = null)} aria-label="Close this message">
         ✕
       </button>

@@ -1,5 +1,6 @@
 /** What a run gave: what limits it, and tables of flows and links. */
 import type { LiveDirection } from "lanewise";
+import { type Rated, headlineOf } from "../rig/headline.ts";
 import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, rig, runStage } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
@@ -23,25 +24,12 @@ export function Answer() {
   );
 }
 
-interface HeadlineOf {
-  /** Direction and goodput of each flow. */
-  rates: [string, number][];
-  /** Name of each link, with its goodput upstream and downstream. */
-  links: [string, number, number][];
-}
-
-/**
- * The one number. Where a wire joins two devices the same bytes are read here and written there, so that a sum of flows would count them
- * twice: then it is what the busiest link carries.
- */
-function Headline({ rates, links }: HeadlineOf) {
-  const isJoined = (rig.value?.sideLinks.length ?? 0) > 0;
-  const sum = rates.filter(([direction]) => direction !== "control").reduce((total, [, one]) => total + one, 0);
-  const busiest = links.flatMap(([name, up, down]): [string, number][] => [[`${name}, upstream`, up], [`${name}, downstream`, down]]).sort((one, other) => other[1] - one[1])[0];
+function Headline(rated: Rated) {
+  const shown = headlineOf(rated, (rig.value?.sideLinks.length ?? 0) > 0);
   return (
     <p class="total">
-      {rate(isJoined ? busiest?.[1] : sum)}
-      <small>{isJoined ? `over ${busiest?.[0]}` : rates.length === 1 ? "of payload" : "of payload, all flows"}</small>
+      {rate(shown.rate)}
+      <small>{shown.of}</small>
     </p>
   );
 }

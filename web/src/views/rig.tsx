@@ -2,6 +2,7 @@
 import { computed } from "@preact/signals";
 import type { LiveDirection, LiveLink, NegotiatedLink, Results } from "lanewise";
 import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
+import { colourOfUse } from "../rig/colour.ts";
 import { ofPort } from "../rig/topology.ts";
 import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
 import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
@@ -166,21 +167,11 @@ function choose(name: string): void {
   selected.value = selected.value === name ? null : name;
 }
 
-/** From idle to full, by the part of the time that anything is on the wire. */
+/** By the part of the time that anything is on the wire; one packet by itself has no such part. */
 function colourOf(flow: Flow | undefined): string {
   if (flow && flow.hasSent !== null) return flow.hasSent ? "var(--wire-half)" : "var(--wire-idle)";
-  if (!flow || flow.use === 0) return "var(--wire-idle)";
-  const [from, low, to, high] = STEPS.find((step) => flow.use <= step[3]) ?? STEPS[2];
-  const part = Math.round(((flow.use - low) / (high - low)) * 100);
-  return `color-mix(in oklab, var(--wire-${to}) ${part}%, var(--wire-${from}))`;
+  return colourOfUse(flow?.use ?? 0);
 }
-
-/** Between two colours each: from which use on, and up to which. */
-const STEPS = [
-  ["idle", 0, "half", 0.5],
-  ["half", 0.5, "most", 0.85],
-  ["most", 0.85, "full", 1],
-] as const;
 
 function said(flow: Flow): string {
   const queue = flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "";

@@ -1,50 +1,22 @@
 /** The page from a server, whose native core takes the place of its own simulator. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { type Server, startServer } from "./server.ts";
 import { PAGE, startBrowser } from "./start.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
-
-/** Serves the page under test from a free port, and says which. */
-const SERVE = `
-import socket, sys
-from pathlib import Path
-import uvicorn
-from lanewise.serve.app import application
-from lanewise.serve.settings import Settings
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-app = application(Settings(folder=Path(sys.argv[1]), page=Path(sys.argv[2])))
-try:
-    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
-except KeyboardInterrupt:
-    pass
-`;
-
 let browser: Browser;
-let server: ChildProcess;
+let server: Server;
 let address: string;
-const runs = mkdtempSync(join(tmpdir(), "lanewise-served-"));
 
 before(async () => {
-  const page = dirname(fileURLToPath(PAGE));
-  server = spawn(join(ROOT, ".venv/bin/python"), ["-c", SERVE, runs, page], { stdio: ["ignore", "pipe", "inherit"] });
-  const port = await new Promise((resolve) => createInterface(server.stdout!).once("line", resolve));
-  address = `http://127.0.0.1:${port}/`;
+  server = await startServer();
+  address = server.address;
   browser = await startBrowser();
 });
 after(async () => {
   await browser.close();
-  server.kill("SIGINT");
-  await new Promise((resolve) => server.once("exit", resolve));
-  rmSync(runs, { recursive: true });
+  await server.stop();
 });
 
 test("a served page simulates with the server's core, and loads no module of its own", async () => {

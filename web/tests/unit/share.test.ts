@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LONGEST, VERSION, linkOf, opened } from "../../src/state/share.ts";
+import { LONGEST, VERSION, fileOf, isStateFile, linkOf, opened, openedFile } from "../../src/state/share.ts";
 
 const STATE = { text: "title = \"Eight µs\"\n", name: "rig.toml" };
 
@@ -49,4 +49,32 @@ test("a link that unpacks to a flood is refused", async () => {
   const link = await linkOf({ text: "x".repeat(3_000_000), name: "x" });
   assert.ok(link, "it is short enough packed");
   assert.equal((await opened(link)).kind, "refused");
+});
+
+/** The link of version 1 of any object. */
+async function linkTo(state: object): Promise<string> {
+  return (await linkOf(state as typeof STATE)) ?? "";
+}
+
+test("what is chosen in tabs goes with it; what a newer lab adds is left out", async () => {
+  const whole = { ...STATE, tab: "compare", tabs: { compare: { text: "a", name: "b" } } };
+  assert.deepEqual(await opened(await linkTo(whole)), { kind: "state", state: whole });
+  assert.deepEqual(await opened(await linkTo({ ...whole, colour: 7 })), { kind: "state", state: whole });
+  for (const wrong of [{ tab: 7 }, { tabs: [] }, { tabs: "x" }, { name: null }]) {
+    assert.equal((await opened(await linkTo({ ...whole, ...wrong }))).kind, "refused");
+  }
+});
+
+test("a file holds the same, of any length, and says what is wrong with it", () => {
+  const whole = { ...STATE, text: "#".repeat(4 * LONGEST), tab: "compare", tabs: { compare: { text: "a", name: "b" } } };
+  assert.ok(isStateFile(fileOf(whole)) && !isStateFile('[host.server]\npart = "x"\n'));
+  assert.deepEqual(openedFile(fileOf(whole)), { kind: "state", state: whole });
+  const reason = (text: string): string => {
+    const found = openedFile(text);
+    return found.kind === "refused" ? found.reason : "not refused";
+  };
+  assert.match(reason(fileOf(whole).slice(0, -5)), /damaged.*Nothing was changed/);
+  assert.match(reason(fileOf(whole).replace(`"lanewise_lab": ${VERSION}`, '"lanewise_lab": 99')), /newer lab.*99/);
+  assert.match(reason('{"format": 1}'), /no state of the lab/);
+  assert.match(reason('{"lanewise_lab": 1, "text": 7}'), /something else/);
 });

@@ -1,0 +1,100 @@
+"""Whether everything in a built site leads somewhere: pages, anchors, images, scripts, styles, rigs that the lab is to open.
+
+    python docs/site/links.py FOLDER      lists what does not, and has status 1 if there is anything
+
+Addresses with a scheme are for people to follow, and are not asked for; but nothing that a browser loads by itself may have one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import lab
+
+LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src", "object": "data"}
+"""What a browser fetches by itself."""
+URL_IN_STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?(?!data:)([^"')\s]+)""")
+
+
+class Page(HTMLParser):
+    """What a page has of anchors and links."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[tuple[str, str, bool]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what it leads to."""
+        has = {name: value or "" for name, value in attrs}
+        self.anchors |= {has[name] for name in ("id", "name") if name in has and tag != "meta"}
+        if tag == "a" and "href" in has:
+            self.links.append((tag, has["href"], False))
+        if tag in LOADED and LOADED[tag] in has:
+            is_loaded = tag != "link" or not set(has.get("rel", "").split()) & {"canonical", "next", "prev", "alternate"}
+            self.links.append((tag, has[LOADED[tag]], is_loaded))
+
+
+@cache
+def page(path: Path) -> Page:
+    """Read a page once."""
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def problems(folder: Path) -> list[str]:
+    """Return a line for each thing of a site that leads nowhere, in order."""
+    found: list[str] = []
+    page.cache_clear()
+    for path in sorted(folder.rglob("*.html")):
+        if path.relative_to(folder).as_posix() == lab.PAGE:
+            continue
+        found += [f"{path.relative_to(folder)}: {what}" for what in _of_page(folder, path)]
+    for path in sorted(folder.rglob("*.css")):
+        for url in URL_IN_STYLE.findall(path.read_text(encoding="utf-8")):
+            if urlsplit(url).scheme or not (path.parent / unquote(urlsplit(url).path)).is_file():
+                found.append(f"{path.relative_to(folder)}: {url} is no file of the site")
+    return found
+
+
+def _of_page(folder: Path, path: Path) -> list[str]:
+    found = []
+    for tag, address, is_loaded in page(path).links:
+        parts = urlsplit(address)
+        if parts.scheme == "data":
+            continue
+        if parts.scheme or parts.netloc:
+            if is_loaded:
+                found.append(f"<{tag}> loads {address} from the network")
+            continue
+        if parts.path.startswith("/"):
+            found.append(f"<{tag}> {address} works at the top of a server only")
+            continue
+        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        target = target / "index.html" if target.is_dir() else target
+        if not target.is_relative_to(folder.resolve()) or not target.is_file():
+            found.append(f"<{tag}> {address} leads to no file")
+        elif parts.fragment and target.relative_to(folder.resolve()).as_posix() == lab.PAGE:
+            found += _rig(parts.fragment)
+        elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).anchors:
+            found.append(f"<{tag}> {address}: that page has no such anchor")
+    return found
+
+
+def _rig(fragment: str) -> list[str]:
+    try:
+        text = lab.opened(fragment)["text"]
+    except (ValueError, OSError, EOFError, KeyError, TypeError) as error:
+        return [f"a link into the lab is damaged: {error}"]
+    return [] if lab.is_rig(text) else ["a link into the lab has no rig"]
+
+
+if __name__ == "__main__":
+    wrong = problems(Path(sys.argv[1]))
+    print("\n".join(wrong))
+    sys.exit(bool(wrong))

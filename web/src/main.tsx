@@ -7,6 +7,7 @@ import { opened } from "./state/share.ts";
 import { notice } from "./state/store.ts";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
+import "./style/diagnose.css";
 import "./style/lab.css";
 import "./style/lesson.css";
 import "./style/rig.css";

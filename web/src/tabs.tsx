@@ -1,6 +1,7 @@
 /** What the page shows beside the scenario, one at a time. Another one is a folder and a line here. */
 import type { ComponentType } from "preact";
 import { useRef } from "preact/hooks";
+import { DiagnoseTab } from "./diagnose/tab.tsx";
 import { tab } from "./state/store.ts";
 import { RigTab } from "./views/rig-tab.tsx";
 
@@ -11,7 +12,10 @@ interface Tab {
   view: ComponentType;
 }
 
-const TABS: [Tab, ...Tab[]] = [{ id: "rig", title: "Rig", view: RigTab }];
+const TABS: [Tab, ...Tab[]] = [
+  { id: "rig", title: "Rig", view: RigTab },
+  { id: "diagnose", title: "Diagnose", view: DiagnoseTab },
+];
 
 /** The choice of them, and the one that is chosen. */
 export function Tabs() {

@@ -68,7 +68,8 @@ async function share(): Promise<void> {
   }
 }
 
-function save(name: string, type: string, content: string): void {
+/** Offers a file to keep. */
+export function save(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const anchor = document.createElement("a");
   anchor.href = url;

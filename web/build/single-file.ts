@@ -1,6 +1,6 @@
 /**
  * Puts the page into one file: script, style and the module of the simulator, as gzip in base64. It opens from a folder, without a
- * network.
+ * network. A second such file has Python, too, which reads machines; the folder has that beside the page.
  *
  * Run after `vite build`, with the module beside the page.
  */
@@ -8,6 +8,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { licences } from "./licences.ts";
+import { packPython } from "./python.ts";
 
 const folder = process.env["LANEWISE_LAB_OUT"] ?? join(import.meta.dirname, "../../target/lab");
 const read = (path: string): string => readFileSync(join(folder, path), "utf8");
@@ -23,12 +24,22 @@ writeFileSync(join(folder, "THIRD-PARTY-LICENSES-PAGE.txt"), licences());
 const notices = ["LICENSE", "THIRD-PARTY-LICENSES.txt", "THIRD-PARTY-LICENSES-PAGE.txt"].map(read).join("\n\n").replaceAll("-->", "-- >");
 
 const wasm = gzipSync(readFileSync(join(folder, "lanewise.wasm")), { level: 9 }).toString("base64");
-const inside = [
+const parts = [
   `<script type="application/octet-stream" id="lanewise-wasm">${wasm}</script>`,
   // The text of a script ends at the first closing tag, wherever that stands.
   `<script type="module">\n${read(script).replaceAll("</script", "<\\/script")}</script>`,
-].join("\n");
-const whole = page.replace("</body>", () => `${inside}\n</body>\n<!--\n${notices}\n-->`);
-const file = join(folder, "lanewise-lab.html");
-writeFileSync(file, whole);
-console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(2)} MB`);
+];
+const python = packPython(join(folder, "pyodide")).map(
+  ({ name, file }) =>
+    `<script type="application/octet-stream" data-python="${name}">${readFileSync(join(folder, "pyodide", file)).toString("base64")}</script>`,
+);
+
+write("lanewise-lab.html", parts);
+write("lanewise-lab-with-diagnosis.html", [...python, ...parts]);
+
+function write(name: string, inside: string[]): void {
+  const whole = page.replace("</body>", () => `${inside.join("\n")}\n</body>\n<!--\n${notices}\n-->`);
+  const file = join(folder, name);
+  writeFileSync(file, whole);
+  console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(2)} MB`);
+}

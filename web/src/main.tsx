@@ -9,6 +9,7 @@ import { opened } from "./state/share.ts";
 import { show } from "./state/sharing.ts";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
+import "./style/diagnose.css";
 import "./style/lab.css";
 import "./style/lesson.css";
 import "./style/rig.css";

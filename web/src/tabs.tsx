@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { useRef } from "preact/hooks";
 import { CompareTab } from "./compare/compare-tab.tsx";
 import { ExploreTab } from "./explore/explore-tab.tsx";
+import { DiagnoseTab } from "./diagnose/tab.tsx";
 import { tab } from "./state/store.ts";
 import { RigTab } from "./views/rig-tab.tsx";
 
@@ -17,6 +18,7 @@ const TABS: [Tab, ...Tab[]] = [
   { id: "rig", title: "Rig", view: RigTab },
   { id: "compare", title: "Compare", view: CompareTab },
   { id: "explore", title: "Explore", view: ExploreTab },
+  { id: "diagnose", title: "Diagnose", view: DiagnoseTab },
 ];
 
 /** The choice of them, and the one that is chosen. */

@@ -31,6 +31,7 @@ mod phases;
 mod progress;
 mod results;
 mod run_limits;
+mod rungs;
 mod runner;
 mod session;
 mod shape;
@@ -51,6 +52,7 @@ pub use results::{
     PercentileInterval, Requester, Resource, Results, Threads,
 };
 pub use run_limits::{EndName, EndReason};
+pub use rungs::{NoSuchLink, Rungs, SteadyWrites, rungs};
 pub use session::{Ends, Session, Status};
 pub use state::{ByClass, LiveDirection, LiveLink, LivePool, LiveRequester, LiveResource, State};
 pub use stop_rule::student_t;

@@ -84,6 +84,8 @@ export class Lanewise {
   session(scenario: string, options?: SessionOptions): Session;
   /** The scenario of a benchmark of `lanewise bench`: `chain`, `mixed`, `tree512` or `tree4096`. */
   benchmark(name: string): string;
+  /** What a verb of `crates/wasm/src/asked.rs` answers, as text: for a host that reads JSON itself. */
+  ask(verb: string, request?: string): string;
 }
 
 /** The same in a worker: calls return promises. */

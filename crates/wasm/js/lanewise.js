@@ -144,26 +144,46 @@ export class Lanewise {
   }
 
   /**
+   * What a verb of `crates/wasm/src/asked.rs` answers, as the text that it is: for a host that reads JSON itself. What is wrong with
+   * the request is such an answer, too; a fault is thrown.
+   *
+   * @param {string} verb
+   * @param {string} [request] JSON, for a verb that takes a request
+   * @returns {string}
+   */
+  ask(verb, request) {
+    if (typeof this.#exports[`lanewise_${verb}`] !== "function") throw new TypeError(`there is no verb ${verb}`);
+    return this.#answer(verb, request);
+  }
+
+  /**
    * @param {string} verb
    * @param {object | string} [request]
    * @returns {any}
    */
   #asked(verb, request) {
+    const text = typeof request === "string" || request === undefined ? request : JSON.stringify(request);
+    const document = JSON.parse(this.#answer(verb, text));
+    if (document.status !== undefined) throw new LanewiseError(document);
+    return document;
+  }
+
+  /**
+   * @param {string} verb
+   * @param {string} [request]
+   * @returns {string}
+   */
+  #answer(verb, request) {
     if (this.#discarded) {
       throw new LanewiseError(fault("this instance has met a fault before and answers nothing any more"));
     }
-    let answer;
     try {
-      const text = typeof request === "string" ? request : JSON.stringify(request);
-      const argument = request === undefined ? [] : [this.#written(text)];
-      answer = this.#taken(this.#exports[`lanewise_${verb}`](...argument));
+      const argument = request === undefined ? [] : [this.#written(request)];
+      return this.#taken(this.#exports[`lanewise_${verb}`](...argument));
     } catch (trap) {
       this.#discarded = true;
       throw new LanewiseError(this.#explained(trap));
     }
-    const document = JSON.parse(answer);
-    if (document.status !== undefined) throw new LanewiseError(document);
-    return document;
   }
 
   /** @param {string} text */

@@ -63,6 +63,12 @@ pub extern "C" fn lanewise_benchmark(request: u32) -> u64 {
     answered(request, door::benchmark)
 }
 
+/// The rungs of the link of a request.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_ladder(request: u32) -> u64 {
+    answered(request, door::ladder)
+}
+
 /// A session on the scenario of a request.
 #[unsafe(no_mangle)]
 pub extern "C" fn lanewise_session_new(request: u32) -> u64 {

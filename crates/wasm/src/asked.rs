@@ -18,6 +18,7 @@ impl Door {
             "explain" => door::explain(request),
             "check" => door::check(request),
             "benchmark" => door::benchmark(request),
+            "ladder" => door::ladder(request),
             "parts" => door::parts(),
             "scenario_schema" => door::scenario_schema(),
             "version" => door::version(),

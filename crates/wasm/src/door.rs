@@ -2,7 +2,7 @@
 
 use crate::answer::{mistakes, stamped, wrong_request};
 use lanewise_scenario::{Catalog, Scenario, Source, SourceFile, catalog};
-use lanewise_sim::{Diagnostics, Ends, Session};
+use lanewise_sim::{Diagnostics, Ends, Session, SteadyWrites, rungs};
 use lanewise_units::Bytes;
 use serde::Deserialize;
 use serde_json::json;
@@ -94,6 +94,18 @@ pub fn benchmark(name: &str) -> String {
             "no benchmark `{name}`; there are {}",
             lanewise_sim::bench::NAMES.join(", ")
         )),
+    }
+}
+
+/// The rungs of a link that sends writes back to back, as they are: without a format. The request says which link.
+pub fn ladder(request: &str) -> String {
+    let link: SteadyWrites = match serde_json::from_str(request) {
+        Ok(link) => link,
+        Err(error) => return wrong_request(&format!("the request is not understood: {error}")),
+    };
+    match rungs(&link) {
+        Ok(found) => json!(found).to_string(),
+        Err(odd) => wrong_request(&odd.to_string()),
     }
 }
 
@@ -251,6 +263,18 @@ mod tests {
         let chain: Value = serde_json::from_str(&benchmark("chain")).unwrap();
         assert_eq!(answer(check, &json!({ "scenario": chain["scenario"] }))["errors"], json!([]));
         assert!(benchmark("chains").contains("there are chain, mixed"));
+    }
+
+    #[test]
+    fn rungs_of_a_link_are_answered_and_an_odd_link_is_refused() {
+        let link =
+            json!({ "generation": 3, "lanes": 8, "payload_bytes": 256, "header_dwords": 3, "ecrc": false });
+        assert_eq!(answer(ladder, &link)["line_rate_gbit_per_s"], json!(64.0));
+        for (key, value) in [("lanes", json!(3)), ("width", json!(8)), ("ecrc", json!("no"))] {
+            let mut odd = link.clone();
+            odd[key] = value;
+            assert_eq!(answer(ladder, &odd)["status"], json!(2), "{odd}");
+        }
     }
 
     #[test]

@@ -22,5 +22,5 @@ mod session;
 
 pub use answer::internal;
 pub use asked::Door;
-pub use door::{MEMORY_LIMIT, benchmark, check, explain, parts, run, scenario_schema, version};
+pub use door::{MEMORY_LIMIT, benchmark, check, explain, ladder, parts, run, scenario_schema, version};
 pub use session::Sessions;

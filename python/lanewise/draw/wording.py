@@ -7,6 +7,7 @@ Source: Adobe's font metrics of Helvetica.
 
 from __future__ import annotations
 
+from math import fsum
 from unicodedata import category, east_asian_width
 
 _WIDTHS: dict[str, int] = {
@@ -56,7 +57,7 @@ def clean(text: str) -> str:
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """Return about how wide a text is in letters of a size, in the unit of the size."""
-    return sum(map(_of_em, text)) * size * (_BOLD if bold else 1.0)
+    return fsum(map(_of_em, text)) * size * (_BOLD if bold else 1.0)
 
 
 def fitted(text: str, most: float, size: float, *, bold: bool = False) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
+from lanewise import machine_documents
 from lanewise.serve.frames import ANSWER, PROGRESS, REFUSED, framed, read_frame
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from lanewise._core import Door
     from lanewise.documents import Progress
+    from lanewise.machine.model import Machine
 
 
 T = TypeVar("T")
@@ -123,22 +125,25 @@ class Worker:
 
     def scan(self, job: Mapping[str, object]) -> str:
         """Read a machine."""
-        from lanewise.machine.json_form import to_json
-        from lanewise.machine_api import scan
-
-        return json.dumps(to_json(scan(_dump(job))))
+        return machine_documents.scan_json(_machine(job))
 
     def doctor(self, job: Mapping[str, object]) -> str:
         """Say what is wrong with a machine."""
-        from lanewise.machine_api import diagnose
-
-        return diagnose(_dump(job)).to_json()
+        return machine_documents.doctor_json(_machine(job))
 
     def predict(self, job: Mapping[str, object]) -> str:
         """Say what the devices of a machine should reach."""
-        from lanewise.machine_api import predict
+        return machine_documents.predict_json(
+            _machine(job), devices=_texts(job, "devices"), what_if=_texts(job, "what_if")
+        )
 
-        return predict(_dump(job), devices=_texts(job, "devices"), what_if=_texts(job, "what_if")).to_json()
+    def draw(self, job: Mapping[str, object]) -> str:
+        """Draw a machine."""
+        return machine_documents.draw_json(_machine(job))
+
+    def scenario(self, job: Mapping[str, object]) -> str:
+        """Write the scenario of a machine."""
+        return machine_documents.scenario_json(_machine(job))
 
     def _tell(self, progress: Progress) -> bool:
         self._write(PROGRESS, json.dumps(progress))
@@ -155,6 +160,8 @@ _VERBS = {
     "scan": Worker.scan,
     "doctor": Worker.doctor,
     "predict": Worker.predict,
+    "draw": Worker.draw,
+    "scenario": Worker.scenario,
 }
 
 
@@ -163,11 +170,10 @@ def scenario_text(job: Mapping[str, object]) -> str:
     return f"{job['scenario']}\n"
 
 
-def _dump(job: Mapping[str, object]) -> Path:
-    """Return the file of a dump, by its name alone: so that answers do not say where it lay for a moment."""
-    path = Path(str(job["file"]))
-    os.chdir(path.parent)
-    return Path(path.name)
+def _machine(job: Mapping[str, object]) -> Machine:
+    """Read files by their names alone: so that answers do not say where they lay for a moment."""
+    os.chdir(str(job["folder"]))
+    return machine_documents.read_together([Path(name) for name in _texts(job, "files")])
 
 
 def _texts(job: Mapping[str, object], key: str) -> list[str]:

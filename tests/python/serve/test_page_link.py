@@ -24,6 +24,7 @@ from lanewise.serve.workers import JobError, Worker
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+GPU_SERVER = Path(__file__).resolve().parents[3] / "examples/gpu-server.txt"
 DUMP = Path(__file__).parents[1] / "machine/dumps/qemu.vvv"
 
 
@@ -133,6 +134,34 @@ def test_a_dump_is_read(server: Server) -> None:
             read("predict", device="01:00.0", what_if="01:00.0 -> gen5 x4")
             == json.loads(here.to_json()) | named
         )
+
+
+def test_several_files_of_a_machine_are_read_as_the_command_line_does(server: Server) -> None:
+    log = b"[    1.000000] NVRM: Xid (PCI:0000:9b:00): 79, pid=1234, GPU has fallen off the bus.\n"
+    files = {"dmesg.txt": log, "lspci.txt": GPU_SERVER.read_bytes()}
+    with server.client as client:
+        for names in (["dmesg.txt", "lspci.txt"], ["lspci.txt", "dmesg.txt"]):
+            given = {"name": names, "size": [len(files[name]) for name in names]}
+            body = b"".join(files[name] for name in names)
+            answer = client.post("/api/machines/scan", content=body, params=given)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["source"] == "lspci.txt"
+            assert [each["address"] for each in answer.json()["machine"]["events"]] == ["0000:9b:00.0"]
+        wrong = client.post("/api/machines/scan", content=log, params={"size": [1, 2]})
+        assert wrong.status_code == 422
+        assert "3 B by their sizes" in message_of(wrong)
+
+
+def test_a_machine_is_drawn_and_becomes_a_scenario(server: Server) -> None:
+    with server.client as client:
+
+        def read(verb: str) -> Any:
+            given = {"name": GPU_SERVER.name}
+            return client.post(f"/api/machines/{verb}", content=GPU_SERVER.read_bytes(), params=given).json()
+
+        assert read("draw")["svg"] == lanewise.picture(GPU_SERVER).svg(embedded=True)
+        scenario = read("scenario")["scenario"]
+        assert lanewise.explain(scenario).document["parameters"]
 
 
 def test_what_is_no_dump_is_said(server: Server) -> None:

@@ -20,15 +20,25 @@ export function simulatorModule(): Promise<WebAssembly.Module> {
 
 async function found(): Promise<WebAssembly.Module> {
   const inside = document.getElementById(INSIDE)?.textContent;
-  if (inside) return WebAssembly.compile(await unpacked(inside));
+  if (inside) return WebAssembly.compile(await unpackedBase64(inside));
   const response = await fetch(new URL("lanewise.wasm", document.baseURI));
   if (!response.ok) throw new Error(`${response.url}: ${response.status} ${response.statusText}`);
   const streams = response.headers.get("content-type")?.startsWith("application/wasm");
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
-async function unpacked(base64: string): Promise<ArrayBuffer> {
+/** Whether the page is one file, with the module inside. */
+export function isOneFile(): boolean {
+  return document.getElementById(INSIDE) !== null;
+}
+
+/** What was packed as gzip, and then in base64. */
+export function unpackedBase64(base64: string): Promise<ArrayBuffer> {
   const bytes = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+  return unpacked(new Blob([bytes]).stream());
+}
+
+/** What was packed as gzip. */
+export function unpacked(packed: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<ArrayBuffer> {
+  return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }

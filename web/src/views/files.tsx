@@ -78,6 +78,7 @@ function saveState(): void {
   save(named("lab.json"), "application/json", fileOf(stateNow()));
 }
 
+/** Offers a file to keep. */
 export function save(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const anchor = document.createElement("a");

@@ -70,7 +70,8 @@ export async function openLab(browser: Browser, address = PAGE, script?: string)
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith("blob:") && !url.startsWith("data:") && url !== PAGE) requests.push(url);
+    const isItself = url === address.split("#")[0];
+    if (!url.startsWith("blob:") && !url.startsWith("data:") && !isItself) requests.push(url);
   });
   if (script) await page.addInitScript(script);
   await page.goto(address);

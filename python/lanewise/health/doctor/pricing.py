@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from math import fsum
 from typing import TYPE_CHECKING
 
 from lanewise import _core
@@ -56,4 +57,4 @@ def _simulated(rig: Rig, quantity: str) -> float:
     data = [flow for flow in result["flows"] if flow["direction"] != "control"]
     if quantity == "latency":
         return float(data[0]["latency_ns"]["mean"])
-    return float(sum(flow["goodput_gb_per_s"] for flow in data))
+    return fsum(flow["goodput_gb_per_s"] for flow in data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING, cast
 
 from lanewise import _core
@@ -260,7 +261,7 @@ def _data_flows(result: Run) -> list[Flow]:
 def goodput_of(result: Run, device: str | None = None) -> float:
     """Return what the flows of a run carry together, or those of one device, in GB/s."""
     flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
-    return float(sum(flow["goodput_gb_per_s"] for flow in flows))
+    return fsum(flow["goodput_gb_per_s"] for flow in flows)
 
 
 def _latency(result: Run) -> float | None:

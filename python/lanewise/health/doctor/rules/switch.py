@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
@@ -103,8 +104,8 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
             continue
         uplink = _mode(above)
         rates = [rate_of(_mode(link)) for link in below]
-        used = sum(_usable(view, link) or 0.0 for link in below)
-        up_rate, sum_rate = rate_of(uplink), sum(rate for rate in rates if rate)
+        used = fsum(_usable(view, link) or 0.0 for link in below)
+        up_rate, sum_rate = rate_of(uplink), fsum(rate for rate in rates if rate)
         if up_rate is None or used < _NOTICEABLE * up_rate:
             continue
         ratio = sum_rate / up_rate

@@ -1,0 +1,76 @@
+/** What each device should reach under the usual benchmarks, alone and with all others, and why not more. */
+import type { Predict, PredictPrediction } from "lanewise";
+import { type Reached, reached } from "./grouping.ts";
+
+const MOST_ADDRESSES = 8;
+
+export function Predictions({ predict }: { predict: Predict }) {
+  return (
+    <>
+      {reached(predict.predictions).map((group) => (
+        <Table key={group.addresses[0]} group={group} />
+      ))}
+      <details>
+        <summary>What was assumed</summary>
+        <ul class="notes">
+          {predict.assumptions.map((each) => (
+            <li key={each}>{each}</li>
+          ))}
+        </ul>
+      </details>
+      {predict.notes.length > 0 && (
+        <ul class="notes">
+          {predict.notes.map((each) => (
+            <li key={each}>{each}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Table({ group }: { group: Reached }) {
+  const { addresses, device, link, rows } = group;
+  const more = addresses.length - MOST_ADDRESSES;
+  const name = `${addresses.slice(0, MOST_ADDRESSES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return (
+    <div class="table-scroll" tabindex={0} role="group" aria-label={`${device}, ${name}`}>
+      <table class="predictions" data-bdf={addresses[0]}>
+        <caption>
+          {addresses.length > 1 && `${addresses.length} × `}
+          {device} <span class="soft">{name}, {link}</span>
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">benchmark</th>
+            <th scope="col" class="number" title="Payload that the narrowest link carries">
+              ceiling, GB/s
+            </th>
+            <th scope="col" class="number">alone, GB/s</th>
+            <th scope="col" class="number">all at once, GB/s</th>
+            <th scope="col">bound by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={`${row.benchmark} ${row.direction}`}>
+              <th scope="row">{benchmark(row)}</th>
+              <td class="number">{gb(row.ceiling_gb_per_s)}</td>
+              <td class="number">{row.latency_ns === null ? gb(row.alone_gb_per_s) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
+              <td class="number">{gb(row.together_gb_per_s)}</td>
+              <td class="binding">{row.binding.replace(`the link of ${row.bdf}`, "its link")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function benchmark({ benchmark: name, frames_per_s }: PredictPrediction): string {
+  return frames_per_s ? `${name}, ${(frames_per_s / 1e6).toFixed(1)} M/s` : name;
+}
+
+function gb(value: number | null): string {
+  return value === null ? "–" : value.toFixed(2);
+}

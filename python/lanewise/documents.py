@@ -151,6 +151,17 @@ class CalibrateFitCell(TypedDict):
     error_percent: float | None
 
 
+class ChangedValue(TypedDict):
+    """A value that is another one from now on."""
+
+    path: str
+    """Dotted path."""
+    before: str
+    """As it was."""
+    after: str
+    """As it is."""
+
+
 class Compare(TypedDict):
     """lanewise compare A B --json, and lanewise whatif FILE PATH=VALUE... --json."""
 
@@ -392,6 +403,15 @@ class DrawnUse(TypedDict):
     upstream: float
     """Share of the time in use, 0 to 1."""
     downstream: float
+
+
+class Edit(TypedDict):
+    """An edit that makes what limits a run larger."""
+
+    what: str
+    """What it does, in words."""
+    settings: list[ChangedValue]
+    """Parameters, all of which change at once."""
 
 
 class Error(TypedDict):
@@ -668,6 +688,8 @@ class LimitedBy(TypedDict):
     """
     sentence: str
     """The whole in a sentence, without the full stop."""
+    edits: list[Edit]
+    """Edits that make it larger, the likeliest first: what to try. None has been tried."""
 
 
 class Link(TypedDict):

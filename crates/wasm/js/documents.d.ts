@@ -110,6 +110,16 @@ export interface CalibrateFitCell {
   error_percent: number | null;
 }
 
+/** A value that is another one from now on. */
+export interface ChangedValue {
+  /** Dotted path. */
+  path: string;
+  /** As it was. */
+  before: string;
+  /** As it is. */
+  after: string;
+}
+
 /** lanewise compare A B --json, and lanewise whatif FILE PATH=VALUE... --json */
 export interface Compare {
   format: Format;
@@ -319,6 +329,14 @@ export interface DrawnUse {
   /** Share of the time in use, 0 to 1. */
   upstream: number;
   downstream: number;
+}
+
+/** An edit that makes what limits a run larger. */
+export interface Edit {
+  /** What it does, in words. */
+  what: string;
+  /** Parameters, all of which change at once. */
+  settings: ChangedValue[];
 }
 
 /** What a remark says of a value. */
@@ -566,6 +584,8 @@ export interface LimitedBy {
   seen_as: string | null;
   /** The whole in a sentence, without the full stop. */
   sentence: string;
+  /** Edits that make it larger, the likeliest first: what to try. None has been tried. */
+  edits: Edit[];
 }
 
 /** A link and its two directions. */

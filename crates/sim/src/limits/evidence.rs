@@ -2,6 +2,7 @@
 
 use super::Candidate;
 use super::candidate::direction;
+use super::edits::{Edit, edits};
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
@@ -30,6 +31,8 @@ pub struct LimitedBy {
     pub seen_as: Option<String>,
     /// The whole in a sentence, without the full stop.
     pub sentence: String,
+    /// Edits that make it larger, the likeliest first: what to try. None has been tried.
+    pub edits: Vec<Edit>,
 }
 
 /// A candidate and the share of the time that speaks for it.
@@ -352,6 +355,7 @@ impl<'a> Evidence<'a> {
             _ if first.in_use => format!("in use {percent:.1} %"),
             _ => format!("waited for {percent:.1} %"),
         };
+        let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
         let seen_as = self.seen_as(first);
         let seen = seen_as.as_ref().map_or(String::new(), |seen| format!(", seen as {seen}"));
         LimitedBy {
@@ -362,6 +366,7 @@ impl<'a> Evidence<'a> {
             of_goodput,
             seen_as,
             sentence: format!("Limited by {what}: {evidence}{seen}"),
+            edits: edits(self.scenario, self.results, &members),
         }
     }
 

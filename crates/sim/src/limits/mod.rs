@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `candidate.rs` | what can be the limit, and what it is called |
 //! | `evidence.rs` | from the results of one run, who was in use or waited for, and so the likely limit |
+//! | `edits.rs` | edits of the scenario that make one of them larger, for a person to try |
 //! | `enlarge.rs` | a scenario with one of them ten times larger |
 //! | `why.rs` | the proof: the runs with each of them larger, side by side |
 //!
@@ -13,11 +14,13 @@
 //! is, the limit is what is outstanding over how long it takes: tags, window or credits, by the time spent waiting for each.
 
 mod candidate;
+mod edits;
 mod enlarge;
 mod evidence;
 mod why;
 
 pub use candidate::Candidate;
+pub use edits::Edit;
 pub use evidence::LimitedBy;
 pub(crate) use evidence::limited_by;
 pub use why::{Larger, Why, why};

@@ -1,7 +1,7 @@
 //! What limits a run. Each scenario has one limit by construction, and it is named by the evidence of the one run, and proven
 //! by runs in which each candidate is ten times larger.
 
-use crate::rig::scenario;
+use crate::rig::{results, scenario};
 use lanewise_sim::{Larger, Results, Why, why};
 use std::ops::ControlFlow;
 
@@ -51,7 +51,22 @@ fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], ga
     assert_eq!(best.kind, kind, "{}: {:#?}", found.sentence, found.larger);
     assert!(names.iter().any(|name| best.names.iter().any(|made| made == name)), "{}", found.sentence);
     assert!(best.gain_percent >= gain, "{}: {:#?}", found.sentence, found.larger);
+    an_edit_helps(text, settings, &found.run);
     found
+}
+
+/// Edits for the limit can be built, and what the best of them brings is no accident.
+#[track_caller]
+fn an_edit_helps(text: &str, settings: &[(&str, &str)], before: &Results) {
+    let limit = before.limited_by.as_ref().expect("something moved");
+    let total = |results: &Results| results.flows.iter().map(|flow| flow.operations_per_s).sum::<f64>();
+    let gains = limit.edits.iter().map(|edit| {
+        let mine = edit.settings.iter().map(|each| (each.path.as_str(), each.after.as_str()));
+        let changed: Vec<(&str, &str)> = settings.iter().copied().chain(mine).collect();
+        total(&results(text, &changed)) / total(before) - 1.0
+    });
+    let best = gains.fold(0.0, f64::max);
+    assert!(best > 0.05, "{}: {best:.3} of {:#?}", limit.sentence, limit.edits);
 }
 
 #[test]

@@ -1,0 +1,318 @@
+//! Edits of a scenario that make what limits it larger: what a person would try next, as paths and values.
+//!
+//! [`super::enlarge`] makes a candidate ten times larger in the resolved configuration, which is a proof and nothing that one can
+//! buy. An edit is a machine: a link a generation faster or twice as wide, twice the credits, half the time. Whether there can be
+//! such a machine is for [`lanewise_scenario::load`] to say. A test holds that both change the same things.
+//!
+//! Leaves out: another place in the tree, fewer devices, and values that nothing states (`none`, `auto`).
+
+mod parts;
+mod wire;
+
+use super::Candidate;
+use super::candidate::ends;
+use crate::results::Results;
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::config::DeviceKind;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_scenario::{ChangedValue, Scenario};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// An edit that makes what limits a run larger.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Edit {
+    /// What it does, in words.
+    pub what: String,
+    /// Parameters, all of which change at once.
+    pub settings: Vec<ChangedValue>,
+}
+
+/// How a value becomes another one.
+#[derive(Clone, Copy)]
+enum Step {
+    Double,
+    Halve,
+    Tenth,
+}
+use Step::{Double, Halve, Tenth};
+
+/// Keys that say how much a workload keeps under way, and how much it asks for with each of them.
+const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
+const SIZES: [&str; 2] = ["size", "bs"];
+/// Keys that hold a workload back, and what to do about them.
+const PACES: [(&str, Step); 5] =
+    [("rate", Double), ("rate_iops", Double), ("thinktime", Halve), ("interval", Halve), ("pause", Halve)];
+
+/// Edits for a limit and those alike, the likeliest first; none where no parameter says how large it is.
+pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> Vec<Edit> {
+    let Some(first) = members.first() else { return Vec::new() };
+    let editor = Editor { scenario, results, values: values_near(scenario, members) };
+    let drafts = match first {
+        Candidate::Wire { .. } => editor.wire(members),
+        Candidate::Credits { class, .. } => vec![editor.credits(members, *class)],
+        Candidate::RetryBuffer { .. } => {
+            let paths = members.iter().filter_map(|member| editor.of_port(member, "retry_buffer"));
+            vec![editor.stepped("twice the retry buffer", paths.map(|path| (path, Double)))]
+        }
+        Candidate::Errors { .. } => vec![editor.errors(members)],
+        Candidate::Tags { .. } => editor.tags(members),
+        Candidate::Window { .. } => editor.window(members),
+        Candidate::Demand { .. } => {
+            let paces = PACES.map(|(key, step)| (key, step, "half the pauses"));
+            let mut drafts: Vec<Edit> = paces
+                .into_iter()
+                .map(|(key, step, pauses)| {
+                    let what = if matches!(step, Halve) { pauses } else { "twice the rate that it asks for" };
+                    editor.of_workloads(what, members, &[key], step)
+                })
+                .collect();
+            drafts.extend(editor.window(members));
+            drafts
+        }
+        Candidate::RequestInterval { .. } => {
+            let keys = ["request_interval", "read_interval", "write_interval"];
+            vec![editor.of_devices("half the time between requests", members, &keys, Halve)]
+        }
+        Candidate::MemoryLatency { .. } => {
+            vec![editor.of_devices("half the latency of memory", members, &["memory_latency"], Halve)]
+        }
+        Candidate::Beyond { .. } => vec![editor.beyond()],
+        Candidate::Resource { kind: ResourceKind::Wire, .. } => vec![editor.beyond()],
+        Candidate::Resource { .. } => editor.resources(members),
+    };
+    drafts.into_iter().filter(|edit| !edit.settings.is_empty()).collect()
+}
+
+/// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.
+///
+/// A large machine has a million values, so that those of other devices are passed over.
+fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&'a str, &'a str> {
+    let fabric = &scenario.fabric;
+    let mut owners: Vec<&str> = vec!["workload", "firmware"];
+    let device = |index: usize| fabric.devices[index].name.as_str();
+    for member in members {
+        match member {
+            Candidate::Wire { link, .. }
+            | Candidate::Credits { link, .. }
+            | Candidate::RetryBuffer { link, .. }
+            | Candidate::Errors { link, .. } => {
+                let link = &fabric.links[*link];
+                owners.extend([device(link.lower.0), device(link.upper.0)]);
+            }
+            Candidate::Tags { device: at }
+            | Candidate::Window { device: at }
+            | Candidate::RequestInterval { device: at }
+            | Candidate::MemoryLatency { device: at }
+            | Candidate::Beyond { device: at }
+            | Candidate::Demand { device: at } => owners.push(device(*at)),
+            Candidate::Resource { name, .. } => owners.push(name.split('.').next().unwrap_or_default()),
+        }
+    }
+    let groups: Vec<&str> = owners.iter().map(|owner| group_of(owner)).collect();
+    let is_near = |path: &str| {
+        let owner = path.split('.').next().unwrap_or_default();
+        let everywhere = ["mps_supported", "mtu", "lanes", "rate", "kind", "cores"];
+        let leaf = path.rsplit('.').next().unwrap_or_default();
+        owners.contains(&owner)
+            || groups.contains(&owner)
+            || everywhere.contains(&leaf)
+            || leaf.ends_with("_cost")
+    };
+    let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
+    all.filter(|(path, _)| is_near(path)).collect()
+}
+
+/// `nvme` of `nvme[3]`: devices of a group have their parameters together.
+fn group_of(device: &str) -> &str {
+    device.split('[').next().unwrap_or(device)
+}
+
+struct Editor<'a> {
+    scenario: &'a Scenario,
+    results: &'a Results,
+    values: BTreeMap<&'a str, &'a str>,
+}
+
+impl Editor<'_> {
+    /// Path of a parameter of a device: its own, or that of its group.
+    fn path(&self, device: &str, key: &str) -> Option<String> {
+        let own = format!("{device}.{key}");
+        if self.values.contains_key(own.as_str()) {
+            return Some(own);
+        }
+        let shared = format!("{}.{key}", group_of(device));
+        self.values.contains_key(shared.as_str()).then_some(shared)
+    }
+
+    fn name(&self, device: usize) -> &str {
+        &self.scenario.fabric.devices[device].name
+    }
+
+    /// Where the settings of a port stand: `server.slots.slot1`, `sw0.ports.port0`, `card`.
+    fn port(&self, (device, port): (usize, usize)) -> String {
+        let config = &self.scenario.fabric.devices[device];
+        let name = config.port_name(port);
+        match config.kind {
+            DeviceKind::RootComplex(_) => format!("{}.slots.{name}", group_of(&config.name)),
+            DeviceKind::Switch(_) => format!("{}.ports.{name}", group_of(&config.name)),
+            DeviceKind::Endpoint(_) => group_of(&config.name).to_owned(),
+        }
+    }
+
+    /// Path of a setting of the port whose buffer a candidate is, of credits the receiver, of a retry buffer the transmitter: its own, or
+    /// that of its component.
+    fn of_port(&self, candidate: &Candidate, key: &str) -> Option<String> {
+        let fabric = &self.scenario.fabric;
+        let end = match candidate {
+            Candidate::Credits { link, upstream, .. } => ends(fabric, *link, *upstream).1,
+            Candidate::RetryBuffer { link, upstream } => ends(fabric, *link, *upstream).0,
+            _ => return None,
+        };
+        let own = format!("{}.{key}", self.port(end));
+        if self.values.contains_key(own.as_str()) { Some(own) } else { self.path(self.name(end.0), key) }
+    }
+
+    /// Values of paths, each a step further; a path that has no number is left out, and one that is there already.
+    fn stepped(&self, what: &str, paths: impl Iterator<Item = (String, Step)>) -> Edit {
+        let mut edit = Edit { what: what.to_owned(), settings: Vec::new() };
+        for (path, step) in paths {
+            let after = self.values.get(path.as_str()).and_then(|value| stepped(value, step));
+            if let Some(after) = after {
+                self.set(&mut edit, path, after);
+            }
+        }
+        edit
+    }
+
+    fn set(&self, edit: &mut Edit, path: String, after: String) {
+        let before = self.values.get(path.as_str()).map_or(String::new(), |value| (*value).to_owned());
+        if before != after && edit.settings.iter().all(|other| other.path != path) {
+            edit.settings.push(ChangedValue { path, before, after });
+        }
+    }
+
+    fn of_devices(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
+        let devices = members.iter().filter_map(|member| device_of(member));
+        let paths =
+            devices.flat_map(|device| keys.iter().filter_map(move |key| self.path(self.name(device), key)));
+        self.stepped(what, paths.map(|path| (path, step)))
+    }
+
+    /// Parameters of the workloads that devices take part in.
+    fn of_workloads(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
+        let devices: Vec<&str> =
+            members.iter().filter_map(|member| device_of(member)).map(|device| self.name(device)).collect();
+        let flows = self.results.flows.iter();
+        let mine = flows.filter(|flow| flow.device.split('+').any(|device| devices.contains(&device)));
+        let mut names: Vec<&str> = mine.map(|flow| flow.name.as_str()).collect();
+        names.dedup();
+        let known = |name: &&str| self.scenario.workload_names.iter().any(|workload| workload == name);
+        // A flow of a tool over several machines may have a name of its own: then all are asked for more.
+        if !names.iter().any(known) {
+            names = self.scenario.workload_names.iter().map(String::as_str).collect();
+        }
+        let path = |name: &&str, key: &&str| format!("workload.{name}.{key}");
+        let paths = names.iter().flat_map(|name| keys.iter().map(move |key| path(name, key)));
+        self.stepped(what, paths.map(|path| (path, step)))
+    }
+
+    fn credits(&self, members: &[&Candidate], class: FlowClass) -> Edit {
+        let word = match class {
+            FlowClass::Posted => "posted",
+            FlowClass::NonPosted => "non_posted",
+            FlowClass::Completion => "completion",
+        };
+        let keys = ["header", "data"].map(|unit| format!("credits.{word}_{unit}"));
+        let paths = members.iter().flat_map(|member| keys.iter().filter_map(|key| self.of_port(member, key)));
+        let what = format!("twice the {} credits", word.replace('_', "-"));
+        self.stepped(&what, paths.map(|path| (path, Double)))
+    }
+
+    fn errors(&self, members: &[&Candidate]) -> Edit {
+        let path = |member: &&Candidate| match member {
+            Candidate::Errors { link, upstream } => {
+                let lower = self.name(self.scenario.fabric.links[*link].lower.0);
+                let way = super::candidate::direction(*upstream);
+                self.path(lower, &format!("link.bit_error_rate_{way}"))
+            }
+            _ => None,
+        };
+        self.stepped("a tenth of the bit errors", members.iter().filter_map(path).map(|path| (path, Tenth)))
+    }
+
+    /// More tags, in a field that holds them; and more bytes with each.
+    fn tags(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let mut more = self.of_devices("twice the tags", members, &["tags"], Double);
+        for setting in more.settings.clone() {
+            let width = setting.path.replace(".tags", ".tag_width");
+            let tags: u32 = setting.after.parse().unwrap_or_default();
+            // PCIe Base 6.3 §2.2.6.2: of ten bits 768 values are used, of fourteen 15,360.
+            let needed = if tags > 768 {
+                14
+            } else if tags > 256 {
+                10
+            } else {
+                8
+            };
+            let has = self
+                .values
+                .get(width.as_str())
+                .and_then(|value| value.split(' ').next()?.parse::<u32>().ok());
+            if has.is_some_and(|has| has < needed) {
+                self.set(&mut more, width, format!("{needed} bits"));
+            }
+        }
+        vec![more, self.of_devices("requests twice as long (MRRS)", members, &["mrrs"], Double)]
+    }
+
+    fn window(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let jobs = ["numjobs", "queue_pairs", "streams"];
+        vec![
+            self.of_workloads("twice as much outstanding", members, &DEPTHS, Double),
+            self.of_workloads("operations twice as long", members, &SIZES, Double),
+            self.of_workloads("twice as many jobs", members, &jobs, Double),
+        ]
+    }
+}
+
+fn device_of(candidate: &Candidate) -> Option<usize> {
+    match candidate {
+        Candidate::Tags { device }
+        | Candidate::Window { device }
+        | Candidate::RequestInterval { device }
+        | Candidate::MemoryLatency { device }
+        | Candidate::Beyond { device }
+        | Candidate::Demand { device } => Some(*device),
+        _ => None,
+    }
+}
+
+/// A number with its unit, twice, half or a tenth of it; none for words and for nothing.
+fn stepped(value: &str, step: Step) -> Option<String> {
+    let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
+    let number: f64 = number.parse().ok().filter(|number| *number > 0.0)?;
+    let after = match step {
+        Double => number * 2.0,
+        Halve => number / 2.0,
+        Tenth => number / 10.0,
+    };
+    Some(format!("{after} {unit}").trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_units_and_words_have_no_step() {
+        assert_eq!(stepped("64", Double).as_deref(), Some("128"));
+        assert_eq!(stepped("62.4 GB/s", Double).as_deref(), Some("124.8 GB/s"));
+        assert_eq!(stepped("7 us", Halve).as_deref(), Some("3.5 us"));
+        assert_eq!(stepped("0.001", Tenth).as_deref(), Some("0.0001"));
+        for word in ["none", "infinite", "auto", "0 ns", "gen4 x8"] {
+            assert_eq!(stepped(word, Double), None, "{word}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Edits for what several share: memory, cores of switches, parts of devices, software, wires beyond adapters.
+
+use super::super::Candidate;
+use super::Step::{self, Double, Halve};
+use super::{Edit, Editor};
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::config::DeviceKind;
+
+/// What software of a host costs is in these groups.
+const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
+
+impl Editor<'_> {
+    /// Networks beyond adapters: more lanes of InfiniBand, more rate of the others.
+    pub(super) fn beyond(&self) -> Edit {
+        let networks = self.values.keys().filter_map(|path| path.strip_suffix(".mtu"));
+        let path = |name: &str| {
+            let kind = self.values.get(format!("{name}.kind").as_str()).copied().unwrap_or_default();
+            format!("{name}.{}", if kind.starts_with("infiniband") { "lanes" } else { "rate" })
+        };
+        self.stepped(
+            "twice the rate of the wire beyond the adapter",
+            networks.map(|name| (path(name), Double)),
+        )
+    }
+
+    pub(super) fn resources(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let names: Vec<(&str, ResourceKind)> = members
+            .iter()
+            .filter_map(|member| match member {
+                Candidate::Resource { name, kind } => Some((name.as_str(), *kind)),
+                _ => None,
+            })
+            .collect();
+        let Some((first, kind)) = names.first().copied() else { return Vec::new() };
+        if kind == ResourceKind::Core {
+            return self.cores(first);
+        }
+        let of = |what: &str, keys: &[&str], step: Step| {
+            let owner = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+            let paths = names.iter().flat_map(|(name, _)| {
+                keys.iter().filter_map(move |key| self.path(&owner(name), key)).collect::<Vec<_>>()
+            });
+            self.stepped(what, paths.map(|path| (path, step)))
+        };
+        let of_stack = first.contains(".stack");
+        let part = first.rsplit('.').next().unwrap_or_default();
+        match kind {
+            ResourceKind::Memory => vec![of("twice the bandwidth of memory", &["memory_bandwidth"], Double)],
+            ResourceKind::Banks => vec![of("twice the banks of memory", &["memory.banks"], Double)],
+            ResourceKind::Cache => vec![of("twice the rate of the cache", &["llc.read_bandwidth"], Double)],
+            ResourceKind::MemoryReads => {
+                let key = if of_stack { "stack.read_bandwidth" } else { "read_bandwidth" };
+                vec![of("twice the rate at which memory is read", &[key], Double)]
+            }
+            ResourceKind::MemoryWrites => {
+                let key = if of_stack { "stack.write_bandwidth" } else { "write_bandwidth" };
+                let mut drafts = vec![of("twice the rate at which memory is written", &[key], Double)];
+                if !of_stack {
+                    drafts.push(of(
+                        "half the time that a write takes beside its bytes",
+                        &["write_overhead"],
+                        Halve,
+                    ));
+                }
+                drafts
+            }
+            ResourceKind::ReadTrackers => {
+                vec![of("twice the tracking entries of reads", &["stack.read_trackers"], Double)]
+            }
+            ResourceKind::PeerPath => vec![of("twice the rate between root ports", &["peer.rate"], Double)],
+            ResourceKind::Walkers => vec![
+                of("twice the walkers of page tables", &["iommu.walkers"], Double),
+                of("half the time between walks", &["iommu.walk_interval"], Halve),
+                of("half the time of a step of a walk", &["iommu.walk_step_latency"], Halve),
+            ],
+            ResourceKind::TranslationCache => {
+                vec![of("twice the entries of the cache of translations", &["iommu.entries"], Double)]
+            }
+            ResourceKind::SocketLink => {
+                vec![of("twice the rate between sockets", &["interconnect.rate"], Double)]
+            }
+            ResourceKind::SwitchCore | ResourceKind::SwitchBus | ResourceKind::SwitchMemory => {
+                vec![of("twice the rate of the switch's core", &["core_rate"], Double)]
+            }
+            ResourceKind::EndpointDrain => {
+                vec![of("twice the rate into the device", &["write_drain"], Double)]
+            }
+            ResourceKind::EndpointMemory => {
+                vec![of("twice the rate of the device's memory", &["memory_read_rate"], Double)]
+            }
+            ResourceKind::Media => vec![
+                of("twice the dies", &["nvme.dies"], Double),
+                of(
+                    "media that take half the time",
+                    &["nvme.read_time", "nvme.hit_time", "nvme.write_time"],
+                    Halve,
+                ),
+            ],
+            ResourceKind::Pipeline => self.pipeline(part, of),
+            ResourceKind::Wire | ResourceKind::Core => Vec::new(),
+        }
+    }
+
+    /// Parts of a device, by the names that its resources have.
+    fn pipeline(&self, part: &str, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
+        let rate = "twice the rate of the device's data path";
+        match part {
+            "read_path" => vec![of(rate, &["nvme.read_rate", "adapter.internal_read_bandwidth"], Double)],
+            "write_path" => {
+                let keys = ["nvme.write_rate", "nvme.random_write_rate", "adapter.internal_write_bandwidth"];
+                vec![of(rate, &keys, Double)]
+            }
+            "internal_path" => vec![of(rate, &["adapter.internal_bandwidth"], Double)],
+            "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
+            "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
+            "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
+            "controller" => vec![of("half the time of a command", &["nvme.command_time"], Halve)],
+            "processor" => vec![of("half the time of a command", &["adapter.command_time"], Halve)],
+            "pipeline" | "receive_pipeline" => {
+                vec![of("half the time of a message", &["rdma.message_interval"], Halve)]
+            }
+            "queue_pairs" => {
+                vec![of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Software: more that runs at once, more cores, or half the time of each piece of work.
+    fn cores(&self, name: &str) -> Vec<Edit> {
+        let owner = name.split('.').next().unwrap_or_default();
+        let paths = || self.values.keys().copied();
+        let jobs = paths().filter(|path| path.starts_with("workload.") && path.ends_with(".numjobs"));
+        let of_software = |path: &str, key: &str| {
+            let mut keys = path.split('.');
+            // A thread of a tool has the costs of its host.
+            let mine = keys.next().is_some_and(|host| host == owner || !self.is_host(owner));
+            mine && keys.next().is_some_and(|group| SOFTWARE.contains(&group)) && path.ends_with(key)
+        };
+        let named = |paths: Vec<&str>, step: Step| {
+            paths.into_iter().map(move |path| (path.to_owned(), step)).collect()
+        };
+        let drafts: [(&str, Vec<(String, Step)>); 3] = [
+            ("twice as many jobs", named(jobs.collect(), Double)),
+            ("twice the cores", named(paths().filter(|path| of_software(path, ".cores")).collect(), Double)),
+            (
+                "software that takes half the time",
+                named(paths().filter(|path| of_software(path, "_cost")).collect(), Halve),
+            ),
+        ];
+        drafts.into_iter().map(|(what, paths)| self.stepped(what, paths.into_iter())).collect()
+    }
+
+    fn is_host(&self, name: &str) -> bool {
+        let devices = self.scenario.fabric.devices.iter();
+        devices
+            .filter(|device| device.name == name)
+            .any(|device| matches!(device.kind, DeviceKind::RootComplex(_)))
+    }
+}

@@ -1684,6 +1684,8 @@ class Trace(TypedDict):
     """The last of it, in order of time."""
     around: TraceAround | None
     """What was looked for, if anything was."""
+    directions: list[WireDirection]
+    """Every direction of every link, listed or not, from the root complexes down."""
     transaction: Transaction | None
     """The request that was looked for, where there is one."""
     fingerprint: str
@@ -1697,6 +1699,8 @@ class TraceAround(TypedDict):
     """`worst-latency`, `request`, `stall`, `replay` or `first-blocked`."""
     at_ns: float | None
     """When it happened, simulated time; none if it did not."""
+    request: TracedRequest | None
+    """The request that took longest, if that was looked for and TLPs of it are among the rows."""
     looked_until_ns: float
     """How far the run was looked through."""
 
@@ -1786,6 +1790,21 @@ class TraceWait(TypedDict):
     """How long, in ticks of 2⁻¹⁰ ps."""
 
 
+class TracedRequest(TypedDict):
+    """What the row of a TLP says of the request that it is of."""
+
+    requester: str
+    """Device that asked."""
+    issued_at_ticks: int
+    """When it was issued; ticks of 2⁻¹⁰ ps."""
+    tag: int | None
+    """Number of its tag among its requester's; none for a posted request."""
+    address: str
+    """Address of the first byte of the TLP, hexadecimal."""
+    length_bytes: int
+    """Bytes that the TLP carries or asks for."""
+
+
 class Transaction(TypedDict):
     """A request with its completions."""
 
@@ -1835,3 +1854,24 @@ class Window(TypedDict):
     """The first, hexadecimal."""
     size_bytes: int
     """How many."""
+
+
+class WireDirection(TypedDict):
+    """A direction of a link, as wires have it."""
+
+    link: str
+    """Name of the link: that of the device below."""
+    direction: str
+    """`upstream` or `downstream`."""
+    transmitter: str
+    """Device whose port transmits."""
+    receiver: str
+    """Device that receives."""
+    mode: str
+    """Generation and width, such as `gen3 x4`, and `flit` where it is in Flit Mode."""
+    propagation_ticks: int
+    """From a byte at the transmitter's pins until it is at the receiver's, ticks of 2⁻¹⁰ ps."""
+    checked_after_ticks: int | None
+    """From the last byte at the transmitter's pins until the receiver has checked the packet, ticks. None in
+    Flit Mode.
+    """

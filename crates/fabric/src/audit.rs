@@ -427,7 +427,7 @@ mod tests {
     use crate::ports::Tally;
     use crate::workload::{DeviceId, Direction};
     use crate::{Fabric, Simulation};
-    use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, RequestId, Use};
+    use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Place, RequestId, Use};
     use lanewise_pcie::flow_control::Credits;
     use lanewise_pcie::tlp::FlowClass;
     use lanewise_units::{Bytes, Generation, Span, Width};
@@ -510,7 +510,7 @@ mod tests {
         assert!(young.contains("number of reads over time"), "{young}");
         let stated = found(|fabric, _| {
             let (now, flow, latency) = (fabric.now(), FlowId(0), Span::from_ticks(1));
-            let request = RequestId::answered(now, 0);
+            let request = RequestId::answered(now, Place::Host, 0);
             fabric.observers.observe(now, Fact::RequestDone { flow, latency, request });
         });
         assert!(stated.contains("number of requests over time"), "{stated}");

@@ -236,7 +236,8 @@ impl Packet {
     pub(crate) fn request_id(&self) -> RequestId {
         match self.class() {
             FlowClass::Posted => RequestId::posted(self.issued_at, self.address),
-            FlowClass::NonPosted | FlowClass::Completion => RequestId::answered(self.issued_at, self.read),
+            FlowClass::NonPosted => RequestId::answered(self.issued_at, self.requester.place(), self.read),
+            FlowClass::Completion => RequestId::answered(self.issued_at, self.destination.place(), self.read),
         }
     }
 

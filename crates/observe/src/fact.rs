@@ -1,6 +1,6 @@
 //! What models say happened.
 
-use crate::{FlowId, Use};
+use crate::{FlowId, Place, Use};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -157,17 +157,38 @@ impl Fact {
 pub struct RequestId {
     /// As in [`crate::WireTlp::issued_at`].
     pub issued_at: Time,
-    /// Packed, so that a fact is no larger: the highest bit, and the tag, of a request that is answered; else an address within it.
+    /// Packed, so that a fact is no larger: the highest bit, the requester and the tag of a request that is answered; else an address
+    /// within it.
     which: u64,
 }
 
 impl RequestId {
     const IS_ANSWERED: u64 = 1 << 63;
 
-    /// A request that is answered, with this tag.
+    const HOST: u32 = u32::MAX;
+    const NOBODY: u32 = u32::MAX - 1;
+
+    /// A request that is answered, with this tag of its requester's.
     #[inline(always)]
-    pub const fn answered(issued_at: Time, tag: u16) -> Self {
-        Self { issued_at, which: Self::IS_ANSWERED | tag as u64 }
+    pub const fn answered(issued_at: Time, requester: Place, tag: u16) -> Self {
+        let requester = match requester {
+            Place::Endpoint(number) => number,
+            Place::Host => Self::HOST,
+            Place::Nobody => Self::NOBODY,
+        };
+        Self { issued_at, which: Self::IS_ANSWERED | (requester as u64) << 16 | tag as u64 }
+    }
+
+    /// Who issued a request that is answered.
+    pub const fn requester(self) -> Option<Place> {
+        if self.which & Self::IS_ANSWERED == 0 {
+            return None;
+        }
+        Some(match (self.which >> 16) as u32 {
+            Self::HOST => Place::Host,
+            Self::NOBODY => Place::Nobody,
+            number => Place::Endpoint(number),
+        })
     }
 
     /// A posted request that has this address within it; the highest bit of an address says nothing here.

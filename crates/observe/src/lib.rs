@@ -30,7 +30,7 @@ pub use latency::{LatencyBucket, LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers, Owners, Shells, Tallies};
 pub use recorder::{Entry, EntryOf, Found, Recorder};
-pub use selection::{Around, Selection, TraceKind, TraceKinds};
+pub use selection::{Around, Selection, Sought, TraceKind, TraceKinds, Whose};
 pub use waits::{Joined, Waits};
 pub use wire::{HeldUp, OnWire, Place, Queued, Transmission, WaitingTlp, What, WireFact, WireTlp};
 

@@ -83,6 +83,8 @@ struct Ring {
 /// What is looked for, and how far that is.
 struct Search {
     what: Around,
+    /// Of requests, those of these flows; of all without a list.
+    flows: Option<Vec<FlowId>>,
     /// It counts from then on. What led there may be older.
     begins: Time,
     /// So much before is kept, and so much after.
@@ -121,6 +123,7 @@ impl Recorder {
         let begins = selection.from;
         let search = Search {
             what,
+            flows: None,
             begins,
             before,
             after,
@@ -130,6 +133,14 @@ impl Recorder {
             requests: 0,
         };
         Self::of(Selection { from: Time::ZERO, ..selection }, most, Some(search))
+    }
+
+    /// Of requests, looks at those of these flows only.
+    pub fn of_flows(self, flows: Vec<FlowId>) -> Self {
+        if let Some(search) = &mut self.0.borrow_mut().search {
+            search.flows = Some(flows);
+        }
+        self
     }
 
     fn of(selection: Selection, most: usize, search: Option<Search>) -> Self {
@@ -164,7 +175,7 @@ impl Recorder {
     pub fn is_done(&self, now: Time) -> bool {
         let ring = self.0.borrow();
         ring.search.as_ref().is_some_and(|search| match (search.what, search.found) {
-            (Around::Request(_), Some(_)) => true,
+            (Around::Request(_) | Around::Of(_), Some(_)) => true,
             (Around::Replay | Around::FirstBlocked, Some(found)) => now > found.until,
             _ => false,
         })
@@ -339,11 +350,14 @@ impl Ring {
                 search.found = Some(found);
                 self.ends_after(found.until);
             }
+            Fact::RequestDone { flow, .. }
+                if search.flows.as_ref().is_some_and(|flows| !flows.contains(&flow)) => {}
             Fact::RequestDone { flow, latency, request } if search.what.is_of_requests() => {
                 search.requests += 1;
                 let longest = search.found.and_then(|found| found.request).map(|(.., latency)| latency);
                 let is_it = match search.what {
                     Around::Request(number) => search.requests == number,
+                    Around::Of(sought) => search.found.is_none() && sought.is(request),
                     _ => longest.is_none_or(|longest| latency > longest),
                 };
                 if is_it {

@@ -1,6 +1,6 @@
 //! Which facts a recorder keeps.
 
-use crate::{Fact, HeldUp, What, WireFact};
+use crate::{Fact, HeldUp, Place, RequestId, What, WireFact};
 use lanewise_units::Time;
 
 /// Which facts a recorder keeps.
@@ -136,6 +136,8 @@ pub enum Around {
     WorstLatency,
     /// The request that completes n-th in the selected time, counted from 1.
     Request(u64),
+    /// This request, if it completes in the selected time.
+    Of(Sought),
     /// The last TLP that moved on any link, of a run in which nothing moves any more.
     Stall,
     /// The first replay on a selected link.
@@ -147,7 +149,7 @@ pub enum Around {
 
 impl Around {
     pub(crate) const fn is_of_requests(self) -> bool {
-        matches!(self, Self::WorstLatency | Self::Request(_))
+        matches!(self, Self::WorstLatency | Self::Request(_) | Self::Of(_))
     }
 
     /// Whether a fact is what is looked for.
@@ -157,6 +159,46 @@ impl Around {
             (Self::Stall, WireFact::OnWire(thing)) => matches!(thing.what, What::Tlp(_)),
             _ => false,
         }
+    }
+}
+
+/// A request, by what its TLPs say on every wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sought {
+    /// As in [`crate::WireTlp::issued_at`].
+    pub issued_at: Time,
+    /// Which of those that were issued then.
+    pub whose: Whose,
+}
+
+/// What tells requests of one time apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// Of one that is answered.
+    Answered {
+        /// Who issued it.
+        requester: Place,
+        /// Number of the tag among its requester's.
+        tag: u16,
+    },
+    /// Of a posted one, or of a piece that was cut off it.
+    Posted {
+        /// Of its first byte.
+        address: u64,
+        /// Bytes.
+        length: u16,
+    },
+}
+
+impl Sought {
+    pub(crate) fn is(self, request: RequestId) -> bool {
+        request.issued_at == self.issued_at
+            && match self.whose {
+                Whose::Answered { requester, tag } => {
+                    request.tag() == Some(tag) && request.requester() == Some(requester)
+                }
+                Whose::Posted { address, length } => request.is_posted_within(address, length),
+            }
     }
 }
 

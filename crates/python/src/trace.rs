@@ -4,11 +4,10 @@ use crate::errors::{InputError, bug, wrong_argument};
 use crate::scenario::{Overrides, document, resolved, text};
 use crate::watch::Watch;
 use lanewise_sim::{
-    Around, JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceKind, TraceOf, TraceRequest,
-    around_name, link_names, span_from_text,
+    JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceOf, TraceRequest, TraceWords,
+    WrongWords,
 };
 use lanewise_trace_formats::{Pcapng, Perfetto};
-use lanewise_units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ops::ControlFlow;
@@ -36,7 +35,10 @@ pub fn trace(
     source: Option<String>,
 ) -> PyResult<(String, String)> {
     let scenario = resolved(py, path, source, None, &overrides)?;
-    let request = requested(&scenario, (start, span), links, kinds, most, what_of(around, transaction)?)?;
+    let (start, span) = (start.to_owned(), span.to_owned());
+    let (around, transaction) = (around.map(str::to_owned), transaction.map(str::to_owned));
+    let words = TraceWords { start, span, links, kinds, last: most, around, transaction, request: None };
+    let request = requested(&scenario, &words)?;
     let mut watch = Watch::new(progress, None);
     let traced = py.detach(|| lanewise_sim::trace(&scenario, &request, &mut |progress| watch.look(progress)));
     watch.into_result()?;
@@ -69,7 +71,10 @@ pub fn write_trace(
     source: Option<String>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, None, &overrides)?;
-    let request = requested(&scenario, (start, span), links, kinds, most, what_of(around, transaction)?)?;
+    let (start, span) = (start.to_owned(), span.to_owned());
+    let (around, transaction) = (around.map(str::to_owned), transaction.map(str::to_owned));
+    let words = TraceWords { start, span, links, kinds, last: most, around, transaction, request: None };
+    let request = requested(&scenario, &words)?;
     let mut form: Box<dyn TraceForm + Send> = match form {
         "text" => Box::new(Listing::default()),
         "jsonl" => Box::new(JsonLines),
@@ -103,64 +108,9 @@ pub fn write_trace(
 }
 
 /// What is asked for, in the words of Python.
-fn requested(
-    scenario: &Scenario,
-    (start, span): (&str, &str),
-    links: Vec<String>,
-    kinds: Vec<String>,
-    most: usize,
-    of: TraceOf,
-) -> PyResult<TraceRequest> {
-    Ok(TraceRequest {
-        from: time("start", start)?,
-        span: time("span", span)?,
-        links: known_links(links, scenario)?,
-        kinds: kinds.into_iter().map(kind).collect::<PyResult<_>>()?,
-        most: most.max(1),
-        of,
+fn requested(scenario: &Scenario, words: &TraceWords) -> PyResult<TraceRequest> {
+    words.of(scenario).map_err(|wrong| match wrong {
+        WrongWords::Value { name, found, allowed } => wrong_argument(name, &found, &allowed),
+        WrongWords::Other(sentence) => InputError::new_err(sentence),
     })
-}
-
-fn time(name: &str, text: &str) -> PyResult<Span> {
-    let allowed = "a time with its unit, such as '250 us'";
-    span_from_text(text).ok_or_else(|| wrong_argument(name, &text, allowed))
-}
-
-fn what_of(around: Option<&str>, transaction: Option<&str>) -> PyResult<TraceOf> {
-    match (around, transaction) {
-        (None, None) => Ok(TraceOf::Window),
-        (Some(_), Some(_)) => Err(InputError::new_err("around and transaction are two views: ask for one")),
-        (Some(name), None) => {
-            let all = [Around::WorstLatency, Around::Stall, Around::Replay, Around::FirstBlocked];
-            let names = all.map(around_name).join(", ");
-            let found = all.into_iter().find(|around| around_name(*around) == name);
-            found
-                .map(TraceOf::Around)
-                .ok_or_else(|| wrong_argument("around", &name, &format!("one of {names}")))
-        }
-        (None, Some("worst-latency")) => Ok(TraceOf::Transaction(Around::WorstLatency)),
-        (None, Some(number)) => match number.parse() {
-            Ok(number) if number > 0 => Ok(TraceOf::Transaction(Around::Request(number))),
-            _ => Err(wrong_argument("transaction", &number, "a number from 1 on, or worst-latency")),
-        },
-    }
-}
-
-fn kind(name: String) -> PyResult<TraceKind> {
-    let names = TraceKind::ALL.map(TraceKind::name);
-    let found = TraceKind::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| {
-        InputError::new_err(format!("no kind is called '{name}'; there are {}", names.join(", ")))
-    })
-}
-
-fn known_links(links: Vec<String>, scenario: &Scenario) -> PyResult<Vec<String>> {
-    let known = link_names(scenario);
-    match links.iter().find(|link| !known.contains(&link.as_str())) {
-        None => Ok(links),
-        Some(unknown) => {
-            let known = known.join(", ");
-            Err(InputError::new_err(format!("no link is called '{unknown}'; there are {known}")))
-        }
-    }
 }

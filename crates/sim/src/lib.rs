@@ -59,8 +59,8 @@ pub use stop_rule::student_t;
 pub use threads::run_on;
 pub use trace::{
     Direction as TraceDirection, JsonLines, Listing, Station, Trace, TraceAround, TraceEnd, TraceForm,
-    TraceFrame, TraceOf, TraceRequest, TraceRow, TraceWait, Transaction, around_name, link_names, trace,
-    write_trace,
+    TraceFrame, TraceOf, TraceRequest, TraceRow, TraceWait, TraceWords, TracedRequest, Transaction,
+    WireDirection, WrongWords, around_name, link_names, trace, write_trace,
 };
 
 use lanewise_fabric::workload::Metric;

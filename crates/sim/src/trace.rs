@@ -3,6 +3,7 @@
 //!
 //! Times are those of the wire and exact in `at_ticks`. [`write_trace`] writes one of any length while its run goes on. A trace is an observer: the run is the same without it.
 
+mod asked;
 mod forms;
 mod names;
 mod rows;
@@ -14,9 +15,13 @@ use crate::progress::RunProgress;
 use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
+pub use asked::{TraceWords, TracedRequest, WrongWords};
 pub use forms::{JsonLines, Listing};
-use lanewise_fabric::{AssemblyError, Pause};
-use lanewise_observe::{Around, Found, Recorder, Selection, TraceKind, TraceKinds};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{AssemblyError, Pause, Simulation};
+use lanewise_observe::{
+    Around, Entry, FlowId, Found, Place, Recorder, Selection, Sought, TraceKind, TraceKinds, Whose,
+};
 use lanewise_scenario::Scenario;
 use lanewise_units::{Span, Time};
 pub use names::Direction;
@@ -54,14 +59,40 @@ pub enum TraceOf {
     Around(Around),
     /// A request that is complete after that, one of [`Around`]'s, on all links from its issue to its end.
     Transaction(Around),
+    /// A request that is known by what its TLPs say, on all links from its issue to its end; looked for in the window.
+    Request {
+        /// Index of its requester among the devices of the scenario.
+        device: usize,
+        /// When it was issued, after the start of the run.
+        issued_at: Span,
+        /// Number of its tag; none of a posted request.
+        tag: Option<u16>,
+        /// Of a TLP of it: of its first byte.
+        address: u64,
+        /// Of the same TLP: bytes.
+        length: u16,
+    },
 }
 
 impl TraceOf {
-    fn around(self) -> Option<Around> {
+    fn around(self, simulation: &Simulation) -> Option<Around> {
         match self {
             Self::Window => None,
             Self::Around(around) | Self::Transaction(around) => Some(around),
+            Self::Request { device, issued_at, tag, address, length } => {
+                let place = u32::try_from(device).ok().and_then(|id| simulation.fabric.place(DeviceId(id)));
+                let whose = match tag {
+                    // Whoever is no endpoint is the host.
+                    Some(tag) => Whose::Answered { requester: place.unwrap_or(Place::Host), tag },
+                    None => Whose::Posted { address, length },
+                };
+                Some(Around::Of(Sought { issued_at: Time::ZERO + issued_at, whose }))
+            }
         }
+    }
+
+    fn is_transaction(self) -> bool {
+        matches!(self, Self::Transaction(_) | Self::Request { .. })
     }
 }
 
@@ -80,6 +111,8 @@ pub struct Trace {
     pub rows: Vec<TraceRow>,
     /// What was looked for, if anything was.
     pub around: Option<TraceAround>,
+    /// Every direction of every link, listed or not, from the root complexes down.
+    pub directions: Vec<WireDirection>,
     /// The request that was looked for, where there is one.
     pub transaction: Option<Transaction>,
     /// Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace.
@@ -91,6 +124,40 @@ pub struct Trace {
     pub frame: TraceFrame,
 }
 
+/// A direction of a link, as wires have it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct WireDirection {
+    /// Name of the link: that of the device below.
+    pub link: String,
+    /// `upstream` or `downstream`.
+    pub direction: &'static str,
+    /// Device whose port transmits.
+    pub transmitter: String,
+    /// Device that receives.
+    pub receiver: String,
+    /// Generation and width, such as `gen3 x4`, and `flit` where it is in Flit Mode.
+    pub mode: String,
+    /// From a byte at the transmitter's pins until it is at the receiver's, ticks of 2⁻¹⁰ ps.
+    pub propagation_ticks: u64,
+    /// From the last byte at the transmitter's pins until the receiver has checked the packet, ticks. None in Flit Mode.
+    pub checked_after_ticks: Option<u64>,
+}
+
+impl WireDirection {
+    fn of(direction: &Direction) -> Self {
+        let Direction { link, way, from, to, travel, propagation, mode, .. } = direction;
+        Self {
+            link: link.clone(),
+            direction: way,
+            transmitter: from.clone(),
+            receiver: to.clone(),
+            mode: mode.to_string(),
+            propagation_ticks: propagation.ticks(),
+            checked_after_ticks: travel.map(Span::ticks),
+        }
+    }
+}
+
 /// What was looked for in a run.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct TraceAround {
@@ -98,6 +165,8 @@ pub struct TraceAround {
     pub what: &'static str,
     /// When it happened, simulated time; none if it did not.
     pub at_ns: Option<f64>,
+    /// The request that took longest, if that was looked for and TLPs of it are among the rows.
+    pub request: Option<TracedRequest>,
     /// How far the run was looked through.
     pub looked_until_ns: f64,
 }
@@ -106,7 +175,7 @@ pub struct TraceAround {
 pub const fn around_name(around: Around) -> &'static str {
     match around {
         Around::WorstLatency => "worst-latency",
-        Around::Request(_) => "request",
+        Around::Request(_) | Around::Of(_) => "request",
         Around::Stall => "stall",
         Around::Replay => "replay",
         Around::FirstBlocked => "first-blocked",
@@ -129,16 +198,23 @@ pub fn trace(
     request: &TraceRequest,
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Trace, AssemblyError> {
-    let around = request.of.around();
-    let ends = if around.is_none() { Ends::AtItsLimits } else { Ends::WhenNarrow };
+    let ends = match request.of {
+        TraceOf::Window | TraceOf::Request { .. } => Ends::AtItsLimits,
+        TraceOf::Around(_) | TraceOf::Transaction(_) => Ends::WhenNarrow,
+    };
     let mut session = Session::of(scenario, ends)?;
+    let around = request.of.around(session.simulation());
     let names = Names::of(scenario, session.simulation());
     let from = Time::ZERO + request.from;
-    let until = match around {
-        None => from + request.span.min(Time::NEVER - from),
-        Some(_) => Time::NEVER,
+    let until = match request.of {
+        TraceOf::Window | TraceOf::Request { .. } => from + request.span.min(Time::NEVER - from),
+        TraceOf::Around(_) | TraceOf::Transaction(_) => Time::NEVER,
     };
-    let recorder = recorder_for(request, &names, (from, until));
+    let mut recorder = recorder_for(request, around, &names, (from, until));
+    if let TraceOf::Request { device, .. } = request.of {
+        let flows = flows_of(scenario, session.simulation(), device);
+        recorder = if flows.is_empty() { recorder } else { recorder.of_flows(flows) };
+    }
     session.listen(recorder.listener());
     let pause = Pause { at: until, events: u64::MAX };
     while session.piece(pause) == Piece::Long
@@ -159,8 +235,10 @@ pub fn trace(
         around: around.map(|around| TraceAround {
             what: around_name(around),
             at_ns: found.map(|found| (found.at - Time::ZERO).as_ns()),
+            request: None,
             looked_until_ns: (looked_until - Time::ZERO).as_ns(),
         }),
+        directions: names.directions().iter().map(WireDirection::of).collect(),
         transaction: None,
         fingerprint: format!("{:016x}", session.trajectory()),
         frame: TraceFrame {
@@ -171,14 +249,20 @@ pub fn trace(
             tags_at_start: None,
         },
     };
-    match (request.of, found) {
-        (TraceOf::Transaction(_), Some(Found { request: Some(found), .. })) => {
-            let flow = &session.simulation().fabric.observers().flows()[found.0.0 as usize].spec;
-            let own = names.of_request(&entries, flow, found.1);
-            traced.rows = own.iter().map(|entry| names.row(entry)).collect();
+    let rows_of = |entries: &[Entry]| entries.iter().map(|entry| names.row(entry)).collect::<Vec<_>>();
+    if let Some(Found { request: Some(found), .. }) = found {
+        let flow = &session.simulation().fabric.observers().flows()[found.0.0 as usize].spec;
+        let own = names.of_request(&entries, flow, found.1);
+        traced.rows = rows_of(&own);
+        if let Some(around) = &mut traced.around {
+            around.request = traced.rows.iter().find_map(TraceRow::request);
+        }
+        if request.of.is_transaction() {
             traced.transaction = Some(names.transaction(&own, flow, found));
         }
-        _ => traced.rows = entries.iter().map(|entry| names.row(entry)).collect(),
+    }
+    if traced.transaction.is_none() {
+        traced.rows = rows_of(&entries);
     }
     if let Some(found) = found {
         let begins = entries.first().map_or(found.from, |first| first.at.min(found.at).max(found.from));
@@ -190,6 +274,13 @@ pub fn trace(
     Ok(traced)
 }
 
+/// Flows of a device of the scenario: several devices may write to one address at one time.
+fn flows_of(scenario: &Scenario, simulation: &Simulation, device: usize) -> Vec<FlowId> {
+    let Some(device) = scenario.fabric.devices.get(device) else { return Vec::new() };
+    let flows = simulation.fabric.observers().flows().iter().zip(0..);
+    flows.filter(|(flow, _)| flow.spec.device == device.name).map(|(_, number)| FlowId(number)).collect()
+}
+
 fn selection_of(request: &TraceRequest, names: &Names, (from, until): (Time, Time)) -> Selection {
     let kinds = match request.kinds.is_empty() {
         true => TraceKinds::usual(),
@@ -198,18 +289,23 @@ fn selection_of(request: &TraceRequest, names: &Names, (from, until): (Time, Tim
     Selection { from, until, ports: names.ports_of(&request.links), kinds }
 }
 
-fn recorder_for(request: &TraceRequest, names: &Names, window: (Time, Time)) -> Recorder {
+fn recorder_for(
+    request: &TraceRequest,
+    around: Option<Around>,
+    names: &Names,
+    window: (Time, Time),
+) -> Recorder {
     let selection = selection_of(request, names, window);
-    match request.of {
-        TraceOf::Window => Recorder::new(selection, request.most),
-        TraceOf::Around(around) => {
+    match around {
+        None => Recorder::new(selection, request.most),
+        Some(around) if !request.of.is_transaction() => {
             let after = match around {
-                Around::WorstLatency | Around::Request(_) => Span::ZERO,
+                Around::WorstLatency | Around::Request(_) | Around::Of(_) => Span::ZERO,
                 _ => Span::from_ticks(request.span.ticks() / 4),
             };
             Recorder::around(selection, request.most, around, request.span, after)
         }
-        TraceOf::Transaction(around) => {
+        Some(around) => {
             let kinds = [TraceKind::Tlp, TraceKind::Blocked].into_iter().collect();
             let selection = Selection { ports: None, kinds, ..selection };
             Recorder::around(selection, request.most, around, Span::ZERO, Span::ZERO)

@@ -1476,6 +1476,8 @@ export interface Trace {
   rows: TraceRow[];
   /** What was looked for, if anything was. */
   around: TraceAround | null;
+  /** Every direction of every link, listed or not, from the root complexes down. */
+  directions: WireDirection[];
   /** The request that was looked for, where there is one. */
   transaction: Transaction | null;
   /** Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace. */
@@ -1488,6 +1490,8 @@ export interface TraceAround {
   what: string;
   /** When it happened, simulated time; none if it did not. */
   at_ns: number | null;
+  /** The request that took longest, if that was looked for and TLPs of it are among the rows. */
+  request: TracedRequest | null;
   /** How far the run was looked through. */
   looked_until_ns: number;
 }
@@ -1560,6 +1564,20 @@ export interface TraceWait {
   ticks: number;
 }
 
+/** What the row of a TLP says of the request that it is of. */
+export interface TracedRequest {
+  /** Device that asked. */
+  requester: string;
+  /** When it was issued; ticks of 2⁻¹⁰ ps. */
+  issued_at_ticks: number;
+  /** Number of its tag among its requester's; none for a posted request. */
+  tag: number | null;
+  /** Address of the first byte of the TLP, hexadecimal. */
+  address: string;
+  /** Bytes that the TLP carries or asks for. */
+  length_bytes: number;
+}
+
 /** A request with its completions. */
 export interface Transaction {
   /** Type of the request, in the specification's short words. */
@@ -1606,4 +1624,22 @@ export interface Window {
   start: string;
   /** How many. */
   size_bytes: number;
+}
+
+/** A direction of a link, as wires have it. */
+export interface WireDirection {
+  /** Name of the link: that of the device below. */
+  link: string;
+  /** `upstream` or `downstream`. */
+  direction: string;
+  /** Device whose port transmits. */
+  transmitter: string;
+  /** Device that receives. */
+  receiver: string;
+  /** Generation and width, such as `gen3 x4`, and `flit` where it is in Flit Mode. */
+  mode: string;
+  /** From a byte at the transmitter's pins until it is at the receiver's, ticks of 2⁻¹⁰ ps. */
+  propagation_ticks: number;
+  /** From the last byte at the transmitter's pins until the receiver has checked the packet, ticks. None in Flit Mode. */
+  checked_after_ticks: number | null;
 }

@@ -1,5 +1,5 @@
 // What documents hold is generated into documents.d.ts; docs/reference/json.md says what the keys mean.
-import type { EndReason, Explain, Mistake, Parts, Remark, Run as Results, State } from "./documents";
+import type { EndReason, Explain, Mistake, Parts, Remark, Run as Results, State, Trace, TracedRequest } from "./documents";
 export type * from "./documents";
 export type { Run as Results } from "./documents";
 
@@ -21,6 +21,36 @@ export interface Checked {
   /** The same as text, with the lines in question. */
   report: string;
   remarks: Remark[];
+}
+
+/** What of a run is traced; times with their unit. */
+export interface TraceOptions extends Options {
+  /** From then on, after the start of the run; "0 ns" by itself. */
+  start?: string;
+  /** For so long, "5 us" by itself; around something, from so long before. */
+  span?: string;
+  /** Names of links; all by itself. */
+  links?: string[];
+  /** `tlp`, `dllp`, `skp`, `flit`, `blocked`, `queued` and `error`; all but `queued` by itself. */
+  kinds?: string[];
+  /** The last so many rows are kept, at most 50,000. A file of a window has them all. */
+  last?: number;
+  around?: "worst-latency" | "stall" | "replay" | "first-blocked";
+  /** `worst-latency`, or a number from 1 on: its time at each station, and its own rows. */
+  transaction?: string;
+  /** The request that a row is of, by what the row says: the same of it. It is looked for from its issue on, for `span`. */
+  request?: TracedRequest;
+}
+
+/** A trace as a file. */
+export interface TraceFile {
+  format: 1;
+  form: "perfetto" | "jsonl";
+  /** Rows that it has. */
+  rows: number;
+  fingerprint: string;
+  /** Its bytes. */
+  base64: string;
 }
 
 /** How far a session has come. */
@@ -79,6 +109,8 @@ export class Lanewise {
   run(scenario: string, options?: Options): Results;
   explain(scenario: string, options?: Options): Explain;
   check(scenario: string, options?: Options): Checked;
+  trace(scenario: string, options?: TraceOptions): Trace;
+  traceFile(scenario: string, options: TraceOptions & { form: "perfetto" | "jsonl" }): TraceFile;
   parts(): Parts;
   scenarioSchema(): Record<string, unknown>;
   session(scenario: string, options?: SessionOptions): Session;
@@ -94,6 +126,8 @@ export interface Connection {
   run(scenario: string, options?: Options): Promise<Results>;
   explain(scenario: string, options?: Options): Promise<Explain>;
   check(scenario: string, options?: Options): Promise<Checked>;
+  trace(scenario: string, options?: TraceOptions): Promise<Trace>;
+  traceFile(scenario: string, options: TraceOptions & { form: "perfetto" | "jsonl" }): Promise<TraceFile>;
   parts(): Promise<Parts>;
   scenarioSchema(): Promise<Record<string, unknown>>;
   session(scenario: string, options?: SessionOptions): Promise<Session<false>>;

@@ -102,6 +102,26 @@ export class Lanewise {
     return this.#asked("check", { scenario, ...options });
   }
 
+  /**
+   * What goes over the links in a window of a run: what `lanewise trace --json` prints.
+   *
+   * @param {string} scenario
+   * @param {import("./lanewise.js").TraceOptions} [options]
+   */
+  trace(scenario, options) {
+    return this.#asked("trace", { scenario, ...options });
+  }
+
+  /**
+   * The same as a file: what `lanewise trace --format` writes.
+   *
+   * @param {string} scenario
+   * @param {import("./lanewise.js").TraceOptions & {form: "perfetto" | "jsonl"}} options
+   */
+  traceFile(scenario, options) {
+    return this.#asked("trace", { scenario, ...options });
+  }
+
   /** The catalog: what `lanewise parts --json` prints. */
   parts() {
     return this.#asked("parts");
@@ -305,6 +325,8 @@ export function connect(worker) {
     run: verb("run"),
     explain: verb("explain"),
     check: verb("check"),
+    trace: verb("trace"),
+    traceFile: verb("traceFile"),
     parts: verb("parts"),
     scenarioSchema: verb("scenarioSchema"),
     async session(scenario, options) {

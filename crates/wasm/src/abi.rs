@@ -13,7 +13,7 @@
 )]
 
 use crate::session::Sessions;
-use crate::{answer, door};
+use crate::{answer, door, traced};
 use std::cell::{Cell, RefCell};
 use std::sync::Once;
 
@@ -55,6 +55,12 @@ pub extern "C" fn lanewise_explain(request: u32) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn lanewise_check(request: u32) -> u64 {
     answered(request, door::check)
+}
+
+/// What goes over the links of the scenario of a request, in a window of its run.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_trace(request: u32) -> u64 {
+    answered(request, traced::trace)
 }
 
 /// The scenario of the benchmark whose name is the request.

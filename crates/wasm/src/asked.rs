@@ -1,8 +1,8 @@
 //! The verbs by name: for a host that links this crate, and passes on what a page asks for.
 
 use crate::answer::wrong_request;
-use crate::door;
 use crate::session::Sessions;
+use crate::{door, traced};
 
 /// The door with its sessions. Each asker has one of its own, and knows nothing of others.
 #[derive(Default)]
@@ -17,6 +17,7 @@ impl Door {
             "run" => door::run(request),
             "explain" => door::explain(request),
             "check" => door::check(request),
+            "trace" => traced::trace(request),
             "benchmark" => door::benchmark(request),
             "ladder" => door::ladder(request),
             "parts" => door::parts(),

@@ -150,7 +150,7 @@ impl Request {
     }
 
     /// The scenario with no more memory than there may be; what does not fit is refused as with a limit of its own.
-    fn bounded(&self) -> Result<Scenario, Diagnostics> {
+    pub(crate) fn bounded(&self) -> Result<Scenario, Diagnostics> {
         let mut scenario = self.load(&[])?;
         if scenario.run.memory_limit > MEMORY_LIMIT {
             scenario.run.memory_limit = MEMORY_LIMIT;

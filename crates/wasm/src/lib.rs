@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `door.rs` | what a request means, and what answers it: the verbs |
+//! | `traced.rs` | what went over the wires, as rows and as files |
 //! | `session.rs` | runs that stop, are looked into, changed, and go on |
 //! | `answer.rs` | the JSON of an answer, and of what went wrong |
 //! | `asked.rs` | verbs by name, for a host that links the crate |
@@ -19,8 +20,10 @@ mod door;
 #[cfg(test)]
 mod rig;
 mod session;
+mod traced;
 
 pub use answer::internal;
 pub use asked::Door;
 pub use door::{MEMORY_LIMIT, benchmark, check, explain, ladder, parts, run, scenario_schema, version};
 pub use session::Sessions;
+pub use traced::{MOST_FILE_BYTES, MOST_ROWS, trace};

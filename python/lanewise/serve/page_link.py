@@ -22,6 +22,8 @@ _ASKS = {
     "run": "run",
     "explain": "explain",
     "check": "check",
+    "trace": "trace",
+    "traceFile": "trace",
     "parts": "parts",
     "scenarioSchema": "scenario_schema",
 }
@@ -87,7 +89,7 @@ class Pages:
         number: object = None
         try:
             number, asks, request = _read(message)
-            seconds = self._limits.run_seconds if asks == "run" else self._limits.request_seconds
+            seconds = self._limits.run_seconds if asks in ("run", "trace") else self._limits.request_seconds
             answer = await worker.do({"verb": "page", "asks": asks, "request": request}, seconds)
         except JobError as error:
             # Its sessions are gone with the process.

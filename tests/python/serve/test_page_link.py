@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
 import time
 from contextlib import ExitStack
@@ -54,6 +56,20 @@ def test_a_page_simulates_here(server: Server) -> None:
         with connect(f"{server.sockets}/api/simulator") as other:
             state = ask(other, "ofSession", "state", {"session": session})
             assert "there is no session" in state["failure"]["errors"][0]["message"]
+
+
+def test_a_page_traces_here(server: Server) -> None:
+    with connect(f"{server.sockets}/api/simulator", max_size=None) as link:
+        window = {"start": "2 us", "span": "5 us"}
+        rows = ask(link, "trace", RIG, window)["answer"]
+        assert rows["rows"] == json.loads(lanewise.trace(RIG, **window).to_json())["rows"]
+        assert len(rows["rows"]) > 100
+        native = io.BytesIO()
+        lanewise.write_trace(RIG, native, form="perfetto", **window)
+        file = ask(link, "traceFile", RIG, {**window, "form": "perfetto"})["answer"]
+        assert base64.b64decode(file["base64"]) == native.getvalue()
+        said = ask(link, "trace", RIG, {"start": "2"})["failure"]
+        assert "with its unit" in said["errors"][0]["message"]
 
 
 def test_what_is_no_message_is_said(server: Server) -> None:

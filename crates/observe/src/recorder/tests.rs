@@ -1,5 +1,5 @@
 use super::*;
-use crate::{HeldUp, Observers, OnWire, Selection, TraceKinds};
+use crate::{HeldUp, Observers, OnWire, Place, Selection, Sought, TraceKinds, Whose};
 use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::dllp::Dllp;
 
@@ -88,7 +88,7 @@ fn the_worst_request_keeps_what_led_there_although_the_ring_goes_on() {
         observers.tell(ns(at), &ack(0, at));
         let latency = if at == 20 { 4 } else { 3 };
         if at >= latency {
-            let request = RequestId::answered(ns(at - latency), at as u16);
+            let request = RequestId::answered(ns(at - latency), Place::Endpoint(0), at as u16);
             let latency = Span::from_ns(latency);
             observers.observe(ns(at), Fact::RequestDone { flow, latency, request });
         }
@@ -105,4 +105,36 @@ fn around_what_never_happens_nothing_is_kept() {
     observers.tell(ns(1), &ack(0, 1));
     assert_eq!(recorder.found(), None);
     assert!(recorder.entries().is_empty());
+}
+
+#[test]
+fn a_request_is_found_by_what_its_tlps_say_and_not_that_of_another_requester() {
+    let all = Selection { from: ns(5), ..Selection::everything() };
+    let sought =
+        Sought { issued_at: ns(5), whose: Whose::Answered { requester: Place::Endpoint(1), tag: 3 } };
+    let around = Recorder::around(all, 100, Around::Of(sought), Span::ZERO, Span::ZERO);
+    let (recorder, mut observers) = heard(around);
+    let flow = observers.add_flow(crate::FlowSpec {
+        name: "reads".to_owned(),
+        device: "two devices".to_owned(),
+        direction: "read",
+        latency: crate::LatencyOf::Request,
+    });
+    let done = |observers: &mut Observers, at: u64, requester: u32, tag: u16| {
+        let request = RequestId::answered(ns(5), Place::Endpoint(requester), tag);
+        observers.observe(ns(at), Fact::RequestDone { flow, latency: Span::from_ns(at - 5), request });
+    };
+    (5..9).for_each(|at| observers.tell(ns(at), &ack(0, at)));
+    done(&mut observers, 8, 0, 3);
+    done(&mut observers, 8, 1, 4);
+    assert_eq!(recorder.found(), None);
+    assert_eq!(recorder.clone().of_flows(vec![crate::FlowId(7)]).found(), None);
+    done(&mut observers, 9, 1, 3);
+    assert_eq!(recorder.found(), None, "another flow");
+    assert_eq!(recorder.clone().of_flows(vec![flow]).found(), None);
+    done(&mut observers, 9, 1, 3);
+    assert!(recorder.is_done(ns(9)));
+    let found = recorder.found().expect("it was complete");
+    assert_eq!((found.at, found.request.map(|(.., latency)| latency)), (ns(9), Some(Span::from_ns(4))));
+    assert_eq!(times(&recorder), [5.0, 6.0, 7.0, 8.0].map(|at| (0, at)));
 }

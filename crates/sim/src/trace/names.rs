@@ -27,6 +27,8 @@ pub struct Direction {
     pub from: String,
     /// Name of the device that receives.
     pub to: String,
+    /// From a byte at the transmitter's pins until it is at the receiver's.
+    pub propagation: Span,
     /// From the last byte at the transmitter's pins until the receiver has checked it. None in Flit Mode, where a flit ends later.
     pub travel: Option<Span>,
     /// Generation, width and mode of the link.
@@ -94,6 +96,7 @@ impl Direction {
             way,
             from: devices[from].name.clone(),
             to: devices[to.0].name.clone(),
+            propagation: link.propagation,
             travel: (!link.mode.flit).then_some(travel),
             mode: link.mode,
             scale: devices[to.0].ports[to.1].scale,

@@ -77,7 +77,7 @@ impl Trace {
 
 impl TraceAround {
     fn line(&self, text: &mut String) {
-        let Self { what, at_ns, looked_until_ns } = self;
+        let Self { what, at_ns, looked_until_ns, .. } = self;
         match at_ns {
             Some(at) => writeln!(text, "{what} at {at:.3} ns"),
             None if *what == "request" => {

@@ -96,8 +96,8 @@ impl Names {
             ) => is_it(tlp.class, tlp.issued_at, tlp.tag, (tlp.address, 0)).then(|| tlp.requester()),
             _ => None,
         };
-        // A flow of several devices, as of fio over drives, does not say which of them asked: the one whose TLP came last.
-        let of_flow = self.place_of(&flow.device);
+        // A flow of several devices, as of fio over drives, does not say which of them wrote: the one whose TLP came last.
+        let of_flow = id.requester().or_else(|| self.place_of(&flow.device));
         let Some(requester) = of_flow.or_else(|| entries.iter().rev().find_map(requester_of)) else {
             return Vec::new();
         };

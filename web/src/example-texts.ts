@@ -3,6 +3,8 @@ export { default as collective } from "../../scenarios/collective.toml?raw";
 export { default as enclosure } from "../../scenarios/enclosure.toml?raw";
 export { default as firstRig } from "../../scenarios/first_rig.toml?raw";
 export { default as gpuNode } from "../../scenarios/gpu_node.toml?raw";
+export { default as hgxH100 } from "../../scenarios/hgx_h100.toml?raw";
+export { default as l40s } from "../../scenarios/l40s.toml?raw";
 export { default as nvmeFio } from "../../scenarios/nvme_fio.toml?raw";
 export { default as oversubscribed } from "../../scenarios/oversubscribed.toml?raw";
 export { default as peerToPeer } from "../../scenarios/peer_to_peer.toml?raw";

@@ -25,6 +25,8 @@ export const EXAMPLES: readonly Example[] = [
   of(SMALL, "replay.toml", "A link with bit errors", texts.replay),
   of(SMALL, "two_sockets.toml", "Memory on the other socket", texts.twoSockets),
   of(MACHINES, "gpu_node.toml", "A node of eight GPUs", texts.gpuNode),
+  of(MACHINES, "hgx_h100.toml", "An HGX node: eight H100, eight 400G adapters", texts.hgxH100),
+  of(MACHINES, "l40s.toml", "Four L40S at two sockets, without a switch", texts.l40s),
   of(MACHINES, "enclosure.toml", "An enclosure of 24 drives", texts.enclosure),
   of(MACHINES, "collective.toml", "All-reduce over four accelerators", texts.collective),
   of(MACHINES, "rdma_write.toml", "Two servers and an InfiniBand cable", texts.rdmaWrite),

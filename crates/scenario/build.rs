@@ -12,10 +12,10 @@ fn main() {
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.expect("the catalog can be listed").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
+    paths.sort_by(|one, other| one.file_stem().cmp(&other.file_stem()));
 
     let mut list = String::from(
-        "/// Name and text of every catalog file.\nstatic CATALOG_FILES: &[(&str, &str)] = &[\n",
+        "/// Name and text of every catalog file, sorted by name.\nstatic CATALOG_FILES: &[(&str, &str)] = &[\n",
     );
     for path in paths {
         let path = path.canonicalize().expect("a listed file exists");

@@ -9,7 +9,7 @@ use crate::machines::{Machine, Machines};
 use crate::packet::RouteEnd;
 use crate::workload::Target;
 use lanewise_pcie::enumeration::Location;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, order};
 use std::ops::Range;
 
 /// From here on is nothing in any machine: no processor has 63 bits of physical address.
@@ -40,7 +40,7 @@ impl AddressSpace {
                 bars.push((*start..*start + bar.size, RouteEnd(first + index as u32)));
             }
         }
-        bars.sort_unstable_by_key(|(at, _)| at.start);
+        order::sort_by_key(&mut bars, |(at, _)| at.start);
         Self { windows, bars, memory }
     }
 

@@ -17,7 +17,7 @@ use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
 
 /// A whole fabric: devices, and the links between their ports.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct FabricConfig {
     /// Every device, in the order in which their identifiers are given out.
     pub devices: Vec<DeviceConfig>,
@@ -28,7 +28,7 @@ pub struct FabricConfig {
 }
 
 /// One device and its name in the scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
     /// Unique name, as written in the scenario.
     pub name: String,
@@ -49,7 +49,7 @@ impl DeviceConfig {
 }
 
 /// What a device is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "a fabric has few root complexes, and a configuration is read once"
@@ -64,7 +64,7 @@ pub enum DeviceKind {
 }
 
 /// A link between two ports, after training: both ends agreed on the mode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Downstream port: device index and port index.
     pub upper: (usize, usize),
@@ -111,7 +111,7 @@ pub struct LinkPower {
 }
 
 /// Bit errors on one link direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct FaultConfig {
     /// Probability that a bit arrives wrong.
     pub bit_error_rate: f64,
@@ -121,7 +121,7 @@ pub struct FaultConfig {
 }
 
 /// Data link and transaction layer settings of one port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PortConfig {
     /// Maximum Payload Size programmed into the device.
     pub mps: Bytes,
@@ -183,7 +183,7 @@ pub struct ErrorConfig {
 }
 
 /// Switch: how packets get from ingress to egress.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
     /// How the ports are joined.
     pub core: SwitchCore,
@@ -200,7 +200,7 @@ pub struct SwitchConfig {
 }
 
 /// Packets whose data change inside a switch, where no LCRC covers them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct CorruptionConfig {
     /// Probability that a packet is damaged.
     pub probability: f64,

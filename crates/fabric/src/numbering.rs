@@ -2,6 +2,7 @@
 //! happens at one instant is ordered by these numbers ([`crate::event`]), so it does not depend on the order of a configuration.
 
 use crate::config::{DeviceKind, FabricConfig};
+use lanewise_units::order::sort_by;
 
 /// Every device, level by level: hosts by their names, then what is below them by the path of ports that leads there, and so on.
 ///
@@ -9,12 +10,12 @@ use crate::config::{DeviceKind, FabricConfig};
 pub(crate) fn order(config: &FabricConfig) -> Vec<usize> {
     let is_host = |index: &usize| matches!(config.devices[*index].kind, DeviceKind::RootComplex(_));
     let mut order: Vec<usize> = (0..config.devices.len()).filter(is_host).collect();
-    order.sort_by_key(|index| &config.devices[*index].name);
+    sort_by(&mut order, |one, other| config.devices[*one].name.cmp(&config.devices[*other].name));
     let mut below: Vec<Vec<(usize, usize)>> = vec![Vec::new(); config.devices.len()];
     for link in &config.links {
         below[link.upper.0].push((link.upper.1, link.lower.0));
     }
-    below.iter_mut().for_each(|devices| devices.sort_unstable());
+    below.iter_mut().for_each(|devices| sort_by(devices, Ord::cmp));
     let mut is_known = vec![false; config.devices.len()];
     order.iter().for_each(|index| is_known[*index] = true);
     let mut next = 0;

@@ -12,7 +12,7 @@ use crate::server::Book;
 use crate::waiters::Waiter;
 use crate::workload::{Metric, Workload, WorkloadId};
 use lanewise_engine::Event as _;
-use lanewise_units::{Span, SpanSum, Time};
+use lanewise_units::{Span, SpanSum, Time, order};
 use std::any::Any;
 use std::collections::HashMap;
 
@@ -179,7 +179,7 @@ impl Simulation {
             last = *of;
         }
         self.listed = (0..added.len()).collect();
-        self.listed.sort_by_key(|flow| added[*flow]);
+        order::sort_by_key(&mut self.listed, |flow| added[*flow]);
     }
 
     /// Wakes the ports of this part and starts these workloads. How many flows each has added.
@@ -575,7 +575,8 @@ impl Simulation {
     /// Memory that what is under way takes, in bytes, when there is a little more of it.
     pub fn bytes_under_way(&self) -> u64 {
         let own = self.workloads.iter().map(|workload| workload.bytes_under_way());
-        let others = self.crew.as_ref().map(|crew| crew.ask(|part| part.bytes_under_way()));
+        let crew = self.crew.as_ref().filter(|_| SHARES);
+        let others = crew.map(|crew| crew.ask(|part| part.bytes_under_way()));
         self.fabric.bytes_under_way() + own.chain(others.into_iter().flatten()).sum::<u64>()
     }
 

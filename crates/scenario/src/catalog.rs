@@ -113,9 +113,7 @@ pub fn catalog() -> Catalog {
     let files = CATALOG_FILES
         .iter()
         .map(|(name, text)| ((*name).to_owned(), SourceFile::new(format!("catalog/{name}.toml"), *text)));
-    let mut files: Vec<(String, SourceFile)> = files.collect();
-    files.sort_by(|a, b| a.0.cmp(&b.0));
-    Catalog { files }
+    Catalog { files: files.collect() }
 }
 
 impl Catalog {

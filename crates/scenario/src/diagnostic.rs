@@ -4,6 +4,7 @@ use crate::nearest::asking;
 use crate::problem::Problem;
 use crate::source::{Place, SourceFile, SourceMap};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use lanewise_units::order;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
@@ -80,7 +81,7 @@ impl Diagnostics {
     /// Sorts by place, drops repetitions and keeps the first [`DIAGNOSTICS_LIMIT`].
     pub(crate) fn new(mut list: Vec<Diagnostic>, sources: SourceMap) -> Self {
         drop_misnamed(&mut list);
-        list.sort_by_key(|diagnostic| (diagnostic.place.is_none(), diagnostic.place));
+        order::sort_by_key(&mut list, |diagnostic| (diagnostic.place.is_none(), diagnostic.place));
         // One value may be read for each of many ports; it is wrong once. Several keys may be missing in one place.
         list.dedup_by(|later, earlier| {
             let same_value = later.place.is_some() && !matches!(later.problem, Problem::MissingKey { .. });

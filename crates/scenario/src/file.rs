@@ -13,6 +13,7 @@ use crate::structure::ComponentKind;
 use crate::topology::DEVICE_LIMIT;
 use crate::value::{ParameterType, Reading};
 use crate::variants::{self, OneOf};
+use lanewise_units::order;
 use std::collections::{HashMap, HashSet};
 
 /// Keys of a scenario beside the kinds of components.
@@ -446,7 +447,7 @@ fn report_duplicates(file: &mut ScenarioFile, diagnostics: &mut Vec<Diagnostic>)
         file.workloads.iter().map(|workload| (workload.name.as_str(), of_workload(workload))).collect();
     let mut twice = Vec::new();
     for names in [&mut components, &mut workloads] {
-        names.sort();
+        order::sort_by(names, Ord::cmp);
         for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             let problem = Problem::DuplicateName { name: pair[1].0.to_owned() };
             diagnostics.push(Diagnostic::at(pair[1].1, problem).hint("give it another name"));

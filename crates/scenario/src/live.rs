@@ -245,14 +245,14 @@ fn differing(now: &Scenario, wanted: &Scenario) -> Vec<(usize, ChangedValue)> {
 }
 
 fn by_path(scenario: &Scenario) -> BTreeMap<&str, &ResolvedParameter> {
-    scenario.parameters.iter().map(|parameter| (parameter.path.as_str(), parameter)).collect()
+    let mut found = BTreeMap::new();
+    found.extend(scenario.parameters.iter().map(|parameter| (parameter.path.as_str(), parameter)));
+    found
 }
 
 /// Whether two scenarios of the same machine have the same settings.
 fn is_as(one: &Scenario, other: &Scenario) -> bool {
-    // Settings have no equality of their own: floats, and what tools keep.
-    let text = |scenario: &Scenario| format!("{:?}{:?}", scenario.fabric, scenario.workloads);
-    text(one) == text(other)
+    one.fabric == other.fabric && one.workloads == other.workloads
 }
 
 /// A path behind the name of its component or workload.

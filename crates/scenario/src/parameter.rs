@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::ComponentKind;
-use crate::value::{ParameterType, choices, from_text};
+use crate::value::{AnySlot, ParameterType, Slot, choices};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -38,7 +38,8 @@ impl JsonSchema for Provenance {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "enum": Self::WORDS, "description": "How a value is known." })
+        let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
+        json_schema!({ "enum": words, "description": "How a value is known." })
     }
 }
 
@@ -217,7 +218,7 @@ pub(crate) use field_range;
 
 /// Whether a text is a value of a type, within a range.
 pub(crate) fn accepts<T: ParameterType>(text: &str, range: Option<(&str, &str)>) -> bool {
-    from_text::<T>(text).is_some_and(|value| range.is_none_or(|(low, high)| value.within(low, high)))
+    (&mut Slot::<T>(None) as &mut dyn AnySlot).accepts(text, range)
 }
 
 /// Which layer a value was written in, strongest first. What no layer says is the default.

@@ -10,7 +10,7 @@ use crate::parameter::{
 use crate::problem::Problem;
 use crate::schema::one_line;
 use crate::source::Place;
-use crate::value::{ParameterType, Reading, from_text};
+use crate::value::{AnySlot, ParameterType, Reading, Slot};
 use std::borrow::Cow;
 
 /// Reads one component from its layers.
@@ -40,12 +40,12 @@ fn narrow(diagnostics: &mut [Diagnostic], field: &Field) {
 }
 
 /// The first entry of a list that lies outside the range of its parameter.
-fn outlier<'n, T: ParameterType>(node: &'n Node, low: &str, high: &str) -> Option<&'n Node> {
+fn outlier<'n>(node: &'n Node, low: &str, high: &str, slot: &mut dyn AnySlot) -> Option<&'n Node> {
     let Value::Array(items) = &node.value else { return None };
     items.iter().find(|item| {
         let alone = Node { place: item.place, value: Value::Array(vec![(*item).clone()]) };
         let mut reading = Reading { path: "", diagnostics: &mut Vec::new() };
-        T::read(&alone, &mut reading).is_some_and(|value| !value.within(low, high))
+        slot.read(&alone, &mut reading) && !slot.within(low, high)
     })
 }
 
@@ -85,30 +85,34 @@ impl<'t, 'o> Reader<'t, 'o> {
     /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported and
     /// stands for the default, so that the rest can be checked; nothing only when a required one is missing.
     pub fn field<T: ParameterType>(&mut self, field: &Field, role: Role) -> Option<T> {
+        let mut slot = Slot(None);
+        if self.fill(field, role, &mut slot) { slot.0 } else { None }
+    }
+
+    fn fill(&mut self, field: &Field, role: Role, slot: &mut dyn AnySlot) -> bool {
         let path = format!("{}.{}", self.path, field.key);
         let written = self.layers.iter().find_map(|layer| Some((*layer, layer.table.get(field.key)?)));
         if let Some((layer, node)) = written
-            && let Some(value) = self.written::<T>(&path, field, role, layer.layer, node)
+            && self.fill_from(node, layer.layer, &path, field, role, slot)
         {
-            return Some(value);
+            return true;
         }
         match (field.default, written) {
             (FieldDefault::Text(text), _) => {
-                let value = from_text::<T>(text)?;
-                if written.is_none() {
-                    self.push(
-                        path,
-                        &value,
-                        (field.provenance, Cow::Borrowed(field.source), Vec::new()),
-                        role,
-                        Origin::Default,
-                    );
+                let read = slot.read_text(text);
+                if read && written.is_none() {
+                    let annotation = (field.provenance, Cow::Borrowed(field.source), Vec::new());
+                    self.push(path, slot, annotation, role, Origin::Default);
                 }
-                Some(value)
+                read
             }
-            (FieldDefault::Required, None) if self.lacks_a_layer => None,
-            (FieldDefault::Required, None) => self.missing(field),
-            (FieldDefault::Required, Some(_)) => None,
+            (FieldDefault::Required, None) => {
+                if !self.lacks_a_layer {
+                    self.missing(field);
+                }
+                false
+            }
+            (FieldDefault::Required, Some(_)) => false,
         }
     }
 
@@ -131,29 +135,31 @@ impl<'t, 'o> Reader<'t, 'o> {
         G::read(&mut Reader { path, layers, place, lacks_a_layer, output: self.output })
     }
 
-    fn written<T: ParameterType>(
+    /// Reads what a layer has; whether it is a value within the range.
+    fn fill_from(
         &mut self,
+        node: &Node,
+        layer: Layer,
         path: &str,
         field: &Field,
         role: Role,
-        layer: Layer,
-        node: &Node,
-    ) -> Option<T> {
-        let (inner, (provenance, source, fitted_on)) = self.annotation(path, role, layer, node)?;
+        slot: &mut dyn AnySlot,
+    ) -> bool {
+        let Some((inner, annotation)) = self.annotation(path, role, layer, node) else { return false };
         let known = self.output.diagnostics.len();
         let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
-        let Some(value) = T::read(inner, &mut reading) else {
+        if !slot.read(inner, &mut reading) {
             narrow(&mut self.output.diagnostics[known..], field);
-            return None;
-        };
-        if let Some((low, high)) = field.range
-            && !value.within(low, high)
-        {
-            return reading.out_of_range(outlier::<T>(inner, low, high).unwrap_or(inner), low, high);
+            return false;
         }
-        let origin = Origin::Written(layer, inner.place);
-        self.push(path.to_owned(), &value, (provenance, source, fitted_on), role, origin);
-        Some(value)
+        if let Some((low, high)) = field.range
+            && !slot.within(low, high)
+        {
+            reading.out_of_range::<()>(outlier(inner, low, high, slot).unwrap_or(inner), low, high);
+            return false;
+        }
+        self.push(path.to_owned(), slot, annotation, role, Origin::Written(layer, inner.place));
+        true
     }
 
     /// Splits `{ value = …, provenance = …, source = … }`; a plain value stands for itself.
@@ -197,10 +203,10 @@ impl<'t, 'o> Reader<'t, 'o> {
         T::read(table.get(key)?, &mut Reading { path: &path, diagnostics: &mut self.output.diagnostics })
     }
 
-    fn push<T: ParameterType>(
+    fn push(
         &mut self,
         path: String,
-        value: &T,
+        value: &dyn AnySlot,
         (provenance, source, fitted_on): Annotation,
         role: Role,
         origin: Origin,
@@ -217,7 +223,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         });
     }
 
-    fn missing<T>(&mut self, field: &Field) -> Option<T> {
+    fn missing(&mut self, field: &Field) {
         let (path, key, expected) = (self.path.clone(), field.key.to_owned(), (field.expected)());
         let problem = Problem::MissingKey { path, key, expected };
         let meaning = format!("`{}`: {}", field.key, one_line(field.doc));
@@ -230,6 +236,5 @@ impl<'t, 'o> Reader<'t, 'o> {
             None => Diagnostic::global(problem),
         };
         self.output.diagnostics.push(diagnostic.hint(meaning));
-        None
     }
 }

@@ -13,7 +13,7 @@ use crate::reader::Reader;
 use crate::source::Place;
 use crate::structure::{HostSlotParameters, SlotParameters};
 use crate::value::{Auto, LinkShape};
-use lanewise_units::{Generation, Width};
+use lanewise_units::{Generation, Width, order};
 use std::collections::HashMap;
 
 /// Most slots of a host.
@@ -90,7 +90,7 @@ pub(crate) fn read_slots(name: &str, key: &str, layers: &[LayerTable<'_>], outpu
     }
     if key == "ports" {
         // Port 0 faces upstream, wherever it is written.
-        names.sort_by_key(|(slot, _)| slot != "port0");
+        order::sort_by_key(&mut names, |(slot, _)| slot != "port0");
     }
     names
         .iter()

@@ -9,6 +9,7 @@ use crate::file::is_plain;
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
 use crate::structure::ComponentKind;
+use lanewise_units::order;
 use std::collections::BTreeSet;
 
 /// Which part of a text could not be read.
@@ -52,7 +53,7 @@ pub(crate) fn report(
     let mut damage = Damage { file: Some(file), ..Damage::default() };
     let mut errors: Vec<_> =
         errors.iter().map(|error| (error.span().unwrap_or(0..0), error.message())).collect();
-    errors.sort_by_key(|(span, _)| span.start);
+    order::sort_by_key(&mut errors, |(span, _)| span.start);
     let values = if errors.is_empty() { Vec::new() } else { values_of_several_lines(root, source) };
     let mut unclosed = errors.iter().filter(|(_, message)| *message != "duplicate key");
     // The errors are in order, so the first is that of what begins first.
@@ -129,7 +130,7 @@ fn values_of_several_lines(root: &Table, source: &SourceFile) -> Vec<Place> {
     }
     let mut found = Vec::new();
     root.iter().for_each(|entry| collect(&entry.node, source, &mut found));
-    found.sort_by_key(|place| place.start);
+    order::sort_by_key(&mut found, |place| place.start);
     found
 }
 

@@ -66,7 +66,7 @@ pub use trace::{
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Pause, Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil, name_order};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Span, Time, order};
 use lanewise_workload::{LoadConfig, Tool};
 use run_limits::{LatencyGoal, RunLimits};
 use runner::{Outcome, Piece};
@@ -123,7 +123,7 @@ fn order_of_start(scenario: &Scenario) -> Vec<usize> {
     let names = |load: &dyn LoadConfig| load.tools().into_iter().map(|tool| name_order(&tool.name)).min();
     let names: Vec<_> = scenario.workloads.iter().map(|load| names(&**load)).collect();
     let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by_key(|index| &names[*index]);
+    order::sort_by(&mut order, |one, other| names[*one].cmp(&names[*other]));
     order
 }
 
@@ -266,7 +266,7 @@ fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec
     let mut instruments = Vec::new();
     for (load, reports) in scenario.workloads.iter().zip(reports) {
         let mut tools: Vec<(Tool, Vec<Metric>)> = load.tools().into_iter().zip(reports).collect();
-        tools.sort_by_key(|(tool, _)| places.get(tool.name.as_str()).copied());
+        order::sort_by_key(&mut tools, |(tool, _)| places.get(tool.name.as_str()).copied());
         let named = |(tool, metrics): (Tool, Vec<Metric>)| {
             let metrics = metrics.into_iter().map(NamedValue::from).collect();
             Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }

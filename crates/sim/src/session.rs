@@ -306,7 +306,7 @@ impl<'a> Session<'a> {
 
     fn make(&mut self, change: Change) {
         let before = self.scenario().workloads.iter().zip(&change.scenario.workloads).enumerate();
-        let differ = before.filter(|(_, (before, after))| format!("{before:?}") != format!("{after:?}"));
+        let differ = before.filter(|(_, (before, after))| before != after);
         let workloads: Vec<(usize, &dyn Any)> =
             differ.map(|(at, (_, after))| (at, &**after as &dyn Any)).collect();
         let named = |value: &ChangedValue| format!("{} = {}", value.path, value.after);

@@ -2,12 +2,14 @@
 //!
 //! - [`Time`] is a point and [`Span`] a difference, both whole ticks of 2⁻¹⁰ ps (ADR 1).
 //! - [`Bytes`] ÷ [`Rate`] is a [`Span`]; [`SymbolTimes`] become [`Bytes`] only through a [`Width`].
+//! - [`order`] sorts what is sorted rarely.
 //! - [`Generation`] and [`Width`] name what a lane runs at and how many there are.
 //!
 //! Floats appear only in the `as_…` readers, for a number a person is about to see.
 
 mod bytes;
 mod lanes;
+pub mod order;
 mod rate;
 mod time;
 pub mod wide;

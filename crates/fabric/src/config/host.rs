@@ -5,7 +5,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Rate, Span};
 
 /// Root complex: what lies between the root ports and memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RootComplexConfig {
     /// From a core to a root port, and back: what loads and stores of the CPU take on their way, each way.
     pub core_latency: Span,
@@ -72,7 +72,7 @@ impl RootComplexConfig {
 }
 
 /// What root ports share within a stack: a quadrant, an IIO stack, a PHB.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StackConfig {
     /// Read requests in progress at a time: from when a read starts until the last of its data is queued at the root port.
     pub read_trackers: u32,
@@ -85,7 +85,7 @@ pub struct StackConfig {
 }
 
 /// The memory of a socket.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemoryConfig {
     /// Rate of reads and writes together, over all channels.
     pub rate: Rate,
@@ -98,7 +98,7 @@ pub struct MemoryConfig {
 }
 
 /// Banks of a memory channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BankConfig {
     /// Banks of one channel, all its ranks together.
     pub per_channel: u32,
@@ -109,7 +109,7 @@ pub struct BankConfig {
 }
 
 /// The last-level cache of a socket, as devices see it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CacheConfig {
     /// Bytes that it holds.
     pub size: Bytes,
@@ -126,7 +126,7 @@ pub struct CacheConfig {
 }
 
 /// Processors with memory and root ports of their own, each linked to each other: UPI, QPI, Infinity Fabric, X-Bus.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SocketsConfig {
     /// Socket of each root port.
     pub of_port: Vec<u16>,
@@ -141,7 +141,7 @@ pub struct SocketsConfig {
 }
 
 /// I/O memory management unit with a finite translation cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IommuConfig {
     /// Translations that the cache (IOTLB) holds.
     pub entries: u32,

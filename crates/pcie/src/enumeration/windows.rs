@@ -3,6 +3,7 @@
 use super::{Function, Header, LEAST_BAR, LOW_END, LOW_START, Programmed, WINDOW_UNIT};
 use core::fmt;
 use core::ops::Range;
+use lanewise_units::order;
 
 /// BARs of 32 bits need more room than there is below 4 GiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,7 @@ impl Window {
     /// power of two long.
     fn pack(&mut self) {
         self.pieces.reverse(); // They were found from the last function to the first.
-        self.pieces.sort_by_key(|piece| core::cmp::Reverse(piece.alignment));
+        order::sort_by_key(&mut self.pieces, |piece| core::cmp::Reverse(piece.alignment));
         let mut end: u64 = 0;
         for piece in &mut self.pieces {
             piece.offset = end.next_multiple_of(piece.alignment);

@@ -16,6 +16,7 @@ use crate::parameter::{Output, ParameterTable, TableSchema};
 use crate::parameters::{FioParameters, IometerParameters};
 use crate::problem::Problem;
 use crate::value::quoted_words;
+use lanewise_units::order;
 use lanewise_workload::LoadConfig;
 
 /// Most instruments that a scenario's workloads may stand for together.
@@ -118,9 +119,9 @@ pub(crate) fn read(
         }
     }
     // What shares a machine is put together by name, not in the order of the file.
-    reading.groups.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
-    reading.jobs.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
-    reading.tools.sort_by_cached_key(|(workload, _)| name_order(&workload.name));
+    order::sort_by_key(&mut reading.groups, |(workload, _)| name_order(&workload.name));
+    order::sort_by_key(&mut reading.jobs, |(workload, _)| name_order(&workload.name));
+    order::sort_by_key(&mut reading.tools, |(workload, _)| name_order(&workload.name));
     let read = storage::build(inputs, &reading.groups, reading.output);
     reading.add(read);
     let networks = networks::all(inputs, reading.output);

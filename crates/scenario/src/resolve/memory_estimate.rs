@@ -9,6 +9,7 @@ use crate::parameter::Output;
 use crate::parameters::RunParameters;
 use crate::problem::Problem;
 use lanewise_fabric::config::FabricConfig;
+use lanewise_units::order;
 use lanewise_workload::{Demand, LoadConfig};
 
 /// An open operation of any instrument: 75 to 165 B were measured of DMA, fio and IOmeter, and tables double when they grow.
@@ -43,7 +44,7 @@ pub(crate) fn check(
     }
     let mut demands: Vec<Demand> = workloads.iter().flat_map(|load| load.demands()).collect();
     let (operations, devices) = (all_operations(&demands), fabric.devices.len());
-    demands.sort_by_key(|one| std::cmp::Reverse(one.operations));
+    order::sort_by_key(&mut demands, |one| std::cmp::Reverse(one.operations));
     let largest: Vec<String> = demands
         .iter()
         .filter(|one| one.operations >= operations / 16)

@@ -10,6 +10,7 @@ use crate::parameter::Output;
 use crate::parameters::CoreChoice;
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
+use lanewise_units::order;
 use std::collections::{BTreeMap, HashSet};
 
 /// Checks every partition, and the lanes of every chip.
@@ -26,7 +27,7 @@ pub(crate) fn check(inputs: &Inputs<'_>, output: &mut Output) {
         let switches = partitions.iter().flat_map(|at| inputs.topology.instances_of(*at));
         let mut in_use: Vec<(usize, usize)> =
             switches.filter_map(|switch| below.get(&switch)).flatten().copied().collect();
-        in_use.sort_by_key(|(_, instance)| *instance);
+        order::sort_by_key(&mut in_use, |(_, instance)| *instance);
         check_ports(inputs, &partitions, &in_use, output);
         check_lanes(inputs, chip, &partitions, &in_use, output);
     }

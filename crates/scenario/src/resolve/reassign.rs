@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::structure::ComponentKind;
 use crate::topology::Instance;
 use crate::value::Auto;
-use lanewise_units::Span;
+use lanewise_units::{Span, order};
 
 /// Drives that change hosts. They are read before the tree is complete.
 pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {});
@@ -40,7 +40,7 @@ pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mu
         let read = read.filter(|parameters| in_the_run(workload, parameters.at, run, output));
         written.extend(read.map(|parameters| (workload, parameters)));
     }
-    written.sort_by_cached_key(|(workload, parameters)| (parameters.at, name_order(&workload.name)));
+    order::sort_by_key(&mut written, |(workload, parameters)| (parameters.at, name_order(&workload.name)));
     let mut moves: Vec<Move<'f>> = Vec::new();
     for (workload, parameters) in written {
         moves.extend(one(inputs, &moves, workload, parameters, output));

@@ -1,5 +1,14 @@
 //! Words from a closed set.
 
+use super::Reading;
+use crate::document::{Node, shortened};
+use crate::nearest::did_you_mean;
+use crate::problem::Problem;
+use serde_json::{Value as Json, json};
+
+/// A word and what it means.
+pub(crate) type Word = (&'static str, &'static str);
+
 /// Declares an enum whose variants are words in a file; each word is documented where it is declared.
 macro_rules! choices {
     ($(#[doc = $doc:literal])+ $name:ident, $article:literal {
@@ -10,40 +19,32 @@ macro_rules! choices {
         pub enum $name { $($(#[doc = $variant_doc])+ $variant,)+ }
 
         impl $name {
-            const WORDS: &'static [&'static str] = &[$($word),+];
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            /// The words of [`Self::ALL`].
+            const WORDS: &'static [$crate::value::Word] = &[$(($word, concat!($($variant_doc),+))),+];
         }
 
         impl $crate::value::ParameterType for $name {
             fn expected() -> String {
-                format!("{}: {}", $article, $crate::value::quoted_words(Self::WORDS))
+                $crate::value::expected_word($article, Self::WORDS)
             }
             fn read(
                 node: &$crate::document::Node,
                 reading: &mut $crate::value::Reading<'_>,
             ) -> Option<Self> {
-                match node.as_str() {
-                    $(Some($word) => Some(Self::$variant),)+
-                    Some(other) => $crate::value::refuse_word(node, other, Self::WORDS, reading),
-                    None => reading.wrong_type::<Self, _>(node),
-                }
+                let at = $crate::value::read_word(node, $article, Self::WORDS, reading)?;
+                Some(Self::ALL[at])
             }
             fn show(&self) -> String {
-                match self { $(Self::$variant => $word,)+ }.to_owned()
+                Self::WORDS[*self as usize].0.to_owned()
             }
             fn schema() -> serde_json::Value {
-                serde_json::json!({ "oneOf": [
-                    $({ "const": $word, "description": concat!($($variant_doc),+).trim() }),+
-                ] })
+                $crate::value::schema_of_words(Self::WORDS)
             }
         }
     };
 }
 pub(crate) use choices;
-
-use super::Reading;
-use crate::document::{Node, shortened};
-use crate::nearest::did_you_mean;
-use crate::problem::Problem;
 
 /// Words as a list for a sentence: `"a", "b" or "c"`.
 pub(crate) fn quoted_words(words: &[&str]) -> String {
@@ -55,17 +56,38 @@ pub(crate) fn quoted_words(words: &[&str]) -> String {
     }
 }
 
-/// The word is none of the choices.
-pub(crate) fn refuse_word<T>(
+/// What a person should write, of which `article` says what it is.
+pub(crate) fn expected_word(article: &str, words: &[Word]) -> String {
+    format!("{article}: {}", allowed(words))
+}
+
+/// Which of the words is written, by its number.
+pub(crate) fn read_word(
     node: &Node,
-    found: &str,
-    words: &'static [&'static str],
+    article: &str,
+    words: &'static [Word],
     reading: &mut Reading<'_>,
-) -> Option<T> {
-    let problem = Problem::UnknownChoice {
-        path: reading.path.to_owned(),
-        found: shortened(found),
-        allowed: quoted_words(words),
-    };
-    reading.refuse_with_hint(node.place, problem, did_you_mean(found, words.iter().copied()))
+) -> Option<usize> {
+    let Some(found) = node.as_str() else { return reading.wrong(node, expected_word(article, words)) };
+    let at = words.iter().position(|(word, _)| *word == found);
+    if at.is_none() {
+        let problem = Problem::UnknownChoice {
+            path: reading.path.to_owned(),
+            found: shortened(found),
+            allowed: allowed(words),
+        };
+        let hint = did_you_mean(found, words.iter().map(|(word, _)| *word));
+        return reading.refuse_with_hint(node.place, problem, hint);
+    }
+    at
+}
+
+/// JSON Schema of one of the words.
+pub(crate) fn schema_of_words(words: &[Word]) -> Json {
+    let choice = |(word, meaning): &Word| json!({ "const": word, "description": meaning.trim() });
+    json!({ "oneOf": words.iter().map(choice).collect::<Vec<_>>() })
+}
+
+fn allowed(words: &[Word]) -> String {
+    quoted_words(&words.iter().map(|(word, _)| *word).collect::<Vec<_>>())
 }

@@ -8,7 +8,7 @@ mod payload;
 mod scalar;
 mod wrapper;
 
-pub(crate) use choice::{choices, quoted_words, refuse_word};
+pub(crate) use choice::{Word, choices, expected_word, quoted_words, read_word, schema_of_words};
 pub use link_shape::LinkShape;
 pub use payload::PayloadSize;
 pub use scalar::Fraction;
@@ -68,11 +68,12 @@ impl Reading<'_> {
 
     /// The value has the wrong type.
     pub(crate) fn wrong_type<T: ParameterType, R>(&mut self, node: &Node) -> Option<R> {
-        let problem = Problem::WrongType {
-            path: self.path.to_owned(),
-            found: node.describe(),
-            expected: T::expected(),
-        };
+        self.wrong(node, T::expected())
+    }
+
+    /// The same, with what a person should write.
+    pub(crate) fn wrong<R>(&mut self, node: &Node, expected: String) -> Option<R> {
+        let problem = Problem::WrongType { path: self.path.to_owned(), found: node.describe(), expected };
         self.refuse(node.place, problem)
     }
 
@@ -103,12 +104,55 @@ impl Reading<'_> {
     }
 }
 
+/// A value of some type while it is read. What does the same for all types takes one of these, and is compiled once.
+pub(crate) trait AnySlot {
+    /// Reads a value; whether there is one now.
+    fn read(&mut self, node: &Node, reading: &mut Reading<'_>) -> bool;
+
+    /// Whether the value lies between two values written as text.
+    fn within(&self, low: &str, high: &str) -> bool;
+
+    /// As a person would write it.
+    fn show(&self) -> String;
+}
+
+/// A place for one value.
+pub(crate) struct Slot<T>(pub(crate) Option<T>);
+
+impl<T: ParameterType> AnySlot for Slot<T> {
+    fn read(&mut self, node: &Node, reading: &mut Reading<'_>) -> bool {
+        self.0 = T::read(node, reading);
+        self.0.is_some()
+    }
+
+    fn within(&self, low: &str, high: &str) -> bool {
+        self.0.as_ref().is_none_or(|value| value.within(low, high))
+    }
+
+    fn show(&self) -> String {
+        self.0.as_ref().map_or_else(String::new, T::show)
+    }
+}
+
+impl dyn AnySlot + '_ {
+    /// Reads a value from text that belongs to the program; whether there is one now.
+    pub(crate) fn read_text(&mut self, text: &str) -> bool {
+        let place = Place::new(crate::source::FileId(0), 0..0);
+        let mut reading = Reading { path: "default", diagnostics: &mut Vec::new() };
+        self.read(&Node::from_plain_text(text, place), &mut reading)
+    }
+
+    /// Whether a text is a value, within a range if there is one.
+    pub(crate) fn accepts(&mut self, text: &str, range: Option<(&str, &str)>) -> bool {
+        self.read_text(text) && range.is_none_or(|(low, high)| self.within(low, high))
+    }
+}
+
 /// Reads a value from text that belongs to the program: defaults and limits.
 pub(crate) fn from_text<T: ParameterType>(text: &str) -> Option<T> {
-    let place = Place::new(crate::source::FileId(0), 0..0);
-    let mut diagnostics = Vec::new();
-    let mut reading = Reading { path: "default", diagnostics: &mut diagnostics };
-    T::read(&Node::from_plain_text(text, place), &mut reading)
+    let mut slot = Slot(None);
+    (&mut slot as &mut dyn AnySlot).read_text(text);
+    slot.0
 }
 
 /// Whether a value with an order lies between two texts.

@@ -9,6 +9,7 @@ use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::Scenario;
+use lanewise_units::order;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -110,7 +111,7 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     let evidence = Evidence::new(scenario, results);
     let mut groups: Vec<Group> = Vec::new();
     let mut first = evidence.first_suspects();
-    first.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    order::sort_by(&mut first, |a, b| b.weight.total_cmp(&a.weight));
     groups.extend(first);
     let mut all: Vec<Suspect> = Vec::new();
     for flow in evidence.decisive() {
@@ -120,7 +121,7 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
             }
         }
     }
-    all.sort_by(|a, b| b.share.total_cmp(&a.share));
+    order::sort_by(&mut all, |a, b| b.share.total_cmp(&a.share));
     for suspect in all {
         evidence.join(&mut groups, suspect, 0.0);
     }

@@ -9,6 +9,7 @@ use crate::{AssemblyError, RunProgress, run};
 use lanewise_fabric::config::DeviceKind;
 use lanewise_observe::CONTROL;
 use lanewise_scenario::Scenario;
+use lanewise_units::order;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -103,7 +104,7 @@ pub fn why(
             larger.push(Larger::new(scenario, &members, ("together", what, 1.0), &before, &after));
         }
     }
-    larger.sort_by(|a, b| b.gain_percent.total_cmp(&a.gain_percent));
+    order::sort_by(&mut larger, |a, b| b.gain_percent.total_cmp(&a.gain_percent));
     let sentence = verdict(&larger, before.limited_by.as_ref());
     before.why = Some(Why { times: TIMES, sentence, larger });
     Ok(before)

@@ -12,7 +12,7 @@ use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// CPU costs of an operating system that bridges, and the cores that pay them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StackConfig {
     /// Cores; port n interrupts core n, counted round.
     pub cores: u32,

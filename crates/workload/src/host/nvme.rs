@@ -4,7 +4,7 @@ use super::memory::PAGE;
 use lanewise_units::{Bytes, Span};
 
 /// CPU cost of a host's software for each I/O on NVMe drives, and the cores that pay it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NvmeHostConfig {
     /// Name of the host.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct NvmeHostConfig {
 }
 
 /// Software of an NVMe over Fabrics target, besides its drivers of adapter and drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NvmeTargetConfig {
     /// Cores that serve connections; at most those of the host.
     pub cores: u32,

@@ -3,7 +3,7 @@
 use lanewise_units::Span;
 
 /// CPU cost of the host's software for each I/O, and the cores that pay it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HostSoftwareConfig {
     /// Cores; worker n runs on core n and adapter n interrupts core n, counted round.
     pub cores: u32,

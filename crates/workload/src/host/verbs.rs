@@ -3,7 +3,7 @@
 use lanewise_units::{Rate, Span};
 
 /// The user space driver on one core, and the way between the core and the root port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VerbsHostConfig {
     /// Core time to make a work request.
     pub post_cost: Span,
@@ -16,7 +16,7 @@ pub struct VerbsHostConfig {
 }
 
 /// The MPI library on the same core.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MpiHostConfig {
     /// Core time of a send call, besides the driver's.
     pub send_cost: Span,

@@ -46,7 +46,7 @@ impl Collective {
 }
 
 /// Settings of the instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveConfig {
     /// Name of its flows.
     pub name: String,

@@ -41,7 +41,7 @@ pub struct Staging {
 }
 
 /// Settings of a copy instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CopyConfig {
     /// Name of its flows.
     pub name: String,

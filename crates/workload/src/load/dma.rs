@@ -34,7 +34,7 @@ pub enum OffsetOrder {
 }
 
 /// Settings of a DMA instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DmaConfig {
     /// Name of its flows.
     pub name: String,

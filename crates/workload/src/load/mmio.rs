@@ -47,7 +47,7 @@ pub enum Pacing {
 pub const COMBINED: Bytes = Bytes::new(64);
 
 /// Settings of an MMIO instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MmioConfig {
     /// Name of its flow.
     pub name: String,

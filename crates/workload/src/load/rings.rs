@@ -20,7 +20,7 @@ const FRAMES: u64 = 2 << 20;
 const BUFFER: u64 = 16 << 10;
 
 /// Settings of the instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RingsConfig {
     /// Name of its flows.
     pub name: String,

@@ -8,10 +8,10 @@ use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
 use std::collections::HashSet;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 
 /// The settings of one load.
-pub trait LoadConfig: Any + Debug + Send + Sync {
+pub trait LoadConfig: Any + Alike + Send + Sync {
     /// The instrument, at rest.
     fn build(&self) -> Box<dyn Workload>;
 
@@ -72,6 +72,31 @@ pub trait LoadConfig: Any + Debug + Send + Sync {
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
         let _ = (resource, kind, larger);
         None
+    }
+}
+
+/// Equality with settings whose kind is not known.
+pub trait Alike {
+    /// Whether the others are of the same kind, and the same.
+    fn is_as(&self, other: &dyn Any) -> bool;
+}
+
+impl<C: Any + PartialEq> Alike for C {
+    fn is_as(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+impl PartialEq for dyn LoadConfig {
+    fn eq(&self, other: &Self) -> bool {
+        Alike::is_as(self, other)
+    }
+}
+
+/// Only the tools: settings are long, and nobody reads them in this form.
+impl Debug for dyn LoadConfig {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        self.tools().fmt(formatter)
     }
 }
 
@@ -166,6 +191,31 @@ impl Larger {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Settings of two kinds, of which nobody makes an instrument.
+    #[derive(Clone, PartialEq)]
+    struct Asked<const KIND: u8>(u32);
+
+    impl<const KIND: u8> LoadConfig for Asked<KIND> {
+        fn build(&self) -> Box<dyn Workload> {
+            unreachable!("nobody runs it")
+        }
+        fn boxed(&self) -> Box<dyn LoadConfig> {
+            Box::new(self.clone())
+        }
+        fn tools(&self) -> Vec<Tool> {
+            Tool::one("asked", "kind")
+        }
+    }
+
+    #[test]
+    fn settings_are_the_same_if_their_kind_and_their_values_are() {
+        let one: Box<dyn LoadConfig> = Box::new(Asked::<0>(7));
+        assert_eq!(one, one.clone());
+        for other in [Asked::<0>(8).boxed(), Asked::<1>(7).boxed()] {
+            assert_ne!(one, other);
+        }
+    }
 
     #[test]
     fn what_is_asked_for_twice_becomes_larger_once() {

@@ -29,7 +29,7 @@ pub enum Reading {
 }
 
 /// What the host takes to see a line and to answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PollingConfig {
     /// From the write at the root port until a load finds it.
     pub landing: Span,
@@ -44,7 +44,7 @@ pub struct PollingConfig {
 }
 
 /// Settings of a turn-around test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TurnaroundConfig {
     /// Name of its flow.
     pub name: String,

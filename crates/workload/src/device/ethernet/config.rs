@@ -5,7 +5,7 @@ use lanewise_network::ethernet::EthernetRate;
 use lanewise_units::{Bytes, Span};
 
 /// Settings of an Ethernet adapter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NicConfig {
     /// Its name.
     pub name: String,

@@ -20,7 +20,7 @@ use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
 /// Settings of a storage adapter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HbaConfig {
     /// Name in the scenario.
     pub name: String,

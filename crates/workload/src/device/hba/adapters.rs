@@ -15,7 +15,7 @@ use lanewise_units::Time;
 use std::collections::VecDeque;
 
 /// A drive and where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DrivePlacement {
     /// Name in the scenario; names the drive's random stream.
     pub name: String,

@@ -17,7 +17,7 @@ use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
 /// Settings of a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriveConfig {
     /// Bytes that can be addressed.
     pub capacity: Bytes,

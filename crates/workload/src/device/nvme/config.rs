@@ -4,7 +4,7 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Rate, Span};
 
 /// Settings of a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SsdConfig {
     /// Name of the endpoint.
     pub name: String,

@@ -5,7 +5,7 @@ use lanewise_network::NetworkWire;
 use lanewise_units::{Bytes, Rate, Span};
 
 /// Settings of an RDMA adapter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RdmaNicConfig {
     /// Name in the scenario.
     pub name: String,
@@ -61,7 +61,7 @@ pub struct NicPort {
 }
 
 /// A wire between two ports, with the switches on its way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RdmaLinkConfig {
     /// Name in the scenario.
     pub name: String,
@@ -76,7 +76,7 @@ pub struct RdmaLinkConfig {
 }
 
 /// Adapters and the wires between them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct RdmaNetworkConfig {
     /// Adapters.
     pub nics: Vec<RdmaNicConfig>,

@@ -7,7 +7,7 @@ use lanewise_engine::random::RandomStream;
 use lanewise_units::Bytes;
 
 /// Sizes of both directions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
     /// Sizes of reads; none for a job that does not read.
     pub reads: Option<BlockSizes>,

@@ -18,7 +18,7 @@ pub struct PathConfig {
 }
 
 /// A job section and where it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GroupConfig {
     /// The job; its files are indexes of paths.
     pub fio: FioConfig,
@@ -31,7 +31,7 @@ pub struct GroupConfig {
 }
 
 /// Settings of everything.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NvmeConfig {
     /// Hosts.
     pub hosts: Vec<NvmeHostConfig>,

@@ -48,7 +48,7 @@ use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
 
 /// How a group of jobs reaches drives of another host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FabricsConfig {
     /// Ports at both ends of a wire: the initiator's, the target's.
     pub ports: [NicPort; 2],

@@ -43,7 +43,7 @@ pub struct Thinking {
 }
 
 /// One job section of a job file, with its clones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FioConfig {
     /// Name of the job.
     pub name: String,

@@ -24,7 +24,7 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Span, Time};
 
 /// A drive is to change hosts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MoveConfig {
     /// Index of the drive.
     pub ssd: usize,

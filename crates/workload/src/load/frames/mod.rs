@@ -30,7 +30,7 @@ const REGISTER: Bytes = Bytes::new(4);
 const GPU_AREA: u64 = 64 << 20;
 
 /// Settings of a game loop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FramesConfig {
     /// Name of the instrument.
     pub name: String,

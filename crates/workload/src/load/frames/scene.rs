@@ -8,7 +8,7 @@ use lanewise_units::{Bytes, Span, Time};
 const SCORE_PER_FRAME: f64 = 250.0;
 
 /// One scene: alike frames.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// Name in the report; none where all frames are of one scene.
     pub name: Option<String>,

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 const SECTOR: u64 = 512;
 
 /// One line of an access specification.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AccessLine {
     /// Bytes of the request; not zero.
     pub size: Bytes,
@@ -69,7 +69,7 @@ pub enum TargetAssignment {
 }
 
 /// A group of workers with one access specification.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IometerConfig {
     /// Name in the results.
     pub name: String,

@@ -21,7 +21,7 @@ use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
 
 /// Settings of a storage subsystem.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StorageConfig {
     /// Name of the instrument.
     pub name: String,

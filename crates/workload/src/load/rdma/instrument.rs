@@ -14,7 +14,7 @@ use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_units::Time;
 
 /// Settings of a tool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum RdmaToolConfig {
     /// `ib_write_bw` and the like.
     Perftest(PerftestConfig),
@@ -45,7 +45,7 @@ impl RdmaToolConfig {
 }
 
 /// Settings of a network and the tools over it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct RdmaConfig {
     /// Adapters and wires.
     pub network: RdmaNetworkConfig,

@@ -25,7 +25,7 @@ pub enum Rendezvous {
 }
 
 /// Settings of the library.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MpiConfig {
     /// Largest message that goes eagerly.
     pub eager_max: Bytes,

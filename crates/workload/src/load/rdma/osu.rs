@@ -28,7 +28,7 @@ pub enum OsuTool {
 }
 
 /// Settings of a benchmark.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OsuConfig {
     /// Name of its flows.
     pub name: String,

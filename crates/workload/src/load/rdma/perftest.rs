@@ -56,7 +56,7 @@ impl PerftestTool {
 }
 
 /// Settings of a test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PerftestConfig {
     /// Name of its flows.
     pub name: String,

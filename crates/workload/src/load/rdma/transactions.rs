@@ -17,7 +17,7 @@ use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// What a TCP costs on a core.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpStackConfig {
     /// Core time from the call of send to the doorbell.
     pub send_cost: Span,
@@ -29,7 +29,7 @@ pub struct TcpStackConfig {
 }
 
 /// Settings of the instrument.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TransactionsConfig {
     /// Name of its flows.
     pub name: String,

@@ -23,7 +23,7 @@ impl Load {
 pub struct Resolution(pub u32);
 
 /// Frames from one port to another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TrafficFlow {
     /// Name in results.
     pub name: String,
@@ -55,7 +55,7 @@ pub enum SmartFlowTest {
 }
 
 /// Settings of SmartFlow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SmartFlowConfig {
     /// What is measured.
     pub test: SmartFlowTest,
@@ -76,7 +76,7 @@ pub struct SmartFlowConfig {
 }
 
 /// Adapters of one host, the operating system between them, and SmartFlow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EthernetConfig {
     /// Name of the instrument.
     pub name: String,

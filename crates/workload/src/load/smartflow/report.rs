@@ -106,8 +106,11 @@ pub(super) fn tracker(count: &Count, config: &SmartFlowConfig) -> Vec<Metric> {
 
 /// The groups of flows, such as kinds of traffic, each summed up; then their priorities, where there are several.
 fn groups(count: &Count, config: &SmartFlowConfig) -> Vec<(String, FlowCount)> {
-    let names: BTreeSet<&str> = config.flows.iter().map(|flow| flow.group.as_str()).collect();
-    let priorities: BTreeSet<u8> = config.flows.iter().map(|flow| flow.priority).collect();
+    let (mut names, mut priorities) = (BTreeSet::new(), BTreeSet::new());
+    for flow in &config.flows {
+        names.insert(flow.group.as_str());
+        priorities.insert(flow.priority);
+    }
     let several = priorities.len() > 1;
     let by_name = names.into_iter().filter(|name| !name.is_empty());
     let by_name =

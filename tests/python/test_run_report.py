@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shlex
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -113,6 +114,9 @@ def hostile_run() -> RunResult:
         "of_goodput": 0.5,
         "seen_as": None,
         "sentence": HOSTILE,
+        "edits": [
+            {"what": HOSTILE, "settings": [{"path": HOSTILE, "before": HOSTILE, "after": HOSTILE}]},
+        ],
     }
     return RunResult(document, (("sw0.latency", HOSTILE),), f"# {HOSTILE}\n```\n</pre>")
 
@@ -175,6 +179,15 @@ def test_a_run_without_the_proof_says_how_to_get_it() -> None:
     text = writing.text_of([("", package.run("scenarios/switch.toml"))], as_markdown=True)
     assert "With --why" in text
     assert "None was varied in this run" in text
+
+
+def test_a_run_without_the_proof_says_what_to_try_and_that_helps() -> None:
+    text = Page(writing.text_of([("", package.run("scenarios/switch.toml"))], as_markdown=False)).text
+    told = re.search(r"To try the first: lanewise whatif FILE (.*)", text)
+    assert told is not None
+    tried = dict(setting.split("=", 1) for setting in shlex.split(told[1].split("\n")[0]))
+    assert tried
+    assert (package.whatif("scenarios/switch.toml", tried).goodput_ratio or 0) > 1.1
 
 
 def test_latencies_are_cumulated_from_all_samples(switch: WhyResult, html: str) -> None:

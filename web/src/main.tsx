@@ -15,6 +15,7 @@ import "./style/lesson.css";
 import "./style/rig.css";
 import "./style/compare.css";
 import "./style/explore.css";
+import "./style/understand.css";
 
 const first = EXAMPLES[0];
 if (first) open(first.text, first.file);

@@ -5,6 +5,7 @@ import { CompareTab } from "./compare/compare-tab.tsx";
 import { ExploreTab } from "./explore/explore-tab.tsx";
 import { DiagnoseTab } from "./diagnose/tab.tsx";
 import { tab } from "./state/store.ts";
+import { UnderstandTab } from "./understand/understand-tab.tsx";
 import { RigTab } from "./views/rig-tab.tsx";
 
 interface Tab {
@@ -16,6 +17,7 @@ interface Tab {
 
 const TABS: [Tab, ...Tab[]] = [
   { id: "rig", title: "Rig", view: RigTab },
+  { id: "understand", title: "Understand", view: UnderstandTab },
   { id: "compare", title: "Compare", view: CompareTab },
   { id: "explore", title: "Explore", view: ExploreTab },
   { id: "diagnose", title: "Diagnose", view: DiagnoseTab },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from lanewise.report.content import Section
@@ -153,7 +154,7 @@ def _would_help(result: RunResult) -> str:
     if not isinstance(result, WhyResult):
         return (
             "Not tried in this run. With --why, Lanewise runs the scenario again with each possible limit "
-            "ten times larger, and ranks what that brings."
+            f"ten times larger, and ranks what that brings.{_edits(result)}"
         )
     helps = _helps(result)
     idle = [row for row in result.larger.iter_rows(named=True) if row not in helps]
@@ -165,6 +166,16 @@ def _would_help(result: RunResult) -> str:
     if idle:
         text += f" Of no use: {'; '.join(row['what'] for row in idle)}."
     return text
+
+
+def _edits(result: RunResult) -> str:
+    """Name the edits that would make the limit larger, and the command that tries the first of them."""
+    edits = (result.document.get("limited_by") or {}).get("edits", [])
+    if not edits:
+        return ""
+    settings = " ".join(shlex.quote(f"{each['path']}={each['after']}") for each in edits[0]["settings"])
+    named = "; ".join(edit["what"] for edit in edits)
+    return f" Edits that make it larger: {named}. To try the first: lanewise whatif FILE {settings}"
 
 
 def _helps(result: WhyResult) -> list[Row]:

@@ -1,5 +1,6 @@
 /** Six lessons: each a rig of its own, a question, and edits of the rig with what they move. Numbers come from the simulation. */
-import type { Measure, Wire } from "./measures.ts";
+import type { Wire } from "../understand/ladder.ts";
+import type { Measure } from "./measures.ts";
 
 /** Which way a number goes. */
 export type Way = "more" | "less" | "as much";

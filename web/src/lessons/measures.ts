@@ -1,13 +1,8 @@
 /** Numbers that lessons are about, taken from results. */
 import type { Direction, Results } from "lanewise";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
+import { type Wire, linkOf } from "../understand/ladder.ts";
 import type { Way } from "./lessons.ts";
-
-/** A direction of a link, by the device below it. */
-export interface Wire {
-  link: string;
-  direction: "upstream" | "downstream";
-}
 
 export type Measure = "payload" | "of-line" | "around" | "idle" | "credits" | "requests" | "request" | "operation";
 
@@ -33,24 +28,9 @@ export const MEASURES: Readonly<Record<Measure, Measured>> = {
   operation: { name: "The mean time of an operation", of: ({ flows }) => mean(flows.map((flow) => flow.operation_latency_ns?.mean ?? null)), words: nanoseconds },
 };
 
-/** Steps of the efficiency ladder, from the lanes to the payload. */
-export const STEPS = [
-  ["line_rate_gb_per_s", "Line rate", "transfers a second, times lanes"],
-  ["link_bandwidth_gb_per_s", "Link bandwidth", "after coding and ordered sets"],
-  ["tlp_bandwidth_gb_per_s", "TLP bandwidth", "after DLLPs"],
-  ["goodput_gb_per_s", "Payload", "after headers and framing, and when the wire waits"],
-] as const;
-
-/** @throws when results have no such link: the lesson and its rig do not fit */
-export function wireOf(results: Results, { link, direction }: Wire): Direction {
-  const found = results.links.find((each) => each.name === link);
-  if (!found) throw new Error(`the results have no link of ${link}`);
-  return found[direction];
-}
-
 /** A number of results. */
 export function measured(measure: Measure, results: Results, wire: Wire): number {
-  return MEASURES[measure].of(results, wireOf(results, wire));
+  return MEASURES[measure].of(results, linkOf(results, wire)[wire.direction]);
 }
 
 /** Results are known to half a percent, the half width at which a run ends: what moves less has not moved. */

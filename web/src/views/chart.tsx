@@ -13,7 +13,7 @@ const HEIGHT = 150;
  * The library asks for number formats as it is loaded, and a browser that runs under an odd locale has none: then there is no chart, and
  * the page works.
  */
-const library = signal<typeof uPlot | null>(null);
+export const library = signal<typeof uPlot | null>(null);
 import("uplot").then(
   (loaded) => (library.value = loaded.default),
   (error: unknown) => console.warn(`no chart: ${error}`),

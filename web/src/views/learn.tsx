@@ -1,9 +1,9 @@
 /** Guided lessons: a choice of them, and the one that is on the page. */
-import type { Results } from "lanewise";
 import { LESSONS, type Lesson, type Try } from "../lessons/lessons.ts";
-import { STEPS, measured, sentence, wireOf } from "../lessons/measures.ts";
+import { measured, sentence } from "../lessons/measures.ts";
 import { attempt, learn, leave, lesson, resultsAfter, resultsBefore, tried } from "../state/learning.ts";
-import { rate } from "../rig/words.ts";
+import { ladderOf } from "../understand/ladder.ts";
+import { Ladder } from "../understand/ladder-view.tsx";
 
 export function LessonChoice() {
   return (
@@ -64,7 +64,7 @@ export function LessonPanel() {
           </button>
         </p>
       </div>
-      <Ladder of={now} />
+      <LessonLadder of={now} />
     </section>
   );
 }
@@ -101,41 +101,11 @@ function MovedWords({ of }: { of: Lesson }) {
 }
 
 /** The efficiency ladder of the wire that the lesson is about; beside it, what it was before the edit. */
-function Ladder({ of }: { of: Lesson }) {
+function LessonLadder({ of }: { of: Lesson }) {
   const before = resultsBefore.value;
   const after = tried.value.kind === "try" ? resultsAfter.value : null;
-  const shown: Results | null = after ?? before;
+  const shown = after ?? before;
   if (!shown || !before) return null;
-  const [now, was] = [wireOf(shown, of.wire).ladder, wireOf(before, of.wire).ladder];
-  const widest = Math.max(now.line_rate_gb_per_s, was.line_rate_gb_per_s);
-  const part = (value: number): string => `${(100 * value) / widest}%`;
-  return (
-    <table class="ladder" id="ladder">
-      <caption>
-        From lanes to payload: link of {of.wire.link}, {of.wire.direction}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Step</th>
-          <th scope="col">Rate</th>
-          {after && <th scope="col">As it was</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {STEPS.map(([key, name, meaning]) => (
-          <tr key={key}>
-            <th scope="row">
-              {name} <small>{meaning}</small>
-              <span class="track" aria-hidden="true">
-                {after && <span class="was" style={{ width: part(was[key]) }} />}
-                <span class="bar" style={{ width: part(now[key]) }} />
-              </span>
-            </th>
-            <td class="number">{rate(now[key])}</td>
-            {after && <td class="number">{rate(was[key])}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const caption = `From lanes to payload: link of ${of.wire.link}, ${of.wire.direction}`;
+  return <Ladder id="ladder" caption={caption} rungs={ladderOf(shown, of.wire)} before={after && ladderOf(before, of.wire)} />;
 }

@@ -2,7 +2,7 @@
 import type { LiveDirection } from "lanewise";
 import { type Rated, headlineOf } from "../rig/headline.ts";
 import { ofPort } from "../rig/topology.ts";
-import { isOnePacket, live, results, rig, runStage } from "../state/store.ts";
+import { isOnePacket, live, results, rig, runStage, tab } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What limits the run, in one sentence: the answer that the page is for. */
@@ -13,7 +13,10 @@ export function Answer() {
     <div class="answer" role="status">
       <Headline rates={done.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s])} links={done.links.map(({ name, upstream, downstream }) => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s])} />
       <p>
-        {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}
+        {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}{" "}
+        <button class="line" id="to-understand" onClick={toUnderstand}>
+          Why, and what would help?
+        </button>
         {done.stalled_waiting.map((line) => (
           <span class="stalled" key={line}>
             {line}
@@ -22,6 +25,12 @@ export function Answer() {
       </p>
     </div>
   );
+}
+
+/** The keyboard goes along. */
+function toUnderstand(): void {
+  tab.value = "understand";
+  document.getElementById("tab-understand")?.focus();
 }
 
 function Headline(rated: Rated) {

@@ -2,7 +2,7 @@
 //! by runs in which each candidate is ten times larger.
 
 use crate::rig::{results, scenario};
-use lanewise_sim::{Larger, Results, Why, why};
+use lanewise_sim::{Edit, Larger, Results, Why, why};
 use std::ops::ControlFlow;
 
 /// A device on a wide link, with all that it could need, and a host that could give it.
@@ -73,6 +73,29 @@ fn an_edit_helps(text: &str, settings: &[(&str, &str)], before: &Results) {
 fn a_wire_is_the_limit() {
     limited(RIG, &[], "wire", &["card.upstream"], 100.0);
     limited(RIG, &[READ], "wire", &["card.downstream"], 30.0);
+}
+
+/// Paths and values of the edits for the limit.
+fn edits(settings: &[(&str, &str)]) -> Vec<Vec<(String, String)>> {
+    let limit = results(RIG, settings).limited_by.expect("something moved");
+    let of = |edit: Edit| edit.settings.into_iter().map(|each| (each.path, each.after)).collect();
+    limit.edits.into_iter().map(of).collect()
+}
+
+#[test]
+fn a_link_that_is_less_than_its_ends_becomes_what_they_can() {
+    let own = |path: &str, value: &str| vec![(path.to_owned(), value.to_owned())];
+    let narrow = edits(&[("server.slots.slot1.link", "gen4 x4")]);
+    assert_eq!(narrow[0], own("server.slots.slot1.link", "gen4 x16"));
+    assert_eq!(narrow[1].len(), 2, "both ends become faster: {narrow:?}");
+    let forced = edits(&[("card.link.force_generation", "gen2")]);
+    assert_eq!(forced[0], own("card.link.force_generation", "gen4"));
+    let reduced = edits(&[("card.link.slot_reducer", "x8")]);
+    assert!(reduced.contains(&own("card.link.slot_reducer", "none")), "{reduced:?}");
+    // Wide and fast as there are links: payloads are left.
+    let widest = edits(&[("card.link.propagation", "2 ns")]);
+    let paths: Vec<&str> = widest.iter().flatten().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["card.generation", "server.slots.slot1.link", "card.mps_supported"]);
 }
 
 #[test]

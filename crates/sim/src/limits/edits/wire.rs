@@ -4,7 +4,8 @@ use super::super::Candidate;
 use super::{Edit, Editor};
 
 /// Widths that ports have; twice the widest of slots is no slot.
-const WIDTHS: [u32; 6] = [1, 2, 4, 8, 16, 16];
+const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
+const GENERATIONS: [u32; 7] = [1, 2, 3, 4, 5, 6, 7];
 /// Larger payloads are worth a try when headers and framing take more of a wire's time.
 const MUCH_AROUND: f64 = 0.02;
 /// The largest payload of a TLP: PCIe Base 6.3 §2.2.2.
@@ -13,8 +14,8 @@ const LARGEST_PAYLOAD: u64 = 4096;
 impl Editor<'_> {
     /// The ports at both ends of links, faster, wider, or with longer payloads.
     pub(super) fn wire(&self, members: &[&Candidate]) -> Vec<Edit> {
-        let mut drafts = ["generation", "width"]
-            .map(|key| Edit { what: format!("the next {key} of the link"), settings: Vec::new() });
+        let nothing = Edit { what: String::new(), settings: Vec::new() };
+        let mut drafts = [nothing.clone(), nothing];
         let [faster, wider] = &mut drafts;
         let mut links: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
         links.dedup();
@@ -22,49 +23,51 @@ impl Editor<'_> {
             self.reshape(*link, faster, wider);
         }
         if links.len() > 1 {
-            drafts.iter_mut().for_each(|draft| draft.what += "s");
+            let alike = format!(" and {} alike", links.len() - 1);
+            drafts.iter_mut().for_each(|draft| draft.what += &alike);
         }
+        // The end that is weaker than the other one, before both.
+        drafts.sort_by_key(|draft| draft.settings.len());
         let mut all = drafts.to_vec();
         all.extend(members.first().and_then(|first| self.longer_payloads(first)));
         all
     }
 
-    /// A link a generation faster, and one that is wider: the weaker end becomes as the stronger one, or both the next better.
+    /// A link a generation faster, and one that is wider: what its ends can, if it came up as less; what the stronger end can; else the next
+    /// better of both.
     fn reshape(&self, link: usize, faster: &mut Edit, wider: &mut Edit) {
         let config = &self.scenario.fabric.links[link];
         let found = [config.lower, config.upper].map(|end| self.shape(end));
         let [Some(lower), Some(upper)] = found else { return };
-        let next = |one: u32, other: u32, all: &[u32]| match one == other {
-            true => all.iter().copied().find(|value| *value > one).unwrap_or(one),
-            false => one.max(other),
-        };
-        let generation = next(lower.generation, upper.generation, &[1, 2, 3, 4, 5, 6, 7]);
-        let width = next(lower.width, upper.width, &WIDTHS);
-        if generation != lower.generation.max(upper.generation) || lower.generation != upper.generation {
-            faster.what = format!("gen{generation} above {}", self.name(config.lower.0));
-        }
-        if width != lower.width.max(upper.width) || lower.width != upper.width {
-            wider.what = format!("{width} lanes above {}", self.name(config.lower.0));
+        let mode = config.mode;
+        let trained = Shape { generation: mode.generation.number().into(), width: mode.width.lanes() as u32 };
+        let generation = next(trained.generation, [lower.generation, upper.generation], &GENERATIONS);
+        let width = next(trained.width, [lower.width, upper.width], &WIDTHS);
+        let below = self.name(config.lower.0);
+        for (edit, what) in [
+            (&mut *faster, format!("gen{generation} above {below}")),
+            (&mut *wider, format!("{width} lanes above {below}")),
+        ] {
+            if edit.what.is_empty() {
+                edit.what = what;
+            }
         }
         for (end, shape) in [(config.lower, lower), (config.upper, upper)] {
             self.set_shape(faster, end, Shape { generation: generation.max(shape.generation), ..shape });
             self.set_shape(wider, end, Shape { width: width.max(shape.width), ..shape });
         }
         // What holds the link back below what its ends can.
-        let below = self.name(config.lower.0);
-        let forced = [
-            (&mut *faster, "link.force_generation", format!("gen{generation}")),
-            (&mut *wider, "link.force_width", format!("x{width}")),
-        ];
-        for (edit, key, value) in forced {
-            if let Some(path) = self.path(below, key).filter(|path| self.values[path.as_str()] != "none") {
-                self.set(edit, path, value);
-            }
-        }
-        if let Some(path) =
-            self.path(below, "link.slot_reducer").filter(|path| self.values[path.as_str()] != "none")
-        {
-            self.set(wider, path, "none".to_owned());
+        let (is_faster, is_wider) = (generation > trained.generation, width > trained.width);
+        self.release(faster, below, "link.force_generation", format!("gen{generation}"), is_faster);
+        self.release(wider, below, "link.force_width", format!("x{width}"), is_wider);
+        self.release(wider, below, "link.slot_reducer", "none".to_owned(), is_wider);
+    }
+
+    /// What says that a link is less than its ends, if it does and the link is to be better.
+    fn release(&self, edit: &mut Edit, below: &str, key: &str, value: String, is_better: bool) {
+        let path = self.path(below, key).filter(|path| is_better && self.values[path.as_str()] != "none");
+        if let Some(path) = path {
+            self.set(edit, path, value);
         }
     }
 
@@ -113,6 +116,16 @@ impl Editor<'_> {
             }
         }
         Some(edit)
+    }
+}
+
+/// What comes after what a link came up with: what both ends can, what the stronger one can, or the next there is.
+fn next(trained: u32, ends: [u32; 2], all: &[u32]) -> u32 {
+    let [least, most] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+    match (trained < least, least < most) {
+        (true, _) => least,
+        (false, true) => most,
+        (false, false) => all.iter().copied().find(|value| *value > trained).unwrap_or(trained),
     }
 }
 

@@ -1,0 +1,174 @@
+/** What the tab Understand says, against what the native core and the package's reports say. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Results } from "lanewise";
+import { candidatesOf, thatMayMatter } from "../../src/understand/assumptions.ts";
+import { curvesOf, isFar, marks, points } from "../../src/understand/distribution.ts";
+import { ladderOf, linkOf, silence, telling, wires } from "../../src/understand/ladder.ts";
+import { change, goodput, ratio } from "../../src/understand/measure.ts";
+import { difference, withSettings } from "../../src/understand/take-over.ts";
+import { called, inOrder, ofLinks, ofRequesters } from "../../src/understand/uses.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const FILES = ["oversubscribed", "first_rig", "gpu_node", "nvme_fio", "replay", "two_sockets", "peer_to_peer"];
+
+let folder: string;
+before(() => (folder = mkdtempSync(join(tmpdir(), "lanewise-understand-"))));
+after(() => rmSync(folder, { recursive: true }));
+
+const textOf = (name: string): string => readFileSync(join(ROOT, `scenarios/${name}.toml`), "utf8");
+
+/** What the native core gives; it throws on a text that the core does not accept. */
+function run(text: string, ...sets: string[]): Results {
+  const file = join(folder, "rig.toml");
+  writeFileSync(file, text);
+  const said = execFileSync(join(ROOT, ".venv/bin/lanewise"), ["run", file, "--json", ...sets.flatMap((each) => ["--set", each])], { encoding: "utf8", maxBuffer: 1e9 });
+  return JSON.parse(said) as Results;
+}
+
+const known = new Map<string, Results>();
+function resultsOf(name: string): Results {
+  const found = known.get(name) ?? run(textOf(name));
+  known.set(name, found);
+  return found;
+}
+
+test("a ladder begins at the line rate, ends at the payload, and its steps take what is between them", () => {
+  for (const name of FILES) {
+    const results = resultsOf(name);
+    for (const wire of wires(results)) {
+      const { ladder } = linkOf(results, wire)[wire.direction];
+      const rungs = ladderOf(results, wire);
+      const left = (key: string): number => rungs.find((rung) => rung.key === key)?.left ?? Number.NaN;
+      const own = [left("line"), left("ordered_sets"), left("dllps"), left("payload")];
+      assert.deepEqual(own, [ladder.line_rate_gb_per_s, ladder.link_bandwidth_gb_per_s, ladder.tlp_bandwidth_gb_per_s, ladder.goodput_gb_per_s], name);
+      const taken = rungs.reduce((total, rung) => total + rung.cost, 0);
+      assert.ok(Math.abs(ladder.line_rate_gb_per_s - taken - ladder.goodput_gb_per_s) < 1e-9 * ladder.line_rate_gb_per_s, `${name} ${wire.link}`);
+      // What is left when silence is taken out is payload with what is around it.
+      const { header = 0, framing = 0, payload = 0 } = linkOf(results, wire)[wire.direction].time_attribution;
+      const around = ((header + framing + payload) * ladder.link_bandwidth_gb_per_s) / (1 - (linkOf(results, wire)[wire.direction].time_attribution["ordered_set"] ?? 0));
+      assert.ok(Math.abs(left("silence") - around) < 1e-6 * ladder.line_rate_gb_per_s, `${name} ${wire.link}`);
+    }
+  }
+});
+
+test("the steps are explained with the numbers of the run", () => {
+  const [wire] = [{ link: "nvme0", direction: "upstream" as const }];
+  const said = Object.fromEntries(ladderOf(resultsOf("first_rig"), wire).map(({ key, sentence }) => [key, sentence]));
+  assert.match(said["line"] ?? "", /^gen4 x4: 16 GT\/s on each of 4 lanes are 8\.00 GB\/s/);
+  assert.match(said["encoding"] ?? "", /^Of 130 bits on a lane 128 are data/);
+  assert.match(said["payload"] ?? "", /^Each 256 B of payload[^]*16 B of headers and 8 B of framing/);
+  assert.equal(silence(linkOf(resultsOf("first_rig"), wire).upstream), 0);
+  assert.match(said["silence"] ?? "", /never silent/);
+  const idle = ladderOf(resultsOf("two_sockets"), { link: "card", direction: "downstream" }).find(({ key }) => key === "silence")?.sentence ?? "";
+  assert.match(idle, /it has nothing to send \(\d+\.\d %[^]*were not for this: what is outstanding at card/);
+  assert.match(ladderOf(resultsOf("two_sockets"), { link: "card", direction: "downstream" }).at(-1)?.sentence ?? "", /48 B of headers[^]*many TLPs carried less/);
+  const unused = ladderOf(resultsOf("first_rig"), { link: "nvme0", direction: "downstream" }).find(({ key }) => key === "silence")?.sentence ?? "";
+  assert.match(unused, /^Nothing was on the wire for 9\d\.\d % of the time: it has nothing to send \(9\d\.\d % of the time\)\.$/);
+  const replays = ladderOf(resultsOf("replay"), { link: "nic0", direction: "upstream" }).find(({ key }) => key === "replays");
+  assert.ok((replays?.cost ?? 0) > 0 && /replays over the whole run/.test(replays?.sentence ?? ""));
+  assert.deepEqual(telling(resultsOf("oversubscribed")), { link: "sw0", direction: "upstream" });
+});
+
+test("time is whole, in order, and of those alike once", () => {
+  for (const name of FILES) {
+    const results = resultsOf(name);
+    for (const { shares } of [...ofLinks(results), ...ofRequesters(results)]) {
+      const total = inOrder(shares).reduce((sum, [, share]) => sum + share, 0);
+      assert.ok(Math.abs(total - 1) < 1e-6, name);
+    }
+    assert.equal(ofLinks(results).reduce((sum, { names }) => sum + names.length, 0), 2 * results.links.length);
+  }
+  const drives = ofLinks(resultsOf("oversubscribed")).find(({ names }) => names.includes("nvme[0]"));
+  assert.equal(called(drives?.names ?? []), "nvme[0] and 7 alike");
+  assert.equal(ofLinks(resultsOf("oversubscribed"))[0]?.names[0], "sw0");
+});
+
+test("a curve has all samples, and its percentiles are those of the results", () => {
+  for (const name of FILES) {
+    for (const { latency } of curvesOf(resultsOf(name))) {
+      const { x, y } = points(latency);
+      assert.ok(Math.abs((y.at(-1) ?? 0) - 1) < 1e-12);
+      assert.deepEqual([x[0], x.at(-1)], [latency.min, latency.max]);
+      assert.ok(x.every((value, index) => index === 0 || value >= (x[index - 1] ?? 0)), name);
+      for (const { name: percentile, at } of marks(latency)) {
+        const part = Number(percentile.slice(1)) / 100;
+        // The bucket that holds the percentile ends at most one percent above it.
+        const reached = y[x.findIndex((edge) => edge * 1.011 >= at)] ?? 1;
+        const beyond = y[x.findIndex((edge) => edge >= at * 1.011)] ?? 1;
+        assert.ok(beyond >= part - 1e-9, `${name} ${percentile}: ${reached} ${beyond}`);
+      }
+    }
+  }
+  const [first] = curvesOf(resultsOf("first_rig"));
+  assert.ok(first && !isFar(first.latency));
+});
+
+/** The same of the package's reports. */
+const PYTHON = `
+import json, sys
+from lanewise.experiment.candidates import candidates_of
+document = json.load(sys.stdin)
+print(json.dumps([[list(one.paths), one.value, one.lower, one.higher] for one in candidates_of(document["assumptions"])]))
+`;
+
+/** A number is the same however it is written. */
+function quantity(text: string): [number, string] {
+  const [number = "", unit = ""] = text.split(" ");
+  return [Number(number), unit];
+}
+
+test("assumptions are varied as the reports vary them", () => {
+  for (const name of FILES) {
+    const results = resultsOf(name);
+    const said = execFileSync(join(ROOT, ".venv/bin/python"), ["-c", PYTHON], { input: JSON.stringify(results), encoding: "utf8", maxBuffer: 1e9 });
+    const own = candidatesOf(results.assumptions).map(({ paths, value, lower, higher }) => [paths, value, ...[lower, higher].map(quantity)]);
+    const theirs = (JSON.parse(said) as [string[], string, string, string][]).map(([paths, value, ...both]) => [paths, value, ...both.map(quantity)]);
+    assert.deepEqual(own, theirs, name);
+  }
+  const limit = thatMayMatter(resultsOf("nvme_fio"));
+  assert.ok(limit[0]?.paths[0]?.startsWith("ssd."), `${limit[0]?.paths[0]}`);
+  assert.ok(limit.some(({ paths }) => paths.includes("ssd.nvme.read_rate")));
+});
+
+test("every edit that the core suggests is written into the text, and gives what it gives on the command line", () => {
+  for (const name of ["oversubscribed", "wrong_slot", "gpu_node", "nvme_fio", "two_sockets"]) {
+    const text = textOf(name);
+    const edits = resultsOf(name).limited_by?.edits ?? [];
+    assert.ok(edits.length > 0, name);
+    for (const { what, settings } of edits) {
+      const edited = withSettings(text, settings);
+      assert.ok(edited !== null && edited !== text, `${name}: ${what}`);
+      const [written, set] = [run(edited), run(text, ...settings.map(({ path, after }) => `${path}=${after}`))];
+      assert.equal(written.fingerprint, set.fingerprint, `${name}: ${what}\n${edited}`);
+    }
+  }
+});
+
+test("links of a range of ports change where the range is written, those of one port beside it", () => {
+  const rig = '[host.server]\nslots = { "slot1..slot2" = "gen4 x16", slot3 = "gen4 x8" }\n';
+  const of = (...names: string[]) => names.map((name) => ({ path: `server.slots.${name}.link`, after: "gen5 x16" }));
+  assert.equal(withSettings(rig, of("slot1", "slot2")), rig.replace("gen4 x16", "gen5 x16"));
+  assert.equal(withSettings(rig, of("slot2")), rig.replace(" }", ', slot2 = "gen5 x16" }'));
+  assert.equal(withSettings(rig, of("slot3")), rig.replace("gen4 x8", "gen5 x16"));
+  const credits = [{ path: "server.slots.slot3.credits.posted_header", after: "64" }];
+  assert.equal(withSettings(rig, credits), rig.replace('"gen4 x8"', '{ link = "gen4 x8", credits.posted_header = 64 }'));
+  assert.equal(withSettings(rig, [{ path: "nobody.tags", after: "64" }]), null);
+});
+
+test("two texts differ by one edit", () => {
+  for (const [one, other] of [["abc", "abXc"], ["aaa", "aa"], ["", "x"], ["same", "same"], ["a1b2c", "a3b4c"]] as const) {
+    const { from, to, insert } = difference(one, other);
+    assert.equal(one.slice(0, from) + insert + one.slice(to), other);
+  }
+});
+
+test("changes are said as they are", () => {
+  assert.deepEqual([change(2), change(0.5), change(1.004), change(null)], ["+100.0 %", "−50.0 %", "nothing", "–"]);
+  const [slow, fast] = [resultsOf("oversubscribed"), run(textOf("oversubscribed"), "sw0.ports.port0.link=gen5 x16", "server.slots.slot1.link=gen5 x16")];
+  assert.ok(Math.abs((ratio(slow, fast) ?? 0) - goodput(fast) / goodput(slow)) < 1e-12 && (ratio(slow, fast) ?? 0) > 1.99);
+});

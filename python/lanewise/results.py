@@ -107,13 +107,13 @@ class RunResult(Result):
     """Paths and values that were set besides what the scenario says."""
 
     scenario_text: str | None = None
-    """The scenario as it was written; None where nobody kept it."""
+    """The scenario as it was written; None where it was not kept."""
 
     made: str | None = None
-    """When it was simulated, in UTC, like '2026-11-23 10:59'; None where nobody noted it."""
+    """When it was simulated, in UTC, like '2026-11-23 10:59'; None where it was not noted."""
 
     rests_on: RestsOn | None = None
-    """Which values that no specification fixes move it; None where nobody tried."""
+    """Which values that no specification fixes move it; None where it was not tried."""
 
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""

@@ -39,7 +39,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     # It has packets only.
     "pcapng": ("tlp", "dllp"),
 }
-"""Kinds of rows in a form where nobody says which."""
+"""Kinds of rows in a form where the caller names none."""
 
 
 def form_named(name: str, *, is_for_terminal: bool = False) -> TraceForm:
@@ -95,7 +95,7 @@ class Wires:
         return end
 
     def _kinds(self, form: TraceForm) -> Sequence[str]:
-        """Return which kinds it has where nobody says."""
+        """Return which kinds it has where the caller names none."""
         is_free = self.view[1] is None and not self.kinds
         return _KINDS.get(form, ()) if is_free else self.kinds
 

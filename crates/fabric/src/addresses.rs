@@ -105,7 +105,7 @@ impl Addresses {
         made
     }
 
-    /// First address of a transfer below a root complex, and who answers it. A peer is told by its number.
+    /// First address of a transfer below a root complex, and what answers it. A peer is told by its number.
     ///
     /// A BAR may be smaller than the memory behind it: then software moves it over what is used, and offsets repeat in it.
     #[inline]
@@ -133,7 +133,7 @@ impl Addresses {
         (address, space.decode(address))
     }
 
-    /// Where the registers of an endpoint are, and who has that address.
+    /// Where the registers of an endpoint are, and what has that address.
     #[inline]
     pub(crate) fn of_registers(&self, root_complex: u32, endpoint: RouteEnd) -> (u64, RouteEnd) {
         let address = self.endpoints[endpoint.0 as usize].registers;

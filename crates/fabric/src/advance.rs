@@ -1,7 +1,7 @@
-//! What a port does without being asked to, done when somebody looks.
+//! What a port does without being asked to, done when the run looks at it.
 //!
 //! A receiver owes Acks and UpdateFCs at times that are known beforehand, and on a link where nothing can go wrong it is
-//! known when a TLP arrives. None of that is worth an event while nobody waits for it. So it is left undone until the
+//! known when a TLP arrives. None of that is worth an event while no component waits for it. So it is left undone until the
 //! port is looked at: by its own transmitter, by its peer's, by an egress that takes a packet out of its buffer, or at
 //! the end of a run. Then it is done as it would have been, in order of time: at one instant, DLLPs that are due leave
 //! before TLPs that arrive.
@@ -64,7 +64,7 @@ impl Fabric {
         }
     }
 
-    /// Brings every port up to date. Its transmitter reads what came where it matters to nobody when: credits and Acks of a
+    /// Brings every port up to date. Its transmitter reads what came where the time of reading does not matter: credits and Acks of a
     /// link that is up and where nothing can go wrong.
     pub(crate) fn advance_all(&mut self, now: Time) {
         let ports = (0..self.ports.len() as u32).map(PortId);

@@ -1,7 +1,7 @@
-//! Links that fall asleep when nobody uses them, and take time to wake: Active State Power Management.
+//! Links that fall asleep when they carry nothing, and take time to wake: Active State Power Management.
 //!
 //! In L0s one direction sleeps, after its transmitter has had nothing to send for a while; the other may be busy. In L1
-//! both sleep, after both were silent; whoever has something to send wakes both. Nothing is sent by a sleeping or waking
+//! both sleep, after both were silent; the end that has something to send wakes both. Nothing is sent by a sleeping or waking
 //! transmitter, ordered sets included, and UpdateFCs that only repeat what is known are not due in L1 (PCIe Base 6.3
 //! §5.4.1, §2.6.1.2). When a link below a switch wakes for a TLP, the switch wakes the one above within a microsecond
 //! (§5.4.1.3).

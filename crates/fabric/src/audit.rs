@@ -6,7 +6,7 @@
 //! the time that the observers were told of with the time that the wire is spoken for; payload with the closed form of the
 //! link (`lanewise_pcie::encoding::ceiling`), which knows nothing of the run.
 //!
-//! Leaves out: credits in Flit Mode and on links with faults beyond that nobody spends more than there are, because DLLPs that
+//! Leaves out: credits in Flit Mode and on links with faults beyond the rule that a port spends no more than there are, because DLLPs that
 //! are lost leave a gap that the next ones close; Little's law where errors lost requests.
 
 use crate::config::{FabricConfig, LinkConfig};

@@ -18,7 +18,7 @@ struct Bus {
     free_at: Time,
     /// Egress ports that were refused since they last had it, a bit each.
     waiting: u128,
-    /// Whose turn it is when it is free. Who does not come at that instant has missed it.
+    /// Whose turn it is when it is free. An egress that does not come at that instant has missed it.
     next: Option<u16>,
     book: Book,
     /// When the number of those that wait last changed.

@@ -4,7 +4,7 @@
 //! silence after each TLP is one with channels too, be it only VC0. Sequence numbers, the
 //! retry buffer and Acks are the link's and common to all channels (PCIe Base 6.3 §2.5). Leaves out: enabling a channel by
 //! software after VC0 is up (all are initialised together, before the first TLP), and order between traffic classes on one
-//! channel, which is kept although nobody asks for it (§2.4.1).
+//! channel, which is kept although no packet asks for it (§2.4.1).
 
 use crate::config::PortConfig;
 use crate::link::ChannelCredits;

@@ -88,7 +88,7 @@ pub struct LinkConfig {
     pub channels: ChannelMap,
     /// Power states that the link enters by itself.
     pub power: LinkPower,
-    /// How many times quicker than its mode its wires are; 1, unless somebody asks what quicker ones would bring.
+    /// How many times quicker than its mode its wires are; 1, unless `--why` asks what quicker ones would bring.
     pub quicker: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Bytes that change inside a switch, where no LCRC covers them: a packet is checked as it comes in and gets a new LCRC as it
 //! goes out. Only an ECRC, which goes from end to end, tells (PCIe Base 6.3 §2.7.1).
 //!
-//! Whoever a packet with a bad ECRC is for reports it and drops it: data of a write are lost, a request is not answered, and
-//! a read one of whose completions is dropped waits for its completion timeout. Without an ECRC nobody notices, and the
+//! The final receiver of a packet with a bad ECRC reports it and drops it: data of a write are lost, a request is not answered, and
+//! a read one of whose completions is dropped waits for its completion timeout. Without an ECRC no device notices, and the
 //! packet counts as any other. Leaves out: changed headers, which could send a packet anywhere.
 
 use crate::config::{CorruptionConfig, FabricConfig};
@@ -71,7 +71,7 @@ impl Fabric {
         match (packet.class(), packet.flags.has(Flags::MMIO)) {
             (FlowClass::Posted, true) => self.mmio_write_arrived(&packet),
             (FlowClass::Posted, false) => self.transfer_progressed(&packet, Span::ZERO),
-            // Nobody answers it.
+            // No device answers it.
             (FlowClass::NonPosted, _) => {}
             // The root complex makes up something for a processor that waits.
             (FlowClass::Completion, true) if packet.flags.has(Flags::LAST) => self.mmio_read_done(&packet),

@@ -1,6 +1,6 @@
 //! DLLPs sent and taken in: Nak, Ack and UpdateFC when they are due, and what those of the peer change.
 //!
-//! A DLLP takes its time on the wire and then lies in the mailbox of the peer until somebody looks. Order of priority:
+//! A DLLP takes its time on the wire and then lies in the mailbox of the peer until the peer looks. Order of priority:
 //! PCIe Base 6.3 §3.6.2.1.
 
 use crate::alarms::Alarms;
@@ -165,12 +165,12 @@ impl Fabric {
         }
     }
 
-    /// The same while somebody listens, who is told whom it lets go, and that they were held up until `at`.
+    /// The same while a listener is there. It hears what this DLLP lets go, held up until `at`.
     #[cold]
     #[inline(never)]
     fn take_in_dllp_heard(&mut self, id: PortId, dllp: Dllp, at: Time, now: Time) {
         self.tell_holds(id, at);
-        // An Ack or an UpdateFC lets go, and holds nobody up.
+        // An Ack or an UpdateFC lets go, and holds nothing up.
         let lets_go_only = matches!(dllp, Dllp::Ack(_) | Dllp::UpdateFlowControl { .. });
         let is_all = lets_go_only
             && self.ports[id.index()].transmitter.state == LinkState::Active

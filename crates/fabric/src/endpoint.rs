@@ -46,7 +46,7 @@ impl EndpointConfig {
 
 /// One endpoint.
 ///
-/// Fields lie in cache lines by who uses them: what every request is made from; whose turn it is; what is kept of reads; what
+/// Fields lie in cache lines by what uses them: what every request is made from; whose turn it is; what is kept of reads; what
 /// others find at it.
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
@@ -68,7 +68,7 @@ pub(crate) struct Endpoint {
     /// Accesses of the CPU to it that have not ended.
     pub(crate) mmio_open: u32,
 
-    /// Who takes turns on VC0.
+    /// What takes turns on VC0.
     turns: Turns,
     /// Faults of its own, and its completion timeout, where it has any.
     pub(crate) errors: Option<Box<DeviceErrors>>,

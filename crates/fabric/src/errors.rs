@@ -1,9 +1,9 @@
-//! Errors of the transaction layer: reads that nobody answers, poisoned data, requests for nobody.
+//! Errors of the transaction layer: reads without an answer, poisoned data, requests for addresses that no device has.
 //!
 //! A requester with a completion timeout gives a read up when it runs out (PCIe Base 6.3 §2.8), takes its tag back and
 //! reports it; a completion that comes after all is an unexpected one. A TLP with the EP bit has data that its sender knows
-//! to be wrong (§2.7.2): it takes its way like any other, and whoever it is for reports it and discards the data. A read of
-//! an address that is nobody's is completed without data, with the status Unsupported Request (§2.3.1); a posted write there
+//! to be wrong (§2.7.2): it takes its way like any other, and its final receiver reports it and discards the data. A read of
+//! an address that no device has is completed without data, with the status Unsupported Request (§2.3.1); a posted write there
 //! is dropped. What is lost is asked for again so many times, by the device, or is lost for good: the transfer then ends
 //! without it. Left out: timeouts of the processor's own loads, advisory classes, the messages and interrupts that report to
 //! software, containment (DPC), Completer Abort and Request Retry.
@@ -62,7 +62,7 @@ pub(crate) struct DeviceErrors {
     /// By slot of the outstanding read.
     watched: Vec<Option<Watched>>,
     again: VecDeque<Again>,
-    /// When somebody looks at the deadlines next.
+    /// When the endpoint looks at the deadlines next.
     armed: Time,
 }
 
@@ -193,7 +193,7 @@ impl Fabric {
         }
     }
 
-    /// Has somebody look at the deadlines of an endpoint in time.
+    /// Schedules a look at the deadlines of an endpoint in time.
     #[cold]
     pub(crate) fn arm_deadlines(&mut self, index: u32) {
         let Some(errors) = &mut self.endpoints[index as usize].errors else { return };
@@ -218,7 +218,7 @@ impl Fabric {
         let now = self.engine.now();
         let Some(errors) = &mut self.endpoints[index as usize].errors else { return };
         if errors.armed > now {
-            return; // Somebody has looked since this was asked for.
+            return; // There was a look since this was asked for.
         }
         errors.armed = Time::NEVER;
         let due = |watched: &Option<Watched>| watched.filter(|watched| watched.deadline <= now);
@@ -373,7 +373,7 @@ impl Fabric {
         errors.is_none_or(|errors| errors.answer() != Answer::Never)
     }
 
-    /// A request came to a root complex for an address that is nobody's.
+    /// A request came to a root complex for an address that no device has.
     #[cold]
     pub(crate) fn unsupported(&mut self, index: u32, id: PortId, packet_id: PacketId, now: Time) {
         let packet = self.packets.remove(packet_id);

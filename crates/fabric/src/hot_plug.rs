@@ -1,4 +1,4 @@
-//! Links that go down and come up while the run goes on, because somebody takes a device away or brings one.
+//! Links that go down and come up while the run goes on, because a device is taken away or brought.
 //!
 //! Only devices at rest are taken away: nothing of theirs is under way, so nothing is lost and no credit or sequence
 //! number has to be given up. The data link layer goes to DL_Inactive, all time is accounted as the link being down, and

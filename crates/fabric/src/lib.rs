@@ -13,7 +13,7 @@
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
 //! | `link/` | transmitter and receiver of a link without the fabric: its wire, what is kept, what arrives, what is owed for it |
 //! | `books.rs`, `wait.rs` | what came of a call to one of them, as facts; why nothing leaves |
-//! | `told.rs` | what is on a wire and what holds up a port, for those who listen |
+//! | `told.rs` | what is on a wire and what holds up a port, for listeners |
 //! | `channels.rs` | virtual channels beyond VC0 |
 //! | `flit.rs` | what is different in Flit Mode |
 //! | `transmit.rs`, `select.rs`, `receive.rs` | TLPs: what leaves a port, when, and which first; what arrives |
@@ -26,16 +26,16 @@
 //! | `live.rs` | settings that may change while a run goes on |
 //! | `aspm.rs` | links that fall asleep and wake |
 //! | `corruption.rs`, `ordinals.rs` | what only an ECRC finds; which of the things of a kind go wrong |
-//! | `errors.rs` | completion timeouts, poisoned data, requests for nobody |
+//! | `errors.rs` | completion timeouts, poisoned data, requests for addresses that no device has |
 //! | `server.rs` | rates that are shared, and how busy they were |
 //! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
 //! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
-//! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to whoever asks: transfers, loads and stores, timers and answers |
+//! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to workloads: transfers, loads and stores, timers and answers |
 //! | `simulation.rs`, `event.rs`, `alarms.rs` | the run and its events; when ports look at their wires |
 //! | `parts.rs`, `parts/` | one run on several threads |
-//! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; who waits for whom when it stalls |
+//! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; what waits for what when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 

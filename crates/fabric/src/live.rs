@@ -2,7 +2,7 @@
 //!
 //! Rates and latencies of devices, and bit error rates: what is asked for each time that it is needed. What was asked for before
 //! the change stays as it was: a piece of work that a server has booked ends when it was to end. Everything else is built into
-//! the fabric: sizes of buffers and tables, what link training and firmware settled, who is plugged in where. And what is not
+//! the fabric: sizes of buffers and tables, what link training and firmware settled, what is plugged in where. And what is not
 //! there at all cannot get a rate: a link without errors is simulated without faults, a device without a pace without an engine.
 
 use crate::config::{

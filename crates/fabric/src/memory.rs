@@ -7,7 +7,7 @@
 //! is ρ/(2(1−ρ)) row cycles. Sources: JEDEC JESD79-4 and JESD79-5 (row cycle time tRC, banks); the closed form is Pollaczek
 //! and Khinchine's. Left out: refresh, turn-arounds between reads and writes, what processors ask for.
 //!
-//! Buffers of different devices lie in different places: where a byte is depends on its address and on who uses it.
+//! Buffers of different devices lie in different places: where a byte is depends on its address and on the device that uses it.
 
 use crate::config::MemoryConfig;
 use crate::packet::{Packet, RouteEnd};

@@ -73,9 +73,9 @@ impl Flags {
     pub(crate) const PIECE: Self = Self(1 << 11);
     /// Its data were changed inside a switch.
     pub(crate) const DAMAGED: Self = Self(1 << 12);
-    /// Those who listen know that its maker wants to send it.
+    /// Listeners know that its maker wants to send it.
     pub(crate) const TOLD: Self = Self(1 << 13);
-    /// Who asked for it is simulated by another thread, which tells it.
+    /// Another thread simulates its requester, and tells it.
     pub(crate) const ELSEWHERE: Self = Self(1 << 14);
 
     /// These attributes.
@@ -127,7 +127,7 @@ pub(crate) struct Packet {
     /// Next in the queue.
     next: PacketId,
     generation: u32,
-    /// Counts up with each entry into a queue: who came first.
+    /// Counts up with each entry into a queue: which came first.
     pub(crate) order: u32,
     pub(crate) destination: RouteEnd,
     pub(crate) requester: RouteEnd,
@@ -288,7 +288,7 @@ impl PacketPool {
         alive.then_some(reference.id)
     }
 
-    /// Packets that somebody owns.
+    /// Packets that a port owns.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -40,7 +40,7 @@ impl Changes {
 }
 
 impl Fabric {
-    /// The same for a change that nobody expected.
+    /// The same for a change that no schedule announced.
     pub(crate) fn changed_from_outside(&mut self, name: String) {
         let (at, counts) = (self.now(), self.flow_counts());
         self.changes.seen.push(Change { at, name, counts });

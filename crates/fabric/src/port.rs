@@ -54,7 +54,7 @@ pub(crate) enum Carries {
 
 /// One port.
 ///
-/// Fields lie in cache lines by who uses them: what the transmitter counts with; the retry buffer; times that every event looks at,
+/// Fields lie in cache lines by what uses them: what the transmitter counts with; the retry buffer; times that every event looks at,
 /// the transmitter's last and the receiver's first; what is coming; one line per ingress buffer; what else every event looks at;
 /// what waits at an endpoint or a root port. In a large fabric a hop costs what it touches, not what it computes.
 #[repr(C, align(64))]

@@ -1,6 +1,6 @@
-//! One port as it is now, for whoever watches a run. Only reads: a run that is watched is the run that is not.
+//! One port as it is now, for a display of the run. Only reads: a run that is watched is the run that is not.
 //!
-//! A port does some things only when somebody looks at it (`advance.rs`), and being read is no look. So a reading is as the port
+//! A port does some things only when the run looks at it (`advance.rs`), and being read is no look. So a reading is as the port
 //! last knew: DLLPs that have arrived since then are counted, those that the other end has not put on the wire yet are not.
 
 use crate::channels::VC0;
@@ -20,7 +20,7 @@ pub enum LinkUp {
     Active,
     /// Flow control is being initialised: DL_Init.
     Initialising,
-    /// Somebody took it down: DL_Inactive.
+    /// It was taken down: DL_Inactive.
     Down,
 }
 

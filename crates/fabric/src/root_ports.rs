@@ -83,7 +83,7 @@ impl Fabric {
                 return self.look_for_an_entry(index, stack);
             }
             if !root_complex.has_room() {
-                return; // Whoever makes room starts the next.
+                return; // The read that makes room starts the next.
             }
             self.start_oldest_read(index, stack, Cause::Entries, now);
         }
@@ -155,7 +155,7 @@ impl Fabric {
     /// Makes the completions of a read and queues them. Returns when the last of its data is there.
     ///
     /// A completion has its turn when its data are there, or as much earlier as the completions before it, of the same read,
-    /// take on the wire: then they stay together, and nobody waits for data that are not there yet.
+    /// take on the wire: then they stay together, and none waits for data that are not there yet.
     #[inline(always)]
     pub(crate) fn complete_read(&mut self, index: u32, request: &Packet) -> Time {
         let now = self.engine.now();

@@ -1,4 +1,4 @@
-//! Who of those that wait in one place for one virtual channel may go next.
+//! Which of the packets that wait in one place for one virtual channel may go next.
 //!
 //! The oldest packet goes if it has credits. If it cannot, a younger one of another class goes when the ordering
 //! table lets it pass everything older that stays behind (PCIe Base 6.3 §2.4.1, Table 2-42). With ID-based ordering that
@@ -151,7 +151,7 @@ fn allowed(packet: &Packet, attributes: OrderingAttributes, older: FlowClass) ->
     may_pass(packet.kind.ordering_class(), attributes, older.ordering_column()) != Passing::No
 }
 
-/// Whether `packet` may pass all older ones of another class that wait here because each comes from somebody else.
+/// Whether `packet` may pass all older ones of another class that wait here because each comes from another requester.
 #[inline]
 fn passes_by_id(packet: &Packet, older: FlowClass, queues: &ClassQueues, packets: &PacketPool) -> bool {
     packet.flags.has(Flags::ID_ORDERED) && {

@@ -1,6 +1,6 @@
 //! What serves one piece of work after the other, and the book that it keeps: how long it was busy, how long others waited.
 //!
-//! A book holds plain sums and no mean: who reads it takes the difference of two readings.
+//! A book holds plain sums and no mean: a reader takes the difference of two readings.
 
 use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
@@ -54,7 +54,7 @@ impl Book {
 ///
 /// Where one piece is dealt with at a time (a core, a thread, a die), it stays for as long as the station is busy with it:
 /// [`Self::occupy`]. Where several are under way at once (a pipeline), a piece starts when the one before has made room,
-/// and how long it stays is a latency of its own that nobody else waits for: [`Self::enter`]. A limit of throughput is
+/// and how long it stays is a latency of its own that nothing else waits for: [`Self::enter`]. A limit of throughput is
 /// then no latency for a piece alone.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Station {

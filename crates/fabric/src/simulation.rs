@@ -51,7 +51,7 @@ impl Pause {
 /// Whether a run can be on several threads: not in WebAssembly, where their code would be a tenth of the module.
 const SHARES: bool = !cfg!(target_family = "wasm");
 
-/// A fabric and who asks it for what.
+/// A fabric and its workloads.
 pub struct Simulation {
     /// The fabric.
     pub fabric: Fabric,
@@ -132,7 +132,7 @@ impl Simulation {
     /// Why one thread has to do it all: nothing has changed then.
     ///
     /// # Panics
-    /// When the run has begun, somebody listens, or `apart` is not about every workload.
+    /// When the run has begun, a listener is there, or `apart` is not about every workload.
     pub fn share(
         &mut self,
         config: &FabricConfig,
@@ -330,7 +330,7 @@ impl Simulation {
         }
     }
 
-    /// Everything up to `end`, of a part: what nobody else takes part in.
+    /// Everything up to `end`, of a part: what no other part takes part in.
     pub(crate) fn run_window(&mut self, end: Time) {
         while self.handle_until(end, self.audit_at).is_some() {
             self.audit_part();
@@ -636,7 +636,7 @@ impl Fabric {
         }
     }
 
-    /// Whether anybody still waits for something.
+    /// Whether any component still waits for something.
     fn anything_open(&self) -> bool {
         self.transfers.open() > 0 || self.mmio.taken() > 0 || self.timers_pending() > 0
     }

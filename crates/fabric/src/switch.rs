@@ -318,7 +318,7 @@ impl Switch {
         self.rows.iter().all(|row| row.waiting.of_any_class() == 0)
     }
 
-    /// What each ingress of a crossbar has done up to `at`. Who waits for one is seen at the egress: its direction of the
+    /// What each ingress of a crossbar has done up to `at`. A wait for one is seen at the egress: its direction of the
     /// link is held by the core.
     pub(crate) fn ingress_books(&self, at: Time) -> impl Iterator<Item = Book> {
         self.feeds.iter().map(move |feed| Book {

@@ -1,7 +1,7 @@
-//! What is told only while somebody listens: each thing on a wire with all that it says, and who joins the queue of a port. Who is held
+//! What is told only while a listener is there: each thing on a wire with all that it says, and what joins the queue of a port. What is held
 //! up there is in `told/holds.rs`.
 //!
-//! Whoever puts something on a wire asks [`Observers::are_heard`](lanewise_observe::Observers::are_heard) and calls one of these: that is
+//! A port that puts something on a wire asks [`Observers::are_heard`](lanewise_observe::Observers::are_heard) and calls one of these: that is
 //! all that a run without a listener pays. They change nothing that the run depends on, so a run that is listened to is the same run.
 
 use crate::fabric::Fabric;
@@ -85,7 +85,7 @@ impl Fabric {
         let (now, port) = (self.engine.now(), &self.ports[id.index()]);
         let packet = &self.packets[packet_id];
         let (channel, tlp) = (port.channel_of(packet.traffic_class), packet.waiting());
-        // Behind a queue that root ports share it may have been ready before anybody here knew.
+        // Behind a queue that root ports share it may have been ready before this port knew.
         let joined = now.max(tlp.ready_at);
         let staged = matches!(port.owner, Owner::RootComplex(_));
         let joined = if staged { joined } else { tlp.ready_at };
@@ -102,7 +102,7 @@ impl Fabric {
         packets.iter().for_each(|packet_id| self.tell_of_queued(id, *packet_id));
     }
 
-    /// An endpoint has staged its next requests: of those that wait at its port the ones are new that nobody was told of.
+    /// An endpoint has staged its next requests: of those that wait at its port, the ones are new that no listener has heard of.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_of_staged(&mut self, id: PortId) {

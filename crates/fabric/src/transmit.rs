@@ -30,7 +30,7 @@ impl Fabric {
         if port.wake_at != now {
             return; // An earlier wake-up has taken its place.
         }
-        // Until it plans its next look, it is up: nobody needs to wake it for this instant or later.
+        // Until it plans its next look, it is up: its peer need not wake it for this instant or later.
         let (peer, idle) = (port.peer, port.transmitter.busy_until <= now && port.receiver.acts_at() > now);
         if !idle && !self.free_the_wire(id, now) {
             return;
@@ -419,7 +419,7 @@ pub(crate) fn route(port: &Port, switches: &[Switch], packet: &Packet, in_flight
     let bytes = packet.cost.on_wire();
     let (head, tail) = (in_flight.eligible_at, in_flight.checked);
     if in_flight.fate == Fate::Misframed {
-        in_flight.eligible_at = tail; // Nobody sees a header.
+        in_flight.eligible_at = tail; // No port sees a header.
         return;
     }
     in_flight.eligible_at = switch.eligible_at(head, tail, span, egress, bytes);

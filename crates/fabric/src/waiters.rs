@@ -1,4 +1,4 @@
-//! Who waits for whom when requests are open and nothing moves.
+//! What waits for what when requests are open and nothing moves.
 
 use crate::config::FabricConfig;
 use crate::fabric::Fabric;
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-/// Somebody who waits.
+/// A component that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Waiter {
     /// A port has something to send, and its link is not up.
@@ -90,7 +90,7 @@ impl Waiter {
         matches!(self, Self::Replayer { .. })
     }
 
-    /// Who waits for what of whom, by the names that `config` has for them: that of the fabric.
+    /// What waits for what, by the names that `config` has for them: that of the fabric.
     pub fn describe(&self, config: &FabricConfig) -> String {
         let name = |device: usize| &config.devices[device].name;
         match self {
@@ -159,14 +159,14 @@ fn wanted(on: Use, peer: &str) -> String {
 }
 
 impl Fabric {
-    /// Everybody who waits.
+    /// Every component that waits.
     pub(crate) fn stall_report(&self) -> Vec<Waiter> {
         let ports = (0..self.ports.len()).filter_map(|index| self.port_that_waits(PortId(index as u32)));
         let devices = self.devices.iter().enumerate();
         let named: Vec<Waiter> = ports
             .chain(devices.flat_map(|(index, device)| self.requests_that_wait(index, device.owner)))
             .collect();
-        // Somebody waits, or nothing would be open.
+        // A component waits, or nothing would be open.
         if named.is_empty() { self.transfers_that_wait() } else { named }
     }
 
@@ -193,7 +193,7 @@ impl Fabric {
                 return Some(Waiter::Replayer { port, peer, replays, damaged });
             }
         }
-        // A link that is down on purpose keeps nobody waiting, unless something is sent there all the same.
+        // A link that is down on purpose keeps nothing waiting, unless something is sent there all the same.
         let waits = match port.transmitter.state {
             LinkState::Active => !port.transmitter.waiting_for.is_none(),
             _ => !port.transmitter.is_down() || !port.nothing_queued(),

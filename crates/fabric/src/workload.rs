@@ -1,4 +1,4 @@
-//! The seam between the fabric and whoever asks it for bytes.
+//! The seam between the fabric and the workloads, which ask it for bytes.
 //!
 //! A [`Workload`] is told that something happened and answers by asking the [`Fabric`] for transfers, MMIO and
 //! timers, through [its ports](crate::ports). It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
@@ -48,11 +48,11 @@ pub enum Target {
     HostMemory,
     /// Memory of another endpoint: peer to peer.
     Endpoint(DeviceId),
-    /// An address that belongs to nobody.
+    /// An address that no device has.
     Nobody,
 }
 
-/// One piece of DMA. To the fabric a token is 64 bits; whoever asks may have a type of its own for them.
+/// One piece of DMA. To the fabric a token is 64 bits; the requester may have a type of its own for them.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<T = u64> {
     /// Read or write.
@@ -158,7 +158,7 @@ impl<T: Copy> WorkloadEvent<T> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WorkloadId(pub u32);
 
-/// Who asks for what, when.
+/// What asks for bytes, when and where.
 pub trait Workload {
     /// Called once, at the start of the run.
     fn start(&mut self, fabric: &mut Fabric);

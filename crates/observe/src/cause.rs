@@ -145,7 +145,7 @@ impl Cause {
         }
     }
 
-    /// Whether it is a limit that somebody set, rather than something that passes by itself.
+    /// Whether it is a limit that was set, rather than something that passes by itself.
     pub const fn is_a_limit(self) -> bool {
         !matches!(
             self,

@@ -219,9 +219,9 @@ pub enum TransactionError {
     Ecrc,
     /// A read was not answered in time.
     CompletionTimeout,
-    /// A completion that nobody waits for arrived.
+    /// A completion arrived for which no request is open.
     UnexpectedCompletion,
-    /// A request for an address that is nobody's arrived.
+    /// A request arrived for an address that no device has.
     UnsupportedRequest,
 }
 

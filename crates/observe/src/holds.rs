@@ -1,9 +1,9 @@
-//! Who is held up at each port, as those who listen were told: so that each is told once.
+//! What is held up at each port, as listeners were told: so that each is told once.
 
 use crate::{Cause, HeldUp, WaitingTlp};
 use lanewise_units::Time;
 
-/// By port; nothing is kept of those that nobody was ever held up at.
+/// By port; nothing is kept of ports at which no packet was ever held up.
 #[derive(Default)]
 pub(crate) struct Holds(Vec<PortHolds>);
 

@@ -94,7 +94,7 @@ pub struct Observers {
     tlp_hops: u64,
     request_ticks: u64,
     errors: BTreeMap<(u32, TransactionError), u64>,
-    /// Who is held up, as those who listen were told.
+    /// What is held up, as listeners were told.
     held: Holds,
     /// More observers; each costs a call per fact.
     more: Vec<Box<dyn Observer>>,
@@ -132,13 +132,13 @@ impl Observers {
         self.more.push(observer);
     }
 
-    /// Whether anybody listens beside this. What only they want to know is stated only then.
+    /// Whether there are listeners beside this. What only they want to know is stated only then.
     #[inline(always)]
     pub fn are_heard(&self) -> bool {
         !self.more.is_empty()
     }
 
-    /// Tells those who listen.
+    /// Tells the listeners.
     #[cold]
     #[inline(never)]
     pub fn tell(&mut self, now: Time, fact: &WireFact) {
@@ -147,7 +147,7 @@ impl Observers {
         }
     }
 
-    /// Somebody at a port is held up from `since` on, as is known at `now`; those who listen are told if that is new.
+    /// A packet at a port is held up from `since` on, as is known at `now`; listeners are told if that is new.
     #[cold]
     pub fn held_up(
         &mut self,
@@ -166,7 +166,7 @@ impl Observers {
         self.tell(now, &WireFact::Blocked { port, whom, by, since, waiting });
     }
 
-    /// Somebody at a port is held up no longer, from `until` on.
+    /// A packet at a port is held up no longer, from `until` on.
     #[cold]
     pub fn let_go(&mut self, now: Time, port: u32, whom: HeldUp, until: Time) {
         if let Some((by, since, waiting)) = self.held.remove(port, whom) {
@@ -175,7 +175,7 @@ impl Observers {
         }
     }
 
-    /// Whether anybody is held up at a port, as those who listen were told.
+    /// Whether a packet is held up at a port, as listeners were told.
     pub fn anybody_held_up(&self, port: u32) -> bool {
         self.held.any(port)
     }

@@ -1,7 +1,7 @@
 //! Keeps the last so many facts about wires, of those that are asked for, or what led to something that is looked for.
 //!
 //! While a run goes on, facts are put down in few words, port by port (`log.rs`, `packed.rs`), with what they need of what led up to them.
-//! What TLPs waited for, and how deep queues were, is worked out when somebody reads them (`reader.rs`).
+//! What TLPs waited for, and how deep queues were, is worked out when they are read (`reader.rs`).
 
 use crate::log::PortLog;
 use crate::reader::Reader;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// One fact that was kept.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When: a thing starts, somebody begins or ceases to be held up, a TLP could leave, an error is noticed.
+    /// When: a thing starts, a component begins or ceases to be held up, a TLP could leave, an error is noticed.
     pub at: Time,
     /// The port it is about: the transmitter, or of a receiver's error its own.
     pub port: u32,
@@ -31,7 +31,7 @@ pub struct Entry {
 /// What was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EntryOf {
-    /// A thing on a wire, who is held up, who waits.
+    /// A thing on a wire, what is held up, what waits.
     Wire(WireFact),
     /// An error of a link, or what is done about it.
     Error(Fact),
@@ -64,7 +64,7 @@ pub struct Found {
 
 /// The last so many facts of a selection.
 ///
-/// Who added its [`listener`](Recorder::listener) to the observers reads it through [`Recorder::entries`].
+/// The owner of its [`listener`](Recorder::listener) reads it through [`Recorder::entries`].
 #[derive(Clone)]
 pub struct Recorder(Rc<RefCell<Ring>>);
 
@@ -196,7 +196,7 @@ impl Recorder {
         entries
     }
 
-    /// Takes out what was recorded, port by port in the order in which it was stated: of one port nearly in order of time. Who joined a
+    /// Takes out what was recorded, port by port in the order in which it was stated: of one port nearly in order of time. What joined a
     /// queue comes when it is known how many there are; with the `last` call, after which nothing more is stated, whoever is left.
     ///
     /// # Panics

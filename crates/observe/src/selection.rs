@@ -43,7 +43,7 @@ pub enum TraceKind {
     OrderedSet,
     /// Flits.
     Flit,
-    /// Who is held up at a port, and no longer.
+    /// What is held up at a port, and no longer.
     Blocked,
     /// TLPs that join those that wait for a port.
     Queued,

@@ -1,4 +1,4 @@
-//! What each TLP waited for at a port, worked out from what was on the wire meanwhile and who was held up.
+//! What each TLP waited for at a port, worked out from what was on the wire meanwhile and what was held up.
 //!
 //! Every instant from when a TLP could have left until it does has one cause. Until it has joined the queue of its port, that is the queue
 //! that root ports share. While the wire carries TLPs that were before it in its own queue, it is the wire. Else, if its flow class is held up, what holds it up: it could not have left whatever the wire did. Else
@@ -10,7 +10,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Keeps what TLPs that wait now, and those that somebody may still ask about, need to know.
+/// Keeps what TLPs that wait now, and those that a reader may still ask about, need to know.
 #[derive(Default)]
 pub struct Waits(Vec<PortWaits>);
 
@@ -28,7 +28,7 @@ pub struct Joined {
 #[derive(Default)]
 struct PortWaits {
     wire: VecDeque<Piece>,
-    /// By who was held up, one after the other.
+    /// By what was held up, one after the other.
     held: Vec<(HeldUp, VecDeque<Hold>)>,
     /// Of each class, the TLPs that wait, by when they could leave.
     inside: [VecDeque<Time>; 3],
@@ -223,7 +223,7 @@ impl PortWaits {
         }
     }
 
-    /// What ended before is of no use to anybody who waits here, or may come.
+    /// What ended before is of no use to a packet that waits here, or may come.
     fn needed_from(&self, now: Time) -> Time {
         self.inside.iter().filter_map(|class| class.front()).fold(now, |first, ready| first.min(*ready))
     }
@@ -322,7 +322,7 @@ impl PortWaits {
         }
     }
 
-    /// What holds somebody up at a time, and until when that, or that nothing does, is so; not later than `to`.
+    /// What holds a packet up at a time, and until when that, or that nothing does, is so; not later than `to`.
     fn first_hold(&self, whom: HeldUp, at: Time, to: Time) -> (Option<Cause>, Time) {
         let Some((_, holds)) = self.held.iter().find(|(of, _)| *of == whom) else { return (None, to) };
         match holds.get(holds.partition_point(|hold| hold.until <= at)) {

@@ -11,7 +11,7 @@ use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, TlpCost, TlpKind};
 use lanewise_units::{Span, Time};
 
-/// What is stated only while somebody listens, beside the [`crate::Fact`]s that are always stated.
+/// What is stated only while a listener is there, beside the [`crate::Fact`]s that are always stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WireFact {
     /// Something went onto a wire.
@@ -22,7 +22,7 @@ pub enum WireFact {
     Blocked {
         /// Transmitting port; for reads within a root complex the root port at which they came in.
         port: u32,
-        /// Who is held up.
+        /// What is held up.
         whom: HeldUp,
         /// By what.
         by: Cause,
@@ -48,7 +48,7 @@ pub enum WireFact {
     },
 }
 
-/// Who is held up at a port.
+/// What is held up at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeldUp {
     /// Whatever would leave.
@@ -149,7 +149,7 @@ pub enum Place {
     Host,
     /// An endpoint: its number among all endpoints of the fabric, depth first.
     Endpoint(u32),
-    /// An address in nobody's window.
+    /// An address in no window.
     Nobody,
 }
 
@@ -182,11 +182,11 @@ pub struct WireTlp {
     pub length: u16,
     /// Bytes of header and payload, in whole DW, as on a link outside Flit Mode, and flow class.
     pub cost: TlpCost,
-    /// Who made it: the requester of a request, the completer of a completion.
+    /// What made it: the requester of a request, the completer of a completion.
     pub source: Place,
     /// Where it goes: the completer of a request, the requester of a completion.
     pub destination: Place,
-    /// The Requester ID: of who asked, in completions too, which find the way by it.
+    /// The Requester ID: of the requester, in completions too, which find the way by it.
     pub requester_id: Location,
     /// The ID of the other end: of a completion its Completer ID, of a request that of whom it is for.
     pub completer_id: Location,

@@ -42,7 +42,7 @@ impl Arbiter {
         Self { whose: 0, left: weights.map_or(1, |weights| weights[0]) }
     }
 
-    /// Who is asked first.
+    /// Which one is asked first.
     #[inline(always)]
     pub const fn whose(self) -> u8 {
         self.whose
@@ -69,7 +69,7 @@ impl Arbiter {
 mod tests {
     use super::Arbiter;
 
-    /// Who sends so many packets, when all have some.
+    /// Which one sends so many packets, when all have some.
     fn sent(weights: Option<&[u8]>, count: usize, packets: usize) -> Vec<u8> {
         let mut turn = Arbiter::first(weights);
         let mut send = |_| {

@@ -109,7 +109,7 @@ pub struct Tlp {
     pub kind: TlpKind,
     /// Where it goes.
     pub routing: Routing,
-    /// Who asks; of a completion, who answers.
+    /// The requester; of a completion, the completer.
     pub requester: FunctionId,
     /// Which of its requester's requests it is or answers.
     pub tag: Tag,

@@ -30,7 +30,7 @@ impl PySession {
         task: impl FnOnce(&mut Session<'static>) -> R + Send + 'static,
     ) -> PyResult<R> {
         let (answer, answered) = channel();
-        // Nobody waits for an answer any more when the interpreter ends.
+        // No caller waits for an answer any more when the interpreter ends.
         let task: Task = Box::new(move |session| drop(answer.send(task(session))));
         let tasks = &self.tasks;
         py.detach(move || tasks.send(task).ok().and_then(|()| answered.recv().ok()))
@@ -38,7 +38,7 @@ impl PySession {
     }
 }
 
-/// Loads a scenario, and does every task with it until nobody has one any more.
+/// Loads a scenario, and does every task with it until no caller has one any more.
 fn work(
     load: impl FnOnce() -> Result<Session<'static>, Diagnostics> + Send + 'static,
 ) -> Result<Sender<Task>, Diagnostics> {

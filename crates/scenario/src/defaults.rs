@@ -38,7 +38,7 @@ pub(crate) fn find(
     }
 }
 
-/// Who made the processor, if that is said.
+/// The maker of the processor, if that is said.
 fn maker(component: &Component, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
     let (named, place) = component.structural::<String>("maker", diagnostics)?;
     if MAKERS.contains(&named.as_str()) {

@@ -179,7 +179,7 @@ fn drop_misnamed(list: &mut Vec<Diagnostic>) {
     });
 }
 
-/// The hint, unless there are more problems than are shown: to compare names takes time, and nobody would read it.
+/// The hint, unless there are more problems than are shown: to compare names takes time, and it would not be shown.
 pub(crate) fn hint_unless_crowded(
     known: &[Diagnostic],
     hint: impl FnOnce() -> Option<String>,

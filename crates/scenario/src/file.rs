@@ -50,7 +50,7 @@ pub struct ScenarioFile {
     lost: Lost,
 }
 
-/// Components that are written and could not be read, which is reported: who names one of them is not to blame.
+/// Components that are written and could not be read, which is reported: a table that names one of them is not to blame.
 #[derive(Debug, Default)]
 struct Lost {
     /// Names that are no names, that stand before something else than a table, or that two have.

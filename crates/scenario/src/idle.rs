@@ -1,7 +1,7 @@
 //! Values that nothing reads, as a scenario is.
 //!
 //! A default that is idle is left out of what is in force. A value that the scenario or the command line states is told of:
-//! whoever wrote it expects something of it.
+//! its author expects something of it.
 
 use crate::parameter::{Layer, Origin, ResolvedParameter};
 use crate::source::Place;

@@ -1,6 +1,6 @@
 //! Jobs from a file of their own, such as fio's: they take the place of the scenario's workloads of that kind.
 //!
-//! Whoever reads the file's format says which line each job and option stands in, so that a problem in one is shown in
+//! The reader of the file's format says which line each job and option stands in, so that a problem in one is shown in
 //! the text that the user wrote.
 //!
 //! ```text

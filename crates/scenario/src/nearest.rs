@@ -105,7 +105,7 @@ pub(crate) fn asking(name: impl std::fmt::Display) -> String {
 
 /// The candidate that is most like what was found, if any is.
 pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Similarity is quadratic in the length; nobody mistypes a name this long.
+    // Similarity is quadratic in the length; a name this long is no slip of the keyboard.
     if found.len() > 64 {
         return None;
     }
@@ -113,7 +113,7 @@ pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a 
     let near = |candidate: &'a str| {
         let other = candidate.to_lowercase();
         let similarity = strsim::jaro_winkler(&lower, &other);
-        // Who mistypes changes few letters; among as many changes, an equal start tells.
+        // A slip changes few letters; among as many changes, an equal start tells.
         is_near(&lower, &other).then(|| (strsim::osa_distance(&lower, &other), -similarity, candidate))
     };
     candidates

@@ -139,7 +139,7 @@ struct Builder<'f, 'o> {
     has_no_host: bool,
 }
 
-/// Who sits where so far.
+/// What is attached where so far.
 #[derive(Default)]
 struct Seating {
     /// The instance in each slot, by instance above and slot.

@@ -135,7 +135,7 @@ fn seconds_of_an_audit(simulation: &mut Simulation) -> f64 {
     started.elapsed().as_secs_f64() / f64::from(AUDITS)
 }
 
-/// The text of a benchmark's scenario, for whoever wants to run it by other means.
+/// The text of a benchmark's scenario, to run it by other means.
 pub fn scenario_text(name: &str) -> Option<String> {
     rig(name).map(|(_, text, _)| text)
 }

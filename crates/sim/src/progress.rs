@@ -1,4 +1,4 @@
-//! How a run is getting on, for whoever watches it: how far it is, and what its flows have come to so far.
+//! How a run is getting on, for a display of it: how far it is, and what its flows have come to so far.
 //!
 //! As in IOmeter's display of results, a flow has rates since the last update and of the whole test, which begins when the
 //! warm-up is over. Leaves out: the largest latency since the last update, because only that of the whole test is kept.

@@ -1,7 +1,7 @@
 //! Runs a simulation until its results have settled and are narrow enough, or a limit is reached.
 //!
 //! A run is a chain of stretches: windows of warm-up, then batches. At the end of each it is looked at what they counted, and how
-//! long the next one is. Whoever runs it may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
+//! long the next one is. The caller may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
 //! the simulation, so the pieces in which a run is done change nothing about it.
 
 use crate::counts::{counts, difference, everybody_has_begun, operations};
@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
     pub(crate) changes_ahead: usize,
 }
 
-/// Events, at most, between two looks at the clock of whoever watches.
+/// Events, at most, between two looks at the clock of the caller.
 const SLICE: u64 = 1 << 17;
 
 /// First window of warm-up. Assumed: shorter than anything worth measuring.
@@ -46,7 +46,7 @@ const BATCHES_PER_WINDOW: u64 = 8;
 pub(crate) enum Piece {
     /// The pause was reached.
     Paused,
-    /// So much has happened that whoever watches wants to hear of it.
+    /// So much has happened that the caller wants to hear of it.
     Long,
     /// The run is over.
     Over,
@@ -59,7 +59,7 @@ struct WarmUp {
     end: Time,
     /// The most that it may take.
     longest: Time,
-    /// Whether it ends then because somebody said so.
+    /// Whether it ends then because the caller said so.
     is_given: bool,
     /// What the window before counted.
     before: Option<Counts>,
@@ -92,11 +92,11 @@ pub(crate) struct Run {
     outcome: Outcome,
     /// When measuring began; nothing during the warm-up.
     measuring_since: Option<Time>,
-    /// Events when whoever watches was last told.
+    /// Events when the caller was last told.
     told_at: u64,
     /// Events at which the present slice of the stretch ends; none when it is to begin.
     slice_end: Option<u64>,
-    /// How that slice ended, when whoever watches was told first.
+    /// How that slice ended, when the caller was told first.
     reached: Option<Progress>,
 }
 
@@ -225,7 +225,7 @@ impl Run {
                     reached @ (Progress::Reached | Progress::EventLimit) => self.reached = Some(reached),
                 }
                 self.slice_end = None;
-                // Many stretches may be shorter than a slice, and whoever watches waits for none of them.
+                // Many stretches may be shorter than a slice, and the caller waits for none of them.
                 if simulation.events_handled() - self.told_at >= SLICE {
                     self.told_at = simulation.events_handled();
                     if simulation.bytes_under_way() > self.limits.memory_limit {

@@ -28,7 +28,7 @@
 //! assert!(session.state().flows[0].last.goodput_gb_per_s < before / 4.0);
 //! ```
 //!
-//! There is no thread, clock, file or signal in it: whoever drives it decides how much is done at a time, with [`Session::advance`]
+//! There is no thread, clock, file or signal in it: the caller decides how much is done at a time, with [`Session::advance`]
 //! by events where the caller has a screen to draw. So it is the same in a browser.
 //!
 //! A stop is no look at the simulation, so a run in pieces is the run in one piece, event for event, on any link; `state` only
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A part of a run after which whoever watches wants to hear of it.
+    /// A part of a run after which the caller wants to hear of it.
     pub(crate) fn piece(&mut self, pause: Pause) -> Piece {
         let last_event = self.events().saturating_add(pause.events);
         let piece = self.run.go(&mut self.simulation, pause);
@@ -263,7 +263,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Comes to the same place again in a simulation whose time nobody has accounted for.
+    /// Comes to the same place again in a simulation whose time is not accounted for.
     fn go_on_after_results(&mut self) {
         if !std::mem::take(&mut self.is_settled) {
             return;

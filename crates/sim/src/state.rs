@@ -1,4 +1,4 @@
-//! What is there at one instant of a run, and what has happened since somebody last looked: the shape of a live display.
+//! What is there at one instant of a run, and what has happened since the last look: the shape of a live display.
 //!
 //! Reading is no look at the simulation: nothing is accounted for, nothing moves. What ports do only when they are looked at is
 //! therefore known as far as they have come: DLLPs that are due and not yet on the wire, some tens of nanoseconds of a direction that

@@ -12,8 +12,8 @@
 //! held rises and falls with every packet; whether it grows, Mann's test against trend says (Econometrica 13(3), 1945). As long
 //! as it does, this is still warm-up.
 //!
-//! Three things would make such an interval narrower than it is, and each is met: who looks after every batch stops at the
-//! first that looks good by chance (so it is looked at seldom, and at a corrected level); neighbouring batches that are still
+//! Three things would make such an interval narrower than it is, and each is met: a rule that looks after every batch stops at the
+//! first that looks good by chance (so it looks seldom, and at a corrected level); neighbouring batches that are still
 //! correlated scatter less than their mean is off (so the interval is widened by their correlation); few long batches are
 //! better than many short ones (so pairs are put together once there are enough). A test counts how often the interval covers.
 
@@ -211,7 +211,7 @@ pub(crate) struct Interval {
 /// Two-sided, this much of Kendall's statistic over its deviation is as rare as one in a hundred where there is no trend.
 const TREND: f64 = 2.576;
 
-/// Bytes held when measuring began and at the end of each batch, by who holds them.
+/// Bytes held when measuring began and at the end of each batch, by what holds them.
 pub(crate) struct Stocks {
     start: Vec<u64>,
     ends: Vec<Vec<u64>>,
@@ -231,7 +231,7 @@ impl Stocks {
         }
     }
 
-    /// Whether anybody came to hold more, or less: by more than this part of `moved`, which is what moves in a batch.
+    /// Whether a component came to hold more, or less: by more than this part of `moved`, which is what moves in a batch.
     pub(crate) fn grow(&self, moved: f64, part: f64) -> bool {
         let batches = self.ends.len() as f64;
         self.start.iter().enumerate().any(|(holder, start)| {

@@ -14,7 +14,7 @@ use lanewise_scenario::Scenario;
 use lanewise_workload::LoadConfig;
 use std::ops::ControlFlow;
 
-/// Part of a limit up to which it is surely not reached, whoever counts: threads handle a few events more or less, and have tables of
+/// Part of a limit up to which it is surely not reached, however the events are counted: threads handle a few events more or less, and have tables of
 /// their own.
 const SURELY_WITHIN: u64 = 2;
 

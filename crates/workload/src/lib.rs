@@ -1,4 +1,4 @@
-//! Who asks for what, when. An instrument is a state machine over a machine that has [the ports](lanewise_fabric::ports) it needs: it
+//! What asks for bytes, when and where. An instrument is a state machine over a machine that has [the ports](lanewise_fabric::ports) it needs: it
 //! is told what happened and asks for transfers, CPU accesses and timers.
 //!
 //! - [`device`]: what does something of its own at a port of the fabric.

@@ -43,7 +43,7 @@ pub(crate) fn reading(
     ResourceReading { name, kind, places: stations.len() as u32, limit, book }
 }
 
-/// Whether anybody ever asked for it.
+/// Whether it was ever asked for.
 pub(crate) fn asked_for(reading: &ResourceReading) -> bool {
     reading.book.served > 0
 }

@@ -29,7 +29,7 @@ def main() -> None:
         print(f"error: {said}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        # Before a verb is called, when half of the modules are there, nobody else can say it.
+        # Before a verb is called, when half of the modules are there, nothing else can say it.
         sys.exit(_interrupted())
 
 
@@ -53,7 +53,7 @@ def _end_as_by_hand() -> None:
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # Whoever ignores it, as nohup does, goes on.
+        # A process that ignores it, as under nohup, goes on.
         if number is not None and sys.platform != "win32" and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
 

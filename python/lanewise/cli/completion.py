@@ -1,4 +1,4 @@
-"""What the shell offers for names that a verb takes. Asked while somebody types: nothing simulates."""
+"""What the shell offers for names that a verb takes. Asked while you type: nothing simulates."""
 
 from __future__ import annotations
 

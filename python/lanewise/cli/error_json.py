@@ -1,4 +1,4 @@
-"""Errors as JSON, on stdout, for whoever asked for `--json`: `error` of ``schema/output.schema.json``.
+"""Errors as JSON, on stdout, for callers with `--json`: `error` of ``schema/output.schema.json``.
 
 The same is said on stderr in words, as without `--json`.
 """
@@ -36,5 +36,5 @@ def write(status: int, text: str, error: BaseException | None) -> None:
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         sys.stdout.flush()
     except OSError:
-        # Nobody reads; the status says it all the same.
+        # The reader has gone; the status says it all the same.
         return

@@ -39,7 +39,7 @@ class GuardedGroup(TyperGroup):
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the options before the verb, of which --help and --version print at once."""
-        # Who asks for JSON gets errors as JSON, those about the command line, too.
+        # With --json errors are JSON, those about the command line, too.
         self._as_json = is_asked_for(next((each for each in arguments if isinstance(each, list)), []))
         with _guarded({}, as_json=self._as_json):
             return super().make_context(*arguments, **options)

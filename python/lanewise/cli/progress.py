@@ -81,7 +81,7 @@ class RunProgress:
 
 @contextmanager
 def runs_progress(description: str, *, are_kept: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Count runs done of runs to do; who interrupts those that are kept is told so."""
+    """Count runs done of runs to do; an interrupt says that the finished ones are kept."""
     bar = _count_bar()
     task = bar.add_task(description, total=None)
     counted = (0, 0)

@@ -87,7 +87,7 @@ class Shown:
 
 
 def unwrapped(stream: IO[str]) -> IO[str]:
-    """Return the stream itself, for who takes out control characters before colouring."""
+    """Return the stream itself, for callers that take out control characters before colouring."""
     return stream.stream if isinstance(stream, Shown) else stream
 
 

@@ -31,7 +31,7 @@ def check_place(path: Path) -> None:
 
 
 def save(svg: str, path: Path) -> Path:
-    """Write a picture, whole or not at all; a PNG is light, as it does not know who looks."""
+    """Write a picture, whole or not at all; a PNG is light, as it does not know on what it is seen."""
     check_place(path)
     return write_whole(path, svg if path.suffix.lower() == ".svg" else png(svg))
 

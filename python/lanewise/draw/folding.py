@@ -1,7 +1,7 @@
 """Branches that are alike put together, for drawings: neighbours with equal devices, links and what is below.
 
-One rule for the tree that `explain` prints and for pictures. What "equal" is, is said by whoever makes the
-nodes (`Node.alike`, `Node.slot_alike`); a rule may refuse to put two branches together that look the same,
+One rule for the tree that `explain` prints and for pictures. What "equal" means, the maker of the nodes
+says (`Node.alike`, `Node.slot_alike`); a rule may refuse to put two branches together that look the same,
 because their links are in use differently.
 """
 

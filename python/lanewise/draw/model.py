@@ -32,7 +32,7 @@ class State(StrEnum):
     INSIDE = "inside"
     """Within one chip, or a tunnel through a cable: its registers are for show."""
     UNKNOWN = "unknown"
-    """Nobody says."""
+    """No source says."""
     WIRE = "wire"
     """No PCI Express: the way of an adapter to its drives."""
 
@@ -59,7 +59,7 @@ class Link:
     name: str
     """By which its use is known: in scenarios the name of the device below, as in results."""
     mode: str = ""
-    """How it came up, like ``gen3 x16``; empty when nobody says."""
+    """How it came up, like ``gen3 x16``; empty when no source says."""
     lanes: int | None = None
     """How many it runs on."""
     state: State = State.UP

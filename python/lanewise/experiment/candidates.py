@@ -1,7 +1,7 @@
 """Which parameters of a scenario may be varied to see what rests on them, and by how much.
 
 What is assumed, calibrated or published may; what a specification or a data sheet fixes is not. What a
-workload does may as well, and so may how long a run is: somebody chose it. Parameters of equal parts that
+workload does may as well, and so may how long a run is: it was chosen. Parameters of equal parts that
 have equal values (both adapters, all ports) are one candidate and are varied together. A number is varied by
 20 % both ways; a size that has to be a power of two is halved and doubled; a one becomes two, as nothing is
 nearer.

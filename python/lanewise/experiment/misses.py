@@ -1,7 +1,7 @@
 """Known misses: cells outside their band, with the figure at which that is known, kept as ``misses.toml``.
 
 A miss counts in every headline and is named there. What the file is for is that a change is noticed: a miss
-that is new, that has moved or that is gone makes `reproduce` fail until somebody has looked and noted it.
+that is new, that has moved or that is gone makes `reproduce` fail until it is looked at and noted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.reproduction import ReproducedExperiment
 
 NOT_EXPLAINED = "not explained"
-"""The reason of a miss for which nobody has written one."""
+"""The reason of a miss for which none is written."""
 
 
 def text_of(experiment: ReproducedExperiment) -> str:

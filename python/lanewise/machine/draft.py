@@ -131,7 +131,7 @@ class Draft:
         )
 
     def _forget_what_cannot_be(self) -> None:
-        """Take sizes that no packet has, and boundaries that there are not, for what nobody says."""
+        """Take sizes that no packet has, and boundaries that there are not, for what no source says."""
         sizes: tuple[Literal["mps_supported", "mps", "mrrs"], ...] = ("mps_supported", "mps", "mrrs")
         for name in sizes:
             if self.transfers.get(name) not in PACKET_SIZES:

@@ -79,7 +79,7 @@ class KernelEvent:
     port: Address | None = None
     """The port above the link that limits it."""
     sender: Address | None = None
-    """Who reported the error after which a port, at `address`, reset what is below it."""
+    """The device that reported the error after which a port, at `address`, reset what is below it."""
 
 
 @dataclass(frozen=True, slots=True)

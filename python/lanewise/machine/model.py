@@ -134,7 +134,7 @@ class Machine:
         return self.functions.get(address) if address is not None else None
 
     def find(self, address: Address) -> Function:
-        """Return the function at an address that somebody gave; InputError says which endpoints there are."""
+        """Return the function at a given address; InputError says which endpoints there are."""
         if address not in self.functions:
             known = ", ".join(function.address.short for function in self.endpoints[:8])
             raise InputError(f"the machine has no function {address.short}; endpoints are {known or 'none'}")

@@ -2,7 +2,7 @@
 
 No link is worth more to a device than this: an adapter of four gigabit ports moves half a gigabyte a second
 on two lanes as on four. Known for adapters by their names (`adapters`) and for drives that are in the catalog
-(`drives`), whose published rates are taken; of all others nobody knows, and their link is the limit.
+(`drives`), whose published rates are taken; of all others no source does, and their link is the limit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Own(NamedTuple):
 
 
 def own_rate(machine: Machine, function: Function) -> Own | None:
-    """Return what a device can use, all functions of an adapter together; None where nobody knows."""
+    """Return what a device can use, all functions of an adapter together; None where no source tells."""
     if function.is_nic:
         return _wires(machine, function)
     part = drive_part(function)

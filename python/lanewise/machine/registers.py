@@ -307,7 +307,7 @@ class Window(NamedTuple):
 
     @classmethod
     def of(cls, base: int, limit: int, *, prefetchable: bool) -> Window:
-        """Make a window from its registers: closed when the limit is below the base, or nobody set a base."""
+        """Make a window from its registers: closed when the limit is below the base, or no base is set."""
         return cls(base, limit, prefetchable) if 0 < base <= limit else cls(prefetchable=prefetchable)
 
     @property

@@ -66,7 +66,7 @@ class View:
 
     @cached_property
     def live_links(self) -> tuple[Link, ...]:
-        """Links whose present mode was read from the machine, not declared by somebody."""
+        """Links whose present mode was read from the machine, not declared in a file."""
         if not self.machine.measured:
             return ()
         return tuple(link for link in self.links if link.now.known and not self.is_switched_off(link))
@@ -168,7 +168,7 @@ class View:
     def is_compute_gpu(function: Function) -> bool:
         """Whether it is a GPU of NVIDIA, AMD or Intel on a link; management controllers have displays too.
 
-        Where nobody says whose it is, a 3D controller is one, and what a collective library calls a GPU.
+        Where no source says whose it is, a 3D controller is one, and what a collective library calls a GPU.
         """
         if function.identity.vendor_id is None:
             named = any(name.startswith("GPU") for name in function.interfaces)
@@ -200,7 +200,7 @@ class View:
         return None if mode is None else rate_of(mode)
 
     def own_rate(self, function: Function) -> Own | None:
-        """Return what the wires of an adapter or the media of a drive can use; None where nobody knows."""
+        """Return what the wires of an adapter or the media of a drive can use; None where no source tells."""
         return own_rate(self.machine, function)
 
     def is_wired_on_board(self, link: Link) -> bool:

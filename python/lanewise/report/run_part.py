@@ -24,7 +24,7 @@ _PERCENTILES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max")
 _EACH = "\N{MULTIPLICATION SIGN}N: each of N alike"
 _WORTH_A_WORD = 0.01
 _STATES = {
-    "nothing_asked": "nobody asked for anything",
+    "nothing_asked": "nothing was asked for",
     "port": "the link took requests as fast as it could, or waited for credits",
     "tags": "all tags were in use",
     "window": "as much was outstanding as may be",

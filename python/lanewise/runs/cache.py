@@ -3,11 +3,11 @@
 An entry is named by a hash of everything that determines a result: the text of the scenario, the overrides in
 their order, and the compiled core with the catalog in it. Whatever changes, the name changes, so that a stale
 entry is never found. Entries are whole or not there, carry the digest of their name and content, belong
-to the user, and have to be the results of a run: one that is damaged, or of somebody else's making, is passed
+to the user, and have to be the results of a run: one that is damaged, or of another user's making, is passed
 over and made again. Runs that were interrupted are not kept. A folder that cannot be written means that runs
 are done again, and is no reason to fail.
 
-The entries of another core are removed once nobody has used them for `UNUSED_DAYS`.
+The entries of another core are removed once they were not used for `UNUSED_DAYS`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _digest(key: str, content: bytes) -> str:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether this is a file that nobody but its user can have written."""
+    """Whether this is a file that only its user can have written."""
     own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
     return stat.S_ISREG(status.st_mode) and own and not status.st_mode & stat.S_IWOTH
 

@@ -1,7 +1,7 @@
 /**
  * Which lesson is on the page, what was tried, and what it gave.
  *
- * A lesson is on the page while its file is: who opens something else has left it. What was tried follows from the text, so that undo
+ * A lesson is on the page while its file is: to open something else is to leave it. What was tried follows from the text, so that undo
  * takes it back. A lesson runs its texts by itself, whatever the run beside it is at.
  */
 import { batch, computed, effect, signal } from "@preact/signals";

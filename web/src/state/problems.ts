@@ -1,4 +1,4 @@
-/** What went wrong, in words for who looks at the page. */
+/** What went wrong, in words for the reader of the page. */
 import type { Mistake } from "lanewise";
 
 /** A thing that a call throws when Lanewise itself knows what is wrong. */

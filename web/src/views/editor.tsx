@@ -40,7 +40,7 @@ export function Editor() {
           autocompletion({ override: [completions] }),
           meanings,
           EditorView.contentAttributes.of({ "aria-label": "Scenario, as TOML", tabindex: "0" }),
-          // Escape leaves the editor with Tab, for who has no mouse: CodeMirror's own way.
+          // Escape leaves the editor with Tab, for users without a mouse: CodeMirror's own way.
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) text.value = update.state.doc.toString();

@@ -1,4 +1,4 @@
-/** The link above the device that is chosen: who waits, which credits are left, where the time went. */
+/** The link above the device that is chosen: what waits, which credits are left, where the time went. */
 import type { Direction, LiveDirection, LivePool, Shares } from "lanewise";
 import { cause, percent, rate, whole } from "../rig/words.ts";
 import { isOnePacket, live, results, selected } from "../state/store.ts";

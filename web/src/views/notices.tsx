@@ -1,4 +1,4 @@
-/** What went wrong, and the mistakes of the scenario as a list: for who does not see the marks in the text. */
+/** What went wrong, and the mistakes of the scenario as a list: for readers who do not see the marks in the text. */
 import { goToLine } from "../state/editing.ts";
 import { mistakes, notice, remarks } from "../state/store.ts";
 

@@ -36,12 +36,12 @@ impl Turns {
     }
 }
 
-/// Traffic classes of an endpoint's channels, and who takes turns on which virtual channel.
+/// Traffic classes of an endpoint's channels, and what takes turns on which virtual channel.
 pub(super) struct TrafficClasses {
     pub(super) map: ChannelMap,
     /// By channel of the endpoint.
     pub(super) of_channel: Vec<u8>,
-    /// Who takes turns on VC1, VC2 and so on.
+    /// What takes turns on VC1, VC2 and so on.
     pub(super) beyond_vc0: Vec<Turns>,
 }
 

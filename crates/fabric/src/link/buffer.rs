@@ -10,7 +10,7 @@ use lanewise_pcie::flow_control::{CreditPool, Credits, ReceiveCredits, Scale, lo
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
-/// The buffer of one class: 64 bytes, which whoever keeps it puts into one cache line.
+/// The buffer of one class: 64 bytes, which its receiver puts into one cache line.
 pub(crate) struct IngressBuffer {
     /// Space that will be free by then, in order of time.
     pub(crate) draining: Ring<(Time, Credits)>,

@@ -6,7 +6,7 @@ use lanewise_pcie::ack_nak::Sequence;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Span, Time};
 
-/// What came of a call, for the books of whoever drives the link.
+/// What came of a call, for the books of the fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     /// A TLP goes out for the first time.

@@ -25,7 +25,7 @@ pub(crate) struct Flits<T> {
     pub(crate) receiver: FlitReceiver,
 }
 
-/// The transmitter's flits. `T` names a packet, for whoever drives the link.
+/// The transmitter's flits. `T` names a packet, for the fabric.
 pub(crate) struct FlitTransmitter<T> {
     packer: FlitPacker,
     /// Flits filled since the link came up, and flits sent: filled is ahead while a TLP spans several.

@@ -6,7 +6,7 @@ use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::Time;
 
-/// A TLP on its way to a receiver: half a cache line. `T` names the packet, for whoever drives the link.
+/// A TLP on its way to a receiver: half a cache line. `T` names the packet, for the fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InFlight<T> {
     pub(crate) packet: T,

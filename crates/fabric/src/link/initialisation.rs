@@ -80,7 +80,7 @@ impl ChannelCredits {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// Whether the link is down and stays so until somebody brings it up.
+    /// Whether the link is down and stays so until it is brought up.
     pub(crate) fn is_down(&self) -> bool {
         self.state != LinkState::Active && self.deadline == Time::NEVER
     }

@@ -1,7 +1,7 @@
 //! Sleep of a link, as the transmitter of one direction has it: since when it is silent, from when on it sleeps, when it is awake
 //! (PCIe Base 6.3 §5.4.1).
 //!
-//! In L0s one direction sleeps, in L1 both. None of it happens by itself: whoever drives the link asks when something is to be sent,
+//! In L0s one direction sleeps, in L1 both. None of it happens by itself: the fabric asks when something is to be sent,
 //! or when the books are settled, since when it slept.
 
 use super::initialisation::LinkState;

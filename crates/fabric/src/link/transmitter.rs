@@ -251,7 +251,7 @@ impl<T: Copy> Transmitter<T> {
         Some(self.deadline)
     }
 
-    /// Progress, or a replay: the timer starts again from `from`. Who looks at it finds out then.
+    /// Progress, or a replay: the timer starts again from `from`. The next look finds out.
     #[inline(always)]
     pub(crate) fn restart_replay_timer(&mut self, from: Time, period: Span) {
         if self.state == LinkState::Active {

@@ -1,4 +1,4 @@
-//! Who sends what next through an egress of a switch, and why nobody does.
+//! Which ingress sends what next through an egress of a switch, and why none does.
 
 use super::{Feed, Row, Switch};
 use crate::channels::VC0;
@@ -36,7 +36,7 @@ impl<const SEVERAL: bool> VcEgress<SEVERAL> {
     }
 }
 
-/// Who sends what next.
+/// Which ingress sends what next.
 struct Found {
     ingress: usize,
     class: FlowClass,
@@ -58,7 +58,7 @@ impl Switch {
     #[inline(never)]
     pub(crate) fn look_ahead(&mut self, packets: &PacketPool, port: &Port, at: Time) -> Option<Wait> {
         match self.buses {
-            Some(_) => None, // Who asks for a bus has it, or stands in line for it.
+            Some(_) => None, // An egress that asks for a bus has it, or stands in line for it.
             None => self.find(VcEgress::only(port), packets, port, at).err(),
         }
     }
@@ -109,7 +109,7 @@ impl Switch {
         Ok(id)
     }
 
-    /// Whose turn it is to send what, of those that may at `at`; or why nobody may.
+    /// Whose turn it is to send what, of those that may at `at`; or why none may.
     #[inline(always)]
     fn find<const SEVERAL: bool>(
         &mut self,
@@ -139,7 +139,7 @@ impl Switch {
         self.find_among([from_first & others, below_first & others], vc_egress, wait, packets, port, at)
     }
 
-    /// Ingress ports to look at after one that has to `wait`. Who has nothing but packets of a class without credits
+    /// Ingress ports to look at after one that has to `wait`. An ingress that has nothing but packets of a class without credits
     /// cannot go either.
     fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
         let exhausted =

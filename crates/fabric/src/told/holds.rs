@@ -1,4 +1,4 @@
-//! Who is held up at a port, and by what, as far as it is told: TLPs of a flow class whose oldest could leave but for credits, the retry
+//! What is held up at a port, and by what, as far as it is told: TLPs of a flow class whose oldest could leave but for credits, the retry
 //! buffer, or an older one that it may not pass; everything; reads that have no tag, or no tracking entry at the host.
 //!
 //! A port looks here after each TLP that leaves, before and after each DLLP that it reads, which is known to have come at a certain
@@ -77,7 +77,7 @@ impl Fabric {
         self.observers.tell(now, &WireFact::Unblocked { port, whom, by, since, until: now, waiting });
     }
 
-    /// Looks who is held up at a port at a time, and tells what is new.
+    /// Looks what is held up at a port at a time, and tells what is new.
     pub(crate) fn tell_holds(&mut self, id: PortId, at: Time) {
         let port = &self.ports[id.index()];
         if port.transmitter.state != LinkState::Active {

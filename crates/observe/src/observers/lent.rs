@@ -1,11 +1,11 @@
-//! Tallies of a simulation whose parts run on several threads: each part counts for itself, and who reads them has all in one place.
+//! Tallies of a simulation whose parts run on several threads: each part counts for itself, and a reader has all in one place.
 
 use super::{LinkErrors, Observers, PortTally, RequesterTally};
 use crate::attribution::RestTicks;
 use crate::{Fingerprint, FlowTally, TransactionError};
 use std::collections::BTreeMap;
 
-/// All that [`Observers`] have counted, without those who listen: it may go to another thread.
+/// All that [`Observers`] have counted, without the listeners: it may go to another thread.
 #[derive(Default)]
 pub struct Tallies {
     ports: Vec<PortTally>,

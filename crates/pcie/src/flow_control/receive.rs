@@ -3,7 +3,7 @@
 use super::{CreditPool, Scale};
 use crate::tlp::Credits;
 
-/// A TLP arrived that nobody had credits for: a Receiver Overflow error.
+/// A TLP arrived for which the transmitter had no credits: a Receiver Overflow error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Overflow {
     /// More headers than were allocated.

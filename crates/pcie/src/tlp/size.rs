@@ -97,7 +97,7 @@ pub struct TlpCost {
 }
 
 impl TlpCost {
-    /// All of it in 32 bits, for whoever keeps many.
+    /// All of it in 32 bits, for callers that keep many.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.payload as u32 | (self.header as u32) << 16 | (self.class as u32) << 24

@@ -61,7 +61,7 @@ pub(super) fn arbitration(
 ) -> ChannelArbitration {
     let given = &port.parameters.channels;
     match given.arbitration {
-        // One alone competes with nobody, and needs no weight.
+        // One alone competes with none, and needs no weight.
         _ if channels == 1 => ChannelArbitration::Strict,
         ChannelArbitrationChoice::Strict => ChannelArbitration::Strict,
         ChannelArbitrationChoice::RoundRobin => ChannelArbitration::RoundRobin,

@@ -23,7 +23,7 @@ const LOOP_ALLOWANCE: Span = Span::from_ns(200);
 
 /// The scale both ends use: what is asked for, or the smallest that both ends' credits fit in.
 pub(super) fn common_scale(ends: &[End<'_>; 2]) -> Scale {
-    // Whoever is told to scale can; otherwise the rate tells.
+    // A port that is told to scale can; otherwise the rate tells.
     let able = |end: &End<'_>| match end.view.parameters.flow_control_scale {
         ScaleChoice::Off => false,
         ScaleChoice::Four | ScaleChoice::Sixteen => true,
@@ -144,7 +144,7 @@ pub(super) fn credits(
     ];
     classes.map(|(class, [header, data])| {
         let least = minimum_advertisement(class, end.mps, scale, end.receiver);
-        // Who counts where the specification says infinite still has to take a packet of full size.
+        // A port that counts where the specification says infinite still has to take a packet of full size.
         let counted = minimum_advertisement(class, end.mps, scale, ReceiverKind::Switch);
         let most = largest_advertisement(scale);
         let mut pool = |pool: &Pool, least, counted, most| match pool.given {
@@ -201,7 +201,7 @@ fn automatic_pool(
 }
 
 /// A given pool. What is not legal is reported, and the nearest legal value stands for it: of an idle port, whose
-/// problems nobody reads, the credits have to be legal all the same.
+/// problems that no reader sees, the credits have to be legal all the same.
 fn given_pool(
     inputs: &Inputs<'_>,
     end: &End<'_>,

@@ -353,7 +353,7 @@ fn endpoint(
     }
 }
 
-/// What a register takes, by the class of the device where nobody says.
+/// What a register takes, by the class of the device where no source says.
 fn mmio_read_latency(
     inputs: &Inputs<'_>,
     instance: usize,

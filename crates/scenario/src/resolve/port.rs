@@ -123,7 +123,7 @@ fn idle_ports(inputs: &Inputs<'_>, instance: usize) -> Vec<PortConfig> {
         let (mps, peer) = (view.parameters.mps_supported.0, view.parameters);
         let (propagation, l0s_exit) = (Span::ZERO, Span::ZERO);
         let end = End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels: 1 };
-        // Nobody reads the settings of an idle port; problems in them are found where they are in use.
+        // No packet meets the settings of an idle port; problems in them are found where they are in use.
         Some(configure_end(inputs, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
     });
     each.collect()

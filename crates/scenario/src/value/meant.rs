@@ -1,4 +1,4 @@
-//! What somebody meant who wrote a unit, a width or a generation as another place would have it. Only for hints.
+//! What was meant by a unit, a width or a generation that is written as another place would have it. Only for hints.
 
 use super::LinkShape;
 use crate::document::{Node, Value};

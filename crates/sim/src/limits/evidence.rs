@@ -1,4 +1,4 @@
-//! From the results of one run, who was in use or waited for, and so the likely limit.
+//! From the results of one run, what was in use or waited for, and so the likely limit.
 
 use super::Candidate;
 use super::candidate::direction;
@@ -41,7 +41,7 @@ pub struct LimitedBy {
 pub(crate) struct Suspect {
     pub(crate) candidate: Candidate,
     pub(crate) share: f64,
-    /// The share is of time in use, rather than of time that somebody waited for it.
+    /// The share is of time in use, rather than of time that requests waited for it.
     pub(crate) in_use: bool,
     /// Of a wire: requests wait for it most of the time, however much it is used.
     contended: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Group {
     weight: f64,
 }
 
-/// In use for more of the time than this, nobody else can bring more than a ninth.
+/// In use for more of the time than this, no other part can bring more than a ninth.
 pub(crate) const SATURATED: f64 = 0.9;
 /// Uses that differ by less are the same.
 const TIE: f64 = 0.005;
@@ -106,7 +106,7 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
     Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
 }
 
-/// Who might be the limit, the likeliest first: those that one run speaks for, and what is always worth a try.
+/// What might be the limit, the likeliest first: those that one run speaks for, and what is always worth a try.
 pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     let evidence = Evidence::new(scenario, results);
     let mut groups: Vec<Group> = Vec::new();
@@ -253,7 +253,7 @@ impl<'a> Evidence<'a> {
         far
     }
 
-    /// Who may limit a flow: everything on its way, with the share of the time that speaks for it.
+    /// What may limit a flow: everything on its way, with the share of the time that speaks for it.
     fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
         let mut devices = self.devices(flow);
         devices.extend(self.far_devices(flow, &devices));
@@ -300,7 +300,7 @@ impl<'a> Evidence<'a> {
         for upstream in [true, false] {
             let side = if upstream { &measured.upstream } else { &measured.downstream };
             let share = |on: &str| share_of(&side.time_attribution, on);
-            // A wire that is down or wakes is no use to anybody either.
+            // A wire that is down or wakes is of no use to any flow, either.
             let busy = side.utilisation + share("down") + share("waking");
             found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
             let classes = [

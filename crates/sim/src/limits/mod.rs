@@ -1,14 +1,14 @@
-//! What limits a run: who could, who did by the time that others waited, and what a larger one would bring.
+//! What limits a run: what could, what did by the time that requests waited, and what a larger one would bring.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `candidate.rs` | what can be the limit, and what it is called |
-//! | `evidence.rs` | from the results of one run, who was in use or waited for, and so the likely limit |
+//! | `evidence.rs` | from the results of one run, what was in use or waited for, and so the likely limit |
 //! | `edits.rs` | edits of the scenario that make one of them larger, for a person to try |
 //! | `enlarge.rs` | a scenario with one of them ten times larger |
 //! | `why.rs` | the proof: the runs with each of them larger, side by side |
 //!
-//! By evidence of one run: nobody can bring more than the share of time that is left of what is most in use, so a wire or a
+//! By evidence of one run: no part can bring more than the share of time that is left of what is most in use, so a wire or a
 //! resource that is in use nearly all the time is the limit, whatever the requester says it waits for (the bottleneck law,
 //! Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10(3), 1978). Where nothing
 //! is, the limit is what is outstanding over how long it takes: tags, window or credits, by the time spent waiting for each.

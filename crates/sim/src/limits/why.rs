@@ -182,7 +182,7 @@ fn verdict(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
         return "None of these brings anything ten times larger".to_owned();
     };
-    // The one that waiting time points at, when nobody brings clearly more.
+    // The one that waiting time points at, when none brings clearly more.
     let pointed_at = larger.iter().find(|each| guess.is_some_and(|guess| each.names.contains(&guess.name)));
     let close = pointed_at.filter(|each| each.gain_percent >= AS_MUCH * best.gain_percent);
     let shown = close.unwrap_or(best);

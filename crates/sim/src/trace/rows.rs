@@ -58,7 +58,7 @@ pub struct TraceRow {
     pub queue_depth: Option<u32>,
     /// What else there is to say.
     pub note: String,
-    /// All that it says, for those who write it in another form; none of an error.
+    /// All that it says, for writers of another form; none of an error.
     #[serde(skip)]
     #[schemars(skip)]
     pub fact: Option<WireFact>,

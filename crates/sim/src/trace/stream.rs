@@ -2,7 +2,7 @@
 //!
 //! Rows come in the order of [`Trace::rows`](super::Trace::rows), by time and then by port, but for what is known late: more than
 //! [`HELD_BACK`] rows after its time. That is the row of SKP ordered sets of a long silence, which begins with the first of them and is
-//! known when the silence ends; and who is held up at a port that has nothing else to do. Such a row comes when it is known.
+//! known when the silence ends; and what is held up at a port that has nothing else to do. Such a row comes when it is known.
 
 use super::names::{Direction, Names};
 use super::{Trace, TraceRequest, TraceRow, selection_of};

@@ -34,7 +34,7 @@ pub struct StackConfig {
     pub budget: u32,
     /// Receive descriptors that are given back to the adapter together.
     pub replenish: u32,
-    /// Who goes first where frames wait.
+    /// Which goes first where frames wait.
     pub service: Service,
 }
 

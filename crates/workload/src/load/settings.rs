@@ -1,4 +1,4 @@
-//! The settings of a load: what a scenario asks for, and all that anybody else may ask of it.
+//! The settings of a load: what a scenario asks for, and all that others may ask of it.
 //!
 //! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
 //! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.

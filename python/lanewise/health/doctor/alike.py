@@ -101,7 +101,7 @@ def uplinks(view: View) -> list[list[Function]]:
 def odd_ones(
     members: list[Function], value: Callable[[Function], Hashable]
 ) -> tuple[list[Function], Hashable] | None:
-    """Return who differs from a clear majority, and what that says; None where there is none."""
+    """Return what differs from a clear majority, and what that says; None where there is none."""
     values = [(member, value(member)) for member in members]
     known = [(member, said) for member, said in values if said is not None]
     if len(known) < FEWEST:

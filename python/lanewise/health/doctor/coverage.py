@@ -122,7 +122,7 @@ def _alone(view: View) -> Iterator[Function]:
 
 
 def _closed(view: View) -> Iterator[bool]:
-    """Say False for each function whose capabilities nobody could read, in a source that shows no tree."""
+    """Say False for each function whose capabilities could not be read, in a source that shows no tree."""
     if not view.machine.shows_tree:
         for function in _real(view):
             registers = function.registers

@@ -79,7 +79,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Waived:
-    """Why a finding does not count: somebody has accepted it in a file."""
+    """Why a finding does not count: it is accepted in a file."""
 
     reason: str
     until: str | None
@@ -203,7 +203,7 @@ class Diagnosis:
 
     @property
     def counting(self) -> tuple[Finding, ...]:
-        """Findings that nobody has waived."""
+        """Findings that are not waived."""
         return tuple(finding for finding in self.findings if finding.waived is None)
 
     def count(self, severity: Severity) -> int:

@@ -3,7 +3,7 @@
 - An **error** is a fault: transfers fail, or a device is out of service.
 - A **warning** is something to mend: a link that fell back, errors that were counted, or a setting that costs
   a device at least a tenth of what it can use.
-- A **note** costs less, or nothing that anybody could measure, or is how the machine was designed.
+- A **note** costs less, or nothing that could be measured, or is how the machine was designed.
 
 What a device can use is the rate of its link, and no more than that of its own wires or media where those are
 known (`lanewise.machine.own_rate`). Severities follow from closed forms, so that they are the same with and
@@ -24,7 +24,7 @@ NOTICEABLE = 0.10
 some hundredths, and no setting of payload sizes alone costs a drive so much."""
 
 DRIVE_SHARE = 0.9
-"""Share of its link that a drive's media can use where nobody knows the drive. Published reads of those in
+"""Share of its link that a drive's media can use where the drive is not known. Published reads of those in
 the catalog are 0.80 to 0.95 of it."""
 
 FEW_LANES = 4

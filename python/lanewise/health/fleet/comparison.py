@@ -1,4 +1,4 @@
-"""Holds a machine against a fleet file: who is there, who is not, who sits elsewhere.
+"""Holds a machine against a fleet file: what is there, what is not, what sits elsewhere.
 
 Each device belongs to the first entry that describes it. Within an entry, devices are given places by slot
 and path together, then by slot, then by path, then by address where neither tells; what is left is paired in

@@ -1,7 +1,7 @@
 """Copies whose time is mostly not that of their bytes: the small ones of a sweep through sizes.
 
 A copy that is waited for takes a fixed time (the call, the driver, the launch, the way there and back) and
-the time of its bytes. What the fixed part is depends on driver and processor and nobody states it, so it is
+the time of its bytes. What the fixed part is depends on driver and processor, and no source has it, so it is
 taken from the measurement: smallest and largest copy of a sweep give both parts of a straight line. A copy of
 which the fixed part is more than a result may fall short says nothing about bandwidth; larger ones of the
 sweep do. Of a copy that stands alone no line can be drawn: it counts as small where all that it took beyond

@@ -184,7 +184,7 @@ class _Names:
         """None: several have been called so."""
         self._sas: Address | None = None
         self._sender: dict[Address, Address] = {}
-        """Who sent the last message of an error to each port."""
+        """The sender of the last message of an error to each port."""
         self._probed: Address | None = None
         self._drivers: dict[str, Address | None] = {}
         """The only device of each driver that was looked for; None: there are several."""
@@ -195,7 +195,7 @@ class _Names:
         self._sender.clear()
 
     def learn_sender(self, line: str) -> None:
-        """Take who sent the message of an error that a port received."""
+        """Take the sender of an error's message that a port received."""
         from lanewise.machine.sources import kernel_log
 
         heard = kernel_log.message_in(line)

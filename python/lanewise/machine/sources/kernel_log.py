@@ -257,7 +257,7 @@ def _mode(speed: str, width: str) -> LinkMode:
 
 
 def _source(port: Address, address: str | None, requester: str | None) -> Address:
-    """Return who sent a message, where a kernel gives its Requester ID in place of an address."""
+    """Return the sender of a message, where a kernel gives its Requester ID in place of an address."""
     if address is not None:
         return Address.parse(address)
     number = int(requester or "0", 16)
@@ -265,7 +265,7 @@ def _source(port: Address, address: str | None, requester: str | None) -> Addres
 
 
 def message_in(line: str) -> tuple[Address, Address] | None:
-    """Return the port that received the message of an uncorrectable error, and who sent it."""
+    """Return the port that received the message of an uncorrectable error, and its sender."""
     match = _LINE.search(line)
     received = _RECEIVED.search(match[2]) if match is not None else None
     if match is None or received is None or received[1].startswith("Correct"):

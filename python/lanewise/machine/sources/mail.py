@@ -1,7 +1,7 @@
 """Mails as they are saved or pasted: their parts, decoded.
 
 A mail wraps a dump in base64 or quoted-printable, splits it over parts and attaches it packed. Here it comes
-apart with Python's `email`; what is attached is handed on as bytes, for who unpacks. Text that was pasted
+apart with Python's `email`; what is attached is handed on as bytes, for the unpacker. Text that was pasted
 without the mail's head is decoded where its lines show what it is. Source: RFC 2045, 6.7 and 6.8; RFC 2046.
 """
 

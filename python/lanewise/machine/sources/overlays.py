@@ -1,7 +1,7 @@
 """Texts that tell more of functions that another text lists: they go on top of a machine.
 
 They stand beside `lspci` in one file, or in a file of their own (`lanewise scan --with`). Tables and matrices
-are taken out before anybody else reads the text; layers (`text_kinds.LAYERS`), which name functions, stay. A
+are taken out before other readers see the text; layers (`text_kinds.LAYERS`), which name functions, stay. A
 layer, or a matrix of `nvidia-smi` or `xpu-smi`, also stands alone.
 """
 

@@ -115,7 +115,7 @@ def _sum(end: dict[str, object], suffix: str) -> dict[str, object] | None:
 
 
 def _round_trip(end: dict[str, object]) -> Latency | None:
-    """Round trips as TCP saw them, which iperf3 gives in microseconds; only who sends sees any."""
+    """Round trips as TCP saw them, which iperf3 gives in microseconds; only the sender sees any."""
     streams = end.get("streams")
     sides = [
         stream.get("sender") for stream in (streams if isinstance(streams, list) else []) if _is_table(stream)

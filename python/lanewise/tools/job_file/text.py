@@ -1,7 +1,7 @@
 """The text of a job file: sections with their options, and the lines they stand in.
 
 `configparser` does not fit: sections may have the same name twice, ``[global]`` holds for the sections after
-it only, comments may follow a value, and whoever reads an option needs its line.
+it only, comments may follow a value, and the reader of an option needs its line.
 Leaves out: ``include``.
 """
 
@@ -110,7 +110,7 @@ class JobFile:
     text: str
     sections: tuple[Section, ...]
     mistakes: Mistakes
-    """What is wrong with the text; who finds more adds it, so that all of it is said at once."""
+    """What is wrong with the text; a later finder adds its own, so that all of it is said at once."""
 
 
 def read_job_file(path: Path) -> JobFile:

@@ -2,7 +2,7 @@
 //!
 //! The driver gives a command a slot, which names it on both sides, and puts it into a queue of a core on a drive: [`Drives::submit`].
 //! [`Drives::react`] takes the events; what they tell the driver it finds with [`Drives::poll`] in the same event: the completion of a
-//! command that somebody polls for, or an interrupt, whose completions are then taken with [`Drives::take_completions`].
+//! command that a core polls for, or an interrupt, whose completions are then taken with [`Drives::take_completions`].
 
 use super::config::SsdConfig;
 use super::ssd::{DOORBELL, Ssd};
@@ -32,7 +32,7 @@ pub(crate) struct Command {
     pub memory: Option<Target>,
     /// Where its data lies there.
     pub buffer: u64,
-    /// Somebody looks for its completion; without, an interrupt tells of it.
+    /// A core looks for its completion; without, an interrupt tells of it.
     pub polled: bool,
     /// Flows that its data and itself are counted for.
     pub flows: Flows,

@@ -26,13 +26,13 @@ kinds! {
         Drained,
         /// The drive has accepted all data of a write.
         Accepted,
-        /// A completion that somebody polls for is in memory.
+        /// A completion that a core polls for is in memory.
         Polled,
         /// The moderation timer of a queue. Subject: queue.
         Moderation,
         /// The interrupt of a queue is at the processor. Subject: queue.
         Interrupt,
-        /// Something nobody waits for.
+        /// Something that no component waits for.
         Ignored,
     }
 }

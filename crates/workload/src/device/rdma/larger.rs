@@ -1,4 +1,4 @@
-//! What makes adapters and their wires larger, for whoever asks what limits a load.
+//! What makes adapters and their wires larger, for `--why`, which asks what limits a load.
 
 use super::config::{NicPort, RdmaNetworkConfig};
 use crate::load::Larger;

@@ -76,7 +76,7 @@ impl NvmeWorkload {
         }
     }
 
-    /// Whether somebody polls for a slot's completion.
+    /// Whether a core polls for a slot's completion.
     fn is_polled(&self, slot: u32) -> bool {
         let group = &self.config.groups[self.slots[slot as usize].group as usize];
         // A target has its own way, whatever the initiator does.

@@ -6,7 +6,7 @@
 //! dealt from [`super::deck`]s of a hundred. Every worker keeps its own sequential position on each target, reads and
 //! writes together.
 //!
-//! Who gets which target: the user selects drives for a manager and IOmeter spreads them over its workers
+//! Which worker gets which target: the user selects drives for a manager and IOmeter spreads them over its workers
 //! (User's Guide, quick start), so the default is [`TargetAssignment::Split`]; the same drives may also be given to
 //! each worker by hand, which is [`TargetAssignment::Shared`]. With "4 workers, 16 logical drives" and one outstanding
 //! I/O, the former has 16 I/Os in flight, one a drive, the latter 64, four a drive from the same positions.

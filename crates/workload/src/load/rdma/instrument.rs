@@ -1,4 +1,4 @@
-//! All tools over one network as one instrument: who gets which event.
+//! All tools over one network as one instrument: which tool gets which event.
 
 use super::driver::{At, Driver, Kinds, ToolNeeds};
 use super::osu::{Osu, OsuConfig};

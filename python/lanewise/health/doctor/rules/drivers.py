@@ -183,7 +183,7 @@ _HELD = (
 
 
 def _is_given_away(view: View, member: Function) -> bool:
-    """Whether all functions of a card are held: who passes one on does so with its sound and its ports."""
+    """Whether all functions of a card are held: a host passes one on with its sound and its ports."""
     slot = member.address.slot
     others = [f for f in view.machine if f.address.slot == slot and f is not member and not f.virtual]
     return bool(others) and all(f.driver in _ON_PURPOSE for f in others)

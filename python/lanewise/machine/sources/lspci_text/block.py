@@ -2,7 +2,7 @@
 
 A line is ``Key: what it says``; some go on over the next lines, which have no key of their own. Indentation
 is not relied upon, because copying spoils it. Capabilities that `registers` leaves out are passed over; in
-the others, lines with a key that nobody knows are counted as not understood.
+the others, lines with an unknown key are counted as not understood.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class BlockReader:
         _capability(self.draft, self.capability)
 
     def finish_record(self) -> None:
-        """Hand a complete record to whoever reads it."""
+        """Hand a complete record to its reader."""
         if self.record is not None:
             self.record(self.draft, " ".join(self.pieces))
             self.record = None

@@ -1,12 +1,11 @@
 /** Two variants side by side: A is kept, B is the text in the editor. */
 import { EXAMPLES } from "../examples.ts";
-import { headlineOf } from "../rig/headline.ts";
 import { rate } from "../rig/words.ts";
 import { isSound, fileName, text } from "../state/store.ts";
 import { chosenFile, save } from "../views/files.tsx";
 import { documentOf } from "./document.ts";
 import { Report } from "./report.tsx";
-import { type Side, type Whole, chooseA, forgetA, giveUp, isWhole, keepAsA, keptA, shownB, sideA, sideB, simulate, swap, takeBack } from "./state.ts";
+import { type Side, type Whole, answerOf, chooseA, forgetA, giveUp, isWhole, keepAsA, keptA, shownB, sideA, sideB, simulate, swap, takeBack } from "./state.ts";
 import { Tree } from "./tree.tsx";
 
 export function CompareTab() {
@@ -29,6 +28,9 @@ export function CompareTab() {
       )}
       {isWhole(a) && shown && (
         <div class={isOld ? "old" : ""}>
+          <p class="legend">
+            On each wire: the part of the time that it is in use. Above → away from the host, below ← towards it. The pointer on a wire says its payload.
+          </p>
           <Report a={a} b={shown} />
         </div>
       )}
@@ -151,9 +153,8 @@ function Stage({ letter, side }: { letter: string; side: Side | null }) {
   );
 }
 
-function Answer({ side: { rig, results } }: { side: Whole }) {
-  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
-  const shown = headlineOf({ rates: results.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, rig.sideLinks.length > 0);
+function Answer({ side }: { side: Whole }) {
+  const shown = answerOf(side);
   return (
     <div class="answer">
       <p class="total">
@@ -161,8 +162,8 @@ function Answer({ side: { rig, results } }: { side: Whole }) {
         <small>{shown.of}</small>
       </p>
       <p>
-        <strong>{results.limited_by?.sentence ?? "Nothing was found to limit it"}.</strong>
-        {results.stalled_waiting.map((line) => (
+        <strong>{side.results.limited_by?.sentence ?? "Nothing was found to limit it"}.</strong>
+        {side.results.stalled_waiting.map((line) => (
           <span class="stalled" key={line}>
             {line}
           </span>

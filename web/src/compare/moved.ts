@@ -1,5 +1,6 @@
 /** What is different between the numbers of two runs: the largest change first. */
 import type { Results } from "lanewise";
+import type { Headline } from "../rig/headline.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 import { type Comparison, flowPairs, ratioOf } from "./comparison.ts";
 
@@ -12,20 +13,24 @@ export interface Moved {
   ratio: number | null;
   /** How much it moved: as the logarithm of the ratio, so that twice and half are as much. */
   size: number;
+  /** Only one of the two has it: then nothing moved. */
+  isOnly: boolean;
 }
 
 /** Results are known to half a percent, the half width at which a run ends: what moves less has not moved. */
 const SAME = Math.log(1.005);
 
-/** Totals, flows, latencies and links that moved, and those that did not. */
+const ALL = "all flows";
+
+/** Totals, flows, latencies and links that moved, and those that did not. What only one of the two has comes last. */
 export function movedOf(a: Results, b: Results, comparison: Comparison): { moved: Moved[]; still: Moved[] } {
-  const all = [...ofTotals(comparison), ...ofFlows(a, b), ...ofLinks(comparison)].sort((one, other) => other.size - one.size);
+  const all = [...ofTotals(comparison), ...ofFlows(a, b), ...ofLinks(comparison)].sort((one, other) => Number(one.isOnly) - Number(other.isOnly) || other.size - one.size);
   return { moved: together(all.filter((each) => each.size >= SAME)), still: together(all.filter((each) => each.size < SAME)) };
 }
 
 /** Rows that say the same of several flows or links in one: of the one that moved most. */
 function together(rows: Moved[]): Moved[] {
-  const alike = Map.groupBy(rows, ({ what, a, b, ratio }) => `${what} ${a} ${b} ${ratio?.toFixed(2)}`);
+  const alike = Map.groupBy(rows, ({ what, of, a, b, ratio }) => `${what} ${of === ALL ? ALL : ""} ${a} ${b} ${ratio?.toFixed(2)}`);
   return [...alike.values()].flatMap(([first, ...others]) => {
     if (!first) return [];
     return [others.length === 0 ? first : { ...first, of: `${first.of}, and ${others.length} alike` }];
@@ -34,17 +39,18 @@ function together(rows: Moved[]): Moved[] {
 
 function one(what: string, of: string, a: number | null, b: number | null, words: (value: number) => string): Moved {
   const said = (value: number | null): string => (value === null ? "–" : words(value));
-  const isBoth = a !== null && b !== null && a !== 0 && b !== 0;
+  const isOnly = a === null || b === null;
+  const isBoth = !isOnly && a !== 0 && b !== 0;
   const size = isBoth ? Math.abs(Math.log(b / a)) : a === b ? 0 : Number.POSITIVE_INFINITY;
-  return { what, of, a: said(a), b: said(b), ratio: isBoth ? ratioOf(a, b) : null, size };
+  return { what, of, a: said(a), b: said(b), ratio: isBoth ? ratioOf(a, b) : null, size, isOnly };
 }
 
 function ofTotals({ totals }: Comparison): Moved[] {
   const rows = Object.fromEntries(totals.map((row) => [row.quantity, row]));
   const [goodput, operations] = [rows["goodput_gb_per_s"], rows["operations_per_s"]];
   return [
-    one("payload", "all flows", goodput?.a ?? null, goodput?.b ?? null, rate),
-    one("operations", "all flows", operations?.a ?? null, operations?.b ?? null, perSecond),
+    one("payload", ALL, goodput?.a ?? null, goodput?.b ?? null, rate),
+    one("operations", ALL, operations?.a ?? null, operations?.b ?? null, perSecond),
   ];
 }
 
@@ -54,10 +60,13 @@ function ofFlows(a: Results, b: Results): Moved[] {
     if (!flow) return [];
     const of = `${flow.name}, ${flow.direction}`;
     const goodput = one("payload", of, inA?.goodput_gb_per_s ?? null, inB?.goodput_gb_per_s ?? null, rate);
-    const latencies = (["mean", "p50", "p99"] as const).flatMap((name) => {
-      const [first, second] = [inA?.latency_ns[name] ?? null, inB?.latency_ns[name] ?? null];
-      return first === null && second === null ? [] : [one(`latency, ${name}`, of, first, second, nanoseconds)];
-    });
+    const latencies = (["latency_ns", "operation_latency_ns"] as const).flatMap((whose) =>
+      (["mean", "p50", "p99"] as const).flatMap((name) => {
+        const [first, second] = [inA, inB].map((each) => (each?.[whose]?.count ? each[whose][name] : null)) as [number | null, number | null];
+        const what = `${whose === "latency_ns" ? "latency" : "latency of operations"}, ${name}`;
+        return first === null && second === null ? [] : [one(what, of, first, second, nanoseconds)];
+      }),
+    );
     const hasMoved = (inA?.bytes ?? 0) > 0 || (inB?.bytes ?? 0) > 0;
     return hasMoved ? [goodput, ...latencies] : latencies;
   });
@@ -97,13 +106,13 @@ function sizeOf(use: MovedUse): number {
   return Math.abs((use.b ?? 0) - (use.a ?? 0));
 }
 
-/** The comparison in a sentence. */
-export function inShort({ totals }: Comparison): string {
-  const goodput = totals.find((row) => row.quantity === "goodput_gb_per_s");
-  const ratio = goodput?.ratio;
-  if (!goodput || ratio === null || ratio === undefined) return "A moved no data, so there is no ratio.";
-  if (Math.abs(Math.log(ratio)) < SAME) return `Both give ${rate(goodput.a)} of data, within half a percent.`;
-  return `B gives ${percent(Math.abs(ratio - 1))} ${ratio > 1 ? "more" : "less"} data than A: ${rate(goodput.b)} in place of ${rate(goodput.a)}.`;
+/** The comparison of the two answers in a sentence. */
+export function inShort(a: Headline, b: Headline): string {
+  const ratio = ratioOf(a.rate ?? null, b.rate ?? null);
+  if (ratio === null || ratio === 0) return ratio === 0 ? "B moves no data." : "A moves no data, so there is no ratio.";
+  if (Math.abs(Math.log(ratio)) < SAME) return `Both give ${rate(a.rate)}, within half a percent.`;
+  const of = a.of === b.of ? "" : ` (A: ${a.of}; B: ${b.of})`;
+  return `B gives ${percent(Math.abs(ratio - 1))} ${ratio > 1 ? "more" : "less"} than A: ${rate(b.rate)} in place of ${rate(a.rate)}${of}.`;
 }
 
 /** What limits the two. */

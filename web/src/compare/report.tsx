@@ -3,7 +3,7 @@ import { nanoseconds, percent } from "../rig/words.ts";
 import { type Difference, differenceOf } from "../state/difference.ts";
 import { type Comparison, compared } from "./comparison.ts";
 import { type Moved, inShort, limiters, movedOf, movedUses } from "./moved.ts";
-import type { Whole } from "./state.ts";
+import { type Whole, answerOf } from "./state.ts";
 
 /** Rows of a table that are shown at once. */
 const MOST_ROWS = 14;
@@ -11,18 +11,20 @@ const MOST_ROWS = 14;
 export function Report({ a, b }: { a: Whole; b: Whole }) {
   const comparison = compared(a.results, b.results);
   const { moved, still } = movedOf(a.results, b.results, comparison);
+  const isJoined = a.rig.sideLinks.length > 0 || b.rig.sideLinks.length > 0;
   const only = [["A", comparison.links_only_in_a] as const, ["B", comparison.links_only_in_b] as const];
   return (
-    <>
+    <div class="report">
       <div class="in-short" role="status" id="in-short">
         <p>
-          <strong>{inShort(comparison)}</strong>
+          <strong>{inShort(answerOf(a), answerOf(b))}</strong>
         </p>
         <p id="limiters">{limiters(a.results, b.results)}</p>
         {only.map(([letter, links]) => links.length > 0 && <p key={letter}>Only {letter} has {links.length === 1 ? "the link" : "the links"} {links.join(", ")}.</p>)}
       </div>
       <Different difference={differenceOf(a.explained, b.explained)} isSameText={a.text === b.text} />
       <MovedTable id="moved-table" caption="What moved, the largest change first" rows={moved} />
+      {isJoined && <p class="legend">Sums over all flows count twice what goes over a wire between two devices: it is read at one end and written at the other.</p>}
       {moved.length === 0 && <p>No number moved by half a percent, which is how well they are known.</p>}
       {still.length > 0 && (
         <details>
@@ -32,7 +34,7 @@ export function Report({ a, b }: { a: Whole; b: Whole }) {
       )}
       <Times comparison={comparison} />
       <Uses a={a} b={b} />
-    </>
+    </div>
   );
 }
 

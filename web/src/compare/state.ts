@@ -4,6 +4,7 @@
  */
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { Explain, Results } from "lanewise";
+import { type Headline, headlineOf } from "../rig/headline.ts";
 import { type Rig, rigOf } from "../rig/topology.ts";
 import { GivenUp } from "../simulator/pool.ts";
 import { simulators } from "../simulator/simulators.ts";
@@ -55,6 +56,12 @@ const pool = simulators(2);
 
 export function isWhole(side: Side | null): side is Whole {
   return side?.stage === "done" && side.results !== null;
+}
+
+/** The one number of a side. */
+export function answerOf({ rig, results }: Whole): Headline {
+  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
+  return headlineOf({ rates: results.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, rig.sideLinks.length > 0);
 }
 
 /** Keeps what is in the editor as A. */

@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -39,7 +39,7 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-test: test-core test-python test-wasm test-web ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python test-wasm test-web test-site ## set up everything; all checks and tests, as in continuous integration
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
@@ -72,6 +72,10 @@ $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
 
 $(STAMPS)/node: $(STAMPS)/venv pyproject.toml
 	@$(QUIET) "install Node" $(PIP_INSTALL) --group node
+	@touch $@
+
+$(STAMPS)/site: $(STAMPS)/venv pyproject.toml
+	@$(QUIET) "install what the site is built with" $(PIP_INSTALL) --group site
 	@touch $@
 
 # For Linux, Zig links against the oldest glibc that Rust supports (2.17, manylinux2014), and maturin checks what is
@@ -137,6 +141,17 @@ web-test: $(STAMPS)/web
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
 		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 
+# Behind the group before it, whose lab it shows, if that was built. What its pages take from `web` is the browser and the lessons.
+test-site: $(STAMPS)/test-tools $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser
+	@$(MAKE) --silent site-test
+
+BUILD_SITE = $(BIN)/python docs/site/build.py
+SITE_TESTED := target/site-tested
+site-test:
+	@$(ONCE) "the site" "docs tests/site *.md experiments scenarios schema python web crates Makefile .ci pyproject.toml constraints.txt" \
+		sh -c "$(BUILD_SITE) --out $(SITE_TESTED) --lab '$$(ls $(LAB_TESTED)/lanewise-lab.html 2>/dev/null)' && \
+		$(BIN)/pytest tests/site && LANEWISE_SITE_OUT=$(CURDIR)/$(SITE_TESTED) .ci/node --test tests/site/site.test.ts"
+
 # Whether the other generated files are current, a test of crates/dev says.
 command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
@@ -149,7 +164,7 @@ python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest --ignore tests/wasm
+	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest --ignore tests/wasm --ignore tests/site
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:
@@ -215,6 +230,12 @@ lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in th
 		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
 	@$(QUIET) "build the page" .ci/lab-page target/lab $(WEB)/lanewise.wasm
 	@ls -l target/lab/lanewise-lab.html
+
+# With the lab, which takes minutes the first time, where Rust can build it.
+site: $(STAMPS)/site ## build target/site: the documentation with search, the Python reference, and the lab beside the tutorials
+	@if .ci/wasm-target "the lab in the site" 0; then $(MAKE) --silent lab; fi
+	@$(QUIET) "build the site" $(BUILD_SITE) --out target/site --lab target/lab/lanewise-lab.html
+	@echo "target/site/index.html"
 
 bench-web: $(STAMPS)/web ## measure the page of `make lab` in a browser: first picture, first result, result after an edit
 	@.ci/node web/bench/measure.ts

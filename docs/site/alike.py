@@ -1,7 +1,7 @@
-"""Whether a page of the site says all that its source says: the same words, headings, items of lists, rows of tables, blocks of code.
+"""Whether a page of the site says all that its source says: words, headings, lists, tables, blocks of code.
 
-Sources are CommonMark with tables, as people read them in a checkout; the generator of the site reads another dialect, in which a list
-without an empty line before it is no list. So both are rendered, and compared.
+Sources are CommonMark with tables, as people read them in a checkout; the generator of the site reads another
+dialect, in which a list without an empty line before it is no list. So both are rendered, and compared.
 """
 
 from __future__ import annotations

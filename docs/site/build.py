@@ -2,7 +2,8 @@
 
     .venv/bin/python docs/site/build.py --out target/site --lab target/lab/lanewise-lab.html
 
-The folder is whole or not there: it is put in place when everything in it leads somewhere, and every page has what its source has.
+The folder is whole or not there: it is put in place when everything in it leads somewhere, and every page has
+what its source has.
 """
 
 from __future__ import annotations
@@ -26,19 +27,27 @@ HERE = Path(__file__).resolve().parent
 
 
 def build(out: Path, built_lab: Path | None) -> None:
-    """Build the site into a folder, with the lab if there is one. Raises `SiteError` with all that is wrong."""
+    """Build the site into a folder, with the lab if there is one. Raises `SiteError` with what is wrong."""
     work = out.parent / f"{out.name}-work"
     shutil.rmtree(work, ignore_errors=True)
     written = work / "pages"
     write_pages(written, has_lab=built_lab is not None)
     reference = write_reference(written)
-    for name in ("site.css", "iframe-worker.js"):
-        (written / "assets").mkdir(exist_ok=True)
+    (written / "assets").mkdir()
+    for name in ("site.css", "iframe-worker.js", "page.js"):
         shutil.copyfile(HERE / name, written / "assets" / name)
     config = (HERE / "zensical.toml").read_text(encoding="utf-8")
     entries = _with_reference(menu(), reference)
-    (work / "zensical.toml").write_text(config.replace("[project]\n", f"[project]\nnav = {_toml(entries)}\n", 1), encoding="utf-8")
-    command = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--config-file", str(work / "zensical.toml")]
+    (work / "zensical.toml").write_text(
+        config.replace("[project]\n", f"[project]\nnav = {_toml(entries)}\n", 1), encoding="utf-8"
+    )
+    command = [
+        str(Path(sys.executable).with_name("zensical")),
+        "build",
+        "--strict",
+        "--config-file",
+        str(work / "zensical.toml"),
+    ]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SiteError(done.stdout + done.stderr)
@@ -52,7 +61,11 @@ def build(out: Path, built_lab: Path | None) -> None:
     for page, place in pages().items():
         there = (site / place).with_suffix(".html")
         source = (ROOT / page).read_text(encoding="utf-8")
-        said = alike.differences(source, there.read_text(encoding="utf-8")) if there.is_file() else ["there is no page of it"]
+        said = (
+            alike.differences(source, there.read_text(encoding="utf-8"))
+            if there.is_file()
+            else ["there is no page of it"]
+        )
         wrong += [f"{page}: {each}" for each in said]
     if wrong:
         raise SiteError("\n".join(wrong))
@@ -82,7 +95,13 @@ def _toml(entry: Entry | list[Entry]) -> str:
         return f"[{', '.join(_toml(each) for each in entry)}]"
     if isinstance(entry, str):
         return json.dumps(entry, ensure_ascii=False)
-    return "{ " + ", ".join(f"{json.dumps(name, ensure_ascii=False)} = {_toml(below)}" for name, below in entry.items()) + " }"
+    return (
+        "{ "
+        + ", ".join(
+            f"{json.dumps(name, ensure_ascii=False)} = {_toml(below)}" for name, below in entry.items()
+        )
+        + " }"
+    )
 
 
 def main() -> int:

@@ -1,8 +1,9 @@
 """The lab on the site: frames that show it at a rig, and links that open it there.
 
-A page asks for a frame with a comment, ``<!-- lab FILE -->``; FILE is a rig that the page shows in a ``toml`` block of that name,
-or a file of the repository. With ``closed`` behind it the frame waits until the reader opens it. Every rig that a page shows in
-full gets a link. Without a lab there are no links, and in place of frames stands how to build it.
+A page asks for a frame with a comment, ``<!-- lab FILE -->``; FILE is a rig that the page shows in a ``toml``
+block of that name, or a file of the repository. With ``closed`` behind it the frame waits until the reader
+opens it. Every rig that a page shows in full gets a link. Without a lab there are no links, and in place of
+frames stands how to build it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def opened(fragment: str) -> dict[str, str]:
 
 def is_rig(toml: str) -> bool:
     """Whether a block of TOML is a whole scenario."""
-    return bool(re.search(r"^\[host\.", toml, re.MULTILINE) and re.search(r"^\[\[workload", toml, re.MULTILINE))
+    return bool(
+        re.search(r"^\[host\.", toml, re.MULTILINE) and re.search(r"^\[\[workload", toml, re.MULTILINE)
+    )
 
 
 def rigs_of(text: str) -> dict[str, str]:
@@ -91,8 +94,11 @@ def _file(page: str, name: str) -> str:
 def _frame(address: str, name: str, rig: str, *, is_closed: bool) -> str:
     found = re.search(r'^title = "(.*)"', rig, re.MULTILINE)
     title = html.escape(found[1] if found else name)
-    frame = f'<iframe src="{address}" title="The lab: {title}" loading="lazy" allow="clipboard-write"></iframe>'
+    source = "data-src" if is_closed else "src"  # page.js
+    more = f'title="The lab: {title}" loading="lazy" allow="clipboard-write"'
+    frame = f'<iframe {source}="{address}" {more}></iframe>'
     whole = f'<a href="{address}" target="_blank">Open in a window of its own</a>'
     if is_closed:
         return f'<details class="lab"><summary>Open the lab here</summary>{frame}<p>{whole}</p></details>\n'
-    return f'<div class="lab">{frame}<p>The lab with <code>{html.escape(name)}</code>: change it, and run it. {whole}</p></div>\n'
+    said = f"The lab with <code>{html.escape(name)}</code>: change it, and run it."
+    return f'<div class="lab">{frame}<p>{said} {whole}</p></div>\n'

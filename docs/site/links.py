@@ -1,8 +1,9 @@
-"""Whether everything in a built site leads somewhere: pages, anchors, images, scripts, styles, rigs that the lab is to open.
+"""Whether everything in a built site leads somewhere: pages, anchors, images, styles, rigs for the lab.
 
     python docs/site/links.py FOLDER      lists what does not, and has status 1 if there is anything
 
-Addresses with a scheme are for people to follow, and are not asked for; but nothing that a browser loads by itself may have one.
+Addresses with a scheme are for people to follow, and are not asked for; but nothing that a browser loads by
+itself may have one.
 """
 
 from __future__ import annotations
@@ -16,8 +17,18 @@ from urllib.parse import unquote, urlsplit
 
 import lab
 
-LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src", "object": "data"}
+LOADED = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "link": "href",
+    "source": "src",
+    "video": "src",
+    "object": "data",
+}
 """What a browser fetches by itself."""
+RELATED = {"canonical", "next", "prev", "alternate"}
+"""Of links that a browser does not."""
 URL_IN_STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?(?!data:)([^"')\s]+)""")
 
 
@@ -25,6 +36,7 @@ class Page(HTMLParser):
     """What a page has of anchors and links."""
 
     def __init__(self, text: str) -> None:
+        """Read a page."""
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[tuple[str, str, bool]] = []
@@ -36,9 +48,10 @@ class Page(HTMLParser):
         self.anchors |= {has[name] for name in ("id", "name") if name in has and tag != "meta"}
         if tag == "a" and "href" in has:
             self.links.append((tag, has["href"], False))
-        if tag in LOADED and LOADED[tag] in has:
-            is_loaded = tag != "link" or not set(has.get("rel", "").split()) & {"canonical", "next", "prev", "alternate"}
-            self.links.append((tag, has[LOADED[tag]], is_loaded))
+        for name in (LOADED.get(tag), "data-src"):
+            if name in has:
+                is_loaded = tag != "link" or not RELATED & set(has.get("rel", "").split())
+                self.links.append((tag, has[name], is_loaded))
 
 
 @cache
@@ -81,7 +94,11 @@ def _of_page(folder: Path, path: Path) -> list[str]:
             found.append(f"<{tag}> {address} leads to no file")
         elif parts.fragment and target.relative_to(folder.resolve()).as_posix() == lab.PAGE:
             found += _rig(parts.fragment)
-        elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).anchors:
+        elif (
+            parts.fragment
+            and target.suffix == ".html"
+            and unquote(parts.fragment) not in page(target).anchors
+        ):
             found.append(f"<{tag}> {address}: that page has no such anchor")
     return found
 

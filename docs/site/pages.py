@@ -1,8 +1,9 @@
 """Pages of the repository as pages of the site.
 
-The generator of the site reads another dialect of Markdown than the repository's (CommonMark with tables), and its pages lie
-elsewhere. Links are changed to where things are on the site; a file of the repository that a page links to is put on the site,
-too, as a page that shows it. Whether a built page has all that its source has is for `alike` to check.
+The generator of the site reads another dialect of Markdown than the repository's (CommonMark with tables),
+and its pages lie elsewhere. Links are changed to where things are on the site; a file of the repository that
+a page links to is put on the site, too, as a page that shows it. Whether a built page has all that its source
+has is for `alike` to check.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ TAG = re.compile(r"<(?!!--|https?:)")
 """What could begin a tag: pages have none."""
 MOST_SHOWN = 40_000
 """Bytes of a file that is shown in a page; a larger one is there as it is."""
-KINDS = {".toml": "toml", ".json": "json", ".yml": "yaml", ".yaml": "yaml", ".sh": "sh", ".py": "python", ".rs": "rust"}
+KINDS = {
+    ".toml": "toml",
+    ".json": "json",
+    ".yml": "yaml",
+    ".yaml": "yaml",
+    ".sh": "sh",
+    ".py": "python",
+    ".rs": "rust",
+}
 
 
 def write_pages(to: Path, *, has_lab: bool) -> None:
@@ -67,7 +76,9 @@ def page_text(page: str, place: str, files: set[str], *, has_lab: bool) -> str:
             body.append(inner)
         out += _fenced(fence, body, up if has_lab else None)
     result = "\n".join([*out, *_prose(page, place, prose, files)]) + "\n"
-    return lab.with_frames(page, result, lab.rigs_of(text), up, is_built=has_lab)
+    framed = lab.with_frames(page, result, lab.rigs_of(text), up, is_built=has_lab)
+    # The lab has room for its text beside its picture where there is no list of headings.
+    return f"---\nhide: [toc]\n---\n{framed}" if framed != result else framed
 
 
 def _fenced(fence: re.Match[str], body: list[str], up: str | None) -> list[str]:
@@ -79,12 +90,16 @@ def _fenced(fence: re.Match[str], body: list[str], up: str | None) -> list[str]:
     if up is not None and kind == "toml" and not fence["indent"] and lab.is_rig(rig):
         link = lab.link_of(rig, name.rpartition("/")[2] or "rig.toml")
         if link is not None:
-            block += ["", f'<p class="in-lab"><a href="{up}{lab.PAGE}{link}" target="_blank">Open in the lab</a></p>', ""]
+            block += [
+                "",
+                f'<p class="in-lab"><a href="{up}{lab.PAGE}{link}" target="_blank">Open in the lab</a></p>',
+                "",
+            ]
     return block
 
 
 def _prose(page: str, place: str, lines: list[str], files: set[str]) -> list[str]:
-    """Return lines between blocks of code, with links as on the site, and lists as Python-Markdown reads them."""
+    """Return lines between blocks of code, with links and lists as the site needs them."""
     text = "\n".join(_lists(lines))
     pieces, at = [], 0
     for span in CODE_SPAN.finditer(text):
@@ -115,7 +130,9 @@ def _relinked(page: str, place: str, text: str, files: set[str]) -> str:
 def _lists(lines: list[str]) -> list[str]:
     """Return lines in which a list begins after an empty line, and one within another is indented by four."""
     out: list[str] = []
-    levels: list[tuple[int, int]] = []  # of each list that is open: where its marks are, and where its text is
+    levels: list[
+        tuple[int, int]
+    ] = []  # of each list that is open: where its marks are, and where its text is
     before = ""
     for line in lines:
         indent = len(line) - len(line.lstrip(" "))

@@ -1,7 +1,7 @@
 """Where each page of the repository is on the site, and in which order.
 
-Pages of ``docs`` keep their path; those beside it that they link to get one. ``docs/index.md`` has the order: each of its
-sections is a part of the site, and a page of ``docs`` that it leaves out is a mistake.
+Pages of ``docs`` keep their path; those beside it that they link to get one. ``docs/index.md`` has the order:
+each of its sections is a part of the site, and a page of ``docs`` that it leaves out is a mistake.
 """
 
 from __future__ import annotations

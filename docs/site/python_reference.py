@@ -1,7 +1,7 @@
 """The Python reference, from the docstrings of the package: pages of functions and of what they return.
 
-Read without importing it (griffe), so nothing needs to be built. Public is what ``lanewise`` has by name, and the classes that it
-returns. A name in backticks that has an entry becomes a link to it.
+Read without importing it (griffe), so nothing needs to be built. Public is what ``lanewise`` has by name, and
+the classes that it returns. A name in backticks that has an entry becomes a link to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 FOLDER = "reference/python"
 FUNCTIONS = (
-    ("runs", "Runs of scenarios", ("run", "why", "explain", "compare", "whatif", "run_sizes", "run_fio", "Session")),
+    (
+        "runs",
+        "Runs of scenarios",
+        ("run", "why", "explain", "compare", "whatif", "run_sizes", "run_fio", "Session"),
+    ),
     ("traces", "Traces, pictures, reports", ("trace", "write_trace", "picture", "write_report")),
     ("machines", "Machines", ("scan", "diagnose", "baseline", "predict", "judge", "measure")),
     ("experiments", "Experiments, parts, speed", ("reproduce", "calibrate", "sensitivity", "parts", "bench")),
@@ -28,16 +32,30 @@ FUNCTIONS = (
 )
 """Pages: file, title, and the public names on it, in this order."""
 RETURNED = (
-    ("results", "Results of runs", ("lanewise.results", "lanewise.comparison", "lanewise.session", "lanewise.trace_files")),
-    ("machine-results", "Machines, findings, predictions", ("lanewise.machine", "lanewise.health", "lanewise.tools")),
+    (
+        "results",
+        "Results of runs",
+        ("lanewise.results", "lanewise.comparison", "lanewise.session", "lanewise.trace_files"),
+    ),
+    (
+        "machine-results",
+        "Machines, findings, predictions",
+        ("lanewise.machine", "lanewise.health", "lanewise.tools"),
+    ),
     ("experiment-results", "Results of experiments", ("lanewise.experiment", "lanewise.runs")),
     ("drawings", "Drawings", ("lanewise.picture_api", "lanewise.draw")),
 )
 """Pages of what functions return: file, title, and the modules whose classes are on it."""
-ELSEWHERE = ("lanewise.documents", "lanewise.scenario", "lanewise._core", "lanewise.health.doctor.rig", "lanewise.experiment.formula")
+ELSEWHERE = (
+    "lanewise.documents",
+    "lanewise.scenario",
+    "lanewise._core",
+    "lanewise.health.doctor.rig",
+    "lanewise.experiment.formula",
+)
 """Shapes of JSON and scenarios have pages of their own; the others are for those who change Lanewise."""
 DEEPEST = 2
-"""So many steps from a function is a class that has an entry; those of a machine's model have one however far."""
+"""So many steps from a function is a class that has an entry; one of a machine's model, however far."""
 SPAN = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)(\([^`]*\))?`(?!`)")
 EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 DOUBLE = re.compile(r"``([^`]+)``")
@@ -52,7 +70,10 @@ def write_reference(to: Path) -> dict[str, str]:
     homes = public_names()
     entries = {name: package[f"{home}.{name}".removeprefix("lanewise.")] for name, home in homes.items()}
     placed = {name for _, _, names in FUNCTIONS for name in names}
-    wrong = [f"docs/site/python_reference.py has no page for lanewise.{name}" for name in sorted(set(entries) ^ placed)]
+    wrong = [
+        f"docs/site/python_reference.py has no page for lanewise.{name}"
+        for name in sorted(set(entries) ^ placed)
+    ]
     classes = _returned(package, entries)
     by_page: dict[str, list[griffe.Object]] = {}
     titles: dict[str, str] = {}
@@ -69,7 +90,11 @@ def write_reference(to: Path) -> dict[str, str]:
         titles[file] = title
     lost = set(classes) - {each for page in by_page.values() for each in page}
     wrong += [f"docs/site/python_reference.py has no page for {each.path}" for each in lost]
-    places = {each.name: f"{file}.md#{anchor_of(each.name)}" for file, each_of in by_page.items() for each in each_of}
+    places = {
+        each.name: f"{file}.md#{anchor_of(each.name)}"
+        for file, each_of in by_page.items()
+        for each in each_of
+    }
     places |= {f"lanewise.{name}": place for name, place in places.items()}
     for file, objects in by_page.items():
         out = [f"# {titles[file]}", ""]
@@ -137,7 +162,9 @@ def _named_by(each: griffe.Object) -> Iterator[str]:
         annotations = [part.annotation] if part.is_attribute else [part.returns]
         for annotation in annotations:
             if isinstance(annotation, griffe.Expr):
-                yield from (name.canonical_path for name in annotation.iterate() if isinstance(name, griffe.ExprName))
+                yield from (
+                    name.canonical_path for name in annotation.iterate() if isinstance(name, griffe.ExprName)
+                )
     if each.is_class:
         yield from (base.canonical_path for base in each.bases if isinstance(base, griffe.ExprName))
 
@@ -145,7 +172,9 @@ def _named_by(each: griffe.Object) -> Iterator[str]:
 def _members(each: griffe.Object) -> list[griffe.Object]:
     if not each.is_class:
         return []
-    return [member for name, member in each.members.items() if not name.startswith("_") and not member.is_alias]
+    return [
+        member for name, member in each.members.items() if not name.startswith("_") and not member.is_alias
+    ]
 
 
 def _order(each: griffe.Object) -> tuple[str, int]:
@@ -159,15 +188,24 @@ def _entry(each: griffe.Object, places: dict[str, str], page: str, *, is_public:
         return out
     attributes = [member for member in _members(each) if not member.is_function]
     if attributes:
-        out += ["| | type | |", "|---|---|---|"]
+        out += ["| name | type | what it is |", "|---|---|---|"]
         for member in attributes:
             said = " ".join(_words(member.docstring.value if member.docstring else "", places, page).split())
             kind = str(member.annotation or "")
-            out.append(f"| `{member.name}` | {f'`{kind}`' if kind else ''} | {said.replace('|', chr(92) + '|')} |")
+            out.append(
+                f"| `{member.name}` | {f'`{kind}`' if kind else ''} | {said.replace('|', chr(92) + '|')} |"
+            )
         out.append("")
     for member in _members(each):
         if member.is_function:
-            out += [f"### {each.name}.{member.name}", "", "``` python", *_signature(member, is_public=False), "```", ""]
+            out += [
+                f"### {each.name}.{member.name}",
+                "",
+                "``` python",
+                *_signature(member, is_public=False),
+                "```",
+                "",
+            ]
             out += _said(member, places, page)
     return out
 
@@ -179,7 +217,12 @@ def _signature(each: griffe.Object, *, is_public: bool) -> list[str]:
         made = []
         if is_public and "__init__" in each.members:
             made = _called(each.name, list(each.members["__init__"].parameters)[1:], None)
-        return made or [f"class {each.name}({bases})" if bases else f"class {each.name}", f"# {module}"][: 1 if is_public else 2]
+        return (
+            made
+            or [f"class {each.name}({bases})" if bases else f"class {each.name}", f"# {module}"][
+                : 1 if is_public else 2
+            ]
+        )
     parameters = [one for one in each.parameters if one.name != "self"]
     return _called(f"lanewise.{each.name}" if is_public else each.name, parameters, each.returns)
 
@@ -192,7 +235,9 @@ def _called(name: str, parameters: list[griffe.Parameter], returns: object) -> l
         before = parameters[at - 1].kind if at else None
         if one.kind is keyword and before not in (keyword, griffe.ParameterKind.var_positional):
             words.append("*")
-        stars = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}.get(one.kind, "")
+        stars = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}.get(
+            one.kind, ""
+        )
         hint = f": {one.annotation}" if one.annotation is not None else ""
         default = f" = {one.default}" if one.default is not None and not stars else ""
         words.append(f"{stars}{one.name}{hint}{default}")
@@ -209,7 +254,14 @@ def _said(each: griffe.Object, places: dict[str, str], page: str) -> list[str]:
         return []
     out, at, text = [], 0, each.docstring.value
     for example in EXAMPLE.finditer(text):
-        out += [_words(text[at : example.start()], places, page).strip(), "", "``` pycon", example[0], "```", ""]
+        out += [
+            _words(text[at : example.start()], places, page).strip(),
+            "",
+            "``` pycon",
+            example[0],
+            "```",
+            "",
+        ]
         at = example.end()
     return [*out, _words(text[at:], places, page).strip(), ""]
 
@@ -221,7 +273,9 @@ def _words(text: str, places: dict[str, str], page: str) -> str:
         place = places.get(match[1])
         if place is None:
             return match[0]
-        return f"[{match[0]}]({place.removeprefix(f'{page}.md') if place.startswith(f'{page}.md') else place})"
+        return (
+            f"[{match[0]}]({place.removeprefix(f'{page}.md') if place.startswith(f'{page}.md') else place})"
+        )
 
     return SPAN.sub(link, DOUBLE.sub(r"`\1`", text))
 

@@ -76,17 +76,17 @@ def run(
 ) -> RunResult:
     """Simulate a scenario: the path of a file, TOML text, or a dictionary of what a file would say.
 
-    `overrides` are dotted paths and values: numbers, or texts with their unit as `explain` prints them.
-    `time_limit` is simulated time with its unit. `until` says what has to be known well enough:
+    A text for `scenario` that has one line is a path. `seed` takes the place of the scenario's, for what is
+    random in it. `overrides` are dotted paths and values: numbers, or texts with their unit as `explain`
+    prints them. `time_limit` is simulated time with its unit. `until` says what has to be known well enough:
     "throughput", or "latency", which is that and a percentile of latencies. `out` names a folder that does
     not exist yet; it gets the run's tables and manifest. `progress` hears a dictionary now and then
     (simulated_s, time_limit_s, events, measuring_since_s); returning False ends the run, which keeps what was
-    measured so far. Every
-    `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and of the whole test.
-    `threads` is how many share the run, 1 to 64: results are the same, but for the number of events, and say
-    under `threads` how many took part, or why only one did.
-    Raises `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written, and for
-    a wrong number of threads.
+    measured so far. Every `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and
+    of the whole test. `threads` is how many share the run, 1 to 64: results are the same, but for the number
+    of events, and say under `threads` how many took part, or why only one did. Raises
+    `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written, and for a
+    wrong number of threads.
 
     >>> import lanewise
     >>> result = lanewise.run("scenarios/switch.toml", overrides={"sw0.latency": "300 ns"}, seed=2)
@@ -121,6 +121,7 @@ def why(
 ) -> WhyResult:
     """Find what limits a scenario: run it, and again with each candidate for the limit ten times larger.
 
+    `scenario`, `overrides`, `seed` and `time_limit` are as in `run`.
     Candidates are the links, resources, tags, windows and credits that the first run speaks for, at most
     eight, and the latency of the hosts' memory. Goodput is of all flows of data. `progress` hears of each run
     in turn; returning False ends all, with what is known by then. With `assumptions`, values that no
@@ -152,7 +153,7 @@ def run_sizes(
 ) -> dict[int, RunResult]:
     """Simulate a scenario once for each message size of its ``osu`` or ``perftest`` workloads.
 
-    The scenario is a path, text or a dictionary, as for `run`.
+    `scenario`, `overrides`, `seed` and `time_limit` are as in `run`; `tool` is "osu" or "perftest".
     `sizes` are bytes, or a text: 'all' for those that the tool goes through by itself, or a list such as
     '64,4 KiB'. Results are by size in bytes, ascending. `on_progress` hears how many runs are done and how
     many there are. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a scenario without such a
@@ -186,7 +187,7 @@ def run_fio(
 ) -> JobRuns:
     """Simulate the jobs of a fio job file on a scenario, in place of its own fio workloads.
 
-    The scenario is a path, text or a dictionary, as for `run`; the job file is a path.
+    `scenario`, `overrides`, `seed`, `time_limit` and `progress` are as in `run`; `job_file` is a path.
     `drives` says which drive of the scenario a ``filename`` of the file is; devices that it does not name get
     the others in order. `sections` are the jobs to run, all without. There is one run for each group of jobs
     that ``stonewall`` separates. `to_fio_json()` of the result is fio's own output. Raises
@@ -211,7 +212,7 @@ def run_fio(
 def explain(scenario: Scenario, *, overrides: Overrides = ()) -> ExplainResult:
     """Resolve a scenario without running it: every parameter, and where it came from.
 
-    Raises `lanewise.ScenarioError`.
+    `scenario` and `overrides` are as in `run`; values have their unit. Raises `lanewise.ScenarioError`.
 
     >>> import lanewise
     >>> explained = lanewise.explain("scenarios/switch.toml")
@@ -238,11 +239,11 @@ def trace(
 ) -> TraceResult:
     """List what goes over the links of a scenario in a window of its run, as an analyzer would.
 
-    The window begins `start` after the start of the run and lasts for `span`, both with their unit, like
-    "120 us"; 5 us without one. `links` are names as `explain` has them, those of the devices below; `kinds`
-    are among "tlp", "dllp", "skp", "flit", "blocked" (who is held up, and by what), "queued" (TLPs that join
-    the queue of a port) and "error"; all but "queued" without one. The `last` rows are kept. The run is the
-    same as without it: `document["fingerprint"]` says so.
+    `scenario` and `overrides` are as in `run`. The window begins `start` after the start of the run and lasts
+    for `span`, both with their unit, like "120 us"; 5 us without one. `links` are names as `explain` has
+    them, those of the devices below; `kinds` are among "tlp", "dllp", "skp", "flit", "blocked" (who is held
+    up, and by what), "queued" (TLPs that join the queue of a port) and "error"; all but "queued" without one.
+    The `last` rows are kept. The run is the same as without it: `document["fingerprint"]` says so.
 
     With `around`, one of "worst-latency", "stall", "replay" and "first-blocked", the window is where that
     happens, from `span` before it, looked for from `start` on. With `transaction`, "worst-latency" or the
@@ -280,12 +281,13 @@ def write_trace(
 ) -> TraceEnd:
     """Write what goes over the links of a scenario in a window of its run to a file, however long that is.
 
-    Rows are written while the run goes on: memory does not grow with the window. `form` is "text", the
-    listing of `trace`; "jsonl", one JSON object for each row and line, which `polars.scan_ndjson` reads;
-    "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all kinds where none are named;
-    "pcapng", TLPs and DLLPs for Wireshark; or "parquet", a table of the rows with units.
-    Rows come in order of time, then by port, but for what is known more than 32,768 rows late, such as the
-    ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
+    `path` is a file, or an open one for bytes. `scenario`, `start`, `span`, `links`, `kinds` and `overrides`
+    are those of `trace`. Rows are written while the run goes on: memory does not grow with the window. `form`
+    is "text", the listing of `trace`; "jsonl", one JSON object for each row and line, which
+    `polars.scan_ndjson` reads; "perfetto", tracks, counters and arrows for ui.perfetto.dev, which takes all
+    kinds where none are named; "pcapng", TLPs and DLLPs for Wireshark; or "parquet", a table of the rows with
+    units. Rows come in order of time, then by port, but for what is known more than 32,768 rows late, such as
+    the ordered sets of a long silence. The file is whole or not there: it gets its name when it is complete;
     of an open one, which it may be too, that is not known.
 
     With `around` or `transaction` the `last` rows are kept and written at the end. The other arguments are
@@ -335,11 +337,12 @@ def compare(
     overrides_b: Overrides = (),
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> Comparison:
-    """Set two runs side by side; each a scenario (it is run), a run folder, or a result.
+    """Set two runs side by side, `a` and `b`; each a scenario (it is run), a run folder, or a result.
 
     `overrides` apply to both scenarios, `overrides_a` and `overrides_b` to one each. Sides that would be
-    called alike are named by the overrides in which they differ. Interrupting either run interrupts the
-    comparison. Raises `lanewise.ScenarioError`, and `lanewise.InputError` for a folder that holds no run.
+    called alike are named by the overrides in which they differ. `progress` hears of both as in `run`;
+    interrupting either run interrupts the comparison. Raises `lanewise.ScenarioError`, and
+    `lanewise.InputError` for a folder that holds no run.
 
     >>> import lanewise
     >>> one = lanewise.run("scenarios/switch.toml")
@@ -378,7 +381,8 @@ def whatif(
 ) -> Comparison:
     """Run a scenario as it is, and with changes: side by side, and what explains the difference.
 
-    `changes` are dotted paths and values, at least one; `overrides` apply to both runs. Raises
+    `changes` are dotted paths and values, at least one; `overrides` apply to both runs; `scenario` and
+    `progress` are as in `run`. Raises
     `lanewise.ScenarioError`, and `lanewise.InputError` when nothing is changed.
 
     >>> import lanewise
@@ -397,9 +401,9 @@ def reproduce(
 ) -> Reproduction:
     """Rerun published experiments, named by id or folder; all of them when none is named.
 
-    Runs that are in `cache` are not done again, and finished ones are kept there. `on_progress` hears how
-    many runs are done and how many there are. Raises `lanewise.InputError` for an unknown id and for a folder
-    that is no experiment.
+    `experiments` are ids or folders. Runs that are in `cache` are not done again, and finished ones are kept
+    there. `on_progress` hears how many runs are done and how many there are. Raises `lanewise.InputError` for
+    an unknown id and for a folder that is no experiment.
 
     >>> import lanewise
     >>> reproduction = lanewise.reproduce("OPP-3")
@@ -426,7 +430,8 @@ def sensitivity(
 ) -> dict[str, Sensitivity]:
     """Find out what the predictions of experiments rest on, by id; all of them when none is named.
 
-    Each gets its ``sensitivity.toml`` unless told not to. `on_progress` hears the id of the experiment and
+    Each of `experiments` gets its ``sensitivity.toml``, unless `write` is False. Runs in `cache` are not done
+    again. `on_progress` hears the id of the experiment and
     how many runs it took so far. Needs the extra ``calibrate``. Raises `lanewise.InputError` as `reproduce`
     does, and when the extra is not installed.
     """
@@ -469,7 +474,8 @@ def calibrate(
 ) -> Calibration:
     """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
 
-    An experiment that names none gets no file. `on_progress` hears the name of the fit and how many runs it
+    `experiment` is an id or a folder; one that names no parameter gets no file, and without `write` none
+    does. `on_progress` hears the name of the fit and how many runs it
     took so far. Needs the extra ``calibrate``. Raises `lanewise.InputError` when that is not installed, and
     when a cell cannot be met within the bounds of its parameter.
     """
@@ -498,8 +504,9 @@ def parts() -> PartsResult:
 def bench(*names: str, repeat: int = 3, on_progress: Callable[[str], None] | None = None) -> BenchResult:
     """Measure the simulator on this machine, one core, everything on; all benchmarks when none is named.
 
-    Each is done `repeat` times, and the one with the median speed is the result. `on_progress` hears the
-    name of each before it starts. Raises `lanewise.InputError` for an unknown name and for `repeat` below 1.
+    Each of `names` is done `repeat` times, and the one with the median speed is the result. `on_progress`
+    hears the name of each before it starts. Raises `lanewise.InputError` for an unknown name and for `repeat`
+    below 1.
     """
     if repeat < 1:
         raise InputError(f"a benchmark is repeated at least once, not {repeat} times")

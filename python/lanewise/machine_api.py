@@ -55,7 +55,7 @@ def scan(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
 def baseline(source: Source = None) -> str:
     """Write a fleet file: what is in a machine, to be expected of its siblings by `diagnose(expect=...)`.
 
-    Raises `lanewise.InputError` as `scan` does.
+    `source` is a machine, or what `scan` reads. Raises `lanewise.InputError` as `scan` does.
 
     >>> import lanewise
     >>> text = lanewise.baseline("tests/python/machine/dumps/qemu.vvv")
@@ -79,13 +79,14 @@ def diagnose(
 ) -> Diagnosis:
     """Say what is wrong with the PCI Express of a machine, worst first.
 
-    With `cost`, findings are priced in GB/s or ns by simulating the part of the machine that they are about,
-    as it is and put right. `profile` is what to look for: ``provisioning`` (faults that fail a node),
-    ``performance`` (what costs throughput or latency), or ``all``. `expect` is a fleet file that says what
-    should be in the machine, `waivers` are files of findings that are accepted; they hold on the day `today`,
-    which is that of the clock, in UTC, when it is None. With `keep_costs`, what earlier checks of this
-    process have simulated is not simulated again. Raises `lanewise.InputError` as `scan` does, and for a file
-    with mistakes, which it lists; ValueError for another profile.
+    `source` is a machine, or what `scan` reads. With `cost`, findings are priced in GB/s or ns by simulating
+    the part of the machine that they are about, as it is and put right. `profile` is what to look for:
+    ``provisioning`` (faults that fail a node), ``performance`` (what costs throughput or latency), or
+    ``all``. `expect` is a fleet file that says what should be in the machine, `waivers` are files of findings
+    that are accepted; they hold on the day `today`, which is that of the clock, in UTC, when it is None. With
+    `keep_costs`, what earlier checks of this process have simulated is not simulated again. Raises
+    `lanewise.InputError` as `scan` does, and for a file with mistakes, which it lists; ValueError for another
+    profile.
 
     >>> import lanewise
     >>> diagnosis = lanewise.diagnose("tests/python/machine/dumps/qemu.vvv")
@@ -122,6 +123,7 @@ def predict(
 ) -> Prediction:
     """Simulate what each device of a machine should reach, in GB/s or ns, alone and with all others at once.
 
+    `source` is a machine, or what `scan` reads; without `together`, devices are simulated alone only.
     `what_if` are changes to try, like ``"3b:00.0 -> gen5 x16"`` or ``"slot 3 -> mps 512"``. `devices` are
     addresses; all that move data when there are none. `on_progress` hears the benchmark in progress. Raises
     `lanewise.InputError` for a change or an address that the machine does not have, and when the links of no
@@ -151,8 +153,9 @@ def judge(output: str | Path | Measurement, source: Source = None, *, device: st
     """Set the results of a benchmark beside what the machine allows: the verb `import`.
 
     `output` is a file that fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, IOmeter or SmartFlow
-    wrote, or what was read from one. `device` is the address of the device, where the output names none.
-    Raises `lanewise.InputError` when no known tool wrote it or its device cannot be told.
+    wrote, or what was read from one. `source` is a machine, or what `scan` reads. `device` is the address of
+    the device, where the output names none. Raises `lanewise.InputError` when no known tool wrote it or its
+    device cannot be told.
 
     >>> import lanewise
     >>> judgement = lanewise.judge(
@@ -182,8 +185,8 @@ def measure(
 
     `target` is a file or block device for fio, ``iperf3:HOST`` for a network, ``gpu`` for copies to GPUs.
     `source` describes this machine better than it shows to an ordinary user. `device` is the address of the
-    device behind the target, where it cannot be found. Each test lasts `seconds`. Only reads, unless writes
-    are allowed: they destroy what is on the target. `on_progress` hears the command that runs. Raises
+    device behind the target, where it cannot be found. Each test lasts `seconds`. Only reads, unless
+    `allow_writes`: writes destroy what is on the target. `on_progress` hears the command that runs. Raises
     `lanewise.InputError` when the tool is missing, or fails.
     """
     from lanewise.health.measure import measure as measured

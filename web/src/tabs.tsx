@@ -4,6 +4,7 @@ import { useRef } from "preact/hooks";
 import { CompareTab } from "./compare/compare-tab.tsx";
 import { ExploreTab } from "./explore/explore-tab.tsx";
 import { DiagnoseTab } from "./diagnose/tab.tsx";
+import { PacketsTab } from "./packets/packets-tab.tsx";
 import { tab } from "./state/store.ts";
 import { RigTab } from "./views/rig-tab.tsx";
 
@@ -16,6 +17,7 @@ interface Tab {
 
 const TABS: [Tab, ...Tab[]] = [
   { id: "rig", title: "Rig", view: RigTab },
+  { id: "packets", title: "Packets", view: PacketsTab },
   { id: "compare", title: "Compare", view: CompareTab },
   { id: "explore", title: "Explore", view: ExploreTab },
   { id: "diagnose", title: "Diagnose", view: DiagnoseTab },

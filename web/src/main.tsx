@@ -12,6 +12,7 @@ import "./style/base.css";
 import "./style/diagnose.css";
 import "./style/lab.css";
 import "./style/lesson.css";
+import "./style/packets.css";
 import "./style/rig.css";
 import "./style/compare.css";
 import "./style/explore.css";

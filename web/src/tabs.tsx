@@ -4,6 +4,7 @@ import { useRef } from "preact/hooks";
 import { CompareTab } from "./compare/compare-tab.tsx";
 import { ExploreTab } from "./explore/explore-tab.tsx";
 import { DiagnoseTab } from "./diagnose/tab.tsx";
+import { PacketsTab } from "./packets/packets-tab.tsx";
 import { tab } from "./state/store.ts";
 import { UnderstandTab } from "./understand/understand-tab.tsx";
 import { RigTab } from "./views/rig-tab.tsx";
@@ -18,6 +19,7 @@ interface Tab {
 const TABS: [Tab, ...Tab[]] = [
   { id: "rig", title: "Rig", view: RigTab },
   { id: "understand", title: "Understand", view: UnderstandTab },
+  { id: "packets", title: "Packets", view: PacketsTab },
   { id: "compare", title: "Compare", view: CompareTab },
   { id: "explore", title: "Explore", view: ExploreTab },
   { id: "diagnose", title: "Diagnose", view: DiagnoseTab },

@@ -211,11 +211,13 @@ pub fn trace(
         TraceOf::Around(_) | TraceOf::Transaction(_) => Time::NEVER,
     };
     let mut recorder = recorder_for(request, around, &names, (from, until));
+    session.listen(recorder.listener());
     if let TraceOf::Request { device, .. } = request.of {
+        // Workloads say which flows they have when they start.
+        session.piece(Pause { at: until, events: 1 });
         let flows = flows_of(scenario, session.simulation(), device);
         recorder = if flows.is_empty() { recorder } else { recorder.of_flows(flows) };
     }
-    session.listen(recorder.listener());
     let pause = Pause { at: until, events: u64::MAX };
     while session.piece(pause) == Piece::Long
         && progress(&session.progress().up_to(until)).is_continue()

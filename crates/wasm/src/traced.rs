@@ -162,6 +162,38 @@ mod tests {
     }
 
     #[test]
+    fn of_two_cards_that_write_to_one_address_at_one_time_it_is_the_one_that_asked() {
+        let two = RIG.replace("slot1 = \"gen3 x8\"", "slot1 = \"gen3 x8\", slot2 = \"gen3 x8\"").replace(
+            "[[workload]]",
+            "[endpoint.other]\nattach = \"server.slot2\"\ngeneration = \"gen1\"\nwidth = \"x1\"\n[[workload]]",
+        );
+        let two = two.replace("device = \"nic\"", "device = [\"nic\", \"other\"]");
+        let asked = |more: Value| {
+            let mut request = json!({ "scenario": two, "span": "9 us" });
+            request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(&trace(&request.to_string()))
+        };
+        let rows = asked(json!({ "kinds": ["tlp"] }));
+        let first_of = |name: &str| {
+            let rows = rows["rows"].as_array().unwrap_or_else(|| panic!("{rows}"));
+            rows.iter().find(|row| row["requester"] == name).unwrap().clone()
+        };
+        let (nic, other) = (first_of("nic"), first_of("other"));
+        assert_eq!(
+            (&nic["address"], &nic["issued_at_ticks"]),
+            (&other["address"], &other["issued_at_ticks"])
+        );
+        let latency_of = |row: &Value| {
+            let of = |key: &str| (key.to_owned(), row[key].clone());
+            let words = ["requester", "issued_at_ticks", "tag", "address", "length_bytes"].map(of);
+            let found = asked(json!({ "request": Value::Object(words.into_iter().collect()) }));
+            assert_eq!(found["transaction"]["requester"], row["requester"], "{found}");
+            found["transaction"]["latency_ticks"].as_u64().unwrap()
+        };
+        assert!(latency_of(&other) > 2 * latency_of(&nic));
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let said = |more| traced(&more)["errors"][0]["message"].as_str().unwrap().to_owned();
         assert!(said(json!({ "start": "2" })).contains("a time with its unit"));

@@ -1,0 +1,221 @@
+/** The packets of a run, in a real browser: the same as the native core lists, and what a packet waited for. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Trace } from "lanewise";
+import type { Browser, Page } from "playwright-core";
+import { openLab, startBrowser } from "./start.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+/** The example that the page begins with. */
+const FIRST = join(ROOT, "scenarios/oversubscribed.toml");
+
+let browser: Browser;
+const folder = mkdtempSync(join(tmpdir(), "lanewise-packets-"));
+before(async () => {
+  browser = await startBrowser();
+});
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+function lanewise(...given: string[]): string {
+  return execFileSync(join(ROOT, ".venv/bin/lanewise"), ["trace", ...given], { encoding: "utf8", maxBuffer: 1e9 });
+}
+
+/** Opens the tab, does something, and sees to it that nothing went wrong in the page and nothing was asked of a network. */
+async function inPackets(work: (page: Page) => Promise<void>): Promise<void> {
+  const { page, faults, requests } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator("#tab-packets").click();
+  await page.locator("#trace-fingerprint").waitFor();
+  await work(page);
+  assert.deepEqual(faults, []);
+  assert.deepEqual(requests, []);
+  await page.context().close();
+}
+
+const story = (page: Page): Promise<string> => page.locator("#story").innerText();
+
+/** Asks for another trace, and waits until it is there. */
+async function traced(page: Page, button: string): Promise<void> {
+  await page.locator(button).click();
+  await page.locator("#trace-stop:disabled").waitFor();
+}
+
+test("a window has the rows of the native core", () =>
+  inPackets(async (page) => {
+    await page.locator("#window-start").fill("20 us");
+    await page.locator("#window-length").fill("1 us");
+    await page.selectOption("#window-link", "nvme[3]");
+    await page.locator('[data-kind="blocked"]').uncheck();
+    await traced(page, "#trace");
+    const kinds = "tlp,dllp,skp,flit,error";
+    const native = JSON.parse(lanewise(FIRST, "--from", "20 us", "--for", "1 us", "--link", "nvme[3]", "--kind", kinds, "--json")) as Trace;
+    assert.equal(await page.locator("#trace-fingerprint").innerText(), native.fingerprint);
+    assert.equal(await page.locator("#packet-count").innerText(), `${native.rows.length} rows`);
+    const listed = await page.locator(".packet-space .packet-row").evaluateAll((rows) => rows.slice(0, 8).map((row) => [...row.children].map((cell) => cell.textContent)));
+    for (const [at, cells] of listed.entries()) {
+      const row = native.rows[at];
+      assert.deepEqual([cells[0], cells[2], cells[4], cells[5]], [row?.at_ns.toFixed(3), row?.link, String(row?.sequence ?? "–"), row?.what]);
+    }
+    assert.equal(await page.locator("#packet-path").inputValue(), "nvme[3]");
+  }));
+
+test("the worst latency is found, and the times at its stations add up to it, to the tick", () =>
+  inPackets(async (page) => {
+    await page.locator("#at-worst-latency").click();
+    await page.locator("#latency").waitFor();
+    const native = (JSON.parse(lanewise(FIRST, "--transaction", "worst-latency", "--json")) as Trace).transaction;
+    assert.ok(native);
+    const spans = await page.locator("#stations [data-ticks]").evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset["ticks"])));
+    assert.deepEqual(spans, native.stations.map((station) => station.span_ticks));
+    assert.equal(spans.reduce((sum, span) => sum + span), native.latency_ticks);
+    assert.equal(await page.locator("#latency").innerText(), native.latency_ns.toFixed(3));
+    assert.match(await page.locator("#stations caption").innerText(), new RegExp(`^${native.what} of ${native.requester.replace(/[[\]]/g, "\\$&")} `));
+    assert.match(await story(page), new RegExp(`^${native.what} of ${native.requester.replace(/[[\]]/g, "\\$&")}, ${native.length_bytes} B at ${native.address}`));
+    assert.match(await story(page), /It waited [\d.]+ ns here[^]*arbitration/);
+    // Its other packet, on the link above.
+    await page.locator(".packet-links[aria-label='TLPs of the same request'] button").first().click();
+    assert.match(await story(page), new RegExp(`On the link of ${native.requester.replace(/[[\]]/g, "\\$&")}, upstream`));
+  }));
+
+test("the longest wait comes first when asked, and the parts of a wait add up to it", () =>
+  inPackets(async (page) => {
+    await page.locator("#order-waited").click();
+    const native = (JSON.parse(lanewise(FIRST, "--for", "5 us", "--json")) as Trace).rows;
+    const waits = native.filter((row) => row.kind === "tlp").map((row) => row.waits.reduce((sum, wait) => sum + wait.ticks, 0));
+    const most = Math.max(...waits);
+    assert.match(await page.locator("#packet-count").innerText(), new RegExp(`^${waits.filter((ticks) => ticks > 0).length.toLocaleString("en")} TLPs`));
+    assert.match(await story(page), new RegExp(`It waited ${(most / 1_024_000).toFixed(3)} ns here`));
+    const parts = await page.locator(".waits .number").allInnerTexts();
+    const sum = parts.reduce((total, part) => total + Number(part), 0);
+    assert.ok(Math.abs(sum - most / 1_024_000) < 0.001 * parts.length, `${parts}`);
+  }));
+
+test("list and diagram have one choice, by pointer and by keys", () =>
+  inPackets(async (page) => {
+    const canvas = page.locator("#diagram");
+    const box = await canvas.boundingBox();
+    assert.ok(box);
+    for (let y = 380; y > 40 && (await page.locator("#story h2").count()) === 0; y -= 15) {
+      await page.mouse.click(box.x + box.width * 0.7, box.y + y);
+    }
+    const title = await page.locator("#story h2").innerText();
+    const selected = page.locator('.packet-row[aria-selected="true"]');
+    await selected.waitFor();
+    assert.ok(title.startsWith((await selected.locator(".what").innerText()).trim()), title);
+    // Arrows move in the list, Enter chooses.
+    const before = Number(await selected.getAttribute("data-index"));
+    await page.locator("#packets").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(Number(await selected.getAttribute("data-index")), before);
+    const active = await page.locator("#packets").getAttribute("aria-activedescendant");
+    assert.equal(Number(await page.locator(`#${active}`).getAttribute("data-index")), before + 2);
+    await page.keyboard.press("Enter");
+    assert.equal(Number(await selected.getAttribute("data-index")), before + 2);
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    assert.equal(await selected.getAttribute("aria-rowindex"), await page.locator("#packets").getAttribute("aria-rowcount"));
+    // In the diagram the arrows go from packet to packet.
+    const chosen = await story(page);
+    await canvas.focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction((old) => document.getElementById("story")?.innerText !== old, chosen);
+  }));
+
+test("thousands of packets: only those in sight are drawn and listed", () =>
+  inPackets(async (page) => {
+    await page.locator("#window-length").fill("20 us");
+    await traced(page, "#trace");
+    assert.match(await page.locator("#packet-count").innerText(), /the last 10,000 of 1\d,\d{3}/);
+    assert.ok((await page.locator(".packet-space .packet-row").count()) < 60);
+    const drawn = async (): Promise<number> => {
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      return Number(await page.locator("#diagram").getAttribute("data-drawn"));
+    };
+    await page.locator("#fit-all").click();
+    const all = await drawn();
+    assert.ok(all > 2000, `${all}`);
+    await page.locator("#diagram").focus();
+    for (let press = 0; press < 6; press++) await page.keyboard.press("+");
+    const few = await drawn();
+    assert.ok(few > 0 && few < all / 20, `${few} of ${all}`);
+    await page.mouse.move(...((await page.locator("#diagram").boundingBox().then((box) => [box!.x + 150, box!.y + 200])) as [number, number]));
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, 1500);
+    await page.keyboard.up("Control");
+    assert.ok((await drawn()) > few * 4);
+    // The list follows its scroll bar.
+    await page.locator("#packets").evaluate((list) => (list.scrollTop = list.scrollHeight));
+    await page.locator(".packet-row[aria-rowindex='10001']").waitFor();
+  }));
+
+test("files are those of the native core, byte by byte", () =>
+  inPackets(async (page) => {
+    await page.locator("#window-length").fill("2 us");
+    for (const [button, form, ending] of [["#save-perfetto", "perfetto", "perfetto-trace"], ["#save-jsonl", "jsonl", "trace.jsonl"]] as const) {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.locator(button).click()]);
+      assert.equal(download.suggestedFilename(), `oversubscribed.${ending}`);
+      const native = join(folder, form);
+      lanewise(FIRST, "--for", "2 us", "--kind", "tlp,dllp,skp,flit,blocked,error", "--format", form, "--out", native);
+      assert.ok(readFileSync(await download.path()).equals(readFileSync(native)), form);
+    }
+  }));
+
+test("what cannot be traced is said, and what was there stays", () =>
+  inPackets(async (page) => {
+    const said = page.locator(".packets-panel .clock");
+    const before = await page.locator("#packet-count").innerText();
+    await page.locator("#window-length").fill("5");
+    await traced(page, "#trace");
+    assert.match(await said.innerText(), /span is "5"; allowed is a time with its unit/);
+    assert.equal(await page.locator("#packet-count").innerText(), before);
+    await page.locator("#window-length").fill("5 us");
+    await traced(page, "#at-stall");
+    assert.match(await said.innerText(), /Nothing stands still in the run up to/);
+    await traced(page, "#at-replay");
+    assert.match(await said.innerText(), /There is no replay in the run up to/);
+    await traced(page, "#at-first-blocked");
+    assert.match(await story(page), /^blocked: /);
+    // A long one can be ended, and another one begun.
+    await page.locator("#at-start").click();
+    await page.locator("#trace-stop:disabled").waitFor();
+    await page.locator("#window-start").fill("900 ms");
+    await page.locator("#trace").click();
+    await page.locator("#trace-stop:enabled").click();
+    await page.locator("#trace:enabled").waitFor();
+    await page.locator("#window-start").fill("1 us");
+    await traced(page, "#trace");
+    assert.match(await said.innerText(), /from 1000\.000 ns to 6000\.000 ns/);
+    // The scenario becomes another one.
+    await page.selectOption("#example", "first_rig.toml");
+    await page.locator(".packets-both.stale").waitFor();
+    assert.match(await said.innerText(), /The scenario has changed since/);
+    await traced(page, "#trace");
+    assert.equal(await page.locator("#packet-path option").count(), 1);
+    assert.equal(await page.locator(".packets-both.stale").count(), 0);
+  }));
+
+test("the tab is fit for a screen reader, light and dark, wide and narrow", () =>
+  inPackets(async (page) => {
+    await page.locator("#order-late").click();
+    await page.locator("#latency").waitFor();
+    await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
+    for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
+      await page.setViewportSize({ width, height: 844 });
+      await page.emulateMedia({ colorScheme });
+      const found = await page.evaluate(async () => {
+        const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
+        return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
+      });
+      assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
+      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      assert.ok(!isWider, `the page is wider than ${width} px`);
+    }
+  }));

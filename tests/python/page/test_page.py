@@ -23,6 +23,7 @@ from lanewise import _core
 from lanewise.page import examine
 
 ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = Path(lanewise.__file__).parent
 RIG = ROOT / "scenarios/first_rig.toml"
 GPU_SERVER = ROOT / "examples/gpu-server.txt"
 
@@ -117,6 +118,12 @@ print("done")
 def test_the_part_of_a_page_is_what_machines_need() -> None:
     modules = runpy.run_path(str(ROOT / ".ci/python_for_page.py"))["modules"]()
     assert {"lanewise.page.examine", "lanewise.health.doctor.rules.link", "lanewise.draw.svg"} <= set(modules)
+    for folder in ("machine/sources", "health/doctor/rules"):
+        here = {
+            f"lanewise.{folder.replace('/', '.')}.{path.stem}"
+            for path in (PACKAGE / folder).glob("[a-z]*.py")
+        }
+        assert here <= set(modules)
     others = ("lanewise.cli", "lanewise.experiment", "lanewise.serve", "lanewise.report")
     assert [name for name in modules if name.startswith(others)] == []
 

@@ -75,6 +75,7 @@ async function saved(on: Page): Promise<Record<"scan" | "doctor" | "predict", Re
 
 /** Sees to it that the page says what the command line says. The dump comes first. */
 async function sameAsNative(on: Page, ...files: string[]): Promise<void> {
+  assert.deepEqual(await on.locator("#diagnose-failure").allInnerTexts(), []);
   const documents = await saved(on);
   const named = files.map((each) => basename(each)).join(", ");
   assert.deepEqual(documents.scan, JSON.parse(native("scan", files, "--json")), named);

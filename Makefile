@@ -137,7 +137,7 @@ test-web: setup ## the part of test that is about the lab in the browser: its un
 
 LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
-	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python/lanewise/serve pyproject.toml constraints.txt scenarios experiments schema" \
+	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python examples tests/python/machine/dumps pyproject.toml constraints.txt scenarios experiments schema" \
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
 		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "python"
 START = ("lanewise.page.examine", "lanewise.page.core")
-PACKAGES = ("lanewise.health.doctor.rules",)
-"""Their modules are found by looking into them, and named nowhere."""
+PACKAGES = ("lanewise.health.doctor.rules", "lanewise.machine.sources")
+"""Their modules are found by looking into them, or by their names as texts."""
 WITH_DATA = ("machine", "health", "draw")
 """Folders whose files that are no modules go with them: lists of names, and their licence."""
 NOT_IN_PAGES = frozenset({"lanewise._core", "lanewise.health.measure", "lanewise.health.judge"})

@@ -1,6 +1,6 @@
 """The core's closed-form rates of one direction of a link: line rate, after coding, what is left for payload.
 
-Nothing is simulated, and nothing derived here: ``crates/python/src/ladder.rs`` asks the core. Ordered sets
+Nothing is simulated, and nothing derived here: ``crates/sim/src/rungs.rs`` of the core does. Ordered sets
 and DLLPs are not in these rates; a run shows what they cost.
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import webbrowser
 from typing import TYPE_CHECKING
@@ -59,6 +61,34 @@ def test_the_lab_is_one_file_anywhere(
     assert (said["file"], said["bytes"]) == (str(tmp_path / "mine.html"), built.stat().st_size)
     assert (said["opened"], asked) == (False, [])
     assert lanewise("lab", "--out", tmp_path).exit_code == 2
+
+
+def test_a_lab_with_diagnosis_has_python_inside(
+    lanewise: CommandLine, built: Path, asked: list[str], tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.html"
+    assert lanewise("lab", "--with-diagnosis").exit_code == 2
+    assert "no diagnosis beside" in lanewise("lab", "--with-diagnosis", "--out", mine).stderr
+    head, module = "<!doctype html>", '<script type="application/octet-stream" id="lanewise-wasm">AA</script>'
+    built.write_text(head + module)
+    folder = built.parent / "pyodide"
+    folder.mkdir()
+    (folder / "lanewise.zip.packed").write_bytes(b"packed")
+    integrity = f"sha256-{base64.b64encode(hashlib.sha256(b'packed').digest()).decode()}"
+    packed = {"name": "lanewise.zip", "file": "lanewise.zip.packed", "bytes": 6, "integrity": integrity}
+    (folder / "contents.json").write_text(json.dumps([packed]))
+    (folder / "LICENSES.txt").write_text("Python --> PSF")
+    done = lanewise("lab", "--with-diagnosis", "--out", mine, "--json")
+    assert (done.exit_code, asked) == (0, [])
+    part = '<script type="application/octet-stream" data-python="lanewise.zip">cGFja2Vk</script>\n'
+    whole = f"{head}{part}{module}\n<!--\nPython -- > PSF\n-->\n"
+    assert mine.read_text() == whole
+    assert json.loads(done.stdout)["bytes"] == mine.stat().st_size
+    (folder / "lanewise.zip.packed").write_bytes(b"packet")
+    refused = lanewise("lab", "--with-diagnosis", "--out", mine)
+    assert refused.exit_code == 2
+    assert "not what was built" in refused.stderr
+    assert mine.read_text() == whole
 
 
 @pytest.mark.parametrize("checkout", [True, False])

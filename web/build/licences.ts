@@ -1,7 +1,8 @@
-/** The licences of what the page is made of: every package that the page uses, and those that these use. */
+/** The licences of what the page is made of: every package that the page uses, and those that these use; and of Python beside it. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
+const RULE = `\n${"-".repeat(80)}\n\n`;
 const WEB = join(import.meta.dirname, "..");
 
 interface Locked {
@@ -18,7 +19,19 @@ export function licences(): string {
     const name = path.replace(/^.*node_modules\//, "");
     return `${name} ${each.version ?? ""} (${each.license ?? "no licence named"})\n\n${licenceIn(join(WEB, path), name)}`;
   });
-  return [`The page contains these packages of the npm registry.\n`, ...texts].join(`\n${"-".repeat(80)}\n\n`);
+  return [`The page contains these packages of the npm registry.\n`, ...texts].join(RULE);
+}
+
+/** Those of Python, which goes its own way. The package of Pyodide has no file with a licence, so the texts are here. */
+export function pythonLicences(): string {
+  const { version } = JSON.parse(readFileSync(join(WEB, "node_modules/pyodide/package.json"), "utf8")) as { version: string };
+  const text = (name: string): string => readFileSync(join(import.meta.dirname, "licences", name), "utf8");
+  const source = `Source code: https://github.com/pyodide/pyodide, tag ${version}; it is unchanged here.`;
+  return [
+    "Python in the lab is Pyodide.\n",
+    `pyodide ${version} (MPL-2.0)\n${source}\n\n${text("pyodide.txt")}`,
+    `Python and its standard library, in pyodide ${version} (PSF-2.0)\n${source}\n\n${text("python.txt")}`,
+  ].join(RULE);
 }
 
 function licenceIn(folder: string, name: string): string {

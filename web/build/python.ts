@@ -9,21 +9,22 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { pythonLicences } from "./licences.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PYODIDE = join(ROOT, "web/node_modules/pyodide");
 const AS_THEY_ARE = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"];
 
 /** A file of the folder: what it is called once it is unpacked, its packed bytes, and their checksum as `integrity` of a request has it. */
-export interface Packed {
+interface Packed {
   name: string;
   file: string;
   bytes: number;
   integrity: string;
 }
 
-/** Fills the folder, and says what is in it. */
-export function packPython(folder: string): Packed[] {
+/** Fills the folder. */
+export function packPython(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const contents = [...files()].map(([name, content]): Packed => {
@@ -33,8 +34,8 @@ export function packPython(folder: string): Packed[] {
     writeFileSync(join(folder, file), packed);
     return { name, file, bytes: packed.length, integrity: `sha256-${createHash("sha256").update(packed).digest("base64")}` };
   });
+  writeFileSync(join(folder, "LICENSES.txt"), pythonLicences());
   writeFileSync(join(folder, "contents.json"), `${JSON.stringify(contents, null, 1)}\n`);
-  return contents;
 }
 
 function* files(): Generator<[string, Buffer]> {

@@ -1,6 +1,6 @@
 /**
  * Puts the page into one file: script, style and the module of the simulator, as gzip in base64. It opens from a folder, without a
- * network. A second such file has Python, too, which reads machines; the folder has that beside the page.
+ * network. Python, which reads machines, lies beside it: `lanewise lab --with-diagnosis` puts that into the file, too.
  *
  * Run after `vite build`, with the module beside the page.
  */
@@ -24,22 +24,14 @@ writeFileSync(join(folder, "THIRD-PARTY-LICENSES-PAGE.txt"), licences());
 const notices = ["LICENSE", "THIRD-PARTY-LICENSES.txt", "THIRD-PARTY-LICENSES-PAGE.txt"].map(read).join("\n\n").replaceAll("-->", "-- >");
 
 const wasm = gzipSync(readFileSync(join(folder, "lanewise.wasm")), { level: 9 }).toString("base64");
-const parts = [
+const inside = [
   `<script type="application/octet-stream" id="lanewise-wasm">${wasm}</script>`,
   // The text of a script ends at the first closing tag, wherever that stands.
   `<script type="module">\n${read(script).replaceAll("</script", "<\\/script")}</script>`,
 ];
-const python = packPython(join(folder, "pyodide")).map(
-  ({ name, file }) =>
-    `<script type="application/octet-stream" data-python="${name}">${readFileSync(join(folder, "pyodide", file)).toString("base64")}</script>`,
-);
+packPython(join(folder, "pyodide"));
 
-write("lanewise-lab.html", parts);
-write("lanewise-lab-with-diagnosis.html", [...python, ...parts]);
-
-function write(name: string, inside: string[]): void {
-  const whole = page.replace("</body>", () => `${inside.join("\n")}\n</body>\n<!--\n${notices}\n-->`);
-  const file = join(folder, name);
-  writeFileSync(file, whole);
-  console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(2)} MB`);
-}
+const whole = page.replace("</body>", () => `${inside.join("\n")}\n</body>\n<!--\n${notices}\n-->`);
+const file = join(folder, "lanewise-lab.html");
+writeFileSync(file, whole);
+console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(2)} MB`);

@@ -26,12 +26,21 @@ def _lab(
             show_default=False,
         ),
     ] = None,
+    with_diagnosis: Annotated[
+        bool,
+        typer.Option(
+            "--with-diagnosis",
+            help="With --out: the file also reads and checks machines. It is five times as large.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Open the lab in the browser: build a rig, watch it run, share it."""
     from lanewise.lab import page, write_page
 
-    file = page().resolve() if out is None else write_page(out)
+    if with_diagnosis and out is None:
+        raise typer.BadParameter("--with-diagnosis is for a file: name it with --out")
+    file = page().resolve() if out is None else write_page(out, diagnosis=with_diagnosis)
     size = file.stat().st_size
     is_open = out is None and webbrowser.open(file.as_uri())
     if as_json:

@@ -29,8 +29,10 @@ _NESTED = 2
 
 def damaged_by() -> tuple[type[BaseException], ...]:
     """Return what decompressors raise about damaged input."""
-    from lzma import LZMAError
-
+    try:
+        from lzma import LZMAError
+    except ImportError:
+        return (OSError, EOFError, zlib.error)
     return (OSError, EOFError, zlib.error, LZMAError)
 
 
@@ -109,8 +111,12 @@ class _Xz(io.RawIOBase):
     """Decompresses xz and lzma with bounded memory: a header may ask for gigabytes."""
 
     def __init__(self, data: bytes) -> None:
-        from lzma import LZMADecompressor
-
+        try:
+            from lzma import LZMADecompressor
+        except ImportError:
+            raise InputError(
+                "this is compressed with xz, which the Python here cannot read: unpack it with 'xz -d'"
+            ) from None
         self._left, self._decompressor = data, LZMADecompressor(memlimit=_MOST_OF_XZ)
 
     def readable(self) -> bool:

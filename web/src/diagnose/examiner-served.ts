@@ -3,6 +3,7 @@ import type { Examiner } from "./examiner.ts";
 import type { Answered, Answers, Given, Scan } from "./protocol.ts";
 
 export class ServedExaminer implements Examiner {
+  readonly isOver = false;
   #given: Given[] = [];
   #stopping = new AbortController();
 

@@ -16,6 +16,8 @@ export interface Examiner {
   about<V extends keyof Answers>(verb: V, telling: Telling): Promise<Answered<Answers[V]>>;
   /** Ends it, and what it is at. */
   stop(): void;
+  /** It has ended, and another one is needed. */
+  readonly isOver: boolean;
 }
 
 /** Starts one. */
@@ -64,6 +66,10 @@ class OwnExaminer implements Examiner {
 
   stop(): void {
     this.#end("it was stopped");
+  }
+
+  get isOver(): boolean {
+    return this.#fault !== null;
   }
 
   #ask(message: ToWorker, telling: Telling): Promise<string> {

@@ -1,6 +1,7 @@
 /** What the doctor found, worst first, as it sorts them. */
 import type { Doctor, DoctorFindingCost } from "lanewise";
 import { type Alike, alike } from "./grouping.ts";
+import { Said } from "./said.tsx";
 import { counted } from "./words.ts";
 
 const WORDS = { error: "error", warning: "warning", info: "note" } as const;
@@ -50,7 +51,7 @@ function Finding({ group }: { group: Alike }) {
   return (
     <li class={`finding ${first.severity}`} data-rule={first.rule} data-bdf={first.bdf}>
       <p>
-        <strong class="severity">{WORDS[first.severity]}</strong> <b>{first.title}</b>
+        <strong class="severity">{WORDS[first.severity]}</strong> <b><Said text={first.title} /></b>
         {first.device && <span class="soft"> ({first.device})</span>}
       </p>
       {others.length > 0 && (
@@ -60,7 +61,7 @@ function Finding({ group }: { group: Alike }) {
       )}
       {first.cost && <p class="cost">{cost(first.cost)}</p>}
       <p>
-        <b>What to do:</b> {first.fix}
+        <b>What to do:</b> <Said text={first.fix} />
       </p>
       <details>
         <summary>

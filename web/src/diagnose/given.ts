@@ -16,7 +16,7 @@ export function largerThan(given: { name: string }[]): string {
   return `${whose} larger than ${MOST_BYTES >> 20} MiB, which no dump of a machine is`;
 }
 
-/** Reads files; throws for more than may be, before it reads them. */
+/** Reads files; throws for more than may be, before it reads any. */
 export async function readFiles(files: readonly File[]): Promise<Given[]> {
   const size = files.reduce((sum, each) => sum + each.size, 0);
   if (size > MOST_BYTES) throw new RangeError(largerThan(files.slice()));

@@ -2,10 +2,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Doctor, Predict, Scan } from "lanewise";
 import { Findings } from "./findings.tsx";
+import type { Answered } from "./protocol.ts";
 import { Predictions } from "./predictions.tsx";
 import { saveJson, saveReport } from "./report.ts";
 import { counted } from "./words.ts";
-import { type Looked, type Why, doing, openAsScenario } from "./state.ts";
+import { type Looked, doing, inSentences, isRefusal, openAsScenario } from "./state.ts";
 
 export function MachinePart({ looked }: { looked: Looked }) {
   const { scan, svg, doctor, predict } = looked;
@@ -77,11 +78,11 @@ function Picture({ svg, name }: { svg: string; name: string }) {
   return <div class="rig-scroll picture" id="tree" ref={place} tabindex={0} role="group" aria-label={name} />;
 }
 
-function Part<T extends object>({ title, part, shown }: { title: string; part: T | Why; shown: (part: T) => preact.JSX.Element }) {
+function Part<T extends object>({ title, part, shown }: { title: string; part: Answered<T>; shown: (part: T) => preact.JSX.Element }) {
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
-      {"why" in part ? <p class="why">{part.why}</p> : shown(part)}
+      {isRefusal(part) ? <p class="why">{inSentences(part)}</p> : shown(part)}
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { open } from "../state/lab.ts";
 import { inWords } from "../state/problems.ts";
 import { tab } from "../state/store.ts";
 import { type Examiner, startExaminer } from "./examiner.ts";
-import { MOST_BYTES, largerThan, scenarioName } from "./given.ts";
+import { scenarioName } from "./given.ts";
 import type { Answered, Answers, Doctor, Given, Predict, Refusal, Scan } from "./protocol.ts";
 
 /** A machine, and what is known of it so far; of what could not be had, why. */
@@ -16,13 +16,8 @@ export interface Looked {
   given: Given[];
   scan: Scan;
   svg: string | null;
-  doctor: Doctor | Why | null;
-  predict: Predict | Why | null;
-}
-
-/** Why there is nothing. */
-export interface Why {
-  why: string;
+  doctor: Answered<Doctor> | null;
+  predict: Answered<Predict> | null;
 }
 
 export const machine = signal<Looked | null>(null);
@@ -30,29 +25,37 @@ export const machine = signal<Looked | null>(null);
 export const doing = signal<{ words: string; part: number | null } | null>(null);
 /** What went wrong. */
 export const failure = signal<string | null>(null);
+/** How many were looked at to the end, whatever came of it. */
+export const ended = signal(0);
 
 let examiner: Examiner | null = null;
 /** Grows with each machine, so that what is said of the one before is dropped. */
 let turn = 0;
 
 /** Reads a machine, and says all that there is to say of it. */
-export async function look(given: Given[]): Promise<void> {
-  if (given.length === 0) return;
+export async function look(reading: () => Promise<Given[]>): Promise<void> {
   const now = begin();
-  const size = given.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  if (size > MOST_BYTES) return end(now, largerThan(given));
+  let given: Given[];
+  try {
+    given = await reading();
+  } catch (error) {
+    // A file that cannot be opened, or is too long.
+    return end(now, inWords(error));
+  }
+  if (now !== turn) return;
+  if (given.length === 0) return end(now, null);
   await guarded(now, async () => {
-    examiner ??= await started(now);
+    if (examiner === null || examiner.isOver) examiner = await started(now);
     const scan = await examiner.scan(given, telling(now));
     if (now !== turn) return;
-    if (isRefusal(scan)) return end(now, inSentences(scan));
+    if (isRefusal(scan)) return end(now, `${inSentences(scan)}${machine.value ? "\nThe machine below is the one before." : ""}`);
     machine.value = { given, scan, svg: null, doctor: null, predict: null };
     await about(now, "draw", (answer) => ({ svg: isRefusal(answer) ? null : answer.svg }));
     tell(now, "Looking for what is wrong …");
-    await about(now, "doctor", (answer) => ({ doctor: orWhy(answer) }));
+    await about(now, "doctor", (answer) => ({ doctor: answer }));
     tell(now, "Simulating what each device should reach …");
-    await about(now, "predict", (answer) => ({ predict: orWhy(answer) }));
-    if (now === turn) doing.value = null;
+    await about(now, "predict", (answer) => ({ predict: answer }));
+    end(now, null);
   });
 }
 
@@ -63,16 +66,16 @@ export async function openAsScenario(): Promise<void> {
   const now = begin();
   await guarded(now, async () => {
     // The examiner may be another one by now, which has read nothing.
-    if (!examiner) {
+    if (examiner === null || examiner.isOver) {
       examiner = await started(now);
       await examiner.scan(looked.given, telling(now));
     }
     tell(now, "Writing a scenario …");
     const answer = await examiner.about("scenario", telling(now));
     if (now !== turn) return;
-    doing.value = null;
     if (isRefusal(answer)) return end(now, inSentences(answer));
     batch(() => {
+      end(now, null);
       open(answer.scenario, scenarioName(looked.given));
       tab.value = "rig";
     });
@@ -85,11 +88,6 @@ export function stop(): void {
   examiner?.stop();
   examiner = null;
   doing.value = null;
-}
-
-/** Something is wrong before a machine was read. */
-export function refuse(why: string): void {
-  failure.value = why;
 }
 
 function begin(): number {
@@ -129,11 +127,12 @@ async function guarded(now: number, work: () => Promise<void>): Promise<void> {
   }
 }
 
-function end(now: number, why: string): void {
+function end(now: number, why: string | null): void {
   if (now !== turn) return;
   batch(() => {
     failure.value = why;
     doing.value = null;
+    ended.value++;
   });
 }
 
@@ -147,14 +146,12 @@ function tell(now: number, words: string): void {
   telling(now)(words, null);
 }
 
-function isRefusal<T extends object>(answer: Answered<T>): answer is Refusal {
+/** Whether an answer says what is wrong instead. */
+export function isRefusal<T extends object>(answer: Answered<T>): answer is Refusal {
   return "errors" in answer && "status" in answer;
 }
 
-function orWhy<T extends object>(answer: Answered<T>): T | Why {
-  return isRefusal(answer) ? { why: inSentences(answer) } : answer;
-}
-
-function inSentences(refusal: Refusal): string {
+/** What is wrong, and what to do about it. */
+export function inSentences(refusal: Refusal): string {
   return refusal.errors.map(({ message, hint }) => [message, hint].filter(Boolean).join("; ")).join("\n");
 }

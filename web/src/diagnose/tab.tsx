@@ -4,9 +4,8 @@ import { isServed } from "../simulator/served.ts";
 import { DUMPS, dump } from "./dumps.ts";
 import { LONGEST_IN_FIELD, ofText, readFiles } from "./given.ts";
 import { MachinePart } from "./machine.tsx";
-import type { Given } from "./protocol.ts";
 import { hasPython } from "./python-files.ts";
-import { doing, failure, look, machine, refuse, stop } from "./state.ts";
+import { doing, ended, failure, look, machine, stop } from "./state.ts";
 
 export function DiagnoseTab() {
   const isPossible = isServed() || hasPython();
@@ -14,10 +13,12 @@ export function DiagnoseTab() {
     <section
       class="panel diagnose"
       aria-label="Diagnose a machine"
+      aria-busy={doing.value !== null}
+      data-ended={ended.value}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        if (isPossible) void take(() => readFiles([...(event.dataTransfer?.files ?? [])]));
+        if (isPossible) void look(() => readFiles([...(event.dataTransfer?.files ?? [])]));
       }}
     >
       {isPossible ? <Sources /> : <NotInThisFile />}
@@ -46,7 +47,7 @@ function Sources() {
               const { files } = event.currentTarget;
               const chosen = [...(files ?? [])];
               event.currentTarget.value = "";
-              void take(() => readFiles(chosen));
+              void look(() => readFiles(chosen));
             }}
           />
         </label>
@@ -58,7 +59,7 @@ function Sources() {
             onChange={(event) => {
               const name = event.currentTarget.value;
               event.currentTarget.value = "";
-              void take(() => dump(name));
+              void look(() => dump(name));
             }}
           >
             <option value="">a made-up machine…</option>
@@ -82,10 +83,10 @@ function Sources() {
             const text = event.clipboardData?.getData("text/plain") ?? "";
             if (text.length <= LONGEST_IN_FIELD) return;
             event.preventDefault();
-            void take(() => Promise.resolve([ofText(text)]));
+            void look(() => Promise.resolve([ofText(text)]));
           }}
         />
-        <button id="read-pasted" onClick={() => void take(() => Promise.resolve([ofText(field.current?.value ?? "")]))}>
+        <button id="read-pasted" onClick={() => void look(() => Promise.resolve([ofText(field.current?.value ?? "")]))}>
           Read it
         </button>
       </details>
@@ -146,16 +147,4 @@ function Doing() {
       )}
     </>
   );
-}
-
-/** Files that cannot even be opened are told of like others. */
-async function take(reading: () => Promise<Given[]>): Promise<void> {
-  let given: Given[];
-  try {
-    given = await reading();
-  } catch (error) {
-    refuse(error instanceof Error ? error.message : String(error));
-    return;
-  }
-  await look(given);
 }

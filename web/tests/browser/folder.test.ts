@@ -11,10 +11,13 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 
 test("the folder works on a server, below any path", async () => {
   const asked: string[] = [];
+  let damaged = "";
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");
     const file = (request.url ?? "").replace(/^\/some\/where\//, "") || "index.html";
-    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "text/plain" }).end(readFileSync(join(FOLDER, file)));
+    const content = readFileSync(join(FOLDER, file));
+    if (file.endsWith(damaged || "nothing")) content[content.length - 9]! ^= 1;
+    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "text/plain" }).end(content);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -26,8 +29,18 @@ test("the folder works on a server, below any path", async () => {
   });
   await page.goto(`http://127.0.0.1:${port}/some/where/`);
   await page.locator("#fingerprint").waitFor();
+  // Python is fetched when a machine is there to be read, and not before; a damaged file of it is refused.
+  assert.ok(!asked.some((path) => path.includes("pyodide")), `${asked}`);
+  await page.getByRole("tab", { name: "Diagnose" }).click();
+  damaged = "python_stdlib.zip.packed";
+  await page.selectOption("#dump", "laptop.txt");
+  await page.locator("#diagnose-failure").waitFor();
+  assert.equal(await page.locator("#machine").count(), 0);
+  damaged = "";
+  await page.selectOption("#dump", "laptop.txt");
+  await page.locator("#verdict", { hasText: "Nothing is wrong" }).waitFor({ timeout: 120_000 });
   assert.deepEqual(others, []);
-  assert.deepEqual(asked.filter((path) => !/\/(|lanewise\.wasm|assets\/index-[\w-]+\.(js|css))$/.test(path)), []);
+  assert.deepEqual(asked.filter((path) => !/\/(|lanewise\.wasm|pyodide\/[\w.-]+|assets\/index-[\w-]+\.(js|css))$/.test(path)), []);
   await browser.close();
   server.close();
 });

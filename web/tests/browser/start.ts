@@ -2,6 +2,7 @@
  * A real browser: one that the environment names, one that is found on the machine, or the Chromium that comes from npm, which needs no
  * other installation and no rights.
  */
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -47,6 +48,14 @@ export async function startBrowser(locale: Record<string, string> = LOCALE): Pro
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;
   }
+}
+
+/** As one file with diagnosis: as `lanewise lab --with-diagnosis` writes it, of the page under test. */
+export function withDiagnosis(): string {
+  const file = join(FOLDER, "lanewise-lab-with-diagnosis.html");
+  const write = "import sys, lanewise.lab as lab; from pathlib import Path; lab.folder = lambda: Path(sys.argv[1]); lab.write_page(sys.argv[2], diagnosis=True)";
+  execFileSync(join(ROOT, ".venv/bin/python"), ["-c", write, FOLDER, file]);
+  return `file://${file}`;
 }
 
 /** A page that keeps what went wrong in it, and what it asked the network for. */

@@ -1,0 +1,73 @@
+/** What is alike is shown once; files are looked at before they are read. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DoctorFinding, PredictPrediction } from "lanewise";
+import { MOST_BYTES, largerThan, readFiles, scenarioName } from "../../src/diagnose/given.ts";
+import { alike, reached } from "../../src/diagnose/grouping.ts";
+
+const finding = (bdf: string, changes: Partial<DoctorFinding> = {}): DoctorFinding => ({
+  rule: "link-width",
+  severity: "warning",
+  bdf,
+  title: `${bdf} runs on x8 of x16 lanes`,
+  evidence: [],
+  cost: { what: "DMA: 1.00 GB/s instead of 2.00 GB/s", gb_per_s: 1, basis: "simulated" },
+  fix: "Reseat it.",
+  ...changes,
+});
+
+const row = (bdf: string, changes: Partial<PredictPrediction> = {}): PredictPrediction => ({
+  bdf,
+  device: "A GPU",
+  link: "gen5 x16",
+  benchmark: "host to device",
+  direction: "read",
+  ceiling_gb_per_s: 58.4,
+  alone_gb_per_s: 54.9,
+  together_gb_per_s: 12.5,
+  latency_ns: null,
+  frames_per_s: null,
+  binding: "its link",
+  ...changes,
+});
+
+test("findings that differ in their addresses are one, in the order in which they come", () => {
+  const groups = alike([
+    finding("3b:00.0"),
+    finding("3c:00.0", { severity: "error" }),
+    finding("0000:5e:00.0"),
+    finding("3d:00.0", { cost: { what: "DMA: 1.00 GB/s instead of 3.00 GB/s", gb_per_s: 2, basis: "simulated" } }),
+    finding("3e:00.0", { also: ["3f:00.0"] }),
+  ]);
+  assert.deepEqual(
+    groups.map(({ first, others }) => [first.bdf, ...others]),
+    [["3b:00.0", "0000:5e:00.0"], ["3c:00.0"], ["3d:00.0"], ["3e:00.0"]],
+  );
+});
+
+test("devices that reach the same are one table", () => {
+  const groups = reached([
+    row("18:00.0"),
+    row("18:00.0", { benchmark: "write to peer 19:00.0" }),
+    row("19:00.0", { alone_gb_per_s: 54.9001 }),
+    row("19:00.0", { benchmark: "write to peer 18:00.0" }),
+    row("1a:00.0", { together_gb_per_s: 9 }),
+  ]);
+  assert.deepEqual(
+    groups.map(({ addresses, rows }) => [addresses, rows.length]),
+    [[["18:00.0", "19:00.0"], 2], [["1a:00.0"], 1]],
+  );
+});
+
+test("files that are too long are refused before they are read", async () => {
+  const huge = { name: "huge.bin", size: MOST_BYTES + 1, arrayBuffer: () => assert.fail("it was read") };
+  await assert.rejects(readFiles([huge as unknown as File]), /'huge\.bin' is larger than 64 MiB, which no dump of a machine is/);
+  assert.match(largerThan([huge, huge]), /^these files together are larger/);
+  const small = new File(["00:00.0"], "lspci.txt");
+  assert.deepEqual((await readFiles([small])).map(({ name, bytes }) => [name, bytes.length]), [["lspci.txt", 7]]);
+});
+
+test("a scenario is called after its dump", () => {
+  const named = (name: string): string => scenarioName([{ name, bytes: new Uint8Array() }]);
+  assert.deepEqual(["lspci.txt", "rig7.sysfs.tar.gz", ".txt", "node"].map(named), ["lspci.toml", "rig7.sysfs.toml", "machine.toml", "node.toml"]);
+});

@@ -2,6 +2,8 @@
 import { computed, signal } from "@preact/signals";
 import type { Results } from "lanewise";
 import { percent, rate, whole } from "../rig/words.ts";
+import { keepInLinks } from "../state/sharing.ts";
+import { textAt } from "../toml/plain.ts";
 import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
 import { Ladder } from "./ladder-view.tsx";
 import { data, given, longest } from "./measure.ts";
@@ -16,6 +18,15 @@ const wire = computed<Wire | null>(() => {
   if (!results) return null;
   const known = asked.value && results.links.some(({ name }) => name === asked.value?.link);
   return known ? asked.value : telling(results);
+});
+
+keepInLinks("understand", {
+  save: () => asked.value ?? undefined,
+  read(saved) {
+    if (saved === undefined) return () => (asked.value = null);
+    const [link, direction] = [textAt(saved, "link"), textAt(saved, "direction")];
+    return link && (direction === "upstream" || direction === "downstream") ? () => (asked.value = { link, direction }) : null;
+  },
 });
 
 export function Gives({ results }: { results: Results }) {

@@ -9,7 +9,7 @@ import { Ladder } from "./ladder-view.tsx";
 import { data, given, longest } from "./measure.ts";
 import { Times } from "./times.tsx";
 import { base, isJoined } from "./trials.ts";
-import { called } from "./uses.ts";
+import { called, devices } from "./uses.ts";
 
 /** The wire whose ladder was asked for. */
 const asked = signal<Wire | null>(null);
@@ -47,7 +47,7 @@ export function Gives({ results }: { results: Results }) {
             const each = alike.length > 1 ? " each" : "";
             return (
               <li key={`${flow.name} ${flow.direction} ${flow.device}`}>
-                {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${device}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
+                {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${devices(device)}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
                 {whole(flow.operations_per_s)} {flow.counted} a second{each}
                 {useOfLink(results, flow)}
               </li>

@@ -170,7 +170,8 @@ def _would_help(result: RunResult) -> str:
 
 def _edits(result: RunResult) -> str:
     """Name the edits that would make the limit larger, and the command that tries the first of them."""
-    edits = (result.document.get("limited_by") or {}).get("edits", [])
+    limit = result.document.get("limited_by")
+    edits = [] if limit is None else limit.get("edits", [])
     if not edits:
         return ""
     settings = " ".join(shlex.quote(f"{each['path']}={each['after']}") for each in edits[0]["settings"])

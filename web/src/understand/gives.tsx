@@ -2,12 +2,14 @@
 import { computed, signal } from "@preact/signals";
 import type { Results } from "lanewise";
 import { percent, rate, whole } from "../rig/words.ts";
+import { keepInLinks } from "../state/sharing.ts";
+import { textAt } from "../toml/plain.ts";
 import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
 import { Ladder } from "./ladder-view.tsx";
 import { data, given, longest } from "./measure.ts";
 import { Times } from "./times.tsx";
 import { base, isJoined } from "./trials.ts";
-import { called } from "./uses.ts";
+import { called, devices } from "./uses.ts";
 
 /** The wire whose ladder was asked for. */
 const asked = signal<Wire | null>(null);
@@ -16,6 +18,15 @@ const wire = computed<Wire | null>(() => {
   if (!results) return null;
   const known = asked.value && results.links.some(({ name }) => name === asked.value?.link);
   return known ? asked.value : telling(results);
+});
+
+keepInLinks("understand", {
+  save: () => asked.value ?? undefined,
+  read(saved) {
+    if (saved === undefined) return () => (asked.value = null);
+    const [link, direction] = [textAt(saved, "link"), textAt(saved, "direction")];
+    return link && (direction === "upstream" || direction === "downstream") ? () => (asked.value = { link, direction }) : null;
+  },
 });
 
 export function Gives({ results }: { results: Results }) {
@@ -36,7 +47,7 @@ export function Gives({ results }: { results: Results }) {
             const each = alike.length > 1 ? " each" : "";
             return (
               <li key={`${flow.name} ${flow.direction} ${flow.device}`}>
-                {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${device}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
+                {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${devices(device)}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
                 {whole(flow.operations_per_s)} {flow.counted} a second{each}
                 {useOfLink(results, flow)}
               </li>

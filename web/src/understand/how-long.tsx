@@ -6,6 +6,7 @@ import type { Results } from "lanewise";
 import { nanoseconds, percent, span, whole } from "../rig/words.ts";
 import { library } from "../views/chart.tsx";
 import { type Curve, curvesOf, isFar, marks, points } from "./distribution.ts";
+import { devices } from "./uses.ts";
 
 const HEIGHT = 220;
 /** The curve that is drawn, by its place in the list. */
@@ -42,7 +43,7 @@ export function HowLong({ results }: { results: Results }) {
 }
 
 function nameOf({ flow, direction, device, of }: Curve): string {
-  return `${of} of ${flow} (${direction})${flow.includes(device) ? "" : `, ${device}`}`;
+  return `${of} of ${flow} (${direction})${flow.includes(device) ? "" : `, ${devices(device)}`}`;
 }
 
 /** How large a part a percentile is of all. */

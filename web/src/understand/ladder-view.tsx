@@ -38,7 +38,7 @@ export function Ladder({ id, caption, rungs, before = null, isExplained = false 
                 {cost > 0 && <span class="lost" style={{ width: part(left + cost) }} />}
                 <span class="bar" style={{ width: part(left) }} />
               </span>
-              {isExplained && <span class="why">{sentence}</span>}
+              {isExplained && <span class="because">{sentence}</span>}
             </th>
             <td class="number">{rate(left)}</td>
             {before && <td class="number">{rate(was(key)?.left)}</td>}

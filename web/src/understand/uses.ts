@@ -52,6 +52,11 @@ export function called(names: readonly string[]): string {
   return names.length > 1 ? `${first} and ${names.length - 1} alike` : first;
 }
 
+/** Devices of a flow, `ssd[0]+ssd[1]` where it is of several. */
+export function devices(names: string): string {
+  return called(names.split("+"));
+}
+
 /** Uses that take a part of the time at all: what is sent first, silence last. */
 export function inOrder(shares: Shares): [use: string, share: number][] {
   const rank = (use: string): number => {

@@ -124,6 +124,17 @@ size = "64 KiB"
 outstanding = 256
 `;
 
+test("a link opens the tab at the ladder that was shown", () =>
+  understanding("oversubscribed", async (page) => {
+    await page.selectOption("#ladder-of", "nvme[3] upstream");
+    await page.locator("#share").click();
+    await page.waitForFunction(() => location.hash.length > 10);
+    const other = await openLab(browser, PAGE + new URL(page.url()).hash);
+    await other.page.locator("#steps caption", { hasText: "nvme[3], upstream" }).waitFor();
+    assert.deepEqual(other.faults, []);
+    await other.page.context().close();
+  }));
+
 test("a machine that cannot be is refused in the core's words, and changes nothing", () =>
   understanding("oversubscribed", async (page) => {
     await page.locator(".cm-content").click();

@@ -48,9 +48,17 @@ const PACES: [(&str, Step); 5] =
 /// Edits for a limit and those alike, the likeliest first; none where no parameter says how large it is.
 pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> Vec<Edit> {
     let Some(first) = members.first() else { return Vec::new() };
-    let editor = Editor { scenario, results, values: values_near(scenario, members) };
+    let others = wire::others_that_are_full(results, members);
+    let near: Vec<&Candidate> = members.iter().copied().chain(&others).collect();
+    let editor = Editor { scenario, results, values: values_near(scenario, &near) };
     let drafts = match first {
-        Candidate::Wire { .. } => editor.wire(members),
+        Candidate::Wire { .. } => {
+            let mut drafts = editor.wire(members);
+            if !others.is_empty() {
+                drafts.extend(editor.all_full(&near));
+            }
+            drafts
+        }
         Candidate::Credits { class, .. } => vec![editor.credits(members, *class)],
         Candidate::RetryBuffer { .. } => {
             let paths = members.iter().filter_map(|member| editor.of_port(member, "retry_buffer"));

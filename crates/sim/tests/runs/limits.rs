@@ -98,6 +98,43 @@ fn a_link_that_is_less_than_its_ends_becomes_what_they_can() {
     assert_eq!(paths, ["card.generation", "server.slots.slot1.link", "card.mps_supported"]);
 }
 
+/// Two links of the same rate behind one another.
+const IN_A_ROW: &str = r#"
+title = "A device behind a switch"
+[host.server]
+slots = { slot1 = "gen4 x4" }
+[switch.sw0]
+attach = "server.slot1"
+ports = { port0 = "gen4 x4", port1 = "gen4 x4" }
+[endpoint.card]
+attach = "sw0.port1"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+#[test]
+fn links_that_are_full_one_behind_the_other_become_larger_together() {
+    let before = results(IN_A_ROW, &[]);
+    let limit = before.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.kind, "wire", "{}", limit.sentence);
+    let gain = |what: &str| {
+        let edit = limit.edits.iter().find(|edit| edit.what.starts_with(what)).expect("an edit");
+        let settings: Vec<_> =
+            edit.settings.iter().map(|each| (each.path.as_str(), each.after.as_str())).collect();
+        results(IN_A_ROW, &settings).flows[0].goodput_gb_per_s / before.flows[0].goodput_gb_per_s
+    };
+    assert!(gain("gen5 above") < 1.01 && gain("8 lanes above") < 1.01, "the other link is the limit then");
+    assert!(gain("every link that is full a generation faster") > 1.9);
+    assert!(gain("every link that is full wider") > 1.9);
+}
+
 #[test]
 fn bit_errors_are_the_limit() {
     let errors = [("card.link.bit_error_rate_upstream", "0.001"), ("run.time_limit", "5 ms")];

@@ -1,7 +1,9 @@
 //! Edits for a link that is full: faster, wider, or with longer payloads.
 
 use super::super::Candidate;
+use super::super::evidence::SATURATED;
 use super::{Edit, Editor};
+use crate::results::{Direction, Results};
 
 /// Widths that ports have; twice the widest of slots is no slot.
 const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -14,10 +16,30 @@ const LARGEST_PAYLOAD: u64 = 4096;
 impl Editor<'_> {
     /// The ports at both ends of links, faster, wider, or with longer payloads.
     pub(super) fn wire(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let mut drafts = self.reshaped(members);
+        // The end that is weaker than the other one, before both.
+        drafts.sort_by_key(|draft| draft.settings.len());
+        let mut all = drafts.to_vec();
+        all.extend(members.first().and_then(|first| self.longer_payloads(first)));
+        all
+    }
+
+    /// All links that are full at once: of two behind one another, one alone brings nothing.
+    pub(super) fn all_full(&self, links: &[&Candidate]) -> [Edit; 2] {
+        let mut drafts = self.reshaped(links);
+        for (draft, how) in drafts.iter_mut().zip(["a generation faster", "wider"]) {
+            draft.what = format!("every link that is full {how}");
+        }
+        drafts
+    }
+
+    /// Links a generation faster, and wider.
+    fn reshaped(&self, members: &[&Candidate]) -> [Edit; 2] {
         let nothing = Edit { what: String::new(), settings: Vec::new() };
         let mut drafts = [nothing.clone(), nothing];
         let [faster, wider] = &mut drafts;
         let mut links: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
+        links.sort_unstable();
         links.dedup();
         for link in &links {
             self.reshape(*link, faster, wider);
@@ -26,11 +48,7 @@ impl Editor<'_> {
             let alike = format!(" and {} alike", links.len() - 1);
             drafts.iter_mut().for_each(|draft| draft.what += &alike);
         }
-        // The end that is weaker than the other one, before both.
-        drafts.sort_by_key(|draft| draft.settings.len());
-        let mut all = drafts.to_vec();
-        all.extend(members.first().and_then(|first| self.longer_payloads(first)));
-        all
+        drafts
     }
 
     /// A link a generation faster, and one that is wider: what its ends can, if it came up as less; what the stronger end can; else the next
@@ -148,4 +166,19 @@ fn link_of(candidate: &Candidate) -> Option<usize> {
         Candidate::Wire { link, .. } => Some(*link),
         _ => None,
     }
+}
+
+/// Directions of links that are in use nearly all the time, besides candidates and the links that they are of.
+pub(super) fn others_that_are_full(results: &Results, members: &[&Candidate]) -> Vec<Candidate> {
+    let known: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let links = results.links.iter().enumerate().filter(|(link, _)| !known.contains(link));
+    let wires = links.filter_map(|(link, measured)| {
+        let full = |side: &Direction| side.utilisation >= SATURATED;
+        let upstream = full(&measured.upstream);
+        (upstream || full(&measured.downstream)).then_some(Candidate::Wire { link, upstream })
+    });
+    wires.collect()
 }

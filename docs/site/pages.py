@@ -23,6 +23,7 @@ TAG = re.compile(r"<(?!!--|https?:)")
 """What could begin a tag: pages have none."""
 MOST_SHOWN = 40_000
 """Bytes of a file that is shown in a page; a larger one is there as it is."""
+IMAGES = {".svg", ".png", ".webp", ".gif"}
 KINDS = {
     ".toml": "toml",
     ".json": "json",
@@ -43,8 +44,9 @@ def write_pages(to: Path, *, has_lab: bool) -> None:
             _write(to / place, page_text(page, place, files, has_lab=has_lab))
         except SiteError as error:
             wrong.append(str(error))
-    for image in (ROOT / "docs/img").glob("*.svg"):
-        _copy(image, to / "img" / image.name)
+    for image in (ROOT / "docs/img").iterdir():
+        if image.suffix in IMAGES:
+            _copy(image, to / "img" / image.name)
     for file in sorted(files):
         data = (ROOT / file).read_bytes()
         if len(data) <= MOST_SHOWN:

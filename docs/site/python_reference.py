@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import griffe
 from places import ROOT, SiteError
@@ -26,6 +26,7 @@ FUNCTIONS = (
         ("run", "why", "explain", "compare", "whatif", "run_sizes", "run_fio", "Session"),
     ),
     ("traces", "Traces, pictures, reports", ("trace", "write_trace", "picture", "write_report")),
+    ("sweeps", "Sweeps", ("sweep", "load_study", "query_study")),
     ("machines", "Machines", ("scan", "diagnose", "baseline", "predict", "judge", "measure")),
     ("experiments", "Experiments, parts, speed", ("reproduce", "calibrate", "sensitivity", "parts", "bench")),
     ("errors", "Errors", ("InputError", "ScenarioError")),
@@ -42,7 +43,11 @@ RETURNED = (
         "Machines, findings, predictions",
         ("lanewise.machine", "lanewise.health", "lanewise.tools"),
     ),
-    ("experiment-results", "Results of experiments", ("lanewise.experiment", "lanewise.runs")),
+    (
+        "experiment-results",
+        "Results of experiments",
+        ("lanewise.experiment", "lanewise.runs", "lanewise.study"),
+    ),
     ("drawings", "Drawings", ("lanewise.picture_api", "lanewise.draw")),
 )
 """Pages of what functions return: file, title, and the modules whose classes are on it."""
@@ -57,6 +62,8 @@ ELSEWHERE = (
 DEEPEST = 2
 """So many steps from a function is a class that has an entry; one of a machine's model, however far."""
 SPAN = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)(\([^`]*\))?`(?!`)")
+Page: TypeAlias = tuple[str, str]
+"""Its file and its title."""
 EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 DOUBLE = re.compile(r"``([^`]+)``")
 
@@ -64,49 +71,64 @@ DOUBLE = re.compile(r"``([^`]+)``")
 def write_reference(to: Path) -> dict[str, str]:
     """Write the pages below a folder; returns the title of each by its place on the site.
 
-    Raises `SiteError` when a public name has no page or no docstring.
+    Raises `SiteError` when something public has no docstring.
     """
     package = griffe.load("lanewise", search_paths=[str(ROOT / "python")], resolve_aliases=False)
     homes = public_names()
     entries = {name: package[f"{home}.{name}".removeprefix("lanewise.")] for name, home in homes.items()}
-    placed = {name for _, _, names in FUNCTIONS for name in names}
-    wrong = [
-        f"docs/site/python_reference.py has no page for lanewise.{name}"
-        for name in sorted(set(entries) ^ placed)
-    ]
-    classes = _returned(package, entries)
-    by_page: dict[str, list[griffe.Object]] = {}
-    titles: dict[str, str] = {}
-    for file, title, names in FUNCTIONS:
-        by_page[file] = [entries[name] for name in names if name in entries]
-        titles[file] = title
-    for file, title, modules in RETURNED:
-        by_page[file] = [
-            each
-            for module in modules
-            for each in sorted(classes, key=_order)
-            if each.path.startswith(f"{module}.")
-        ]
-        titles[file] = title
-    lost = set(classes) - {each for page in by_page.values() for each in page}
-    wrong += [f"docs/site/python_reference.py has no page for {each.path}" for each in lost]
-    places = {
-        each.name: f"{file}.md#{anchor_of(each.name)}"
-        for file, each_of in by_page.items()
-        for each in each_of
-    }
-    places |= {f"lanewise.{name}": place for name, place in places.items()}
-    for file, objects in by_page.items():
-        out = [f"# {titles[file]}", ""]
+    by_page = _pages(entries, _returned(package, entries))
+    wrong = []
+    for (file, title), objects in by_page.items():
+        places = _places(file, by_page)
+        out = [f"# {title}", ""]
         for each in objects:
             wrong += [f"{path} has no docstring" for path in undocumented(each)]
-            out += _entry(each, places, file, is_public=each.name in entries)
+            out += _entry(each, places, is_public=each.name in entries)
         path = to / FOLDER / f"{file}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(out), encoding="utf-8")
     if wrong:
         raise SiteError("\n".join(wrong))
-    return {f"{FOLDER}/{file}.md": title for file, title in titles.items()}
+    return {f"{FOLDER}/{file}.md": title for file, title in by_page}
+
+
+def _pages(
+    entries: dict[str, griffe.Object], classes: list[griffe.Object]
+) -> dict[Page, list[griffe.Object]]:
+    """Return what is on each page, by its file and title; what no page names is on one for the rest."""
+    functions = {(file, title): [entries[name] for name in names] for file, title, names in FUNCTIONS}
+    returned = {
+        (file, title): [
+            each
+            for module in modules
+            for each in sorted(classes, key=_order)
+            if each.path.startswith(f"{module}.")
+        ]
+        for file, title, modules in RETURNED
+    }
+    for page, pages, everything in (
+        (("more", "More functions"), functions, list(entries.values())),
+        (("more-results", "More results"), returned, classes),
+    ):
+        placed = {each.path for objects in pages.values() for each in objects}
+        rest = [each for each in everything if each.path not in placed]
+        if rest:
+            pages[page] = rest
+    return functions | returned
+
+
+def _places(page: str, by_page: dict[Page, list[griffe.Object]]) -> dict[str, str]:
+    """Return where names lead that a page mentions; one that several classes have, within its page only."""
+    found: dict[str, str] = {}
+    several: set[str] = set()
+    for (file, _), objects in by_page.items():
+        for each in objects:
+            if each.name in found:
+                several.add(each.name)
+            if file == page or each.name not in found:
+                found[each.name] = f"{'' if file == page else f'{file}.md'}#{anchor_of(each.name)}"
+    found = {name: place for name, place in found.items() if name not in several or place.startswith("#")}
+    return found | {f"lanewise.{name}": place for name, place in found.items()}
 
 
 def public_names() -> dict[str, str]:
@@ -181,16 +203,16 @@ def _order(each: griffe.Object) -> tuple[str, int]:
     return str(each.filepath), each.lineno or 0
 
 
-def _entry(each: griffe.Object, places: dict[str, str], page: str, *, is_public: bool) -> list[str]:
+def _entry(each: griffe.Object, places: dict[str, str], *, is_public: bool) -> list[str]:
     out = [f"## {each.name}", "", "``` python", *_signature(each, is_public=is_public), "```", ""]
-    out += _said(each, places, page)
+    out += _said(each, places)
     if not each.is_class:
         return out
     attributes = [member for member in _members(each) if not member.is_function]
     if attributes:
         out += ["| name | type | what it is |", "|---|---|---|"]
         for member in attributes:
-            said = " ".join(_words(member.docstring.value if member.docstring else "", places, page).split())
+            said = " ".join(_words(member.docstring.value if member.docstring else "", places).split())
             kind = str(member.annotation or "")
             out.append(
                 f"| `{member.name}` | {f'`{kind}`' if kind else ''} | {said.replace('|', chr(92) + '|')} |"
@@ -206,7 +228,7 @@ def _entry(each: griffe.Object, places: dict[str, str], page: str, *, is_public:
                 "```",
                 "",
             ]
-            out += _said(member, places, page)
+            out += _said(member, places)
     return out
 
 
@@ -248,14 +270,14 @@ def _called(name: str, parameters: list[griffe.Parameter], returns: object) -> l
     return [f"{name}(", *(f"    {word}," for word in words), f"){arrow}"]
 
 
-def _said(each: griffe.Object, places: dict[str, str], page: str) -> list[str]:
+def _said(each: griffe.Object, places: dict[str, str]) -> list[str]:
     """Return a docstring as Markdown: text, and examples as sessions."""
     if each.docstring is None:
         return []
     out, at, text = [], 0, each.docstring.value
     for example in EXAMPLE.finditer(text):
         out += [
-            _words(text[at : example.start()], places, page).strip(),
+            _words(text[at : example.start()], places).strip(),
             "",
             "``` pycon",
             example[0],
@@ -263,19 +285,15 @@ def _said(each: griffe.Object, places: dict[str, str], page: str) -> list[str]:
             "",
         ]
         at = example.end()
-    return [*out, _words(text[at:], places, page).strip(), ""]
+    return [*out, _words(text[at:], places).strip(), ""]
 
 
-def _words(text: str, places: dict[str, str], page: str) -> str:
+def _words(text: str, places: dict[str, str]) -> str:
     """Return running text with its names as links."""
 
     def link(match: re.Match[str]) -> str:
         place = places.get(match[1])
-        if place is None:
-            return match[0]
-        return (
-            f"[{match[0]}]({place.removeprefix(f'{page}.md') if place.startswith(f'{page}.md') else place})"
-        )
+        return match[0] if place is None else f"[{match[0]}]({place})"
 
     return SPAN.sub(link, DOUBLE.sub(r"`\1`", text))
 

@@ -29,7 +29,9 @@ class Comparison:
     """Two runs, `a` and `b`, side by side. Ratios are b over a."""
 
     names: tuple[str, str]
+    """What each is called."""
     end_reasons: tuple[str, str]
+    """Why each run ended, like "Converged"."""
     limits: tuple[str | None, str | None]
     """What limits each, as `run` says it; None where nothing was found to."""
     totals: pl.DataFrame

@@ -31,12 +31,13 @@ def sweep(
 ) -> StudyResult:
     """Run a scenario at every point of a grid, on all cores.
 
-    `over` is a mapping of paths and their values, or axes as the command line has them, like
-    "ssd.count=1..24". `seeds` is how many, from 1 on, or which: the same ones at each point. `sample` takes
-    points between the ends of the axes instead: "lhs:100", "sobol:128" or "random:50". `metrics` are numbers
-    beside those that every study has, like "max links.utilisation where link=sw0". `overrides` hold at every
-    point. `out` is the folder of the study: what is finished there is not run again, so that a study which
-    was interrupted goes on. `on_progress` hears how many points are finished and how many there are.
+    `scenario` is as in `run`. `over` is a mapping of paths and their values, or axes as the command line has
+    them, like "ssd.count=1..24". `seeds` is how many, from 1 on, or which: the same ones at each point.
+    `sample` takes points between the ends of the axes instead: "lhs:100", "sobol:128" or "random:50".
+    `metrics` are numbers beside those that every study has, like "max links.utilisation where link=sw0".
+    `overrides` hold at every point. `out` is the folder of the study: what is finished there is not run
+    again, so that a study which was interrupted goes on. `processes` are as many as there are cores where
+    nothing is said. `on_progress` hears how many points are finished and how many there are.
 
     A point that cannot be built is a row with its error. Raises `lanewise.ScenarioError` for a scenario that
     cannot be resolved, and `lanewise.InputError` for axes that mean nothing and for a folder of another
@@ -65,7 +66,7 @@ def sweep(
 def load_study(folder: str | Path) -> StudyResult:
     """Read the folder of a study, whether it is complete, was interrupted, or goes on now.
 
-    Raises `lanewise.InputError` for a folder that holds none.
+    Raises `lanewise.InputError` for a `folder` that holds none.
     """
     from lanewise.study.study import load_study as load
 
@@ -75,7 +76,8 @@ def load_study(folder: str | Path) -> StudyResult:
 def query_study(folder: str | Path, sql: str) -> pl.DataFrame:
     """Ask the table ``points`` of a study in SQL, as DuckDB has it. Needs the extra ``serve``.
 
-    Raises `lanewise.InputError` for a folder that holds no study, and for a query that DuckDB refuses.
+    `sql` is one query; the rows come back with its columns. Raises `lanewise.InputError` for a `folder` that
+    holds no study, and for a query that DuckDB refuses.
     """
     from lanewise.study.query import ask
 

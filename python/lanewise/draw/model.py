@@ -74,9 +74,13 @@ class LinkUse:
     """What went over a link in a run, each way: goodput in 10⁹ B/s, and the share of time in use, 0 to 1."""
 
     upstream_gb_per_s: float
+    """Payload towards the host, 10⁹ B/s."""
     downstream_gb_per_s: float
+    """Payload away from the host, 10⁹ B/s."""
     upstream: float
+    """Share of the time in use, 0 to 1."""
     downstream: float
+    """Share of the time in use, 0 to 1."""
 
     @property
     def most(self) -> float:
@@ -123,7 +127,9 @@ class Topology:
     """A whole picture: what has nothing above it, in order."""
 
     title: str
+    """What stands above the picture."""
     tops: tuple[Node, ...]
+    """Hosts, and whatever hangs on none."""
     notes: tuple[str, ...] = ()
     """Lines below the picture: networks, what joins GPUs, what is not shown."""
 

@@ -95,8 +95,11 @@ class CellSensitivity:
     """What one predicted cell rests on, largest effect first."""
 
     cell: str
+    """Its name."""
     simulated: float
+    """Its value, in the unit of the cell."""
     effects: tuple[Effect, ...]
+    """Largest first."""
     unit: str = "%"
     """What changes are in: percent of the cell, or points for a cell that is judged in points."""
     rests_from: float = RESTS_FROM_PERCENT
@@ -122,10 +125,13 @@ class Sensitivity:
     """What the predictions of one experiment rest on."""
 
     version: str
+    """Of the core."""
     inputs: str
     """Hash of the scenarios and overrides."""
     runs: int
+    """How many it took."""
     cells: tuple[CellSensitivity, ...]
+    """The predicted ones."""
     varied: tuple[str, ...] = ()
     """Every candidate as "name = value"."""
     stale: bool = False

@@ -106,8 +106,11 @@ class Expected:
     """How many devices of a kind a file expects, and how many are there."""
 
     what: str
+    """Which devices, in words."""
     expected: int
+    """How many there should be."""
     present: int
+    """How many there are."""
     where: str
     """File and line."""
 
@@ -117,11 +120,17 @@ class Finding:
     """One thing that is wrong, or worth knowing, at one place of a machine."""
 
     rule: str
+    """Name of the rule, as `lanewise doctor` prints it."""
     severity: Severity
+    """How bad it is."""
     bdf: str
+    """Address of the function that it is about."""
     title: str
+    """What is wrong, in a line."""
     evidence: tuple[str, ...]
+    """What was read that says so, with the address of each register."""
     fix: str
+    """What to do."""
     cost: Cost | None = None
     """What it costs, where that needs no simulation or has been simulated."""
     trial: Trial | None = field(default=None, repr=False)
@@ -182,12 +191,19 @@ class Diagnosis:
     """All findings about one machine, worst first."""
 
     source: str
+    """What was read."""
     findings: tuple[Finding, ...]
+    """Worst first."""
     functions: int
+    """How many were read."""
     links: int
+    """How many were read."""
     rules: int
+    """How many were applied."""
     simulations: int = 0
+    """How many were run to price findings."""
     notes: tuple[str, ...] = ()
+    """What could not be read or looked at, a sentence each."""
     examined: bool = True
     """Whether enough was readable to say that nothing is wrong (`lanewise.health.doctor.coverage`)."""
     missing: str = ""

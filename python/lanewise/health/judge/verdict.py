@@ -74,14 +74,21 @@ class JudgedCase:
     """One case of a measurement beside its prediction."""
 
     name: str
+    """What was measured, in words of the tool."""
     bdf: str | None
+    """Address of the device; None where it could not be told."""
     measured_gb_per_s: float | None
+    """Payload, 10⁹ B/s; None where the tool said nothing of it."""
     predicted_gb_per_s: float | None
+    """Payload, 10⁹ B/s; None where nothing was predicted."""
     ratio: float | None
+    """Measured over predicted."""
     verdict: Verdict
+    """Whether it is good."""
     binding: str
     """What binds the prediction, from the time attribution."""
     evidence: tuple[str, ...] = ()
+    """What was read that explains the verdict."""
 
     def document(self) -> ImportResultCase:
         """Return the case as JSON has it."""
@@ -105,9 +112,13 @@ class Judgement:
     """A measurement, judged."""
 
     measurement: Measurement
+    """What was judged."""
     machine: str
+    """What the machine was read from."""
     cases: tuple[JudgedCase, ...]
+    """One for each case of the measurement."""
     notes: tuple[str, ...] = ()
+    """What was assumed or could not be told, a sentence each."""
     record: Record | None = None
     """What `measure` records beside the numbers."""
 

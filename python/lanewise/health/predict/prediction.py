@@ -42,11 +42,17 @@ class Prediction:
     """What a machine should reach."""
 
     source: str
+    """What was read."""
     rows: tuple[Row, ...]
+    """One for each benchmark on each device."""
     assumptions: tuple[str, ...]
+    """What the numbers rest on, a sentence each."""
     changes: tuple[str, ...] = ()
+    """What was tried instead of what the machine has."""
     notes: tuple[str, ...] = ()
+    """What was left out, a sentence each."""
     simulations: int = 0
+    """How many were run."""
 
     @cached_property
     def table(self) -> pl.DataFrame:

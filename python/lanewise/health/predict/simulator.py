@@ -47,18 +47,27 @@ class Row:
     """One benchmark on one device."""
 
     bdf: str
+    """Address of the device."""
     device: str
+    """Its name."""
     link: str
+    """Generation and width of the link above it."""
     benchmark: str
+    """What is done, in words."""
     direction: str
+    """Which way the data goes."""
     ceiling_gb_per_s: float | None
     """Payload that the narrowest link of the way carries as nothing but such packets; None for latencies."""
     alone_gb_per_s: float | None
+    """Payload of the device by itself, 10⁹ B/s; None for latencies."""
     together_gb_per_s: float | None
     """With every other device at work in the same direction; None where that was not run."""
     latency_ns: float | None
+    """Mean of one operation, ns; None for rates."""
     frames_per_s: float | None
+    """Of Ethernet adapters; None for others."""
     binding: str
+    """What limits it."""
 
     def document(self) -> PredictPrediction:
         """Return the row as JSON has it."""

@@ -106,13 +106,17 @@ function Bar() {
           <>
             {isGoing && <progress max={now.all} value={now.done} aria-label="Points that are computed" />} {now.done} of {now.all} points
             {isGoing && `, ${workers.value} at a time`}
-            {isGoing && left.value !== null && `, about ${left.value < 1 ? "a second" : span(Math.ceil(left.value))} left`}
+            {isGoing && left.value !== null && `, about ${roughly(left.value)} left`}
             {!isGoing && ` computed in ${span(now.seconds)}.`}
           </>
         )}
       </p>
     </div>
   );
+}
+
+function roughly(seconds: number): string {
+  return seconds < 100 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
 }
 
 /** What could not be simulated, with the core's words: points of the same words together. */

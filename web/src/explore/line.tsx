@@ -1,6 +1,6 @@
 /** One parameter: its values along a line, and where along it another thing becomes the limit. */
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
-import { NOTHING, type PointRow, kneesOf, limitersOf } from "./points.ts";
+import { NOTHING, type PointRow, isEarly, kneesOf, limitersOf, saidOf } from "./points.ts";
 import { axes, choose, chosen, metric, rows } from "./state.ts";
 
 const WIDTH = 640;
@@ -72,9 +72,9 @@ export function Line() {
             const words = `${axis.values[index]}: ${found?.state === "failed" ? `cannot be simulated: ${found.words}` : value === null ? "not computed" : say(value)}`;
             return (
               <g key={axis.values[index]} class={`spot ${index === place ? "now" : ""}`} onClick={() => choose(point.at)}>
-                <title>{found?.state === "done" ? `${words}. ${found.digest.limit?.sentence ?? "Nothing was found to limit it"}.` : words}</title>
+                <title>{found?.state === "done" ? `${words}. ${saidOf(found.digest)}` : words}</title>
                 <rect x={x(index) - (WIDTH - LEFT - RIGHT) / all.length / 2} y={TOP} width={(WIDTH - LEFT - RIGHT) / all.length} height={HEIGHT - TOP - BOTTOM} />
-                {value !== null && <circle cx={x(index)} cy={y(value)} r={index === place ? 5.5 : 4} />}
+                {value !== null && <circle class={found?.state === "done" && isEarly(found.digest) ? "early" : ""} cx={x(index)} cy={y(value)} r={index === place ? 5.5 : 4} />}
                 {found?.state === "failed" && <path class="cross" d={`M${x(index) - 5} ${y(0) - 13}l10 10m0 -10l-10 10`} />}
               </g>
             );

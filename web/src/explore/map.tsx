@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
-import { type Limiter, NOTHING, type PointRow, limiterOf, limitersOf } from "./points.ts";
+import { type Limiter, NOTHING, type PointRow, isEarly, limiterOf, limitersOf, saidOf } from "./points.ts";
 import { colourAt, css, inkOn, scaleOf } from "./scale.ts";
 import { axes, choose, chosen, metric, rows } from "./state.ts";
 
@@ -133,6 +133,7 @@ function Cell({ row, scale, limiters, isChosen, onKey, go }: CellOf) {
     >
       {hasNumbers && isValue && value !== null && <span class="number">{QUANTITIES[metric.value.quantity].say(value)}</span>}
       {found?.state === "failed" && "✕"}
+      {found?.state === "done" && isEarly(found.digest) && "!"}
       {place >= 0 && (limiters.length > 1 || !isValue) && <span class={isValue ? "letter" : "chip"}>{limiters[place]?.letter}</span>}
     </td>
   );
@@ -169,5 +170,5 @@ function words({ point, found }: PointRow): string {
   if (found.state === "under way") return `${where}: it is simulated.`;
   if (found.state === "failed") return `${where}: cannot be simulated: ${found.words}`;
   const value = valueOf(metric.value, found.digest);
-  return `${where}: ${value === null ? "no number" : QUANTITIES[metric.value.quantity].say(value)}. ${found.digest.limit?.sentence ?? "Nothing was found to limit it"}.`;
+  return `${where}: ${value === null ? "no number" : QUANTITIES[metric.value.quantity].say(value)}. ${saidOf(found.digest)}`;
 }

@@ -1,6 +1,7 @@
 /** The point that is looked at: a slider for each parameter, its numbers, and its way into the text. */
 import { isSound } from "../state/store.ts";
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
+import { saidOf } from "./points.ts";
 import { axes, choose, chosen, computeChosen, isOutdated, metric, point, pointFound, takeOver } from "./state.ts";
 
 export function PointView() {
@@ -61,7 +62,7 @@ function PointAnswer() {
         <small>{titleOf(metric.value)}</small>
       </p>
       <p>
-        <strong>{digest.limit?.sentence ?? "Nothing was found to limit it"}.</strong>{" "}
+        <strong>{saidOf(digest)}</strong>{" "}
         <span class="legend">
           {digest.endReason}, fingerprint <code id="explore-fingerprint">{digest.fingerprint}</code>
         </span>

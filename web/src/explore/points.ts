@@ -38,6 +38,17 @@ export function limiterOf(digest: Digest): string {
   return digest.limit?.name ?? NOTHING;
 }
 
+/** It ended before its results were narrow enough, or got stuck. */
+export function isEarly({ endReason }: Digest): boolean {
+  return !["Converged", "Finished"].includes(endReason);
+}
+
+/** What limits a point, and what its numbers are worth, in sentences. */
+export function saidOf(digest: Digest): string {
+  const limit = `${digest.limit?.sentence ?? "Nothing was found to limit it"}.`;
+  return isEarly(digest) ? `${limit} The run ended as ${digest.endReason}, so its numbers may not be those of a steady state.` : limit;
+}
+
 export function limitersOf(rows: readonly PointRow[]): Limiter[] {
   const counts = new Map<string, number>();
   for (const { found } of rows) {

@@ -9,7 +9,7 @@ import { basisOf, editBetween, textWith } from "../../src/explore/basis.ts";
 import { csvOf } from "../../src/explore/csv.ts";
 import { countOf, keyOf, pointAt, pointsOf } from "../../src/explore/grid.ts";
 import { TOTAL, digestOf, isMetric, metricsOf, valueOf } from "../../src/explore/metrics.ts";
-import { type PointRow, kneesOf, limitersOf, timeLeft } from "../../src/explore/points.ts";
+import { type PointRow, isEarly, kneesOf, limitersOf, saidOf, timeLeft } from "../../src/explore/points.ts";
 import { quantityOf, written } from "../../src/explore/quantity.ts";
 import { inWords, kindOf, listOf, nearest, rangeOf, spread, valuesAround, valuesOf } from "../../src/explore/ranges.ts";
 import { colourAt, contrast, inkOn, luminance, scaleOf } from "../../src/explore/scale.ts";
@@ -155,6 +155,14 @@ test("the knee is where the limiter changes, over points that have none", () => 
   assert.deepEqual(limitersOf(rows).map(({ letter, name, count }) => [letter, name, count]), [["A", "sw0.upstream", 2], ["B", "nvme[0].upstream", 1]]);
   assert.deepEqual(kneesOf(rows.slice(0, 3)), []);
   assert.deepEqual([timeLeft(0, 10, 3), timeLeft(5, 10, 3), timeLeft(10, 10, 3)], [null, 3, 0]);
+});
+
+test("a run that ended early or got stuck says so", () => {
+  assert.equal(saidOf(digest), `${results.limited_by?.sentence}.`);
+  const short = digestOf(lanewise<Results>("run", RIG, "--set", "run.time_limit=2 us"));
+  assert.ok(isEarly(short));
+  assert.match(saidOf(short), /The run ended as TimeLimit, so its numbers may not be those of a steady state/);
+  assert.match(saidOf({ ...digest, limit: null }), /^Nothing was found to limit it\.$/);
 });
 
 test("a table for other programs has every point, and quotes what needs it", () => {

@@ -592,7 +592,7 @@ class Instrument(TypedDict):
 
 
 class Lab(TypedDict):
-    """lanewise lab [--out FILE] --json."""
+    """lanewise lab [--out FILE [--with-diagnosis]] --json."""
 
     format: Format
     file: str

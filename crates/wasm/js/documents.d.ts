@@ -497,7 +497,7 @@ export interface Instrument {
   metrics: NamedValue[];
 }
 
-/** lanewise lab [--out FILE] --json */
+/** lanewise lab [--out FILE [--with-diagnosis]] --json */
 export interface Lab {
   format: Format;
   file: string;

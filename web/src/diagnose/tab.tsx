@@ -1,5 +1,5 @@
 /** What is wrong with a real machine, and what it should reach: from the outputs of tools that are on it. */
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { isServed } from "../simulator/served.ts";
 import { DUMPS, dump } from "./dumps.ts";
 import { LONGEST_IN_FIELD, ofText, readFiles } from "./given.ts";
@@ -9,17 +9,13 @@ import { doing, ended, failure, look, machine, stop } from "./state.ts";
 
 export function DiagnoseTab() {
   const isPossible = isServed() || hasPython();
+  useEffect(() => (isPossible ? takeDrops() : undefined), [isPossible]);
   return (
     <section
       class="panel diagnose"
       aria-label="Diagnose a machine"
       aria-busy={doing.value !== null}
       data-ended={ended.value}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        if (isPossible) void look(() => readFiles([...(event.dataTransfer?.files ?? [])]));
-      }}
     >
       {isPossible ? <Sources /> : <NotInThisFile />}
       <Doing />
@@ -147,4 +143,22 @@ function Doing() {
       )}
     </>
   );
+}
+
+/** Takes what is dropped anywhere on the page, where a browser would go to the file; the editor takes what is dropped on it. */
+function takeDrops(): () => void {
+  const listening = new AbortController();
+  const { signal } = listening;
+  window.addEventListener("dragover", (event) => event.preventDefault(), { signal });
+  window.addEventListener(
+    "drop",
+    (event) => {
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (event.defaultPrevented || files.length === 0) return;
+      event.preventDefault();
+      void look(() => readFiles(files));
+    },
+    { signal },
+  );
+  return () => listening.abort();
 }

@@ -6,6 +6,7 @@
  */
 import { type Lanewise, LanewiseError, load } from "lanewise";
 import type { loadPyodide as LoadPyodide, PyodideInterface } from "pyodide";
+import type { PyProxy } from "pyodide/ffi";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { PythonFiles } from "./python-files.ts";
 
@@ -16,7 +17,7 @@ const NOWHERE = "https://python.invalid/";
 const PACKAGE = "/lanewise";
 
 interface Examination {
-  scan(names: unknown, contents: unknown): string;
+  scan(names: PyProxy, contents: PyProxy): string;
   about(verb: string, progress: (text: string) => void): string;
 }
 
@@ -41,9 +42,12 @@ async function answer(asked: ToWorker): Promise<void> {
     const progress = (text: string): void => tell({ kind: "progress", id: asked.id, text });
     return tell({ kind: "answer", id: asked.id, text: examination.about(asked.verb, progress) });
   }
-  const names = python.toPy(asked.given.map(({ name }) => name)) as unknown;
-  const contents = python.toPy(asked.given.map(({ bytes }) => bytes)) as unknown;
+  const names = python.toPy(asked.given.map(({ name }) => name)) as PyProxy;
+  const contents = python.toPy(asked.given.map(({ bytes }) => bytes)) as PyProxy;
   tell({ kind: "answer", id: asked.id, text: examination.scan(names, contents) });
+  // Python keeps them until it is told that no one here has them any more.
+  names.destroy();
+  contents.destroy();
 }
 
 async function start(module: WebAssembly.Module, files: PythonFiles): Promise<void> {

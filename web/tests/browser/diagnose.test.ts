@@ -127,6 +127,15 @@ test("registers, archives and several files of one machine are read as the comma
     await give(page, join(DUMPS, name));
     await sameAsNative(page, join(DUMPS, name));
   }
+  const dropped = readFileSync(join(DUMPS, "qemu.tv"), "utf8");
+  await looked(page, () =>
+    page.evaluate((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "qemu.tv"));
+      document.querySelector(".purpose")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }, dropped),
+  );
+  await sameAsNative(page, join(DUMPS, "qemu.tv"));
   const log = written("dmesg.txt", "[    1.000000] NVRM: Xid (PCI:0000:9b:00): 79, pid=1234, GPU has fallen off the bus.\n");
   await give(page, log, GPU_SERVER);
   await sameAsNative(page, GPU_SERVER, log);
@@ -136,7 +145,7 @@ test("registers, archives and several files of one machine are read as the comma
 const corpus = existsSync(CORPUS) ? ["nccl-xml", "hwloc-xml", "lspci-vvv", "nvidia-smi-topo"] : [];
 test("dumps of real machines", { skip: corpus.length === 0 && "they are not here" }, async () => {
   for (const kind of corpus) {
-    for (const name of readdirSync(join(CORPUS, kind)).sort().slice(0, 2)) {
+    for (const name of readdirSync(join(CORPUS, kind)).sort().slice(0, 1)) {
       await give(page, join(CORPUS, kind, name));
       await sameAsNative(page, join(CORPUS, kind, name));
     }

@@ -17,6 +17,7 @@ import "./style/rig.css";
 import "./style/compare.css";
 import "./style/explore.css";
 import "./style/understand.css";
+import "./style/build.css";
 
 const first = EXAMPLES[0];
 if (first) open(first.text, first.file);

@@ -10,9 +10,9 @@ const HEIGHT = 18;
 export function FreePortsView({ stub }: { stub: Stub }) {
   const { ports, link } = stub.free;
   const first = ports[0] as string;
-  const [from, to] = [ofPort(first).port, ofPort(ports.at(-1) ?? first).port];
-  const words = ports.length === 1 ? `${from} · ${link}` : `${from} … ${to} · ${link}`;
-  const width = 24 + words.length * 5.6;
+  const { port } = ofPort(first);
+  const words = ports.length === 1 ? `${port} · ${link}` : `${port} and ${ports.length - 1} more · ${link}`;
+  const width = 24 + words.length * 5.9;
   return (
     <g
       class={`free ${drag.value ? "waiting" : ""} ${landing(first)}`}

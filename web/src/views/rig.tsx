@@ -138,7 +138,7 @@ function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefin
         </text>
       )}
       {flow && flow.queued > 0 && <QueueView x={start} y={y} flow={flow} isUp={isUp} />}
-      {flow && flow.received !== null && <BufferView x={to + (isUp ? 9 : -14)} y={y} part={flow.received} />}
+      {flow && flow.received !== null && <BufferView x={to + (isUp ? 3 : -8)} y={y + (isUp ? 9 : -9)} part={flow.received} />}
     </g>
   );
 }

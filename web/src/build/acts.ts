@@ -177,9 +177,19 @@ function withoutGroups(text: string, written: Table, left: Map<string, number[]>
   for (const name of lost) {
     const keys = keysOf(written, name);
     if (keys && !left.has(name)) made = withoutSection(made, keys);
+    made = withoutChip(made, name);
   }
   const more = [count > 1 ? `${count - 1} below it` : "", idle.size > 0 ? (idle.size === 1 ? "its workload" : `${idle.size} workloads`) : ""].filter(Boolean);
   return { text: made, said: `Deleted ${device}${more.length > 0 ? `, and ${more.join(" and ")}` : ""}. Undo brings it back.`, device: null };
+}
+
+/** The other partitions of a switch that goes: the first of them is the whole, and the rest are partitions of that. */
+function withoutChip(text: string, name: string): string {
+  const others = Object.entries(tableAt(readToml(text), "switch")).flatMap(([other, table]) => (at(table, ["partition_of"]) === name ? [other] : []));
+  const [first, ...rest] = others;
+  if (first === undefined) return text;
+  const whole = withoutKey(text, ["switch", first, "partition_of"]);
+  return rest.reduce((made, other) => withKey(made, ["switch", other, "partition_of"], JSON.stringify(first)) ?? made, whole);
 }
 
 /** Workloads that have no device any more. */

@@ -11,6 +11,7 @@ import { startSimulator } from "../simulator/client.ts";
 import { FULL_SPEED, type Listener, Player } from "../simulator/player.ts";
 import { readToml } from "../toml/edit.ts";
 import { isTooLong } from "../toml/limit.ts";
+import { isWhole } from "./editing.ts";
 import { changedValues } from "./difference.ts";
 import { grown } from "./history.ts";
 import { inWords, mistakesOf } from "./problems.ts";
@@ -45,8 +46,8 @@ export async function startLab(): Promise<void> {
   effect(() => {
     const text = store.text.value;
     clearTimeout(timer);
-    timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_READING);
-    isFirst = false;
+    timer = setTimeout(() => void follow(text), isFirst || isWhole.value ? 0 : PAUSE_BEFORE_READING);
+    isFirst = isWhole.value = false;
   });
 }
 
@@ -71,17 +72,23 @@ async function startAgain(reason: string): Promise<void> {
   simulator?.stop();
   [simulator, player, running] = [null, null, null];
   const isBack = ++starts <= MOST_STARTS && (await connected());
+  if (isBack) void learnWords();
   tellFault(`The simulator stopped: ${reason}. ${isBack ? "It was started again; its run is lost." : "Save the scenario and load the page again."}`);
 }
 
 /** What completion and the parts know: asked for when the first result is there, which is what one waits for. */
 export async function learnWords(): Promise<void> {
   await firstResult();
-  if (!simulator || store.schema.value) return;
+  const asked = simulator;
+  if (!asked || store.schema.value) return;
   try {
-    store.schema.value = await simulator.scenarioSchema();
-    store.parts.value = (await simulator.parts()).parts;
+    const schema = await asked.scenarioSchema();
+    store.parts.value = (await asked.parts()).parts;
+    store.schema.value = schema;
   } catch (error) {
+    await new Promise((resolve) => setTimeout(resolve));
+    // Its worker died meanwhile, which is told; the next one is asked.
+    if (simulator !== asked) return;
     tellFault(`The schema of scenarios cannot be read: ${inWords(error)}`);
   }
 }

@@ -7,7 +7,7 @@ import { parts, rig, text } from "../state/store.ts";
 import { everyDevice, withPart } from "./acts.ts";
 import { grab } from "./dragging.ts";
 import { KIND_TITLES, kindTitle, linksOf, partsFor } from "./parts.ts";
-import { attempted, cameUp, canBuild, isPaletteOpen, judged, perform, place, placesFor } from "./state.ts";
+import { attempted, cameUp, canBuild, closePalette, isPaletteOpen, judged, perform, place, placesFor } from "./state.ts";
 
 const words = signal("");
 const kind = signal("");
@@ -30,7 +30,11 @@ const isHost = computed(() => active.value?.kind === "host");
 export function openPalette(port: string | null): void {
   place.value = port;
   isPaletteOpen.value = true;
-  requestAnimationFrame(() => document.getElementById("part-words")?.focus());
+  requestAnimationFrame(() => {
+    // On a phone the keyboard would cover the parts before one has seen them.
+    if (matchMedia("(hover: none)").matches) document.querySelector(".palette")?.scrollIntoView({ block: "nearest" });
+    else document.getElementById("part-words")?.focus();
+  });
 }
 
 export function Palette() {
@@ -60,7 +64,7 @@ export function Palette() {
             <option key={title}>{title}</option>
           ))}
         </select>
-        <button onClick={() => (isPaletteOpen.value = false)} aria-label="Close the parts">
+        <button onClick={closePalette} aria-label="Close the parts">
           ✕
         </button>
       </div>
@@ -129,8 +133,7 @@ function steer(event: KeyboardEvent): void {
     event.preventDefault();
     void add();
   } else if (event.key === "Escape") {
-    isPaletteOpen.value = false;
-    document.getElementById("open-parts")?.focus();
+    closePalette();
   }
 }
 

@@ -98,11 +98,29 @@ export function attempted<Done>(act: (text: string, rig: Rig) => Done): Done | n
 }
 
 export async function deleteDevice(device: string): Promise<void> {
-  if (canBuild()) await perform([attempted((now, all) => without(now, device, all))]);
+  if (canBuild() && (await perform([attempted((now, all) => without(now, device, all))]))) focusAgain(".rig-scroll");
 }
 
 export async function deleteWorkload(index: number): Promise<void> {
-  if (canBuild()) await perform([attempted((now) => withoutWorkload(now, index))]);
+  if (canBuild() && (await perform([attempted((now) => withoutWorkload(now, index))]))) focusAgain("#open-work");
+}
+
+/** Closes the parts, and gives the keyboard back to what opened them. */
+export function closePalette(): void {
+  isPaletteOpen.value = false;
+  focusAgain("#open-parts");
+}
+
+export function closeWork(): void {
+  isWorkOpen.value = false;
+  focusAgain("#open-work");
+}
+
+/** What had the keyboard is gone with what was done: then it goes to something near, and not to the top of the page. */
+function focusAgain(selector: string): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+  });
 }
 
 export async function moveDevice(device: string, port: string): Promise<void> {

@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { explained, rig, schema, selected, written } from "../state/store.ts";
 import { tableAt } from "../toml/plain.ts";
 import { everyDevice, withWorkload } from "./acts.ts";
-import { attempted, isWorkOpen, perform } from "./state.ts";
+import { attempted, closeWork, perform } from "./state.ts";
 import { type Field, fieldsOf, kindsOf, literals } from "./work.ts";
 
 const kind = signal("dma");
@@ -44,7 +44,7 @@ export function WorkloadForm() {
         <button class="main" id="add-work">
           Add it
         </button>
-        <button type="button" onClick={() => (isWorkOpen.value = false)}>
+        <button type="button" onClick={closeWork}>
           Close
         </button>
         <p class="hint">{chosen?.description}</p>
@@ -101,6 +101,6 @@ function networks(): string[] {
 async function add(): Promise<void> {
   const all = Object.fromEntries(fields.value.map((field) => [field.key, valueOf(field)]));
   if (!explained.value || !(await perform([attempted((now) => withWorkload(now, literals(kind.value, fields.value, all)))]))) return;
-  isWorkOpen.value = false;
+  closeWork();
   filled.value = {};
 }

@@ -63,7 +63,7 @@ export function Rig() {
           </text>
         ))}
       </svg>
-      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. While it runs, bars at an end are packets that wait there, red where something holds them up; the small vessel at the other end is the receiver's buffer, as full as it is.</p>
+      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. While it runs, bars at an end are packets that wait there, red where something holds them up; the small vessel at the other end is the receiver's buffer, as full as it is. A + is a free port: press it, or drop a part or a device on it.</p>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openLab, startBrowser } from "./start.ts";
+import { PAGE, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -147,6 +147,7 @@ test("devices are moved, multiplied and deleted with buttons and keys, with what
     await box(page, "sw0").focus();
     await page.keyboard.press("Delete");
     await boxes(page, 1);
+    await page.waitForFunction(() => document.activeElement?.classList.contains("rig-scroll"));
     assert.match(await page.locator("#built").innerText(), /^Deleted sw0, and 9 below it and its workload\./);
     assert.doesNotMatch(await text(page), /workload|endpoint|switch/);
     await page.locator(".hint", { hasText: "no workload" }).waitFor();
@@ -193,6 +194,25 @@ test("while the text has mistakes nothing is built on it", () =>
     await page.waitForTimeout(200);
     assert.equal(await page.locator(".rig .box").count(), 10);
   }));
+
+test("on a phone a rig is built with taps alone", async () => {
+  const context = await browser.newContext({ offline: true, viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const page = await context.newPage();
+  await page.goto(PAGE);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator('.free[data-port="server.slot2"]').tap();
+  await page.locator("#part-list li").first().waitFor();
+  await page.selectOption('[aria-label="Kind of part"]', "Accelerator");
+  await page.locator("#part-list li", { hasText: "A100 PCIe" }).tap();
+  await page.locator("#verdict", { hasText: "comes up as gen4 x16" }).waitFor();
+  assert.equal(await page.locator("#part-place").inputValue(), "server.slot2");
+  await page.locator("#add-part").tap();
+  await boxes(page, 11);
+  await page.locator("#built button").tap();
+  await boxes(page, 10);
+  assert.ok(!(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)));
+  await context.close();
+});
 
 test("building is fit for a screen reader, light and dark, wide and narrow", () =>
   inLab(async (page) => {

@@ -116,10 +116,13 @@ export function closeWork(): void {
   focusAgain("#open-work");
 }
 
-/** What had the keyboard is gone with what was done: then it goes to something near, and not to the top of the page. */
+/** What goes with what was done, or will as soon as that is drawn. */
+const GOING = "body, .rig .box, .chosen *, .palette *, .work-form *";
+
+/** What has the keyboard goes: then something near gets it, and not the top of the page. */
 function focusAgain(selector: string): void {
   requestAnimationFrame(() => {
-    if (document.activeElement === document.body) document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+    if (document.activeElement?.matches(GOING)) document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
   });
 }
 

@@ -16,6 +16,9 @@ const SMALL = "Small rigs";
 const MACHINES = "Machines";
 const PUBLISHED = "Published experiments";
 
+/** A host alone, to build on. */
+export const EMPTY = { file: "rig.toml", text: 'title = "A new rig"\n\n[host.server]\npart = "generic-gen5-server"\n' };
+
 export const EXAMPLES: readonly Example[] = [
   of(SMALL, "oversubscribed.toml", "Eight drives behind one x16 link", texts.oversubscribed),
   of(SMALL, "first_rig.toml", "One drive in one slot", texts.firstRig),

@@ -4,7 +4,7 @@
  * A device is as tall as all that is below it, so every link is one straight line and no two cross. It needs no library: the order
  * of ports is given, and a leaf takes a row.
  */
-import type { Device, Rig } from "./topology.ts";
+import type { Device, FreePorts, Rig } from "./topology.ts";
 
 export interface Box {
   device: Device;
@@ -23,6 +23,14 @@ export interface Wire {
   y: number;
 }
 
+/** Free ports, where their link would begin. */
+export interface Stub {
+  device: Device;
+  free: FreePorts;
+  x: number;
+  y: number;
+}
+
 export interface SideWire {
   name: string;
   kind: string;
@@ -37,6 +45,7 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
+  stubs: Stub[];
   sideWires: SideWire[];
   /** Rows are low, since there are many. */
   isDense: boolean;
@@ -53,6 +62,9 @@ const WIDE: Widths = { box: 128, wire: 148 };
 export const NARROW: Widths = { box: 96, wire: 62 };
 const ROW = 58;
 const DENSE_ROW = 38;
+const STUB_ROW = 28;
+/** What a stub and its words take to the right. */
+const STUB_WIDTH = 236;
 const GAP = 10;
 const MARGIN = 8;
 /** From so many rows on they are low. */
@@ -62,31 +74,45 @@ const MANY = 10;
 export function drawingOf(rig: Rig, widths: Widths = WIDE): Drawing {
   const rows = rig.roots.reduce((sum, root) => sum + leaves(root), 0);
   const isDense = rows >= MANY;
+  // Nothing is built on two drawings beside each other.
+  const hasFree = widths === WIDE;
   const pitch = isDense ? DENSE_ROW : ROW;
   const boxes: Box[] = [];
   const wires: Wire[] = [];
+  const stubs: Stub[] = [];
   const place = (device: Device, depth: number, top: number): Box => {
     const x = MARGIN + depth * (widths.box + widths.wire);
-    const height = leaves(device) * pitch - GAP;
+    const height = tall(device, pitch, hasFree) - GAP;
     const box = { device, x, y: top, width: widths.box, height };
     boxes.push(box);
     let row = top;
     for (const each of device.below) {
       const child = place(each, depth + 1, row);
       wires.push({ device: each, x1: x + widths.box, x2: child.x, y: child.y + child.height / 2 });
-      row += leaves(each) * pitch;
+      row += tall(each, pitch, hasFree);
+    }
+    for (const free of hasFree ? device.free : []) {
+      stubs.push({ device, free, x: x + widths.box, y: row + (STUB_ROW - GAP) / 2 });
+      row += STUB_ROW;
     }
     return box;
   };
   let top = MARGIN;
   for (const root of rig.roots) {
     place(root, 0, top);
-    top += leaves(root) * pitch + GAP;
+    top += tall(root, pitch, hasFree) + GAP;
   }
   const right = Math.max(...boxes.map((box) => box.x + box.width), 0);
   const sideWires = sides(rig, boxes, right);
+  const widest = Math.max(right + (sideWires.length > 0 ? 110 : 0), ...stubs.map((stub) => stub.x + STUB_WIDTH));
   const height = Math.max(top - GAP + MARGIN, 0);
-  return { width: right + MARGIN + (sideWires.length > 0 ? 110 : 0), height, boxes, wires, sideWires, isDense };
+  return { width: widest + MARGIN, height, boxes, wires, stubs, sideWires, isDense };
+}
+
+/** What a device takes, with all that is below it and its free ports. */
+function tall(device: Device, pitch: number, hasFree: boolean): number {
+  const below = device.below.reduce((sum, each) => sum + tall(each, pitch, hasFree), 0);
+  return Math.max(pitch, below + (hasFree ? device.free.length * STUB_ROW : 0));
 }
 
 function leaves(device: Device): number {

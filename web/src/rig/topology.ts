@@ -20,6 +20,16 @@ export interface Device {
   below: Device[];
   /** What else hangs on it, in words: drives behind an adapter. */
   beside: string[];
+  /** Ports on which nothing is, those alike together. */
+  free: FreePorts[];
+}
+
+/** Ports one after another that are alike, and free. */
+export interface FreePorts {
+  /** With their device: `sw0.port3`. */
+  ports: string[];
+  /** Generation and width: `gen4 x4`. */
+  link: string;
 }
 
 /** Devices that something other than PCI Express joins. */
@@ -47,7 +57,7 @@ export function rigOf(explained: Explain, written: unknown): Rig {
   const uppers = new Set(explained.links.map((link) => ofPort(link.upper).device));
   const known = (name: string, link: NegotiatedLink | null): Device => {
     const kind = link === null ? "host" : uppers.has(name) || isSwitch(explained, name) ? "switch" : "endpoint";
-    const made: Device = { name, kind, link, port: link ? ofPort(link.upper).port : "", below: [], beside: [] };
+    const made: Device = { name, kind, link, port: link ? ofPort(link.upper).port : "", below: [], beside: [], free: [] };
     devices.set(name, made);
     return made;
   };
@@ -63,6 +73,7 @@ export function rigOf(explained: Explain, written: unknown): Rig {
     if (!devices.has(host)) roots.push(known(host, null));
   }
   besides(devices, written);
+  frees(devices, explained);
   return { title: explained.title, roots, sideLinks: sideLinks(written), count: devices.size };
 }
 
@@ -85,6 +96,21 @@ function besides(devices: Map<string, Device>, written: unknown): void {
   for (const [name, drives] of Object.entries(tableAt(written, "storage"))) {
     const above = devices.get(ofPort(textAt(drives, "attach")).device);
     if (above) above.beside.push(name);
+  }
+}
+
+function frees(devices: Map<string, Device>, explained: Explain): void {
+  const taken = new Set(explained.links.map((link) => link.upper));
+  const links = new Map(explained.parameters.filter(({ path }) => path.endsWith(".link")).map(({ path, value }) => [path, value]));
+  for (const { name, kind } of explained.functions) {
+    if ((kind !== "root port" && kind !== "downstream port") || taken.has(name)) continue;
+    const { device, port } = ofPort(name);
+    const owner = devices.get(device);
+    if (!owner) continue;
+    const link = links.get(`${groupOf(device)}.${kind === "root port" ? "slots" : "ports"}.${port}.link`) ?? "";
+    const last = owner.free.at(-1);
+    if (last?.link === link) last.ports.push(name);
+    else owner.free.push({ ports: [name], link });
   }
 }
 

@@ -34,7 +34,9 @@ export function isOneFile(): boolean {
 
 /** What was packed as gzip, and then in base64. */
 export function unpackedBase64(base64: string): Promise<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
+  const letters = atob(base64.trim());
+  const bytes = new Uint8Array(letters.length);
+  for (let index = 0; index < letters.length; index++) bytes[index] = letters.charCodeAt(index);
   return unpacked(new Blob([bytes]).stream());
 }
 

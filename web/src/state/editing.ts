@@ -11,9 +11,14 @@ export function setEditor(editor: EditorView | null): void {
   view.value = editor;
 }
 
+/** The edit that is being made is no letter of several: what follows from it need not wait for the next. */
+export const isWhole = { value: false };
+
 /** Makes an edit, which can be undone by itself, and shows where it was. */
 export function edit(changes: ChangeSpec): void {
+  isWhole.value = true;
   view.value?.dispatch({ changes, userEvent: "input", scrollIntoView: true });
+  isWhole.value = false;
 }
 
 export function undoEdit(): void {

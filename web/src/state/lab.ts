@@ -10,6 +10,8 @@ import { rigOf } from "../rig/topology.ts";
 import { startSimulator } from "../simulator/client.ts";
 import { FULL_SPEED, type Listener, Player } from "../simulator/player.ts";
 import { readToml } from "../toml/edit.ts";
+import { isTooLong } from "../toml/limit.ts";
+import { isWhole } from "./editing.ts";
 import { changedValues } from "./difference.ts";
 import { grown } from "./history.ts";
 import { inWords, mistakesOf } from "./problems.ts";
@@ -19,8 +21,8 @@ import * as store from "./store.ts";
 const PAUSE_BEFORE_READING = 80;
 /** Devices that a rig has at most to be simulated by itself. */
 export const SMALL = 20;
-/** A text that is longer is no scenario. */
-const LONGEST_TEXT = 1_000_000;
+/** For the first result, ms: what else there is to ask does not wait longer. */
+const PATIENCE = 1500;
 /** Times that a worker is started again. */
 const MOST_STARTS = 5;
 
@@ -44,8 +46,8 @@ export async function startLab(): Promise<void> {
   effect(() => {
     const text = store.text.value;
     clearTimeout(timer);
-    timer = setTimeout(() => void follow(text), isFirst ? 0 : PAUSE_BEFORE_READING);
-    isFirst = false;
+    timer = setTimeout(() => void follow(text), isFirst || isWhole.value ? 0 : PAUSE_BEFORE_READING);
+    isFirst = isWhole.value = false;
   });
 }
 
@@ -70,18 +72,38 @@ async function startAgain(reason: string): Promise<void> {
   simulator?.stop();
   [simulator, player, running] = [null, null, null];
   const isBack = ++starts <= MOST_STARTS && (await connected());
+  if (isBack) void learnWords();
   tellFault(`The simulator stopped: ${reason}. ${isBack ? "It was started again; its run is lost." : "Save the scenario and load the page again."}`);
 }
 
-/** What completion and hover text know: asked for once the page is drawn. */
+/** What completion and the parts know: asked for when the first result is there, which is what one waits for. */
 export async function learnWords(): Promise<void> {
-  if (!simulator || store.schema.value) return;
+  await firstResult();
+  const asked = simulator;
+  if (!asked || store.schema.value) return;
   try {
-    store.schema.value = await simulator.scenarioSchema();
-    store.parts.value = (await simulator.parts()).parts;
+    const schema = await asked.scenarioSchema();
+    store.parts.value = (await asked.parts()).parts;
+    store.schema.value = schema;
   } catch (error) {
+    await new Promise((resolve) => setTimeout(resolve));
+    // Its worker died meanwhile, which is told; the next one is asked.
+    if (simulator !== asked) return;
     tellFault(`The schema of scenarios cannot be read: ${inWords(error)}`);
   }
+}
+
+/** The first run is over, or there is none to wait for. */
+function firstResult(): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE);
+    const stop = effect(() => {
+      if (store.runsEnded.value === 0 && store.mistakes.value.length === 0) return;
+      clearTimeout(timer);
+      resolve();
+    });
+    setTimeout(stop, PATIENCE);
+  });
 }
 
 /** Shows another scenario. What was there can be undone in the editor. */
@@ -182,7 +204,7 @@ async function begin(): Promise<void> {
 async function follow(text: string): Promise<void> {
   const edit = ++edits;
   if (!simulator) return;
-  if (text.length > LONGEST_TEXT) {
+  if (isTooLong(text)) {
     tellFault(`This text has ${text.length.toLocaleString("en")} characters, which no scenario has. It was not read.`);
     return;
   }

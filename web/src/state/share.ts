@@ -4,6 +4,7 @@
  * The number before the dot is the version: a newer one is said to be newer, whatever comes after it. gzip carries a checksum, so
  * a damaged link is noticed. Nothing in a link is run but scenarios. Where it would be too long the same JSON text is a file.
  */
+import { LONGEST_TEXT } from "../toml/limit.ts";
 import { isTable } from "../toml/plain.ts";
 
 /** What a link carries. */
@@ -21,8 +22,6 @@ export interface Shared {
 export const VERSION = 1;
 /** Longest link, characters after the mark. Mail programs and chats cut longer ones. */
 export const LONGEST = 12_000;
-/** Longest scenario that a link may unpack to: an archive can be a thousand times its size. */
-export const LONGEST_TEXT = 2_000_000;
 
 const MARK = "#lab=";
 /** The key that says of a file that it is a state, and of which version. */
@@ -48,6 +47,7 @@ export async function opened(hash: string): Promise<Opened> {
   }
   if (hash.length > LONGEST) return refused("The link is longer than a link of this lab can be.");
   try {
+    // An archive can be a thousand times its size.
     const bytes = await through(new DecompressionStream("gzip"), ofBase64url(found[2] ?? ""), LONGEST_TEXT);
     const state: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return isShared(state) ? { kind: "state", state: only(state) } : refused("The link is damaged: it holds something else.");

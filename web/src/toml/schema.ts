@@ -24,6 +24,10 @@ export interface Meaning {
   isWhole: boolean;
   /** Keys of the table that it is; empty for a value. */
   keys: string[];
+  /** Those of them that must be there. */
+  required: string[];
+  /** What it is a list of. */
+  listOf: "texts" | "tables" | null;
 }
 
 /** What names components, which the schema cannot know. */
@@ -47,6 +51,8 @@ export function meaningOf(schema: Table, path: readonly (string | number)[], kin
     isBare: isBare(value),
     isWhole: alternatives(value).some((each) => each["type"] === "integer"),
     keys: table ? Object.keys(tableAt(table, "properties")) : [],
+    required: table && Array.isArray(table["required"]) ? table["required"].map(String) : [],
+    listOf: listOf(value),
   };
 }
 
@@ -115,6 +121,11 @@ function words(node: Table): Choice[] {
   if (node["type"] === "boolean") return ["true", "false"].map((value) => ({ value, description: "" }));
   const several = Array.isArray(node["enum"]) ? node["enum"] : [];
   return several.filter((each) => typeof each === "string").map((value) => ({ value, description: "" }));
+}
+
+function listOf(value: Table): "texts" | "tables" | null {
+  const list = alternatives(value).find((each) => each["type"] === "array");
+  return list ? (isTable(at(list, ["items", "properties"])) ? "tables" : "texts") : null;
 }
 
 function isBare(value: Table): boolean {

@@ -1,32 +1,37 @@
 /** Rigs to start from. */
-import { EXAMPLES } from "../examples.ts";
+import { EMPTY, EXAMPLES } from "../examples.ts";
 import { open } from "../state/lab.ts";
 import { fileName } from "../state/store.ts";
 
 export function Examples() {
   const groups = [...new Set(EXAMPLES.map((each) => each.group))];
   return (
-    <label class="examples">
-      Example{" "}
-      <select
-        id="example"
-        value={fileName.value}
-        onChange={(event) => {
-          const chosen = EXAMPLES.find((each) => each.file === event.currentTarget.value);
-          if (chosen) open(chosen.text, chosen.file);
-        }}
-      >
-        {!EXAMPLES.some((each) => each.file === fileName.value) && <option value={fileName.value}>None of these</option>}
-        {groups.map((group) => (
-          <optgroup key={group} label={group}>
-            {EXAMPLES.filter((each) => each.group === group).map((each) => (
-              <option key={each.file} value={each.file}>
-                {each.title}
-              </option>
-            ))}
-          </optgroup>
-        ))}
-      </select>
-    </label>
+    <>
+      <button id="new-rig" onClick={() => open(EMPTY.text, EMPTY.file)} title="A host alone, to build on. Undo brings back what was there.">
+        New rig
+      </button>
+      <label class="examples">
+        Example{" "}
+        <select
+          id="example"
+          value={fileName.value}
+          onChange={(event) => {
+            const chosen = EXAMPLES.find((each) => each.file === event.currentTarget.value);
+            if (chosen) open(chosen.text, chosen.file);
+          }}
+        >
+          {!EXAMPLES.some((each) => each.file === fileName.value) && <option value={fileName.value}>None of these</option>}
+          {groups.map((group) => (
+            <optgroup key={group} label={group}>
+              {EXAMPLES.filter((each) => each.group === group).map((each) => (
+                <option key={each.file} value={each.file}>
+                  {each.title}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
+    </>
   );
 }

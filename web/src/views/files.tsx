@@ -5,11 +5,8 @@ import { open } from "../state/lab.ts";
 import { LONGEST, fileOf, isStateFile, linkOf, openedFile } from "../state/share.ts";
 import { show, stateNow } from "../state/sharing.ts";
 import { fileName, notice, results, rig, text } from "../state/store.ts";
+import { LONGEST_STATE, LONGEST_TEXT } from "../toml/limit.ts";
 import { pictureOf } from "./picture.ts";
-
-/** Files that are longer are not read: of a scenario, and of all of a page, which may have several. */
-const LONGEST_FILE = 1_000_000;
-const LONGEST_STATE = 5_000_000;
 
 const isCopied = signal(false);
 
@@ -100,7 +97,7 @@ export async function chosenFile(input: HTMLInputElement): Promise<{ text: strin
   const file = input.files?.[0];
   input.value = "";
   if (!file) return null;
-  if (file.size > (file.name.endsWith(".json") ? LONGEST_STATE : LONGEST_FILE)) {
+  if (file.size > (file.name.endsWith(".json") ? LONGEST_STATE : LONGEST_TEXT)) {
     notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
     return null;
   }

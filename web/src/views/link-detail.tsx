@@ -3,6 +3,8 @@ import type { Direction, LiveDirection, LivePool, Shares } from "lanewise";
 import { cause, percent, rate, whole } from "../rig/words.ts";
 import { isOnePacket, live, results, selected } from "../state/store.ts";
 
+/** Data that one credit is for, B. PCIe Base 6.3 §2.6.1. */
+const CREDIT = 16;
 /** Shares below it are not shown. */
 const LEAST = 0.0005;
 
@@ -22,7 +24,7 @@ export function LinkDetail() {
     );
   }
   const now = live.value?.links.find((link) => link.name === name);
-  if (!now) return null;
+  if (!now) return <Shared of={name} />;
   return (
     <section class="link-detail" aria-label={`Link of ${name}`}>
       <h2>The link of {name}, now</h2>
@@ -30,7 +32,35 @@ export function LinkDetail() {
         <Live title="Upstream, towards the host" direction={now.upstream} />
         <Live title="Downstream" direction={now.downstream} />
       </div>
+      <Tags of={name} />
+      <Shared of={name} />
     </section>
+  );
+}
+
+/** Reads that a device has asked for. */
+function Tags({ of }: { of: string }) {
+  const asks = live.value?.requesters.find((each) => each.device === of);
+  if (!asks) return null;
+  return (
+    <p>
+      {of} has {asks.outstanding_reads} of {asks.tags} tags in use.
+    </p>
+  );
+}
+
+/** What several share in a device: memory, the core of a switch, the media of a drive. */
+function Shared({ of }: { of: string }) {
+  const found = live.value?.resources.filter((each) => each.name.startsWith(`${of}.`)) ?? [];
+  if (found.length === 0) return null;
+  return (
+    <ul class="shared" aria-label={`What is shared in ${of}, now`}>
+      {found.map((each) => (
+        <li key={each.name}>
+          {each.name}, {each.limit}: in use {percent(each.utilisation)}, {each.waiting_mean.toFixed(1)} wait
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -63,6 +93,7 @@ function Live({ title, direction }: { title: string; direction: LiveDirection })
               <th scope="col">TLPs wait</th>
               <th scope="col">Header credits</th>
               <th scope="col">Data credits</th>
+              <th scope="col">In the receiver</th>
             </tr>
           </thead>
           <tbody>
@@ -87,6 +118,9 @@ function PoolRow({ name, waiting, pool }: { name: string; waiting: number; pool:
       <td class="number">{waiting}</td>
       <td class="number">{left(pool.header_free, pool.header_advertised)}</td>
       <td class="number">{left(pool.data_free, pool.data_advertised)}</td>
+      <td class="number">
+        {pool.header_held} TLPs, {whole(pool.data_held * CREDIT)} B
+      </td>
     </tr>
   );
 }

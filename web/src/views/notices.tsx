@@ -8,7 +8,12 @@ export function Notices() {
   return (
     <div class={`notice ${told.kind}`} role="alert" id="notice">
       <p>
-        {told.text} {told.offer && <button onClick={told.offer.press}>{told.offer.label}</button>}
+        {told.text}{" "}
+        {told.offer && (
+          <button id="offer" onClick={told.offer.press}>
+            {told.offer.label}
+          </button>
+        )}
       </p>
       <button onClick={() => (notice.value = null)} aria-label="Close this message">
         ✕

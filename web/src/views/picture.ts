@@ -8,6 +8,8 @@ export function pictureOf(): string {
   const shown = document.getElementById("rig");
   if (!shown) return "";
   const copy = shown.cloneNode(true) as Element;
+  // What one builds with is no part of the picture.
+  const tools = copy.querySelectorAll(".free");
   const originals = [shown, ...shown.querySelectorAll("*")];
   const copies = [copy, ...copy.querySelectorAll("*")];
   for (const [index, original] of originals.entries()) {
@@ -16,6 +18,7 @@ export function pictureOf(): string {
     copies[index]?.setAttribute("style", words);
     for (const name of ["class", "tabindex", "role", "aria-pressed", "aria-label"]) copies[index]?.removeAttribute(name);
   }
+  for (const tool of tools) tool.remove();
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const [, , width, height] = (shown.getAttribute("viewBox") ?? "").split(" ");
   copy.setAttribute("width", width ?? "");

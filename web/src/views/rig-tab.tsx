@@ -1,4 +1,5 @@
 /** The rig as a picture, and its run. */
+import { BuildBar } from "../build/build-bar.tsx";
 import { Chart } from "./chart.tsx";
 import { LinkDetail } from "./link-detail.tsx";
 import { Answer, Tables } from "./results.tsx";
@@ -10,6 +11,7 @@ export function RigTab() {
     <section class="panel rig-panel" aria-label="The rig, and its run">
       <Answer />
       <RunBar />
+      <BuildBar />
       <Rig />
       <LinkDetail />
       <Chart />

@@ -1,17 +1,22 @@
 /** The tree of the rig, and what goes over its links at the last look of a run. */
 import { computed } from "@preact/signals";
-import type { LiveDirection, LiveLink, NegotiatedLink, Results } from "lanewise";
+import type { LiveDirection, LiveLink, LivePool, NegotiatedLink, Results } from "lanewise";
+import { grab, landing } from "../build/dragging.ts";
+import { FreePortsView } from "../build/free-ports.tsx";
 import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
 import { colourOfUse } from "../rig/colour.ts";
 import { ofPort } from "../rig/topology.ts";
 import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
 import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
+import { deleteDevice } from "../build/state.ts";
 
 /** What is shown of one direction: at the last look of a run, or over a whole one. */
 interface Flow {
   goodput: number;
   use: number;
   queued: number;
+  /** How full the receiver's buffer is, of the fullest class; null where credits are infinite. */
+  received: number | null;
   heldUpBy: string | null;
   isDown: boolean;
   /** A packet left just now: then there are no rates. */
@@ -49,13 +54,16 @@ export function Rig() {
         {shown.boxes.map((box) => (
           <BoxView key={box.device.name} box={box} />
         ))}
+        {shown.stubs.map((stub) => (
+          <FreePortsView key={stub.free.ports[0]} stub={stub} />
+        ))}
         {shown.wires.map((wire) => (
           <text key={wire.device.name} class="port" x={wire.x1 - 6} y={wire.y + 3.5}>
             {wire.device.port}
           </text>
         ))}
       </svg>
-      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. Bars at an end are packets that wait there; red where something holds them up.</p>
+      <p class="legend">On each link: payload, and the part of the time that the wire is in use. Above → away from the host, below ← towards it. While it runs, bars at an end are packets that wait there, red where something holds them up; the small vessel at the other end is the receiver's buffer, as full as it is. A + is a free port: press it, or drop a part or a device on it.</p>
     </div>
   );
 }
@@ -68,13 +76,19 @@ function BoxView({ box }: { box: Box }) {
   const middle = box.y + box.height / 2;
   return (
     <g
-      class={`box ${device.kind} ${isSelected ? "selected" : ""}`}
+      class={`box ${device.kind} ${isSelected ? "selected" : ""} ${landing(device.name)}`}
+      data-device={device.name}
       role="button"
       tabindex={0}
       aria-pressed={isSelected}
       aria-label={`${device.name} ${under}, ${device.kind}`}
       onClick={() => choose(device.name)}
+      onPointerDown={(event) => grab(event, { device: device.name })}
       onKeyDown={(event) => {
+        if (event.key === "Delete" || event.key === "Backspace") {
+          event.preventDefault();
+          void deleteDevice(device.name);
+        }
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
         choose(device.name);
@@ -124,6 +138,7 @@ function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefin
         </text>
       )}
       {flow && flow.queued > 0 && <QueueView x={start} y={y} flow={flow} isUp={isUp} />}
+      {flow && flow.received !== null && <BufferView x={to + (isUp ? 3 : -8)} y={y + (isUp ? 9 : -9)} part={flow.received} />}
     </g>
   );
 }
@@ -137,6 +152,17 @@ function QueueView({ x, y, flow, isUp }: { x: number; y: number; flow: Flow; isU
       {Array.from({ length: bars }, (_, index) => (
         <rect key={index} x={x + side * index * 3.5 - (isUp ? 2.5 : 0)} y={y - 3} width={2.5} height={6} />
       ))}
+    </g>
+  );
+}
+
+/** The receiver's buffer, which fills from below. */
+function BufferView({ x, y, part }: { x: number; y: number; part: number }) {
+  const tall = 9;
+  return (
+    <g class={`buffer ${part > 0.9 ? "full" : ""}`}>
+      <rect class="room" x={x} y={y - tall / 2} width={5} height={tall} />
+      <rect x={x} y={y + tall / 2 - tall * part} width={5} height={tall * part} />
     </g>
   );
 }
@@ -174,7 +200,7 @@ function colourOf(flow: Flow | undefined): string {
 }
 
 function said(flow: Flow): string {
-  const queue = flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "";
+  const queue = (flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "") + (flow.received !== null ? `, the receiver's buffer is ${percent(flow.received)} full` : "");
   const held = flow.heldUpBy ? `; ${cause(flow.heldUpBy)}` : "";
   const rates = `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}`;
   const packet = flow.hasSent ? "a TLP leaves" : "nothing leaves";
@@ -182,15 +208,26 @@ function said(flow: Flow): string {
 }
 
 function now(link: LiveLink, direction: "upstream" | "downstream"): Flow {
-  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, link: state }: LiveDirection = link[direction];
+  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, credits, link: state }: LiveDirection = link[direction];
   const queued = queued_tlps.posted + queued_tlps.non_posted + queued_tlps.completion;
   const heldUpBy = isHeldUp(waits_for) ? waits_for : null;
-  return { goodput: goodput_gb_per_s, use: utilisation, queued, heldUpBy, isDown: state === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
+  const received = fullest([credits.posted, credits.non_posted, credits.completion]);
+  return { goodput: goodput_gb_per_s, use: utilisation, queued, received, heldUpBy, isDown: state === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
+}
+
+/** The part of a receive buffer that is taken, of the pool that has least room left. */
+function fullest(pools: LivePool[]): number | null {
+  const parts = pools.flatMap((pool) => [
+    [pool.header_held, pool.header_advertised],
+    [pool.data_held, pool.data_advertised],
+  ]);
+  const finite = parts.flatMap(([held, all]) => (all ? [Math.min(1, (held ?? 0) / all)] : []));
+  return finite.length > 0 ? Math.max(...finite) : null;
 }
 
 function measured(all: Results): Map<string, { up: Flow; down: Flow }> {
   const of = ({ ladder, utilisation }: Results["links"][number]["upstream"]): Flow => {
-    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, heldUpBy: null, isDown: false, hasSent: null };
+    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, received: null, heldUpBy: null, isDown: false, hasSent: null };
   };
   return new Map(all.links.map((link) => [link.name, { up: of(link.upstream), down: of(link.downstream) }]));
 }

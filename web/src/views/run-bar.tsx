@@ -2,9 +2,11 @@
 import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
 import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, runsEnded, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
+import { Keys } from "./keys.tsx";
 import { FULL_SPEED } from "../simulator/player.ts";
 
-const SPEEDS: [number, string][] = [
+/** Simulated seconds in a second, and how that is said. */
+export const SPEEDS: [number, string][] = [
   [100e-9, "100 ns a second"],
   [1e-6, "1 µs a second"],
   [10e-6, "10 µs a second"],
@@ -50,6 +52,7 @@ export function RunBar() {
         <input type="checkbox" id="by-itself" checked={runsByItself.value} onChange={(event) => (runsByItself.value = event.currentTarget.checked)} />
         Run after edits
       </label>
+      <Keys />
       <p class="clock" role="status" aria-live="off">
         <Clock />
       </p>

@@ -45,6 +45,39 @@ test("a worker that dies", async () => {
   await page.context().close();
 });
 
+test("a trap while a part is added, and a worker that dies then", async () => {
+  // Calls that a test has named are answered as a trap is, or not at all.
+  const script = `window.broken = null;
+    const Real = Worker;
+    window.Worker = class extends Real {
+      constructor(...given) { super(...given); window.worker = this; }
+      postMessage(call) {
+        if (call.verb !== window.broken) return super.postMessage(call);
+        const errors = [{ message: "unreachable executed", code: "internal", path: null, line: null, column: null, hint: null }];
+        if (window.dies) this.terminate(), this.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }));
+        else this.dispatchEvent(new MessageEvent("message", { data: { id: call.id, failure: { format: 1, status: 3, errors } } }));
+      }
+    };`;
+  const { page, faults } = await openLab(browser, undefined, script);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator(".free").first().click();
+  await page.locator("#verdict", { hasText: "comes up" }).waitFor();
+  const text = await page.locator(".cm-content").innerText();
+  await page.evaluate('window.broken = "explain"');
+  await page.locator("#add-part").click();
+  await page.locator("#built.refused", { hasText: "Not done: unreachable executed" }).waitFor();
+  assert.equal(await page.locator(".cm-content").innerText(), text);
+  await page.evaluate("window.dies = true");
+  await page.locator("#add-part").click();
+  await page.evaluate("window.broken = null");
+  await told(page, /simulator stopped: out of memory.*started again/);
+  assert.equal(await page.locator(".cm-content").innerText(), text);
+  await page.locator("#add-part").click();
+  await page.waitForFunction(() => document.querySelectorAll(".rig .box").length === 11);
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
 test("a text that is no scenario by its size", async () => {
   const { page, faults } = await openLab(browser);
   await page.locator("#fingerprint").waitFor();

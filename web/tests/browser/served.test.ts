@@ -43,6 +43,13 @@ test("a served page simulates with the server's core, and loads no module of its
   assert.ok(asked.every((each) => each.startsWith(address)), `${asked}`);
   assert.deepEqual(faults, []);
   assert.match(await page.locator(".purpose").innerText(), /by the server/);
+  // What one builds is judged by the server's core.
+  await page.locator(".free").first().click();
+  await page.locator("#verdict", { hasText: "comes up as" }).waitFor();
+  await page.locator("#add-part").click();
+  await page.locator("#built.done").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll(".rig .box").length === 11);
+  assert.deepEqual(faults, []);
 
   const own = await (await browser.newContext({ offline: true })).newPage();
   await own.goto(PAGE);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LONGEST, VERSION, fileOf, isStateFile, linkOf, opened, openedFile } from "../../src/state/share.ts";
+import { LONGEST_TEXT } from "../../src/toml/limit.ts";
 
 const STATE = { text: "title = \"Eight µs\"\n", name: "rig.toml" };
 
@@ -46,7 +47,7 @@ test("what is too long for a link is refused before and after", async () => {
 });
 
 test("a link that unpacks to a flood is refused", async () => {
-  const link = await linkOf({ text: "x".repeat(3_000_000), name: "x" });
+  const link = await linkOf({ text: "x".repeat(LONGEST_TEXT + 1), name: "x" });
   assert.ok(link, "it is short enough packed");
   assert.equal((await opened(link)).kind, "refused");
 });

@@ -1,0 +1,330 @@
+/**
+ * What one does to a rig, each as a text that becomes another: a part is added, moved, taken out, or there is one more of it.
+ *
+ * Nothing here knows what fits: the core is asked about the text that an act would give.
+ */
+import type { Part } from "lanewise";
+import type { Device, Rig } from "../rig/topology.ts";
+import { ofPort } from "../rig/topology.ts";
+import { applied, readToml, setKey } from "../toml/edit.ts";
+import type { Keys } from "../toml/place.ts";
+import { type Table, at, tableAt } from "../toml/plain.ts";
+import { partsOf, referencesIn, withReferences } from "../toml/references.ts";
+import { renamed, sectionText, withSection, withoutKey, withoutSection } from "../toml/sections.ts";
+import { stemOf } from "./parts.ts";
+
+/** A text after an act, and what the act did. */
+export interface Act {
+  text: string;
+  said: string;
+  /** The device that it is about, for who looks at it next. */
+  device: string | null;
+}
+
+const SECTIONS = ["host", "switch", "endpoint", "storage", "network", "system"];
+/** In the order that they are written in. */
+const ABOVE: Record<string, string[]> = {
+  host: [],
+  switch: ["host"],
+  endpoint: ["switch", "host"],
+  storage: ["endpoint"],
+  system: ["host", "endpoint"],
+};
+
+/** A part of the catalog on a port, below a device, or as a host of its own. */
+export function withPart(text: string, part: Part, attach: string | null): Act {
+  const name = freeName(stemOf(part), readToml(text) ?? {}, part.kind === "host");
+  const lines = [`[${part.kind}.${name}]`, `part = ${JSON.stringify(part.name)}`];
+  if (attach !== null) lines.push(`attach = ${JSON.stringify(attach)}`);
+  const said = attach === null ? `Added ${name}.` : `Added ${name} to ${attach}.`;
+  return { text: withSection(text, lines.join("\n"), part.kind, ABOVE[part.kind] ?? []), said, device: name };
+}
+
+/** A device on another port, with all that hangs on it. One of several leaves its group for that. */
+export function moved(text: string, device: string, port: string, rig: Rig): Act | null {
+  const written = readToml(text) ?? {};
+  const { group, index } = partsOf(device);
+  const keys = keysOf(written, group);
+  if (!keys) return null;
+  const count = countOf(written, keys);
+  if (typeof index !== "number" || count <= 1) {
+    const made = withKey(text, [...keys, "attach"], JSON.stringify(port));
+    return made === null ? null : { text: made, said: `Moved ${device} to ${port}.`, device };
+  }
+  const name = freeName(group, written, false);
+  const alone = withoutKeyOf(renamed(sectionText(text, keys), keys, [keys[0] as string, name]), [keys[0] as string, name], "count");
+  const attached = withKey(alone, [keys[0] as string, name, "attach"], JSON.stringify(port));
+  const fewer = withKey(text, [...keys, "count"], String(count - 1));
+  if (attached === null || fewer === null) return null;
+  const split = insertedBehind(withSplit(fewer, group, index, name), keys, attached);
+  const made = withThoseBelow(split, find(rig.roots, device)?.below ?? [], name, rig);
+  return made === null ? null : { text: made, said: `Moved ${device} to ${port}. It is ${name} now, since ${group} is a group on other ports.`, device: name };
+}
+
+/** What hung on a member of a group, on the switch that it has become. From the last on, since their numbers close up. */
+function withThoseBelow(text: string, below: readonly Device[], name: string, rig: Rig): string | null {
+  let made: string | null = text;
+  for (const each of [...below].reverse()) {
+    const { group, index } = partsOf(each.name);
+    const keys = keysOf(readToml(made) ?? {}, group);
+    const attach = keys && at(readToml(made), [...keys, "attach"]);
+    // One that is attached to this very port has gone with it.
+    if (typeof index !== "number" || String(attach).startsWith(`${name}.`)) continue;
+    made = moved(made, each.name, `${name}.${each.port}`, rig)?.text ?? null;
+    if (made === null) return null;
+  }
+  return made;
+}
+
+/** One more of a device: a larger group, or where that cannot be a group, a section of its own on a free port. */
+export function oneMore(text: string, device: string, rig: Rig): Act[] {
+  const written = readToml(text) ?? {};
+  const { group } = partsOf(device);
+  const keys = keysOf(written, group);
+  if (!keys) return [];
+  const acts: Act[] = [];
+  const larger = enlarged(text, written, keys, group);
+  if (larger) acts.push(larger);
+  const name = freeName(group, written, false);
+  const free = freePorts(rig, device);
+  const own = withoutKeyOf(renamed(sectionText(text, keys), keys, [keys[0] as string, name]), [keys[0] as string, name], "count");
+  for (const port of keys[0] === "host" ? [null] : free.slice(0, 4)) {
+    const attached = port === null ? own : withKey(own, [keys[0] as string, name, "attach"], JSON.stringify(port));
+    if (attached === null || own === "") continue;
+    const made = withWork(insertedBehind(text, keys, attached), device, name);
+    acts.push({ text: made, said: port === null ? `Added ${name}, as ${group} is.` : `Added ${name} to ${port}, as ${device} is.`, device: name });
+  }
+  return acts;
+}
+
+/** Without a device, all that hangs on it, and the work that only these did. */
+export function without(text: string, device: string, rig: Rig): Act | null {
+  const gone = new Set<string>();
+  const down = (each: Device): void => {
+    gone.add(each.name);
+    each.below.forEach(down);
+  };
+  const found = find(rig.roots, device);
+  if (!found) return null;
+  down(found);
+  const written = readToml(text) ?? {};
+  const left = new Map<string, number[]>();
+  for (const name of gone) {
+    const { group } = partsOf(name);
+    const keys = keysOf(written, group);
+    if (!keys) return null;
+    const before = left.get(group) ?? members(written, keys);
+    left.set(group, before.filter((index) => (isGroup(written, keys) ? `${group}[${index}]` : group) !== name));
+  }
+  return withoutGroups(text, written, left, device, gone.size);
+}
+
+/** Without the one piece of work with this number. */
+export function withoutWorkload(text: string, index: number): Act {
+  return { text: withoutSection(text, ["workload", index]), said: "Deleted the workload.", device: null };
+}
+
+/** With another workload, whose keys and values are TOML. */
+export function withWorkload(text: string, values: readonly [key: string, literal: string][]): Act {
+  const block = ["[[workload]]", ...values.map(([key, literal]) => `${key} = ${literal}`)].join("\n");
+  return { text: withSection(text, block, "workload"), said: "Added a workload.", device: null };
+}
+
+/** Ports that are free, those beside the device first. */
+export function freePorts(rig: Rig, beside: string | null): string[] {
+  const above = beside === null ? null : find(rig.roots, beside)?.link?.upper;
+  const all = everyDevice(rig).flatMap((each) => each.free.flatMap((group) => group.ports));
+  const isNear = (port: string): boolean => above !== null && above !== undefined && ofPort(port).device === ofPort(above).device;
+  return [...all.filter(isNear), ...all.filter((port) => !isNear(port))];
+}
+
+export function everyDevice(rig: Rig): Device[] {
+  const all = (each: Device): Device[] => [each, ...each.below.flatMap(all)];
+  return rig.roots.flatMap(all);
+}
+
+export function find(devices: readonly Device[], name: string): Device | null {
+  for (const each of devices) {
+    const found = each.name === name ? each : find(each.below, name);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** `left` has, by group, the members that stay. */
+function withoutGroups(text: string, written: Table, left: Map<string, number[]>, device: string, count: number): Act | null {
+  const lost = new Set<string>();
+  for (const [group, stay] of left) if (stay.length === 0) lost.add(group);
+  // What is not PCI Express, and hangs on what goes: drives behind an adapter, cables, what runs on a host.
+  for (const section of ["storage", "system", "network"]) {
+    for (const [name, table] of Object.entries(tableAt(written, section))) {
+      const ends = section === "network" ? at(table, ["ends"]) : [at(table, ["attach"])];
+      if (Array.isArray(ends) && ends.some((end) => isGone(String(end), left))) lost.add(name);
+    }
+  }
+  let made = text;
+  const idle = idleWork(text, written, left, lost);
+  for (const index of [...idle].sort((one, other) => other - one)) made = withoutSection(made, ["workload", index]);
+  made = withoutNames(made, left, lost);
+  made = withReferences(made, ({ value }) => renumbered(value, left));
+  for (const [group, stay] of left) {
+    const keys = keysOf(written, group);
+    if (!keys) return null;
+    const next = stay.length === 0 ? withoutSection(made, keys) : stay.length < members(written, keys).length ? withKey(made, [...keys, "count"], String(stay.length)) : made;
+    if (next === null) return null;
+    made = next;
+  }
+  for (const name of lost) {
+    const keys = keysOf(written, name);
+    if (keys && !left.has(name)) made = withoutSection(made, keys);
+    made = withoutChip(made, name);
+  }
+  const more = [count > 1 ? `${count - 1} below it` : "", idle.size > 0 ? (idle.size === 1 ? "its workload" : `${idle.size} workloads`) : ""].filter(Boolean);
+  return { text: made, said: `Deleted ${device}${more.length > 0 ? `, and ${more.join(" and ")}` : ""}. Undo brings it back.`, device: null };
+}
+
+/** The other partitions of a switch that goes: the first of them is the whole, and the rest are partitions of that. */
+function withoutChip(text: string, name: string): string {
+  const others = Object.entries(tableAt(readToml(text), "switch")).flatMap(([other, table]) => (at(table, ["partition_of"]) === name ? [other] : []));
+  const [first, ...rest] = others;
+  if (first === undefined) return text;
+  const whole = withoutKey(text, ["switch", first, "partition_of"]);
+  return rest.reduce((made, other) => withKey(made, ["switch", other, "partition_of"], JSON.stringify(first)) ?? made, whole);
+}
+
+/** Workloads that have no device any more. */
+function idleWork(text: string, written: Table, left: Map<string, number[]>, lost: Set<string>): Set<number> {
+  const all = Array.isArray(written["workload"]) ? written["workload"] : [];
+  const idle = new Set<number>();
+  for (const { keys, value, list } of referencesIn(text)) {
+    const index = keys[1];
+    if (keys[0] !== "workload" || typeof index !== "number" || !all[index]) continue;
+    const names = list ? list.values : [value];
+    if (names.every((name) => isGone(name, left) || lost.has(partsOf(name).group))) idle.add(index);
+  }
+  return idle;
+}
+
+/** Lists without what is gone. */
+function withoutNames(text: string, left: Map<string, number[]>, lost: Set<string>): string {
+  const done = new Set<number>();
+  let made = text;
+  for (const { list } of referencesIn(text).reverse()) {
+    if (!list || done.has(list.range[0])) continue;
+    done.add(list.range[0]);
+    const stay = list.values.filter((name) => !isGone(name, left) && !lost.has(partsOf(name).group));
+    if (stay.length === list.values.length || stay.length === 0) continue;
+    made = made.slice(0, list.range[0]) + `[${stay.map((name) => JSON.stringify(name)).join(", ")}]` + made.slice(list.range[1]);
+  }
+  return made;
+}
+
+function isGone(name: string, left: Map<string, number[]>): boolean {
+  const { group, index } = partsOf(name);
+  const stay = left.get(group);
+  return stay !== undefined && (stay.length === 0 || (typeof index === "number" && !stay.includes(index)));
+}
+
+/** A member whose group lost one before it. */
+function renumbered(name: string, left: Map<string, number[]>): string | null {
+  const { group, index, rest } = partsOf(name);
+  const stay = left.get(group);
+  return stay && typeof index === "number" && stay.includes(index) ? `${group}[${stay.indexOf(index)}]${rest}` : null;
+}
+
+/** One member of a group under a name of its own. */
+function withSplit(text: string, group: string, member: number, name: string): string {
+  const renamedAll = withReferences(text, (reference) => {
+    const { group: of, index, rest } = partsOf(reference.value);
+    if (of !== group || typeof index !== "number" || index < member) return null;
+    return index === member ? name + rest : `${group}[${index - 1}]${rest}`;
+  });
+  return withWork(renamedAll, `${group}[*]`, name);
+}
+
+/** What works on one device works on another as well: in lists beside it, else as a workload of its own. */
+function withWork(text: string, device: string, name: string): string {
+  const group = `${partsOf(device).group}[*]`;
+  const named = (value: string): boolean => value === device || value === group;
+  let made = text;
+  const copies: string[] = [];
+  const done = new Set<number>();
+  for (const { keys, value, list } of referencesIn(text).reverse()) {
+    const index = keys[1];
+    if (keys[0] !== "workload" || typeof index !== "number" || !named(value)) continue;
+    if (list) {
+      if (done.has(list.range[0])) continue;
+      done.add(list.range[0]);
+      made = made.slice(0, list.range[0]) + `[${[...list.values, name].map((each) => JSON.stringify(each)).join(", ")}]` + made.slice(list.range[1]);
+    } else if (keys.at(-1) === "device") {
+      copies.unshift(copyOfWork(text, index, name));
+    }
+  }
+  return copies.reduce((before, block) => withSection(before, block, "workload"), made);
+}
+
+function copyOfWork(text: string, index: number, name: string): string {
+  const block = sectionText(text, ["workload", index]);
+  const device = withKey(block, ["workload", 0, "device"], JSON.stringify(name)) ?? block;
+  const called = at(readToml(block), ["workload", 0, "name"]);
+  return typeof called === "string" ? (withKey(device, ["workload", 0, "name"], JSON.stringify(`${called}_${name}`)) ?? device) : device;
+}
+
+/** A group that has one more; a single device becomes a group of two. */
+function enlarged(text: string, written: Table, keys: Keys, group: string): Act | null {
+  const attach = at(written, [...keys, "attach"]);
+  if (keys[0] === "host" || typeof attach !== "string") return null;
+  const count = countOf(written, keys);
+  let made = withKey(text, [...keys, "count"], String(count + 1));
+  if (made !== null && !attach.endsWith(".*")) made = withKey(made, [...keys, "attach"], JSON.stringify(`${ofPort(attach).device}.*`));
+  if (made === null) return null;
+  if (!isGroup(written, keys)) {
+    const others = referencesIn(text).some(({ keys: of, value }) => of[0] !== "workload" && partsOf(value).group === group);
+    if (others) return null;
+    made = withReferences(made, ({ value }) => (value === group ? `${group}[*]` : null));
+  }
+  return { text: made, said: `There are ${count + 1} of ${group} now.`, device: `${group}[${count}]` };
+}
+
+function insertedBehind(text: string, keys: Keys, block: string): string {
+  return withSection(text, block, keys[0] as string);
+}
+
+function withKey(text: string, keys: Keys, literal: string): string | null {
+  const edit = setKey(text, keys, literal);
+  return edit && applied(text, edit);
+}
+
+function withoutKeyOf(section: string, keys: Keys, key: string): string {
+  return withoutKey(section, [...keys, key]);
+}
+
+/** Where a component is written. */
+function keysOf(written: Table, group: string): Keys | null {
+  const section = SECTIONS.find((each) => Object.hasOwn(tableAt(written, each), group));
+  return section === undefined ? null : [section, group];
+}
+
+function isGroup(written: Table, keys: Keys): boolean {
+  return at(written, [...keys, "count"]) !== undefined;
+}
+
+function countOf(written: Table, keys: Keys): number {
+  const count = at(written, [...keys, "count"]);
+  return typeof count === "number" || typeof count === "bigint" ? Number(count) : 1;
+}
+
+function members(written: Table, keys: Keys): number[] {
+  return Array.from({ length: countOf(written, keys) }, (_, index) => index);
+}
+
+/** A name that no component has: the stem alone for the first host, else the stem with a number. */
+function freeName(stem: string, written: Table, isPlain: boolean): string {
+  const taken = new Set(SECTIONS.flatMap((section) => Object.keys(tableAt(written, section))));
+  if (isPlain && !taken.has(stem)) return stem;
+  const base = stem.replace(/\d+$/, "");
+  let number = isPlain ? 2 : 0;
+  while (taken.has(`${base}${number}`)) number++;
+  return `${base}${number}`;
+}
+

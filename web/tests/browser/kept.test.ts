@@ -1,0 +1,125 @@
+/** What a reload leaves, and what keys do. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { openLab, startBrowser } from "./start.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+let browser: Browser;
+before(async () => {
+  browser = await startBrowser();
+});
+after(() => browser.close());
+
+const text = (page: Page): Promise<string> => page.locator(".cm-content").innerText();
+
+async function type(page: Page, words: string): Promise<void> {
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.insertText(words);
+}
+
+test("a reload brings the text back and says so; a new tab begins as ever", async () => {
+  const { page, faults } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  await page.reload();
+  await page.locator("#fingerprint").waitFor();
+  assert.equal(await page.locator("#notice").count(), 0, "nothing was changed, so nothing is said");
+  const first = await text(page);
+  await type(page, "# mine\n");
+  // At once, as who presses a key too many does.
+  await page.reload();
+  await page.locator("#notice").waitFor();
+  assert.match(await page.locator("#notice").innerText(), /oversubscribed\.toml, as this tab had it before the reload/);
+  assert.equal(await text(page), `# mine\n${first}`);
+  await page.locator("#offer").click();
+  await page.waitForFunction(() => !document.querySelector(".cm-content")?.textContent?.startsWith("# mine"));
+  assert.equal(await text(page), first);
+  await page.locator("#undo").click();
+  assert.equal(await text(page), `# mine\n${first}`);
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.locator("#fingerprint").waitFor();
+  assert.equal(await text(other), first);
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
+test("a link in the address comes first, and what was kept is offered", async () => {
+  const { page } = await openLab(browser);
+  await page.selectOption("#example", "wrong_slot.toml");
+  await page.locator('[data-device="nic"]').waitFor();
+  await page.locator("#share").click();
+  await page.waitForFunction(() => location.hash.length > 10);
+  const shared = await text(page);
+  await type(page, "# later\n");
+  await page.waitForTimeout(600);
+  await page.reload();
+  await page.locator("#offer").waitFor();
+  assert.equal(await text(page), shared);
+  await page.locator("#offer").click();
+  await page.waitForFunction(() => document.querySelector(".cm-content")?.textContent?.startsWith("# later"));
+  assert.equal(await page.locator("#notice").count(), 0);
+  await page.context().close();
+});
+
+test("a browser that keeps nothing, or kept something else, begins anew", async () => {
+  const refuses = await openLab(browser, undefined, "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError'); } });");
+  await refuses.page.locator("#fingerprint").waitFor();
+  await type(refuses.page, "# mine\n");
+  await refuses.page.waitForTimeout(600);
+  await refuses.page.reload();
+  await refuses.page.locator("#fingerprint").waitFor();
+  assert.doesNotMatch(await text(refuses.page), /# mine/);
+  assert.deepEqual(refuses.faults, []);
+  await refuses.page.context().close();
+  const odd = await openLab(browser, undefined, "sessionStorage.setItem(`lanewise-lab ${location.pathname}`, '{\"text\": 7');");
+  await odd.page.locator("#fingerprint").waitFor();
+  assert.equal(await odd.page.locator("#notice").count(), 0);
+  assert.deepEqual(odd.faults, []);
+  await odd.page.context().close();
+});
+
+test("single keys steer a run, do nothing where one types, and can be turned off", async () => {
+  const { page, faults } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  await page.selectOption("#speed", { label: "1 µs a second" });
+  await page.locator(".rig-scroll").focus();
+  await page.keyboard.press("-");
+  assert.equal(await page.locator("#speed option:checked").innerText(), "100 ns a second");
+  await page.keyboard.press("+");
+  await page.keyboard.press("Space");
+  await page.locator(".rig .rate").first().waitFor();
+  await page.locator("#play", { hasText: "Pause" }).waitFor();
+  // What lies in a receiver, and what waits for a wire, is seen as it fills.
+  await page.locator(".rig .buffer").first().waitFor();
+  await page.locator(".rig .queue rect").first().waitFor();
+  await page.keyboard.press("Space");
+  await page.locator("#play", { hasText: "Go on" }).waitFor();
+  await page.keyboard.press(".");
+  await page.locator(".clock", { hasText: "One packet at a time" }).waitFor();
+  await page.keyboard.press("e");
+  await page.locator("#fingerprint").waitFor();
+  await page.keyboard.press("?");
+  await page.locator("dialog.keys").waitFor();
+  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
+  const found = await page.evaluate(async () => (await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }).axe.run()).violations.map((each) => each.id));
+  assert.deepEqual(found, []);
+  await page.locator("dialog.keys input").uncheck();
+  await page.keyboard.press("Escape");
+  await page.locator(".rig-scroll").focus();
+  await page.keyboard.press("p");
+  assert.equal(await page.locator("#part-words").count(), 0);
+  await page.locator("#keys").click();
+  await page.locator("dialog.keys input").check();
+  await page.keyboard.press("Escape");
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("# p.w");
+  assert.match(await text(page), /# p\.w$/);
+  assert.equal(await page.locator("#part-words").count(), 0);
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});

@@ -108,8 +108,8 @@ export function Diagram() {
         }}
       />
       <p class="legend">
-        Filled: TLPs, requests <i class="swatch request" /> and completions <i class="swatch completion" />. Dashed <i class="swatch dllp" />: DLLPs. Dotted{" "}
-        <i class="swatch skp" />: ordered sets. Bar at a station <i class="swatch held" />: somebody is held up. Cross: an error. The wheel moves, with Ctrl it zooms.
+        Filled: TLPs, requests <i class="packet-swatch request" /> and completions <i class="packet-swatch completion" />. Dashed <i class="packet-swatch dllp" />: DLLPs. Dotted{" "}
+        <i class="packet-swatch skp" />: ordered sets. Bar at a station <i class="packet-swatch held" />: somebody is held up. Cross: an error. The wheel moves, with Ctrl it zooms.
       </p>
     </div>
   );

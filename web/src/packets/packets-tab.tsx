@@ -8,7 +8,7 @@ import { Story } from "./story.tsx";
 import { KINDS, spanOf, TICKS_PER_NS } from "./words.ts";
 
 const PLACES: [Place, string, string][] = [
-  ["start", "From a time", "The window begins at the time beside it."],
+  ["start", "From a time", "The window begins at the time beside."],
   ["worst-latency", "Worst latency", "What led to the request that took longest, in a run until its results are narrow enough."],
   ["first-blocked", "First blocked", "The first time that credits, a buffer, tags or ordering hold something up."],
   ["replay", "Replay", "The first replay after an error."],
@@ -66,8 +66,8 @@ function WindowForm() {
           </button>
         ))}
       </span>
-      <label>
-        From <input type="text" id="window-start" size={8} value={start.value} disabled={place.value !== "start"} onInput={(event) => (start.value = event.currentTarget.value)} />
+      <label title="After the start of the run. What the window is to be around is looked for from then on.">
+        From <input type="text" id="window-start" size={8} value={start.value} onInput={(event) => (start.value = event.currentTarget.value)} />
       </label>
       <label title="Around something, so long before it and a quarter of that after it.">
         Length <input type="text" id="window-length" size={8} value={length.value} onInput={(event) => (length.value = event.currentTarget.value)} />

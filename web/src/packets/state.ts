@@ -66,16 +66,20 @@ export const relatives = computed<number[]>(() => {
   return whose ? rows.value.flatMap((row, index) => (isOf(row, whose) ? [index] : [])) : [];
 });
 
+/** Time without a question after which its simulator is ended, ms: a server has room for a few. */
+const PATIENCE = 60_000;
+
 let own: Promise<Connection> | null = null;
+let timer: ReturnType<typeof setTimeout> | undefined;
 /** Grows with each thing that is asked, and when all is stopped. */
 let turn = 0;
 
 /** What is asked of the core, without what is kept. */
 function asked(): TraceOptions {
   const links = link.value === "" ? {} : { links: [link.value] };
-  const options: TraceOptions = { path: store.fileName.value, span: length.value.trim(), kinds: kinds.value, ...links };
-  if (place.value === "start") return { ...options, start: start.value.trim() };
-  return { ...options, around: place.value };
+  const window = { start: start.value.trim(), span: length.value.trim(), kinds: kinds.value, ...links };
+  const around = place.value === "start" ? {} : { around: place.value };
+  return { path: store.fileName.value, ...window, ...around };
 }
 
 /** Traces the scenario as it is now. */
@@ -96,9 +100,13 @@ export function lookAt(where: Place): void {
 /** Ends what is at work. What is shown stays. */
 export function stop(): void {
   turn++;
+  end();
+  isBusy.value = false;
+}
+
+function end(): void {
   void own?.then((simulator) => simulator.stop()).catch(() => undefined);
   own = null;
-  isBusy.value = false;
 }
 
 /** A row that is looked at: its request is looked up. */
@@ -211,6 +219,8 @@ async function connected(): Promise<Connection> {
   const started = (own ??= startSimulator(() => {
     if (own === started) own = null;
   }));
+  clearTimeout(timer);
+  timer = setTimeout(() => !isBusy.value && end(), PATIENCE);
   try {
     return await started;
   } catch (error) {

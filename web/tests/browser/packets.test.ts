@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Trace } from "lanewise";
 import type { Browser, Page } from "playwright-core";
+import { startServer } from "./server.ts";
 import { openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -219,3 +220,30 @@ test("the tab is fit for a screen reader, light and dark, wide and narrow", () =
       assert.ok(!isWider, `the page is wider than ${width} px`);
     }
   }));
+
+test("a served page traces with the server's core, also where there is no room for another simulator", async () => {
+  const native = JSON.parse(lanewise(FIRST, "--for", "5 us", "--json")) as Trace;
+  for (const [pages, sockets] of [[8, 2], [1, 1]] as const) {
+    const server = await startServer(pages);
+    const page = await (await browser.newContext({ acceptDownloads: true })).newPage();
+    const open = new Set<unknown>();
+    page.on("websocket", (socket) => {
+      open.add(socket);
+      socket.on("close", () => open.delete(socket));
+    });
+    await page.goto(server.address);
+    await page.locator("#fingerprint").waitFor();
+    await page.locator("#tab-packets").click();
+    await page.locator("#trace-fingerprint").waitFor();
+    assert.equal(await page.locator("#trace-fingerprint").innerText(), native.fingerprint);
+    await page.locator("#order-late").click();
+    await page.locator("#latency").waitFor();
+    assert.equal(open.size, sockets);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-perfetto").click()]);
+    const file = join(folder, `served-${pages}`);
+    lanewise(FIRST, "--for", "5 us", "--kind", "tlp,dllp,skp,flit,blocked,error", "--format", "perfetto", "--out", file);
+    assert.ok(readFileSync(await download.path()).equals(readFileSync(file)));
+    await page.context().close();
+    await server.stop();
+  }
+});

@@ -194,6 +194,15 @@ def test_every_dependency_has_its_sentence() -> None:
     assert not missing, f"ADR 4 says nothing about {sorted(missing)}"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/explanation/")])
+def test_an_explanation_says_what_is_modelled_what_is_left_out_and_how_we_know(page: str) -> None:
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", prose_of(page), re.DOTALL | re.MULTILINE))
+    for section in ("What is modelled", "What is left out", "How we know"):
+        assert sections.get(section, "").strip(), (
+            f"{page} lacks the section '{section}', or says nothing in it"
+        )
+
+
 def test_every_transcript_is_run() -> None:
     """A command with what it printed stands in a ``console`` block, whose output is compared."""
     for page in PAGES:

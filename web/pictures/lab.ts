@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the README from the page itself: an example plays, its links take colour, the page says what limits it, and
- * after an edit what limits it then.
+ * what would help.
  *
  * Usage: lab.ts FOLDER. It gets a PNG for each picture, and `frames.json`: their order, and how long each is shown;
  * and `still.png`. `docs/img/lab.py` puts them together.
@@ -25,16 +25,16 @@ const TO_READ = 3500;
 const frames: { file: string; ms: number }[] = [];
 const browser = await startBrowser();
 const { page, faults } = await openLab(browser);
-await page.setViewportSize({ width: 1280, height: 860 });
+await page.setViewportSize({ width: 1280, height: 900 });
 const pointer = await pointerOf(page);
 await page.locator("#fingerprint").waitFor();
 
 await page.selectOption("#speed", { label: "1 µs a second" });
 await press(page.locator("#restart"));
 await press(page.locator("#play"));
-await plays(18);
+await plays(13);
 await page.selectOption("#speed", { label: "10 µs a second" });
-await plays(8);
+await plays(5);
 await press(page.locator("#end"));
 await page.locator("#fingerprint").waitFor();
 await take(TO_READ);
@@ -42,12 +42,15 @@ await take(TO_READ);
 await pointer.evaluate((mark) => (mark.style.visibility = "hidden"));
 await page.screenshot({ path: join(folder, "still.png") });
 await pointer.evaluate((mark) => (mark.style.visibility = ""));
-const before = await runs();
-const direction = page.locator("label", { has: page.locator(".setting-name", { hasText: /^direction$/ }) }).locator("select");
-await point(direction);
-await take(600);
-await direction.selectOption("read");
-await page.waitForFunction((old) => ![undefined, old].includes(document.getElementById("fingerprint")?.dataset["runs"]), before);
+// Why, and what would help.
+await press(page.locator("#tab-understand"));
+await page.locator("#gives").waitFor();
+await take(TO_READ);
+await page.locator("#would-help").evaluate((heading) => heading.scrollIntoView());
+const edit = page.locator(".edits li").first();
+await press(edit.locator("button").first());
+await edit.locator(".outcome").waitFor();
+await edit.locator(".outcome").scrollIntoViewIfNeeded();
 await take(TO_READ);
 writeFileSync(join(folder, "frames.json"), JSON.stringify(frames, null, 2));
 
@@ -79,10 +82,6 @@ async function point(at: Locator): Promise<void> {
   const box = await at.boundingBox();
   if (!box) throw new Error(`nothing to point at: ${at}`);
   await pointer.evaluate((mark, [x, y]) => Object.assign((mark as HTMLElement).style, { left: `${x}px`, top: `${y}px` }), [box.x + box.width * 0.6, box.y + box.height * 0.55]);
-}
-
-async function runs(): Promise<string | undefined> {
-  return page.locator("#fingerprint").evaluate((code) => code.dataset["runs"]);
 }
 
 /** A browser without a screen draws no pointer: this one shows what is pressed. */

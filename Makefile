@@ -142,7 +142,7 @@ web-test: $(STAMPS)/web
 		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 
 # Behind the group before it, whose lab it shows, if that was built. What its pages take from `web` is the browser and the lessons.
-test-site: $(STAMPS)/test-tools $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser
+test-site: setup $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser
 	@$(MAKE) --silent site-test
 
 BUILD_SITE = $(BIN)/python docs/site/build.py

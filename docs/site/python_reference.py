@@ -210,10 +210,10 @@ def _entry(each: griffe.Object, places: dict[str, str], *, is_public: bool) -> l
         return out
     attributes = [member for member in _members(each) if not member.is_function]
     if attributes:
-        out += ["| name | type | what it is |", "|---|---|---|"]
+        out += ["| name | type, or value | what it is |", "|---|---|---|"]
         for member in attributes:
             said = " ".join(_words(member.docstring.value if member.docstring else "", places).split())
-            kind = str(member.annotation or "")
+            kind = str(member.annotation or member.value or "")
             out.append(
                 f"| `{member.name}` | {f'`{kind}`' if kind else ''} | {said.replace('|', chr(92) + '|')} |"
             )
@@ -245,7 +245,7 @@ def _signature(each: griffe.Object, *, is_public: bool) -> list[str]:
                 : 1 if is_public else 2
             ]
         )
-    parameters = [one for one in each.parameters if one.name != "self"]
+    parameters = [one for one in each.parameters if one.name not in ("self", "cls")]
     return _called(f"lanewise.{each.name}" if is_public else each.name, parameters, each.returns)
 
 

@@ -225,25 +225,33 @@ test("a served page traces with the server's core, also where there is no room f
   const native = JSON.parse(lanewise(FIRST, "--for", "5 us", "--json")) as Trace;
   for (const [pages, sockets] of [[8, 2], [1, 1]] as const) {
     const server = await startServer(pages);
-    const page = await (await browser.newContext({ acceptDownloads: true })).newPage();
-    const open = new Set<unknown>();
-    page.on("websocket", (socket) => {
-      open.add(socket);
-      socket.on("close", () => open.delete(socket));
-    });
-    await page.goto(server.address);
-    await page.locator("#fingerprint").waitFor();
-    await page.locator("#tab-packets").click();
-    await page.locator("#trace-fingerprint").waitFor();
-    assert.equal(await page.locator("#trace-fingerprint").innerText(), native.fingerprint);
-    await page.locator("#order-late").click();
-    await page.locator("#latency").waitFor();
-    assert.equal(open.size, sockets);
-    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-perfetto").click()]);
-    const file = join(folder, `served-${pages}`);
-    lanewise(FIRST, "--for", "5 us", "--kind", "tlp,dllp,skp,flit,blocked,error", "--format", "perfetto", "--out", file);
-    assert.ok(readFileSync(await download.path()).equals(readFileSync(file)));
-    await page.context().close();
-    await server.stop();
+    try {
+      await served(server.address, pages, sockets, native.fingerprint);
+    } finally {
+      await server.stop();
+    }
   }
 });
+
+/** A page of a server with simulators for so many has so many sockets open, and shows and saves what the native core does. */
+async function served(address: string, pages: number, sockets: number, fingerprint: string): Promise<void> {
+  const page = await (await browser.newContext({ acceptDownloads: true })).newPage();
+  const open = new Set<unknown>();
+  page.on("websocket", (socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+  });
+  await page.goto(address);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator("#tab-packets").click();
+  await page.locator("#trace-fingerprint").waitFor();
+  assert.equal(await page.locator("#trace-fingerprint").innerText(), fingerprint);
+  await page.locator("#order-late").click();
+  await page.locator("#latency").waitFor();
+  assert.equal(open.size, sockets);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-perfetto").click()]);
+  const file = join(folder, `served-${pages}`);
+  lanewise(FIRST, "--for", "5 us", "--kind", "tlp,dllp,skp,flit,blocked,error", "--format", "perfetto", "--out", file);
+  assert.ok(readFileSync(await download.path()).equals(readFileSync(file)));
+  await page.context().close();
+}

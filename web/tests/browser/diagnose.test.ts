@@ -201,6 +201,11 @@ test("what goes wrong in Python, and a worker that dies, are said; the next mach
   assert.match(await page.locator("#diagnose-failure").innerText(), /out of memory/);
   assert.match(await page.locator("#understood").innerText(), /48 functions/);
   assert.match(await page.locator(".cm-content").innerText(), /\[host\.server\]/, "the scenario stays");
+  await page.selectOption("#dump", "laptop.txt");
+  await page.locator("#stop-looking").click();
+  await page.locator(".doing").waitFor({ state: "detached" });
+  assert.equal(await page.locator("#diagnose-failure").count(), 0, "who stops it knows why");
+  assert.match(await page.locator("#understood").innerText(), /48 functions/);
   assert.deepEqual(lab.requests, []);
 });
 

@@ -62,7 +62,7 @@ async function looked(on: Page, act: () => Promise<unknown>): Promise<void> {
   const before = await on.evaluate(ended);
   await act();
   const isOver = (was: number): boolean => Number(document.querySelector<HTMLElement>(".diagnose")?.dataset["ended"]) > was;
-  await on.waitForFunction(isOver, before, { timeout: 120_000 });
+  await on.waitForFunction(isOver, before, { timeout: 300_000 });
 }
 
 const give = (on: Page, ...files: string[]): Promise<void> => looked(on, () => on.locator("#dumps").setInputFiles(files));
@@ -195,12 +195,17 @@ test("what goes wrong in Python, and a worker that dies, are said; the next mach
   await page.evaluate("isOdd = false");
   await looked(page, async () => {
     await page.selectOption("#dump", "gpu-server.txt");
-    await page.locator("#understood", { hasText: "48 functions" }).waitFor({ timeout: 120_000 });
+    await page.locator("#understood", { hasText: "48 functions" }).waitFor({ timeout: 300_000 });
     await page.evaluate('diagnosing.terminate(), diagnosing.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))');
   });
   assert.match(await page.locator("#diagnose-failure").innerText(), /out of memory/);
   assert.match(await page.locator("#understood").innerText(), /48 functions/);
   assert.match(await page.locator(".cm-content").innerText(), /\[host\.server\]/, "the scenario stays");
+  await page.selectOption("#dump", "laptop.txt");
+  await page.locator("#stop-looking").click();
+  await page.locator(".doing").waitFor({ state: "detached" });
+  assert.equal(await page.locator("#diagnose-failure").count(), 0, "who stops it knows why");
+  assert.match(await page.locator("#understood").innerText(), /48 functions/);
   assert.deepEqual(lab.requests, []);
 });
 

@@ -38,7 +38,7 @@ test("the folder works on a server, below any path", async () => {
   assert.equal(await page.locator("#machine").count(), 0);
   damaged = "";
   await page.selectOption("#dump", "laptop.txt");
-  await page.locator("#verdict", { hasText: "Nothing is wrong" }).waitFor({ timeout: 120_000 });
+  await page.locator("#verdict", { hasText: "Nothing is wrong" }).waitFor({ timeout: 300_000 });
   assert.deepEqual(others, []);
   assert.deepEqual(asked.filter((path) => !/\/(|lanewise\.wasm|pyodide\/[\w.-]+|assets\/index-[\w-]+\.(js|css))$/.test(path)), []);
   await browser.close();

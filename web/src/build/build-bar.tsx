@@ -12,11 +12,12 @@ import { keysOf } from "../toml/place.ts";
 export function BuildBar() {
   const cannot = !canBuild();
   const work = written.value["workload"];
-  const isIdle = rig.value !== null && !(Array.isArray(work) && work.length > 0);
+  const isBare = rig.value !== null && rig.value.roots.every((root) => root.below.length === 0);
+  const isIdle = rig.value !== null && !isBare && !(Array.isArray(work) && work.length > 0);
   return (
     <div class="build">
       <div class="build-bar" role="toolbar" aria-label="Build">
-        <button id="open-parts" aria-expanded={isPaletteOpen.value} disabled={cannot && !isPaletteOpen.value} onClick={() => (isPaletteOpen.value ? (isPaletteOpen.value = false) : openPalette(null))}>
+        <button id="open-parts" class={isBare ? "main" : ""} aria-expanded={isPaletteOpen.value} disabled={cannot && !isPaletteOpen.value} onClick={() => (isPaletteOpen.value ? (isPaletteOpen.value = false) : openPalette(null))}>
           Parts
         </button>
         <button id="open-work" class={isIdle ? "main" : ""} aria-expanded={isWorkOpen.value} disabled={cannot && !isWorkOpen.value} onClick={() => (isWorkOpen.value = !isWorkOpen.value)}>
@@ -24,6 +25,7 @@ export function BuildBar() {
         </button>
         <Chosen isOff={cannot} />
       </div>
+      {isBare && <p class="hint">A host alone. Add a part to a free port: Parts, or the + of a port in the picture.</p>}
       {isIdle && <p class="hint">The rig has no workload: nothing moves until you add one.</p>}
       {word.value && (
         <p class={`word ${word.value.kind}`} id="built" role="status">

@@ -92,7 +92,7 @@ export function Palette() {
           <button class="main" id="add-part" disabled={!canBuild() || (!isHost.value && where.value === null)} onClick={() => void add()}>
             Add {active.value.name}
           </button>
-          <p class="verdict" id="verdict" role="status">
+          <p class="part-verdict" id="verdict" role="status">
             {verdict.value}
           </p>
         </div>
@@ -114,7 +114,7 @@ function PartRow({ part, isActive }: { part: Part; isActive: boolean }) {
         grab(event, { part });
       }}
     >
-      <span class="part-title">{part.title}</span>
+      <span class="part-title" title={part.title}>{part.title}</span>
       <small>
         {kindTitle(part)} · {linksOf(part) || part.name}
       </small>

@@ -150,7 +150,7 @@ test("devices are moved, multiplied and deleted with buttons and keys, with what
     await page.waitForFunction(() => document.activeElement?.classList.contains("rig-scroll"));
     assert.match(await page.locator("#built").innerText(), /^Deleted sw0, and 9 below it and its workload\./);
     assert.doesNotMatch(await text(page), /workload|endpoint|switch/);
-    await page.locator(".hint", { hasText: "no workload" }).waitFor();
+    await page.locator(".hint", { hasText: "A host alone" }).waitFor();
     await page.locator("#undo").click();
     await page.locator("#undo").click();
     await boxes(page, 10);

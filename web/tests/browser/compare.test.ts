@@ -164,7 +164,7 @@ test("a link and a file carry A and the tab; what is damaged or newer changes no
 test("compare is fit for a screen reader and a keyboard, light and dark, wide and narrow", async () => {
   const { page } = await openLab(browser);
   await compared(page);
-  await page.locator("#tab-rig").click();
+  await page.locator("#tab-packets").click();
   await page.keyboard.press("ArrowRight");
   await page.locator("#moved-table").waitFor();
   for (const fold of await page.locator(".compare details").all()) await fold.evaluate((element) => ((element as HTMLDetailsElement).open = true));

@@ -56,6 +56,9 @@ export const isTooMany = computed(() => count.value > MOST_POINTS);
 export const isOutdated = computed(() => found.value.size > 0 && basis.value !== basisNow());
 export const left = computed(() => progress.value && timeLeft(progress.value.done, progress.value.all, progress.value.seconds));
 
+/** What nobody has chosen: another scenario has something else to begin with. */
+let begunWith: Axis[] = [];
+
 const pool = simulators();
 /** Simulators that are there. */
 export const workers = pool.size;
@@ -143,7 +146,11 @@ export function takeOver(): void {
 export function startExploring(): void {
   keepInLinks(TAB, { save: () => (axes.value.length > 0 ? { axes: axes.value, metric: metric.value, at: chosen.value } : undefined), read });
   effect(() => {
-    if (store.tab.value === TAB && axes.value.length === 0 && store.schema.value) choosePath(0, firstPath());
+    const isNew = axes.value.length === 0 || (axes.value === begunWith && inForce(begunWith[0]?.path ?? "") === undefined);
+    const path = store.tab.value === TAB && isNew && store.schema.value ? firstPath() : null;
+    if (path === null) return;
+    choosePath(0, path);
+    begunWith = axes.peek();
   });
 }
 

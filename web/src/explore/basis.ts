@@ -32,15 +32,6 @@ export function basisOf(text: string, axes: readonly Axis[]): string {
   return textWith(text, overrides, () => false) ?? text;
 }
 
-/** The smallest edit that makes one text of another: one undo takes it back. */
-export function editBetween(before: string, after: string): Edit {
-  let from = 0;
-  while (from < before.length && before[from] === after[from]) from++;
-  let tail = 0;
-  while (tail < before.length - from && tail < after.length - from && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
-  return { from, to: before.length - tail, insert: after.slice(from, after.length - tail) };
-}
-
 /** Where a parameter is in a text; below a port that is `slot1 = "gen4 x8"` there is a rest that has no place yet. */
 export function placeOf(path: string, written: Table): { keys: Keys; rest: string[] } | null {
   const words = path.split(".");

@@ -85,8 +85,8 @@ export function HeatMap() {
       <ul class="limiters" id="map-limiters" aria-label="Limited by">
         {limiters.map((limiter, index) => (
           <li key={limiter.name}>
-            <span class={`swatch ${shows.value === "limiter" ? patternOf(index) : ""}`}>
-              <strong class="chip">{limiter.letter}</strong>
+            <span class={`limiter-mark ${shows.value === "limiter" ? patternOf(index) : ""}`}>
+              <strong class="limiter-letter">{limiter.letter}</strong>
             </span>{" "}
             {limiter.name === NOTHING ? NOTHING : limiter.name}, at {limiter.count} {limiter.count === 1 ? "point" : "points"}
           </li>
@@ -134,7 +134,7 @@ function Cell({ row, scale, limiters, isChosen, onKey, go }: CellOf) {
       {hasNumbers && isValue && value !== null && <span class="number">{QUANTITIES[metric.value.quantity].say(value)}</span>}
       {found?.state === "failed" && "✕"}
       {found?.state === "done" && isEarly(found.digest) && "!"}
-      {place >= 0 && (limiters.length > 1 || !isValue) && <span class={isValue ? "letter" : "chip"}>{limiters[place]?.letter}</span>}
+      {place >= 0 && (limiters.length > 1 || !isValue) && <span class={isValue ? "letter" : "limiter-letter"}>{limiters[place]?.letter}</span>}
     </td>
   );
 }

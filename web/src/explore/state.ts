@@ -12,10 +12,11 @@ import { edit } from "../state/editing.ts";
 import { inWords, mistakesOf } from "../state/problems.ts";
 import { keepInLinks } from "../state/sharing.ts";
 import * as store from "../state/store.ts";
+import { changesBetween } from "../toml/changes.ts";
 import type { Keys } from "../toml/place.ts";
 import { at as valueAt } from "../toml/plain.ts";
 import { type Meaning, meaningOf } from "../toml/schema.ts";
-import { basisOf, editBetween, placeOf, textWith } from "./basis.ts";
+import { basisOf, placeOf, textWith } from "./basis.ts";
 import { type Axis, type GridPoint, MOST_POINTS, countOf, keyOf, pointAt, pointsOf } from "./grid.ts";
 import { type Metric, TOTAL, digestOf } from "./metrics.ts";
 import { type Found, type FoundPoints, foundAt, rowsOf, timeLeft } from "./points.ts";
@@ -55,6 +56,9 @@ export const isTooMany = computed(() => count.value > MOST_POINTS);
 /** There are points, and they are of another text. */
 export const isOutdated = computed(() => found.value.size > 0 && basis.value !== basisNow());
 export const left = computed(() => progress.value && timeLeft(progress.value.done, progress.value.all, progress.value.seconds));
+
+/** What nobody has chosen: another scenario has something else to begin with. */
+let begunWith: Axis[] = [];
 
 const pool = simulators();
 /** Simulators that are there. */
@@ -136,15 +140,24 @@ export function takeOver(): void {
   const next = point.value && textWith(text, point.value.overrides, isBare);
   if (next === null || next === undefined) {
     store.notice.value = { kind: "word", text: "This point cannot be written into the text as it is. Write its values in the editor." };
-  } else if (next !== text) edit(editBetween(text, next));
+  } else if (next !== text) edit(changesBetween(text, next));
 }
 
 /** Chooses something to begin with when the tab is shown for the first time. */
 export function startExploring(): void {
-  keepInLinks(TAB, { save: () => (axes.value.length > 0 ? { axes: axes.value, metric: metric.value, at: chosen.value } : undefined), read });
+  keepInLinks(TAB, { save: () => (isChosen() ? { axes: axes.value, metric: metric.value, at: chosen.value } : undefined), read });
   effect(() => {
-    if (store.tab.value === TAB && axes.value.length === 0 && store.schema.value) choosePath(0, firstPath());
+    const isNew = axes.value.length === 0 || (axes.value === begunWith && inForce(begunWith[0]?.path ?? "") === undefined);
+    const path = store.tab.value === TAB && isNew && store.schema.value ? firstPath() : null;
+    if (path === null) return;
+    choosePath(0, path);
+    begunWith = axes.peek();
   });
+}
+
+/** Whether there is anything of an exploration that a page does not begin with by itself. */
+function isChosen(): boolean {
+  return axes.value.length > 0 && (axes.value !== begunWith || found.value.size > 0 || metric.value !== TOTAL);
 }
 
 function read(saved: unknown): (() => void) | null {

@@ -88,6 +88,7 @@ test("one parameter: the points of the native core, the knee, what cannot be bui
   assert.equal(await page.locator("#explore-outdated").count(), 0);
   await page.locator("#undo").click();
   await page.waitForFunction(() => !document.querySelector(".cm-content")?.textContent?.includes("posted_data"));
+  await page.locator(".axis", { hasText: "In force: 400" }).waitFor();
   // Another setting makes them outdated, until they are computed anew.
   await page.locator('[data-path="workload.write.size"]').fill("64 KiB");
   await page.locator('[data-path="workload.write.size"]').press("Enter");

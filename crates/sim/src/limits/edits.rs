@@ -18,7 +18,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// An edit that makes what limits a run larger.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -118,15 +118,13 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             Candidate::Resource { name, .. } => owners.push(name.split('.').next().unwrap_or_default()),
         }
     }
-    let groups: Vec<&str> = owners.iter().map(|owner| group_of(owner)).collect();
+    // Thousands may be alike.
+    let owners: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
     let is_near = |path: &str| {
         let owner = path.split('.').next().unwrap_or_default();
         let everywhere = ["mps_supported", "mtu", "lanes", "rate", "kind", "cores"];
         let leaf = path.rsplit('.').next().unwrap_or_default();
-        owners.contains(&owner)
-            || groups.contains(&owner)
-            || everywhere.contains(&leaf)
-            || leaf.ends_with("_cost")
+        owners.contains(&owner) || everywhere.contains(&leaf) || leaf.ends_with("_cost")
     };
     let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
     all.filter(|(path, _)| is_near(path)).collect()
@@ -210,16 +208,22 @@ impl Editor<'_> {
 
     /// Parameters of the workloads that devices take part in.
     fn of_workloads(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
-        let devices: Vec<&str> =
+        let devices: HashSet<&str> =
             members.iter().filter_map(|member| device_of(member)).map(|device| self.name(device)).collect();
         let flows = self.results.flows.iter();
-        let mine = flows.filter(|flow| flow.device.split('+').any(|device| devices.contains(&device)));
-        let mut names: Vec<&str> = mine.map(|flow| flow.name.as_str()).collect();
-        names.dedup();
-        let known = |name: &&str| self.scenario.workload_names.iter().any(|workload| workload == name);
-        // A flow of a tool over several machines may have a name of its own: then all are asked for more.
-        if !names.iter().any(known) {
-            names = self.scenario.workload_names.iter().map(String::as_str).collect();
+        let mine: Vec<&str> = flows
+            .filter(|flow| flow.device.split('+').any(|device| devices.contains(device)))
+            .map(|flow| flow.name.as_str())
+            .collect();
+        // The flow of one of several devices is called after both: `write nvme[3]`.
+        let is_of = |flow: &str, name: &str| {
+            flow.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        let all = || self.scenario.workload_names.iter().map(String::as_str);
+        let mut names: Vec<&str> = all().filter(|name| mine.iter().any(|flow| is_of(flow, name))).collect();
+        // Where flows have names of their own, all are asked for more.
+        if names.is_empty() {
+            names = all().collect();
         }
         let path = |name: &&str, key: &&str| format!("workload.{name}.{key}");
         let paths = names.iter().flat_map(|name| keys.iter().map(move |key| path(name, key)));

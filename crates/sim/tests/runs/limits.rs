@@ -199,6 +199,45 @@ fn the_window_is_the_limit() {
     assert!(latency.gain_percent > 20.0 && latency.gain_percent < 500.0, "{latency:?}");
 }
 
+const TWO_LOADS: &str = r#"
+title = "Two cards that ask for little, and one beside them"
+[host.server]
+slots = { slot1 = "gen4 x16", slot2 = "gen4 x16", slot3 = "gen4 x16" }
+[endpoint.card]
+count = 2
+attach = "server.*"
+generation = "gen4"
+width = "x16"
+[endpoint.other]
+attach = "server.slot3"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "aside"
+device = "other"
+direction = "write"
+size = "64 B"
+outstanding = 1
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card[*]"
+direction = "read"
+size = "4 KiB"
+outstanding = 1
+"#;
+
+/// The flow of each card has a name of its own, and the workload of the other device is let alone.
+#[test]
+fn edits_are_of_the_workload_that_limits() {
+    let limit = results(TWO_LOADS, &[]).limited_by.expect("something moved");
+    assert_eq!((limit.kind, limit.name.as_str()), ("window", "card[0].window"), "{}", limit.sentence);
+    let settings = limit.edits.iter().flat_map(|edit| &edit.settings);
+    let paths: Vec<&str> = settings.map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["workload.stream.outstanding", "workload.stream.size"]);
+}
+
 #[test]
 fn credits_are_the_limit() {
     let few = [("server.credits.posted_header", "4"), ("server.credits.posted_data", "64")];

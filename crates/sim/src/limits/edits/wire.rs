@@ -4,6 +4,7 @@ use super::super::Candidate;
 use super::super::evidence::SATURATED;
 use super::{Edit, Editor};
 use crate::results::{Direction, Results};
+use std::collections::HashSet;
 
 /// Widths that ports have; twice the widest of slots is no slot.
 const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -170,7 +171,7 @@ fn link_of(candidate: &Candidate) -> Option<usize> {
 
 /// Directions of links that are in use nearly all the time, besides candidates and the links that they are of.
 pub(super) fn others_that_are_full(results: &Results, members: &[&Candidate]) -> Vec<Candidate> {
-    let known: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
+    let known: HashSet<usize> = members.iter().filter_map(|member| link_of(member)).collect();
     if known.is_empty() {
         return Vec::new();
     }

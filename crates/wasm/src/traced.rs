@@ -6,7 +6,7 @@
 use crate::answer::{mistakes, stamped, wrong_request};
 use crate::door::Request;
 use lanewise_sim::{
-    JsonLines, RunProgress, Scenario, TraceEnd, TraceForm, TraceOf, TraceRequest, TraceWords,
+    JsonLines, RunProgress, Scenario, TraceEnd, TraceForm, TraceKind, TraceOf, TraceRequest, TraceWords,
 };
 use lanewise_trace_formats::Perfetto;
 use serde::Serialize;
@@ -35,7 +35,7 @@ struct TraceFile {
 
 /// Lists what `lanewise trace --json` does, the last [`MOST_ROWS`] rows at most; or makes a file of it.
 pub fn trace(request: &str) -> String {
-    let (request, words, form) = match read(request) {
+    let (request, mut words, form) = match read(request) {
         Ok(read) => read,
         Err(answer) => return answer,
     };
@@ -43,6 +43,10 @@ pub fn trace(request: &str) -> String {
         Ok(scenario) => scenario,
         Err(diagnostics) => return mistakes(&diagnostics),
     };
+    if form.as_deref() == Some("perfetto") && words.kinds.is_empty() {
+        // As on the command line: its counters need who joins a queue.
+        words.kinds = TraceKind::ALL.map(|kind| kind.name().to_owned()).to_vec();
+    }
     let asked = match words.of(&scenario) {
         Ok(asked) => asked,
         Err(wrong) => return wrong_request(&wrong.to_string()),
@@ -167,7 +171,7 @@ mod tests {
             "[[workload]]",
             "[endpoint.other]\nattach = \"server.slot2\"\ngeneration = \"gen1\"\nwidth = \"x1\"\n[[workload]]",
         );
-        let two = two.replace("device = \"nic\"", "device = [\"nic\", \"other\"]");
+        let two = two + "[[workload]]\nkind = \"dma\"\ndevice = \"other\"\ndirection = \"write\"\n";
         let asked = |more: Value| {
             let mut request = json!({ "scenario": two, "span": "9 us" });
             request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -65,8 +65,9 @@ def test_a_page_traces_here(server: Server) -> None:
         assert rows["rows"] == json.loads(lanewise.trace(RIG, **window).to_json())["rows"]
         assert len(rows["rows"]) > 100
         native = io.BytesIO()
-        lanewise.write_trace(RIG, native, form="perfetto", **window)
-        file = ask(link, "traceFile", RIG, {**window, "form": "perfetto"})["answer"]
+        kinds = ["tlp", "blocked"]
+        lanewise.write_trace(RIG, native, form="perfetto", kinds=kinds, **window)
+        file = ask(link, "traceFile", RIG, {**window, "kinds": kinds, "form": "perfetto"})["answer"]
         assert base64.b64decode(file["base64"]) == native.getvalue()
         said = ask(link, "trace", RIG, {"start": "2"})["failure"]
         assert "with its unit" in said["errors"][0]["message"]

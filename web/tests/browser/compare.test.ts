@@ -164,14 +164,9 @@ test("a link and a file carry A and the tab; what is damaged or newer changes no
 test("compare is fit for a screen reader and a keyboard, light and dark, wide and narrow", async () => {
   const { page } = await openLab(browser);
   await compared(page);
-<<<<<<< HEAD
-  await page.locator("#tab-packets").click();
-  await page.keyboard.press("ArrowRight");
-=======
   await page.locator("#tab-rig").click();
   const places = await page.locator('[role="tab"]').evaluateAll((tabs) => tabs.map((tab) => tab.id));
   for (const _ of places.slice(0, places.indexOf("tab-compare"))) await page.keyboard.press("ArrowRight");
->>>>>>> variants
   await page.locator("#moved-table").waitFor();
   for (const fold of await page.locator(".compare details").all()) await fold.evaluate((element) => ((element as HTMLDetailsElement).open = true));
   await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });

@@ -33,8 +33,14 @@ export function openPalette(port: string | null): void {
   requestAnimationFrame(() => {
     // On a phone the keyboard would cover the parts before one has seen them.
     if (matchMedia("(hover: none)").matches) document.querySelector(".palette")?.scrollIntoView({ block: "nearest" });
-    else document.getElementById("part-words")?.focus();
+    else searchField()?.focus();
   });
+  // It is there already: what is typed next goes into it.
+  if (!matchMedia("(hover: none)").matches) searchField()?.focus();
+}
+
+function searchField(): HTMLElement | null {
+  return document.getElementById("part-words");
 }
 
 export function Palette() {

@@ -7,15 +7,15 @@ import { effect } from "@preact/signals";
 import { type Shared, fileOf, openedFile } from "./share.ts";
 import { stateNow } from "./sharing.ts";
 
-/** One key for each place that the page came from: pages from files share one store. */
-const KEY = `lanewise-lab ${location.pathname}`;
+/** One for each address: pages from files share a store, and so do labs that one site shows beside its texts, each with a link of its own. */
+const key = (): string => `lanewise-lab ${location.pathname}${location.hash}`;
 /** After the last key that was pressed, ms. */
 const PAUSE = 400;
 
 /** What the tab had before it was loaded again; null when there is nothing, or when the browser keeps nothing. */
 export function keptState(): Shared | null {
   try {
-    const opened = openedFile(sessionStorage.getItem(KEY) ?? "");
+    const opened = openedFile(sessionStorage.getItem(key()) ?? "");
     return opened.kind === "state" ? opened.state : null;
   } catch {
     return null;
@@ -29,7 +29,7 @@ export function keepState(): void {
   const keep = (): void => {
     clearTimeout(timer);
     try {
-      sessionStorage.setItem(KEY, fileOf(state));
+      sessionStorage.setItem(key(), fileOf(state));
     } catch {
       // No room, or not allowed: then a reload begins anew.
     }

@@ -58,6 +58,7 @@ test("from a host alone to a rig that runs, by the keyboard alone", () =>
     await boxes(page, 2);
     await page.locator('.free[data-port="sw0.port1"]').focus();
     await page.keyboard.press("Space");
+    await page.waitForFunction(() => document.activeElement?.id === "part-words");
     await page.keyboard.press("Control+A");
     await page.keyboard.type("accelerator gen5 x16");
     await page.keyboard.press("ArrowDown");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openLab, startBrowser } from "./start.ts";
+import { PAGE, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -61,6 +61,19 @@ test("a link in the address comes first, and what was kept is offered", async ()
   assert.equal(await text(page), shared);
   await page.locator("#offer").click();
   await page.waitForFunction(() => document.querySelector(".cm-content")?.textContent?.startsWith("# later"));
+  assert.equal(await page.locator("#notice").count(), 0);
+  // Another link in the same tab is another page: nothing is offered beside it.
+  const second = (await openLab(browser)).page;
+  await second.selectOption("#example", "two_sockets.toml");
+  await second.locator('[data-device="card"]').waitFor();
+  await second.locator("#share").click();
+  await second.waitForFunction(() => location.hash.length > 10);
+  const { hash } = new URL(second.url());
+  await second.context().close();
+  await page.goto("about:blank");
+  await page.goto(PAGE + hash);
+  await page.locator('[data-device="card"]').waitFor();
+  await page.locator("#fingerprint").waitFor();
   assert.equal(await page.locator("#notice").count(), 0);
   await page.context().close();
 });

@@ -1649,6 +1649,63 @@ class Station(TypedDict):
     """Of a `queue` or an `entry`, what it waited for: adds up to `span_ticks`."""
 
 
+class Sweep(TypedDict):
+    """lanewise sweep FILE --json, and lanewise study show DIR --json: a scenario at every point of a grid."""
+
+    format: Format
+    scenario: str
+    axes: list[SweepAxe]
+    units: dict[str, str]
+    """Units of parameters whose values are numbers, by path."""
+    is_complete: bool
+    """Whether every point is finished."""
+    points: list[SweepPoint]
+    knees: list[SweepKnee]
+    """Neighbouring points of an axis that different things limit."""
+
+
+class SweepAxe(TypedDict):
+    """A part of a document."""
+
+    paths: list[str]
+    """Parameters that vary together."""
+    values: int
+    """How many."""
+
+
+class SweepPoint(TypedDict):
+    """Beside these keys, one for each parameter that varies and for each --metric."""
+
+    point: int
+    """From 0 on, in the order of the axes."""
+    status: Literal["done", "refused", "failed"]
+    """refused: it cannot be built. failed: a mistake of Lanewise, or its process died."""
+    error: str | None
+    goodput_gb_per_s: float | None
+    """Payload of all flows of data."""
+    operations_per_s: float | None
+    latency_ns_mean: float | None
+    """Over the operations of all flows of data."""
+    latency_ns_p99: float | None
+    """The largest of any flow of data."""
+    limited_by: str | None
+    limited_kind: str | None
+    end_reason: str | None
+    simulated_s: float | None
+    fingerprint: str | None
+
+
+class SweepKnee(TypedDict):
+    """A part of a document."""
+
+    path: str
+    others: dict[str, str | float | None]
+    before: float
+    after: float
+    limit_before: str
+    limit_after: str
+
+
 class Threads(TypedDict):
     """Threads of a run."""
 

@@ -1444,6 +1444,57 @@ export interface Station {
   waits: TraceWait[];
 }
 
+/** lanewise sweep FILE --json, and lanewise study show DIR --json: a scenario at every point of a grid. */
+export interface Sweep {
+  format: Format;
+  scenario: string;
+  axes: SweepAxe[];
+  /** Units of parameters whose values are numbers, by path. */
+  units: Record<string, string>;
+  /** Whether every point is finished. */
+  is_complete: boolean;
+  points: SweepPoint[];
+  /** Neighbouring points of an axis that different things limit. */
+  knees: SweepKnee[];
+}
+
+export interface SweepAxe {
+  /** Parameters that vary together. */
+  paths: string[];
+  /** How many. */
+  values: number;
+}
+
+/** Beside these keys, one for each parameter that varies and for each --metric. */
+export interface SweepPoint {
+  /** From 0 on, in the order of the axes. */
+  point: number;
+  /** refused: it cannot be built. failed: a mistake of Lanewise, or its process died. */
+  status: "done" | "refused" | "failed";
+  error: string | null;
+  /** Payload of all flows of data. */
+  goodput_gb_per_s: number | null;
+  operations_per_s: number | null;
+  /** Over the operations of all flows of data. */
+  latency_ns_mean: number | null;
+  /** The largest of any flow of data. */
+  latency_ns_p99: number | null;
+  limited_by: string | null;
+  limited_kind: string | null;
+  end_reason: string | null;
+  simulated_s: number | null;
+  fingerprint: string | null;
+}
+
+export interface SweepKnee {
+  path: string;
+  others: Record<string, string | number | null>;
+  before: number;
+  after: number;
+  limit_before: string;
+  limit_after: string;
+}
+
 /** Threads of a run. */
 export interface Threads {
   /** As many as were asked for. */

@@ -78,7 +78,7 @@ export function Palette() {
         {found.value.map((part) => (
           <PartRow key={part.name} part={part} isActive={part === active.value} />
         ))}
-        {found.value.length === 0 && <li class="empty">No part of the catalog has these words.</li>}
+        {found.value.length === 0 && <li class="empty">{parts.value.length === 0 ? "The catalog is being read…" : "No part of the catalog has these words."}</li>}
       </ul>
       {active.value && (
         <div class="row add">

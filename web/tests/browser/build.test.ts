@@ -31,6 +31,7 @@ const box = (page: Page, name: string): Locator => page.locator(`[data-device="$
 
 /** From the middle of one thing to the middle of another, as a hand does; what is to be looked at before it lets go is. */
 async function drag(page: Page, from: Locator, to: Locator, look?: () => Promise<void>): Promise<void> {
+  await from.waitFor();
   const start = await from.boundingBox();
   assert.ok(start);
   await page.mouse.move(start.x + 20, start.y + start.height / 2);
@@ -96,7 +97,7 @@ test("a part is dragged onto a port, which says what it gives; one that does not
   inLab(async (page) => {
     await page.locator("#open-parts").click();
     await page.locator("#part-words").fill("980 pro");
-    const part = page.locator("#part-list li").first();
+    const part = page.locator('#part-list [role="option"]').first();
     await drag(page, part, page.locator('.free[data-port="sw0.port9"]'), async () => {
       await page.locator(".free.fits.over").waitFor();
       await page.locator(".ghost", { hasText: "It comes up as gen4 x4." }).waitFor();
@@ -111,12 +112,12 @@ test("a part is dragged onto a port, which says what it gives; one that does not
     await drag(page, part, box(page, "nvme[1]"));
     assert.match(await page.locator("#built.refused").innerText(), /needs a port/);
     await page.locator("#part-words").fill("SAS disk 73");
-    await drag(page, page.locator("#part-list li").first(), box(page, "nvme[1]"), async () => void (await page.locator(".box.refuses.over").waitFor()));
+    await drag(page, page.locator('#part-list [role="option"]').first(), box(page, "nvme[1]"), async () => void (await page.locator(".box.refuses.over").waitFor()));
     await page.locator("#built.refused", { hasText: /^Not done: .*nvme\[1\]/ }).waitFor();
     assert.equal(await page.locator(".rig .box").count(), 11);
     // A host stands for itself, beside the others.
     await page.locator("#part-words").fill("generic gen5 server");
-    await drag(page, page.locator("#part-list li").first(), page.locator(".legend"));
+    await drag(page, page.locator('#part-list [role="option"]').first(), page.locator(".legend"));
     await boxes(page, 12);
     assert.match(await text(page), /\[host\.server2\]/);
   }));
@@ -202,9 +203,9 @@ test("on a phone a rig is built with taps alone", async () => {
   await page.goto(PAGE);
   await page.locator("#fingerprint").waitFor();
   await page.locator('.free[data-port="server.slot2"]').tap();
-  await page.locator("#part-list li").first().waitFor();
+  await page.locator('#part-list [role="option"]').first().waitFor();
   await page.selectOption('[aria-label="Kind of part"]', "Accelerator");
-  await page.locator("#part-list li", { hasText: "A100 PCIe" }).tap();
+  await page.locator('#part-list [role="option"]', { hasText: "A100 PCIe" }).tap();
   await page.locator("#verdict", { hasText: "comes up as gen4 x16" }).waitFor();
   assert.equal(await page.locator("#part-place").inputValue(), "server.slot2");
   await page.locator("#add-part").tap();

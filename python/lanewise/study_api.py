@@ -56,7 +56,7 @@ def sweep(
         scenario,
         over=_axes(over) if isinstance(over, Mapping) else list(over),
         seeds=seeds,
-        how=sample,
+        sample=sample,
         metrics=metrics,
         overrides=run_pairs(overrides, None, None),
     )

@@ -89,7 +89,7 @@ def _reproduce(
     if sensitivity:
         with fits_progress("sensitivity of") as on_runs:
             api.sensitivity(*names, cache=cache, on_progress=on_runs)
-    with runs_progress("reproduce", are_kept=True) as on_progress:
+    with runs_progress("reproduce", goes_on="the next 'lanewise reproduce' starts from there") as on_progress:
         reproduction = api.reproduce(*names, cache=cache, on_progress=on_progress)
     if as_json:
         print_json(reproduction.to_json())

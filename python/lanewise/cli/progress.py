@@ -80,8 +80,8 @@ class RunProgress:
 
 
 @contextmanager
-def runs_progress(description: str, *, are_kept: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Count runs done of runs to do; an interrupt says that the finished ones are kept."""
+def runs_progress(description: str, *, goes_on: str | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Count runs done of runs to do; an interrupt says that the finished ones are kept, and what goes on."""
     bar = _count_bar()
     task = bar.add_task(description, total=None)
     counted = (0, 0)
@@ -95,11 +95,10 @@ def runs_progress(description: str, *, are_kept: bool = False) -> Iterator[Calla
         try:
             yield count
         except KeyboardInterrupt:
-            if not are_kept:
+            if goes_on is None:
                 raise
             done, total = counted
-            kept = f"{done} of {total} runs are finished and kept"
-            raise KeyboardInterrupt(f"{kept}; the next 'lanewise {description}' starts from there") from None
+            raise KeyboardInterrupt(f"{done} of {total} runs are finished and kept; {goes_on}") from None
 
 
 @contextmanager

@@ -93,7 +93,8 @@ def _sweep(
     from lanewise.study.study import run_study
 
     study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [])
-    with runs_progress(f"sweep {scenario}", are_kept=out is not None) as progress:
+    goes_on = None if out is None else "the same command goes on from there"
+    with runs_progress(f"sweep {scenario}", goes_on=goes_on) as progress:
         result = run_study(study, out, processes=processes, on_progress=progress)
     _print(result, everything=everything, as_json=as_json)
     if out is not None:
@@ -112,7 +113,9 @@ def _asked(
 
     study = study_of_file(scenario)
     if study is None:
-        return make_study(scenario, over=over, seeds=seeds, how=sample, metrics=metrics, overrides=overrides)
+        return make_study(
+            scenario, over=over, seeds=seeds, sample=sample, metrics=metrics, overrides=overrides
+        )
     if over or overrides or seeds or sample or metrics:
         raise typer.BadParameter(f"'{scenario}' is a study file, which says all of it: change it there")
     return study
@@ -125,7 +128,7 @@ def _show(folder: _Folder, everything: _All = False, as_json: AsJson = False) ->
     result = load_study(folder)
     _print(result, everything=everything, as_json=as_json)
     if not result.is_complete:
-        typer.echo(f"{len(result.outcomes)} of {len(result.study.points)} points are finished", err=True)
+        typer.echo(f"{len(result.outcomes)} of {result.study.size} points are finished", err=True)
 
 
 def _query(

@@ -53,7 +53,7 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
         Section("What was asked", texts=[("scenario", result.study.text)]),
     ]
     return Part(
-        title=f"{result.study.name}, {len(result.study.points)} points",
+        title=f"{result.study.name}, {result.study.size} points",
         facts=list(_facts(result)),
         tiles=list(_tiles(found)),
         sections=[section for section in sections if section.says_something],
@@ -63,14 +63,14 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
 def _facts(result: StudyResult) -> Iterator[tuple[str, str]]:
     study = result.study
     yield "varied", "; ".join(study.over) or "the seed"
-    if study.how:
-        yield "sample", study.how
+    if study.sample:
+        yield "sample", study.sample
     if study.seeds:
         yield "seeds", ", ".join(map(str, study.seeds))
     if study.overrides:
         yield "at every point", ", ".join(f"{path}={value}" for path, value in study.overrides)
     if not result.is_complete:
-        yield "finished", f"{len(result.outcomes)} of {len(study.points)} points: the study is not complete"
+        yield "finished", f"{len(result.outcomes)} of {study.size} points: the study is not complete"
 
 
 def _tiles(found: Sequence[Spot]) -> Iterator[tuple[str, str]]:
@@ -119,7 +119,7 @@ def _figures(result: StudyResult, found: Sequence[Spot], paths: Sequence[str]) -
     x = order[0]
     others = [path for path in paths if path != x and counts[path] > 1]
     series = [path for path in others if counts[path] <= MOST_SERIES]
-    if result.study.how is not None:
+    if result.study.sample is not None:
         return
     if not others or (len(others) == 1 and series):
         yield lines(found, (x, heading(result, x)), series, "GB/s")

@@ -8,7 +8,9 @@
     a.count=1,2,4 & b.count=8,4,2          in step: the first with the first
     ssd.queues=1..8 if ssd.count=1,2       only where another axis has one of these values
 
-A range includes its end when a step meets it. Numbers are exact: 0.1 is a tenth.
+A range includes its end when a step meets it. Sums, products and units are reckoned exactly: 0.1 is a tenth.
+What is written is exact for whole numbers and for up to 15 significant digits; of values that ``:/7`` spaces
+evenly, those between the ends are rounded to 6 significant digits unless they are whole.
 """
 
 from __future__ import annotations
@@ -30,8 +32,14 @@ class AxisError(InputError):
 
 MOST_VALUES = 100_000
 """Of one axis."""
+_MOST_DIGITS = 40
+_MOST_EXPONENT = 30
+_MOST_BITS = 20_000
+"""Of the exact numbers of a range that a factor makes: its digits grow with each value."""
 
-_NUMBER = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z/%]*)")
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?(?P<exponent>[0-9]+))?)\s*(?P<unit>[A-Za-z/%]*)"
+)
 _PORT = re.compile(r"(?P<switch>[\w-]+)\.(?P<port>port\d+)")
 _UNITS: dict[str, tuple[str, Fraction]] = {
     **{
@@ -45,6 +53,7 @@ _UNITS: dict[str, tuple[str, Fraction]] = {
             "KB": 1000,
             "MB": 1000**2,
             "GB": 1000**3,
+            "TB": 1000**4,
             "KiB": 1 << 10,
             "MiB": 1 << 20,
             "GiB": 1 << 30,
@@ -104,9 +113,23 @@ def parse_axis(text: str) -> Axis:
 
 
 def number_of(value: str) -> tuple[Fraction, str] | None:
-    """Return a value as a number and its unit, exactly; None for what is no number."""
+    """Return a value as a number and its unit, exactly; None for what is no number.
+
+    AxisError for more than 40 digits and for powers of ten beyond 30: nothing that is simulated needs them.
+    """
     found = _NUMBER.fullmatch(value.strip())
-    return None if found is None else (Fraction(found["number"]), found["unit"])
+    if found is None:
+        return None
+    exponent = (found["exponent"] or "0").lstrip("0")
+    # Before anything is computed: a few letters can stand for a number of a billion digits.
+    if len(found["digits"]) > _MOST_DIGITS or len(exponent) > 2 or int(exponent or 0) > _MOST_EXPONENT:
+        shown = value.strip()
+        shown = shown if len(shown) <= _MOST_DIGITS else f"{shown[:_MOST_DIGITS]}…"
+        raise AxisError(
+            f"'{shown}' is no number of a study: "
+            f"at most {_MOST_DIGITS} digits, and powers of ten from -{_MOST_EXPONENT} to {_MOST_EXPONENT}"
+        )
+    return Fraction(found["number"]), found["unit"]
 
 
 def in_base_unit(value: str) -> tuple[Fraction, str] | None:
@@ -121,10 +144,28 @@ def in_base_unit(value: str) -> tuple[Fraction, str] | None:
     return number * factor, "s" if kind == "time" else "B"
 
 
+def same_as(value: str) -> object:
+    """Return what equal values have in common: 0.1 us and 100 ns are the same, and so are 2 and 2.0."""
+    return in_base_unit(value) or value.strip()
+
+
+def size_in_bytes(value: str) -> Fraction | None:
+    """Return a size in bytes; None for what is none."""
+    found = number_of(value)
+    if found is None or found[1] not in _UNITS or _UNITS[found[1]][0] != "size":
+        return None
+    return found[0] * _UNITS[found[1]][1]
+
+
 def written(number: Fraction, unit: str) -> str:
     """Write a number as people do, with its unit."""
     digits = str(number.numerator) if number.denominator == 1 else repr(float(number))
     return f"{digits} {unit}".rstrip()
+
+
+def rounded(number: Fraction) -> Fraction:
+    """Round to 6 significant digits; whole numbers stay as they are."""
+    return number if number.denominator == 1 else Fraction(f"{float(number):.6g}")
 
 
 def _split_condition(text: str) -> tuple[str, tuple[str, tuple[str, ...]] | None]:
@@ -165,6 +206,7 @@ def _values(items: Sequence[str], text: str) -> Iterator[str]:
             count += 1
             if count > MOST_VALUES:
                 raise AxisError(f"'{text}' has more than {MOST_VALUES:,} values")
+            number_of(value)  # Refused here rather than when the table is made.
             yield value
 
 
@@ -238,6 +280,8 @@ def _by_factor(low: Fraction, high: Fraction, unit: str, how: str, item: str) ->
     while low <= high:
         yield written(low, unit)
         low *= found[0]
+        if low.denominator.bit_length() > _MOST_BITS:
+            raise AxisError(f"'{item}': the factor has too many digits for so many values")
 
 
 def _evenly(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> Iterator[str]:
@@ -246,4 +290,5 @@ def _evenly(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> It
         raise AxisError(f"'{item}': after '/' stands how many values, 2 or more, like ':/7'")
     count = int(text)
     for index in range(count):
-        yield written(low + (high - low) * index / (count - 1), unit)
+        value = low + (high - low) * index / (count - 1)
+        yield written(value if index in (0, count - 1) else rounded(value), unit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lanewise.documents import Run
     from lanewise.experiment.metric import Metric
@@ -90,9 +90,3 @@ def _mean_latency(flows: Sequence[tuple[int, float | None]]) -> float | None:
     known = [(count, mean) for count, mean in flows if count and mean is not None]
     total = sum(count for count, _ in known)
     return sum(count * mean for count, mean in known) / total if total else None
-
-
-def is_number(column: str, rows: Iterable[Mapping[str, Value]]) -> bool:
-    """Whether a column holds nothing but numbers, and one at least."""
-    values = [value for row in rows if (value := row.get(column)) is not None]
-    return bool(values) and all(isinstance(value, int | float) for value in values)

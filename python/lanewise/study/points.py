@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.study.axes import Axis, AxisError, number_of, written
+from lanewise.study.axes import (
+    Axis,
+    AxisError,
+    in_base_unit,
+    number_of,
+    rounded,
+    same_as,
+    size_in_bytes,
+    written,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from fractions import Fraction
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MOST_POINTS = 1_000_000
 """Of one study: its results are kept in memory once, when they are read."""
@@ -30,9 +39,10 @@ class Point:
 def grid(axes: Sequence[Axis], seeds: Sequence[int]) -> list[Point]:
     """Return every combination; seeds move fastest, and are the same at each combination.
 
-    AxisError for two axes over one parameter, a condition on no axis before, and too many points.
+    AxisError for two axes over one parameter, a condition on no axis before or that none of its values meets,
+    and too many points.
     """
-    check(axes)
+    check(axes, seeds)
     return _with_seeds(_combinations(axes), seeds)
 
 
@@ -45,23 +55,19 @@ def sample(axes: Sequence[Axis], seeds: Sequence[int], how: str) -> list[Point]:
     """
     from lanewise.extras import need
 
-    check(axes)
-    kind, _, text = how.partition(":")
-    if kind not in ("lhs", "sobol", "random") or not text.isdecimal() or not 1 <= int(text) <= MOST_POINTS:
-        raise InputError(f"'{how}' is no sample: write lhs:100, sobol:128 or random:50, with how many points")
+    check(axes, seeds)
+    count = sample_size(how)
+    if not axes:
+        raise AxisError("a sample lies between the ends of axes: give one, like 'ssd.count=1..24'")
     if any(axis.only_if for axis in axes):
         raise AxisError("a sample has no conditional axes")
     need("calibrate", "a sample")
     from scipy.stats import qmc
 
-    count = int(text)
+    kind = how.partition(":")[0]
     if kind == "lhs":
         shares = qmc.LatinHypercube(d=len(axes), rng=0).random(count)
     elif kind == "sobol":
-        if count & (count - 1):
-            raise InputError(
-                f"a Sobol sequence has a power of two points: write sobol:{1 << count.bit_length()}"
-            )
         shares = qmc.Sobol(d=len(axes), rng=0).random(count)
     else:
         import numpy as np
@@ -77,6 +83,29 @@ def sample(axes: Sequence[Axis], seeds: Sequence[int], how: str) -> list[Point]:
     )
 
 
+def sample_size(how: str) -> int:
+    """Return how many points a sample has, without the seeds. InputError for what is no sample."""
+    kind, _, text = how.partition(":")
+    is_count = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_POINTS))
+    if kind not in ("lhs", "sobol", "random") or not is_count or not 1 <= int(text) <= MOST_POINTS:
+        raise InputError(f"'{how}' is no sample: write lhs:100, sobol:128 or random:50, with how many points")
+    count = int(text)
+    if kind == "sobol" and count & (count - 1):
+        raise InputError(f"a Sobol sequence has a power of two points: write sobol:{1 << count.bit_length()}")
+    return count
+
+
+def samplers() -> str:
+    """Name the versions of the libraries that make samples: other ones may make others."""
+    from lanewise.extras import need
+
+    need("calibrate", "a sample")
+    import numpy as np
+    import scipy
+
+    return f"SciPy {scipy.__version__} with NumPy {np.__version__}"
+
+
 def _with_seeds(combinations: Iterable[tuple[tuple[str, str], ...]], seeds: Sequence[int]) -> list[Point]:
     points: list[Point] = []
     for values in combinations:
@@ -88,35 +117,56 @@ def _with_seeds(combinations: Iterable[tuple[tuple[str, str], ...]], seeds: Sequ
     return points
 
 
-def check(axes: Sequence[Axis]) -> None:
-    """Raise AxisError for axes that do not go together."""
-    seen: list[str] = []
+def check(axes: Sequence[Axis], seeds: Sequence[int] = ()) -> None:
+    """Raise AxisError for axes that do not go together, or not with seeds."""
+    seen: dict[str, set[object]] = {}
     for axis in axes:
         for path in axis.paths:
             if path in seen:
                 raise AxisError(f"'{path}' is varied by two axes")
-        if axis.only_if is not None and axis.only_if[0] not in seen:
-            known = ", ".join(f"'{path}'" for path in seen) or "none"
-            raise AxisError(
-                f"'{axis.name}' hangs on '{axis.only_if[0]}', which no axis before it varies: {known}"
-            )
-        seen += axis.paths
+        if axis.only_if is not None:
+            _check_condition(axis, axis.only_if, seen)
+        for index, path in enumerate(axis.paths):
+            seen[path] = {same_as(row[index]) for row in axis.rows}
+    if seeds and SEED in seen:
+        raise AxisError(f"an axis varies '{SEED}', and so do the seeds: leave one of them out")
 
 
-def _combinations(
-    axes: Sequence[Axis], before: tuple[tuple[str, str], ...] = ()
+def _check_condition(
+    axis: Axis, condition: tuple[str, tuple[str, ...]], seen: Mapping[str, set[object]]
+) -> None:
+    path, allowed = condition
+    if path not in seen:
+        known = ", ".join(f"'{path}'" for path in seen) or "none"
+        raise AxisError(f"'{axis.name}' hangs on '{path}', which no axis before it varies: {known}")
+    if not any(same_as(value) in seen[path] for value in allowed):
+        raise AxisError(
+            f"'{axis.name}' varies only if '{path}' is {' or '.join(allowed)}, which it never is: "
+            "its axis has no such value"
+        )
+
+
+def _combinations(axes: Sequence[Axis]) -> Iterator[tuple[tuple[str, str], ...]]:
+    allowed = [
+        frozenset() if axis.only_if is None else frozenset(map(same_as, axis.only_if[1])) for axis in axes
+    ]
+    return _combined(axes, allowed, ())
+
+
+def _combined(
+    axes: Sequence[Axis], allowed: Sequence[frozenset[object]], before: tuple[tuple[str, str], ...]
 ) -> Iterator[tuple[tuple[str, str], ...]]:
     if not axes:
         yield before
         return
-    axis, *rest = axes
+    axis = axes[0]
+    rows = axis.rows
     if axis.only_if is not None:
-        path, allowed = axis.only_if
-        if dict(before).get(path) not in allowed:
-            yield from _combinations(rest, before)
-            return
-    for row in axis.rows:
-        yield from _combinations(rest, (*before, *zip(axis.paths, row, strict=True)))
+        value = dict(before).get(axis.only_if[0])
+        if value is None or same_as(value) not in allowed[0]:
+            rows = ((),)
+    for row in rows:
+        yield from _combined(axes[1:], allowed[1:], (*before, *zip(axis.paths, row, strict=False)))
 
 
 def _at(axis: Axis, share: float) -> Iterable[tuple[str, str]]:
@@ -131,21 +181,22 @@ def _at(axis: Axis, share: float) -> Iterable[tuple[str, str]]:
 
 
 def _between(first: str, last: str, share: float) -> str:
-    from fractions import Fraction
-
+    """Return a value between two ends: whole for whole numbers and sizes, else with 6 significant digits."""
     low, high = number_of(first), number_of(last)
     assert low is not None
     assert high is not None
     unit = low[1] or high[1]
     if not unit and low[0].denominator == 1 and high[0].denominator == 1:
         return str(int(low[0]) + min(int(share * (high[0] - low[0] + 1)), int(high[0] - low[0])))
-    from lanewise.study.axes import in_base_unit
-
-    scale: Fraction = Fraction(1)
+    least = size_in_bytes(f"{first} {'' if low[1] else unit}")
+    most = size_in_bytes(f"{last} {'' if high[1] else unit}")
+    if least is not None and most is not None:
+        # A part of a byte is none: whole ones lie between the ends, too.
+        return written(Fraction(round(least + (most - least) * Fraction(share))), "B")
+    scale = Fraction(1)
     if high[1] and high[1] != unit:
         base_high, base_one = in_base_unit(last), in_base_unit(f"1 {unit}")
         assert base_high is not None
         assert base_one is not None
         scale = base_high[0] / base_one[0] / high[0]
-    value = low[0] + (high[0] * scale - low[0]) * Fraction(share)
-    return written(Fraction(f"{float(value):.6g}"), unit)
+    return written(rounded(low[0] + (high[0] * scale - low[0]) * Fraction(share)), unit)

@@ -8,15 +8,15 @@ import subprocess
 import sys
 from collections import Counter, deque
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from queue import SimpleQueue
+from dataclasses import asdict, dataclass, field, replace
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise.study.worker import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lanewise.study.points import Point
     from lanewise.study.worker import Work
@@ -48,7 +48,7 @@ class _Worker:
 
     def end(self) -> int:
         """End it now; return how it ended."""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             assert self._process.stdin is not None
             self._process.stdin.close()
         self._process.kill()
@@ -56,7 +56,7 @@ class _Worker:
 
     def _say(self, what: object) -> None:
         # One that has died is heard of by what it no longer says.
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps(what).encode() + b"\n")
             self._process.stdin.flush()
@@ -103,24 +103,38 @@ class _Pool:
                 dead.points.appendleft(begun)
             else:
                 said = f"its process died {MOST_TRIES} times, the last time with {_said(code)}"
-                given_up = Outcome(begun.number, "failed", {}, said)
+                given_up = Outcome(begun.number, "failed", {}, said, overrides=begun.overrides)
         self.waiting.extendleft(reversed(dead.points))
         if self.waiting:
             self.start()
         return given_up
 
 
-def run_points(points: Iterable[Point], work: Work, processes: int | None = None) -> Iterator[Outcome]:
+def _for_ever() -> None:
+    """Say that nothing is to be done while no answer comes."""
+
+
+def run_points(
+    points: Iterable[Point],
+    work: Work,
+    processes: int | None = None,
+    before_waiting: Callable[[], float | None] = _for_ever,
+) -> Iterator[Outcome]:
     """Run points on all cores, or on so many processes, and give their outcomes as they come.
 
     The processes end with the iterator. A point whose process dies `MOST_TRIES` times is `failed`.
+    `before_waiting` is called when no answer is there; it says after how many seconds without one it wants to
+    be called again, None for not at all.
     """
     pool = _Pool(work, deque(points))
     try:
         for _ in range(min(processes or os.cpu_count() or 1, len(pool.waiting))):
             pool.start()
         while any(worker.points for worker in pool.workers):
-            worker, line = pool.answers.get()
+            try:
+                worker, line = pool.answers.get(timeout=before_waiting() if pool.answers.empty() else None)
+            except Empty:
+                continue
             if worker not in pool.workers:
                 continue
             if not line.endswith(b"\n"):
@@ -128,9 +142,9 @@ def run_points(points: Iterable[Point], work: Work, processes: int | None = None
                 if given_up is not None:
                     yield given_up
                 continue
-            worker.points.popleft()
+            point = worker.points.popleft()
             pool.fill(worker)
-            yield Outcome(**json.loads(line))
+            yield replace(Outcome(**json.loads(line)), overrides=point.overrides)
     finally:
         for worker in pool.workers:
             worker.end()

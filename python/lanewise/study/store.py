@@ -3,6 +3,7 @@
     study.json        what is asked: scenario, axes, seeds, measures, core
     points.jsonl      one line for each finished point, with a checksum; lines are only added
     points.parquet    all of them as a table, in the order of the axes, once the study is complete
+    .lock             held by the process that works on the study; empty
 
 A process that is killed leaves a line that is cut off at worst: it is dropped, and its point is run again.
 What is asked does not change: a study that would ask something else is refused, with the difference.
@@ -13,17 +14,18 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.files import write_whole
+from lanewise.files import HALF, remove_stale_halves, write_whole
 from lanewise.study.worker import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -35,25 +37,61 @@ FORMAT = 1
 ASKED = "study.json"
 FINISHED = "points.jsonl"
 TABLE = "points.parquet"
+LOCK = ".lock"
 
 
 class StudyFolderError(InputError):
     """A folder cannot be a study's, or is another's."""
 
 
-def open_study(folder: Path, asked: Mapping[str, object]) -> dict[int, Outcome]:
-    """Begin a study in a new or empty folder, or go on with it; return what is finished by number.
+@contextmanager
+def open_study(folder: Path, asked: Mapping[str, object]) -> Iterator[Journal]:
+    """Begin a study in a new or empty folder, or go on with it; no other process can until the block ends.
 
-    StudyFolderError when something else is asked in the folder, or it holds something else.
+    StudyFolderError when something else is asked in the folder, it holds something else, or another process
+    works on it. Errors of the block stay as they are.
     """
-    file = folder / ASKED
-    if file.is_file():
-        _refuse_difference(folder, read_asked(folder), {"format": FORMAT, **asked})
-        return {outcome.number: outcome for outcome in read_finished(folder)}
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    _refuse_foreign(folder)
+    with ExitStack() as stack:
+        path = folder / LOCK
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(path.open("ab"))
+            _lock(lock, folder)
+        except OSError as error:
+            raise _not_written(path, error) from error
+        # What was seen before the lock may have changed.
+        _refuse_foreign(folder)
+        remove_stale_halves(folder)
+        if is_study(folder):
+            _refuse_difference(folder, read_asked(folder), {"format": FORMAT, **asked})
+        else:
+            content = json.dumps({"format": FORMAT, **asked}, indent=1, ensure_ascii=False)
+            write_whole(folder / ASKED, f"{content}\n")
+        path = folder / FINISHED
+        finished = {outcome.number: outcome for outcome in read_finished(folder)}
+        try:
+            file = stack.enter_context(path.open("ab"))
+            _end_line(path, file)
+        except OSError as error:
+            raise _not_written(path, error) from error
+        yield Journal(file, folder, finished)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise StudyFolderError for a folder with something else than a study, or than the beginnings of one."""
+    if is_study(folder) or not folder.exists():
+        return
+    has_others = not folder.is_dir() or any(
+        path.name != LOCK and not path.name.startswith(HALF) for path in folder.iterdir()
+    )
+    # Asked again: another process may just have begun it.
+    if has_others and not is_study(folder):
         raise StudyFolderError(f"'{folder}' is there, and is no study: name another folder")
-    write_whole(file, json.dumps({"format": FORMAT, **asked}, indent=1, ensure_ascii=False) + "\n")
-    return {}
+
+
+def _not_written(path: Path, error: OSError) -> StudyFolderError:
+    return StudyFolderError(f"'{path}' cannot be written: {error.strerror}")
 
 
 def is_study(path: Path) -> bool:
@@ -86,44 +124,39 @@ def read_finished(folder: Path) -> list[Outcome]:
     return [outcome for line in data.split(b"\n") if (outcome := _outcome(line)) is not None]
 
 
-@contextmanager
-def journal(folder: Path) -> Iterator[Journal]:
-    """Open the list of finished points to add to it; StudyFolderError while another process does."""
-    path = folder / FINISHED
-    try:
-        with path.open("ab") as file:
-            _lock(file, folder)
-            _end_line(path, file)
-            yield Journal(file, path)
-    except OSError as error:
-        raise StudyFolderError(f"'{path}' cannot be written: {error.strerror}") from error
-
-
 class Journal:
-    """Finished points, to add to. What is added is on the disk when the call returns."""
+    """Finished points of a study that this process works on, to add to."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        """Take an open file."""
+    def __init__(self, file: BinaryIO, folder: Path, finished: Mapping[int, Outcome]) -> None:
+        """Take an open file, and what is finished already, by number."""
         self._file = file
-        self._path = path
+        self._folder = folder
+        self.finished = dict(finished)
+        """By number."""
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Write finished points, together. A disk that is full keeps all that were there before."""
-        lines = b"".join(_line(outcome) for outcome in outcomes)
-        if lines:
-            self._file.write(lines)
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Write finished points, together; they are on the disk when the call returns.
+
+        StudyFolderError for a disk that is full, which keeps all that were there before.
+        """
+        if not outcomes:
+            return
+        try:
+            self._file.write(b"".join(map(_line, outcomes)))
             self._file.flush()
             os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _not_written(self._folder / FINISHED, error) from error
+        self.finished |= {outcome.number: outcome for outcome in outcomes}
 
+    def write_table(self, table: pl.DataFrame, units: Mapping[str, str]) -> None:
+        """Write the table of all points, whole; `units` are those that names of columns do not say."""
+        from lanewise.arrow import schema_of
 
-def write_table(folder: Path, table: pl.DataFrame, units: Mapping[str, str]) -> None:
-    """Write the table of all points, whole; `units` are those that the names of columns do not say."""
-    from lanewise.arrow import schema_of
-
-    # Whole in memory first: a disk that is full is then told as such, and not as a mistake of the format.
-    buffer = io.BytesIO()
-    table.write_parquet(buffer, arrow_schema=schema_of(table, units))
-    write_whole(folder / TABLE, buffer.getvalue())
+        # Whole in memory first: a disk that is full is then told as such, and not as a mistake of the format.
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, arrow_schema=schema_of(table, units))
+        write_whole(self._folder / TABLE, buffer.getvalue())
 
 
 def _line(outcome: Outcome) -> bytes:
@@ -134,8 +167,12 @@ def _line(outcome: Outcome) -> bytes:
 def _outcome(line: bytes) -> Outcome | None:
     checksum, _, content = line.partition(b" ")
     try:
-        return Outcome(**json.loads(content)) if int(checksum, 16) == zlib.crc32(content) else None
-    except (ValueError, TypeError):
+        if int(checksum, 16) != zlib.crc32(content):
+            return None
+        kept = json.loads(content)
+        overrides = tuple((path, value) for path, value in kept.pop("overrides"))
+        return Outcome(**kept, overrides=overrides)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
@@ -147,13 +184,18 @@ def _end_line(path: Path, file: BinaryIO) -> None:
 
 
 def _lock(file: BinaryIO, folder: Path) -> None:
+    """Take the lock of a folder; it goes with the file and its process. OSError where there is none."""
     try:
-        import fcntl
-    except ImportError:
-        return  # Elsewhere two processes at once would run points twice, and lose none.
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         raise StudyFolderError(f"another process works on the study '{folder}' now") from None
 
 
@@ -164,6 +206,7 @@ _WORDS = {
     "scenario": "the scenario",
     "axes": "the axes",
     "sample": "the sample",
+    "samplers": "what makes the sample",
     "seeds": "the seeds",
     "measures": "the metrics",
     "overrides": "the values of --set",

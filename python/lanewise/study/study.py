@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.study.axes import Axis, in_base_unit, number_of, parse_axis
-from lanewise.study.measures import ALWAYS, Measure, is_number
-from lanewise.study.points import SEED, Point, grid, sample
-from lanewise.study.store import StudyFolderError, journal, open_study, read_asked, read_finished, write_table
+from lanewise.study.axes import Axis, parse_axis
+from lanewise.study.columns import measured_column, parameter_column, unit_of_values
+from lanewise.study.measures import ALWAYS, Measure
+from lanewise.study.points import SEED, Point, grid, sample_size, samplers
+from lanewise.study.points import sample as sampled
+from lanewise.study.store import StudyFolderError, open_study, read_asked, read_finished
 from lanewise.study.worker import Outcome, Work
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _TOGETHER = 64
 """Finished points that are written at once at most; each write waits for the disk."""
 _SOON_S = 0.5
 """A finished point waits so long at most until it is written."""
+
+_MOST_SEEDS = 10_000
 
 _KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set"}
 
@@ -45,7 +48,7 @@ class Study:
     """Axes, as they are written."""
     seeds: tuple[int, ...] = ()
     """The same ones at each point; none means the scenario's own."""
-    how: str | None = None
+    sample: str | None = None
     """A sample instead of the grid, like ``lhs:100``."""
     metrics: tuple[str, ...] = ()
     """Numbers beside those that every study has."""
@@ -57,16 +60,49 @@ class Study:
         """The axes. AxisError for one that means nothing."""
         return tuple(parse_axis(text) for text in self.over)
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Paths that vary, without the seed."""
+        return tuple(path for axis in self.axes for path in axis.paths if path != SEED)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths that vary, with the seed where it does."""
+        paths = tuple(path for axis in self.axes for path in axis.paths)
+        return paths if SEED in paths or not self.seeds else (*paths, SEED)
+
     @cached_property
     def points(self) -> list[Point]:
-        """The points, in their order. InputError for axes that do not go together."""
-        made = grid(self.axes, self.seeds) if self.how is None else sample(self.axes, self.seeds, self.how)
+        """The points, in their order. InputError for axes that do not go together.
+
+        A sample needs the extra ``calibrate``.
+        """
+        made = (
+            grid(self.axes, self.seeds)
+            if self.sample is None
+            else sampled(self.axes, self.seeds, self.sample)
+        )
         return [replace(point, overrides=(*self.overrides, *point.overrides)) for point in made]
 
+    @cached_property
+    def size(self) -> int:
+        """How many points there are; none of a sample is made for that."""
+        if self.sample is None:
+            return len(self.points)
+        return sample_size(self.sample) * max(len(self.seeds), 1)
+
     def work(self) -> Work:
-        """Return what every process needs to run points. InputError for a metric that means nothing."""
+        """Return what every process needs to run points.
+
+        InputError for a metric that means nothing, and for two columns of one name.
+        """
         for text in self.metrics:
             Measure.parse(text)
+        seen: set[str] = set()
+        for name in (*_FIXED, *self.paths, *self.metrics):
+            if name in seen:
+                raise InputError(f"two columns of the study would be called '{name}': leave one of them out")
+            seen.add(name)
         return Work(self.name, self.text, self.metrics)
 
     def asked(self) -> dict[str, object]:
@@ -77,7 +113,8 @@ class Study:
         return {
             "name": self.name,
             "axes": list(self.over),
-            "sample": self.how,
+            "sample": self.sample,
+            "samplers": None if self.sample is None else samplers(),
             "seeds": list(self.seeds),
             "measures": list(self.metrics),
             "overrides": [list(pair) for pair in self.overrides],
@@ -114,17 +151,12 @@ class StudyResult:
     @property
     def is_complete(self) -> bool:
         """Whether every point is finished."""
-        return len(self.outcomes) == len(self.study.points)
+        return len(self.outcomes) == self.study.size
 
     @cached_property
     def units(self) -> dict[str, str]:
         """Units of axes whose values are numbers, by path."""
-        found = {}
-        for path in self._paths:
-            parsed = [number_of(row[path]) for row in self._overrides if path in row]
-            if parsed and all(parsed):
-                found[path] = next((value[1] for value in parsed if value), "")
-        return {path: unit for path, unit in found.items() if unit}
+        return {path: unit for path in self.study.paths if (unit := unit_of_values(self._texts(path)))}
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -139,14 +171,10 @@ class StudyResult:
         columns: list[pl.Series] = [
             pl.Series("point", [outcome.number for outcome in self.outcomes], pl.Int64)
         ]
-        columns += [self._parameter(path) for path in self._paths]
+        for path in self.study.paths:
+            columns.append(parameter_column(path, self._texts(path), self.units.get(path, "")))
         columns.append(pl.Series("status", [outcome.status for outcome in self.outcomes], pl.String))
-        for name in (*ALWAYS, *self.study.metrics):
-            values = [row.get(name) for row in rows]
-            kind = pl.Float64 if is_number(name, rows) or name not in ALWAYS else pl.String
-            if name in ALWAYS and all(value is None for value in values):
-                kind = pl.String if name in _TEXTS else pl.Float64
-            columns.append(pl.Series(name, values, kind, strict=False))
+        columns += [measured_column(name, rows) for name in (*ALWAYS, *self.study.metrics)]
         columns.append(pl.Series("error", [outcome.error for outcome in self.outcomes], pl.String))
         return pl.DataFrame(columns)
 
@@ -169,35 +197,15 @@ class StudyResult:
         )
 
     @cached_property
-    def _paths(self) -> list[str]:
-        paths = [path for axis in self.study.axes for path in axis.paths]
-        return paths + [SEED] * (bool(self.study.seeds) and SEED not in paths)
-
-    @cached_property
     def _overrides(self) -> list[dict[str, str]]:
-        points = self.study.points
-        return [dict(points[outcome.number].overrides) for outcome in self.outcomes]
+        return [dict(outcome.overrides) for outcome in self.outcomes]
 
-    def _parameter(self, path: str) -> pl.Series:
-        import polars as pl
-
-        texts = [row.get(path) for row in self._overrides]
-        numbers = [None if text is None else in_base_unit(text) for text in texts]
-        known = [number for number in numbers if number is not None]
-        is_numeric = (
-            len(known) == sum(text is not None for text in texts) and len({unit for _, unit in known}) == 1
-        )
-        if not is_numeric:
-            return pl.Series(path, texts, pl.String)
-        unit = in_base_unit(f"1 {self.units[path]}") if path in self.units else None
-        scale = unit[0] if unit else 1
-        values = [None if number is None else number[0] / scale for number in numbers]
-        if all(value is None or value.denominator == 1 for value in values):
-            return pl.Series(path, [None if value is None else int(value) for value in values], pl.Int64)
-        return pl.Series(path, [None if value is None else float(value) for value in values], pl.Float64)
+    def _texts(self, path: str) -> list[str | None]:
+        return [row.get(path) for row in self._overrides]
 
 
-_TEXTS = {"limited_by", "limited_kind", "end_reason", "fingerprint"}
+_FIXED = ("point", "status", *ALWAYS, "error")
+"""Columns of every study."""
 
 
 def run_study(
@@ -212,66 +220,75 @@ def run_study(
     Without a folder nothing is kept. A study that was interrupted goes on where it was. Raises InputError for
     a study that means nothing, and StudyFolderError for a folder of another one.
     """
-    points, work = study.points, study.work()
-    finished = {} if folder is None else open_study(folder, study.asked())
-    left = [point for point in points if point.number not in finished]
-    with contextlib.ExitStack() as stack:
-        keep = None if folder is None else stack.enter_context(journal(folder)).add
-        if left:
-            _run_left(left, work, finished, processes, keep, lambda: _tell(on_progress, finished, points))
-    result = StudyResult(study, [finished[number] for number in sorted(finished)])
-    if folder is not None:
-        write_table(folder, result.table, result.units)
+    work, points = study.work(), study.points
+    if folder is None:
+        found = _run_left(points, work, {}, processes, None, on_progress)
+        return StudyResult(study, [found[number] for number in sorted(found)])
+    with open_study(folder, study.asked()) as journal:
+        found = _run_left(points, work, journal.finished, processes, journal.add, on_progress)
+        result = StudyResult(study, [found[number] for number in sorted(found)])
+        journal.write_table(result.table, result.units)
     return result
 
 
 def _run_left(
-    left: Sequence[Point],
+    points: Sequence[Point],
     work: Work,
-    finished: dict[int, Outcome],
+    before: Mapping[int, Outcome],
     processes: int | None,
     keep: Callable[[Sequence[Outcome]], None] | None,
-    tell: Callable[[], None],
-) -> None:
+    on_progress: PointsDone | None,
+) -> dict[int, Outcome]:
+    """Run what is not finished; return all that is, by number. An outcome counts once it is written."""
     from time import monotonic
 
     from lanewise.study.pool import run_points
 
-    tell()
+    finished = {number: before[number] for number in before if number < len(points)}
     fresh: list[Outcome] = []
-    since = monotonic()
+    since = 0.0
+
+    def tell() -> None:
+        if on_progress is not None:
+            on_progress(len(finished), len(points))
 
     def write() -> None:
-        if keep is not None and fresh:
+        if not fresh:
+            return
+        if keep is not None:
             keep(fresh)
+        finished.update({outcome.number: outcome for outcome in fresh})
         fresh.clear()
+        tell()
 
+    def write_in_time() -> float | None:
+        left = since + _SOON_S - monotonic()
+        if fresh and left <= 0:
+            write()
+        return left if fresh else None
+
+    tell()
+    left = [point for point in points if point.number not in finished]
     try:
-        for outcome in run_points(left, work, processes):
-            finished[outcome.number] = outcome
+        for outcome in run_points(left, work, processes, write_in_time) if left else ():
+            since = since if fresh else monotonic()
             fresh.append(outcome)
             if len(fresh) >= _TOGETHER or monotonic() - since > _SOON_S:
                 write()
-                since = monotonic()
-                tell()
     finally:
         write()
-    tell()
-
-
-def _tell(on_progress: PointsDone | None, finished: Mapping[int, Outcome], points: Sequence[Point]) -> None:
-    if on_progress is not None:
-        on_progress(len(finished), len(points))
+    return finished
 
 
 def load_study(folder: Path) -> StudyResult:
     """Read what a folder has of a study, whether it is complete, was interrupted, or goes on now.
 
-    Raises StudyFolderError for a folder that holds none.
+    Raises StudyFolderError for a folder that holds none. A sample is not made again: the points are as they
+    were run.
     """
     study = Study.of_asked(read_asked(folder))
     finished = {outcome.number: outcome for outcome in read_finished(folder)}
-    known = range(len(study.points))
+    known = range(study.size)
     return StudyResult(study, [finished[number] for number in sorted(finished) if number in known])
 
 
@@ -301,7 +318,7 @@ def study_of_file(path: Path) -> Study | None:
         path.parent / scenario,
         over=_listed(path, document, "over"),
         seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
-        how=document.get("sample"),
+        sample=document.get("sample"),
         metrics=_listed(path, document, "metrics"),
         overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
     )
@@ -312,7 +329,7 @@ def make_study(
     *,
     over: Sequence[str],
     seeds: int | Sequence[int] = (),
-    how: str | None = None,
+    sample: str | None = None,
     metrics: Sequence[str] = (),
     overrides: Sequence[tuple[str, str]] = (),
 ) -> Study:
@@ -324,6 +341,9 @@ def make_study(
 
     if not over and not seeds:
         raise InputError("a study varies something: give an axis, like 'ssd.count=1..24', or seeds")
+    count = seeds if isinstance(seeds, int) else len(seeds)
+    if not 0 <= count <= _MOST_SEEDS:
+        raise InputError(f"a study has at most {_MOST_SEEDS:,} seeds; found {count}")
     which = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(which)) < len(which) or any(seed < 0 for seed in which):
         raise InputError(f"seeds are different whole numbers from 0 on; found {', '.join(map(str, which))}")
@@ -331,7 +351,7 @@ def make_study(
     name, text = given(scenario)
     if text is None:
         text = Path(name).read_text(encoding="utf-8")
-    return Study(name, text, tuple(over), which, how, tuple(metrics), tuple(overrides))
+    return Study(name, text, tuple(over), which, sample, tuple(metrics), tuple(overrides))
 
 
 def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:

@@ -32,6 +32,8 @@ class Outcome:
     row: dict[str, Value]
     error: str | None = None
     wall_s: float = 0.0
+    overrides: tuple[tuple[str, str], ...] = ()
+    """Of its run, as the driver asked for it: parameters are read from here, and never made again."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def main() -> None:
     # What a library prints goes to stderr: only outcomes go out.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
-    with suppress(BrokenPipeError):
+    # The one that reads the answers may have gone.
+    with suppress(OSError):
         first = sys.stdin.buffer.readline()
         if not first:
             return

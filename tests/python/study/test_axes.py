@@ -27,6 +27,9 @@ def values(text: str) -> list[str]:
         ("a.g=gen4 x8, gen5 x16", ["gen4 x8", "gen5 x16"]),
         ('a.l=["x", "y"],["z"]', ['["x", "y"]', '["z"]']),
         ("a.n=1,4..6,auto", ["1", "4", "5", "6", "auto"]),
+        ("a.s=1 TB..2 TB:500 GB", ["1 TB", "1.5 TB", "2 TB"]),
+        ("a.x=0..1:/4", ["0", "0.333333", "0.666667", "1"]),
+        ("a.n=1..2469133:/3", ["1", "1234567", "2469133"]),
     ],
 )
 def test_values(text: str, expected: list[str]) -> None:
@@ -52,6 +55,11 @@ def test_values(text: str, expected: list[str]) -> None:
         ("a.n=1,2 & b.n=1", "different lengths: a.n 2, b.n 1"),
         ("a.n=1 & a.n=2", "the same path twice"),
         ("a.n=1 if b", "after 'if' stands"),
+        ("a.n=1e5000", "at most 40 digits"),
+        ("a.n=1e999999999", "at most 40 digits"),
+        ("a.n=1.5..1e400", "powers of ten from -30 to 30"),
+        ("a.n=" + "9" * 41, "at most 40 digits"),
+        ("a.n=1..1e30:*1.0000000000000000000000000000001", "too many digits"),
     ],
 )
 def test_what_is_no_axis(text: str, said: str) -> None:
@@ -87,6 +95,11 @@ def test_an_axis_may_vary_at_some_values_of_another_only() -> None:
     assert made == [{"a.n": "1"}, {"a.n": "2", "b.n": "7"}, {"a.n": "2", "b.n": "8"}]
 
 
+def test_a_condition_compares_numbers_with_their_units() -> None:
+    made = points("a.t=0.1 us,200 ns", "b.n=7,8 if a.t=100 ns,2e2 ns")
+    assert [each.get("b.n") for each in made] == ["7", "8", "7", "8"]
+
+
 def test_seeds_are_the_same_at_each_point() -> None:
     made = points("a.n=1,2", seeds=(5, 6))
     assert [(each["a.n"], each["run.seed"]) for each in made] == [
@@ -102,12 +115,18 @@ def test_seeds_are_the_same_at_each_point() -> None:
     [
         (("a.n=1", "a.n=2"), "varied by two axes"),
         (("b.n=1 if a.n=1", "a.n=1"), "no axis before it varies"),
+        (("a.n=1,2", "b.n=1,2 if a.n=3"), "which it never is"),
         (("a.n=1..2000", "b.n=1..2000"), "more than 1,000,000 points"),
     ],
 )
 def test_axes_that_do_not_go_together(axes: tuple[str, ...], said: str) -> None:
     with pytest.raises(InputError, match=said):
         points(*axes)
+
+
+def test_the_seed_cannot_be_an_axis_beside_seeds() -> None:
+    with pytest.raises(InputError, match=r"an axis varies 'run\.seed', and so do the seeds"):
+        points("run.seed=1..3", seeds=(1, 2))
 
 
 @pytest.mark.parametrize("how", ["lhs:32", "sobol:32", "random:32"])
@@ -126,6 +145,19 @@ def test_a_sample_lies_between_the_ends_and_is_the_same_each_time(how: str) -> N
 def test_a_latin_hypercube_has_one_point_in_each_slice() -> None:
     made = sample([parse_axis("a.n=1..16")], (), "lhs:16")
     assert sorted(int(dict(point.overrides)["a.n"]) for point in made) == list(range(1, 17))
+
+
+def test_a_sample_of_sizes_has_whole_bytes() -> None:
+    made = sample([parse_axis("a.s=1 KiB..64 KiB:*2"), parse_axis("b.s=64..1000 B:1")], (), "lhs:16")
+    for path, low, high in (("a.s", 1024, 65536), ("b.s", 64, 1000)):
+        sizes = [dict(point.overrides)[path] for point in made]
+        assert all(size.endswith(" B") and low <= int(size.removesuffix(" B")) <= high for size in sizes)
+        assert len(set(sizes)) == 16
+
+
+def test_a_sample_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="between the ends of axes"):
+        sample([], (1, 2), "random:4")
 
 
 @pytest.mark.parametrize("how", ["lhs", "lhs:0", "grid:4", "sobol:100", "lhs:many"])

@@ -189,7 +189,13 @@ for line in sys.stdin:
     outcomes = {each.number: each for each in pool.run_points(points, Work("x", "", ()), 2)}
     assert sorted(outcomes) == [0, 1, 2, 3, 4]
     assert [outcomes[number].status for number in range(5)] == ["done", "failed", "done", "done", "done"]
-    assert outcomes[1] == Outcome(1, "failed", {}, "its process died 3 times, the last time with signal 9")
+    assert outcomes[1] == Outcome(
+        1,
+        "failed",
+        {},
+        "its process died 3 times, the last time with signal 9",
+        overrides=(("sw0.latency", "2 ns"),),
+    )
     tries = (tmp_path / "tries").read_text().split()
     assert tries.count("1") == 3
     assert tries.count("2") == 2

@@ -9,6 +9,7 @@ import base64
 import gzip
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -201,6 +202,35 @@ def test_a_link_into_the_lab_holds_the_rig() -> None:
     assert link is not None
     assert lab.opened(link) == {"text": RIG, "name": "rig.toml"}
     assert lab.link_of(RIG + "".join(f"# {n * n * 7919}\n" for n in range(5000)), "long.toml") is None
+
+
+def asked_of_make(*words: str) -> str:
+    """Return what a check of the Makefile would be remembered by: its label, its files and its command."""
+    command = ["make", "--silent", "ONCE=echo", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_lab_is_another_check(tmp_path: Path) -> None:
+    """Git does not know the lab, so the command holds what it is."""
+    said = [asked_of_make("site-test", f"LAB_TESTED={tmp_path}")]
+    for text in ("one", "other", "one"):
+        written(tmp_path, {"lanewise-lab.html": text})
+        said.append(asked_of_make("site-test", f"LAB_TESTED={tmp_path}"))
+    assert said[1] == said[3]
+    assert len(set(said)) == 3
+
+
+def test_the_check_is_done_again_when_a_file_of_the_site_changes() -> None:
+    """Those that pages link to are shown on the site, wherever in the repository they lie."""
+    files = set(places.pages())
+    for page, place in places.pages().items():
+        pages.page_text(page, place, files, has_lab=True)
+    words = set(asked_of_make("site-test").split(" sh -c ")[0].split())
+    words |= {path.name for word in words if "*" in word for path in ROOT.glob(word)}
+    assert {"Cargo.toml", "Cargo.lock", "LICENSE", "catalog", "crates"} <= words
+    assert {
+        file for file in files if file not in words and not words & {p.as_posix() for p in Path(file).parents}
+    } == set()
 
 
 # --- the site as it is --------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ test-web: setup ## the part of test that is about the lab in the browser: its un
 
 LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
-	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python examples tests/python/machine/dumps pyproject.toml constraints.txt scenarios experiments schema" \
+	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python examples tests/python/machine/dumps pyproject.toml constraints.txt scenarios experiments schema docs/explanation LICENSE THIRD-PARTY-LICENSES.txt" \
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
 		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
 
@@ -147,9 +147,11 @@ test-site: setup $(STAMPS)/site $(STAMPS)/web ## the part of test that is about 
 
 BUILD_SITE = $(BIN)/python docs/site/build.py
 SITE_TESTED := target/site-tested
+# A lab that was built anew is another command, as it is no file that git knows.
+LAB_SUM = $$(sha256sum $(LAB_TESTED)/lanewise-lab.html 2>/dev/null | cut -d ' ' -f 1)
 site-test:
-	@$(ONCE) "the site" "docs tests/site *.md experiments scenarios schema python web crates Makefile .ci pyproject.toml constraints.txt" \
-		sh -c "$(BUILD_SITE) --out $(SITE_TESTED) --lab '$$(ls $(LAB_TESTED)/lanewise-lab.html 2>/dev/null)' && \
+	@$(ONCE) "the site" "$(CORE) docs tests/site *.md experiments scenarios schema python web Makefile .ci pyproject.toml constraints.txt LICENSE" \
+		sh -c ": lab $(LAB_SUM); $(BUILD_SITE) --out $(SITE_TESTED) --lab '$$(ls $(LAB_TESTED)/lanewise-lab.html 2>/dev/null)' && \
 		$(BIN)/pytest tests/site && LANEWISE_SITE_OUT=$(CURDIR)/$(SITE_TESTED) .ci/node --test tests/site/site.test.ts"
 
 # Whether the other generated files are current, a test of crates/dev says.
@@ -164,7 +166,7 @@ python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(ONCE) "pytest" "$(ALL)" $(BIN)/pytest --ignore tests/wasm --ignore tests/site
+	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(BIN)/pytest --ignore tests/wasm --ignore tests/site"
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:

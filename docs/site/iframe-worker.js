@@ -1,5 +1,5 @@
 /**
- * Search in a site that is opened from a file: browsers start no worker there. What would be one runs in a frame that nobody sees.
+ * Search in a site that is opened from a file: browsers start no worker there. What would be one runs in a hidden frame.
  *
  * The name of this file tells the generator that it need not bring along, from the network, one that does the same.
  */

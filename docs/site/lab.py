@@ -13,6 +13,7 @@ import gzip
 import html
 import json
 import re
+import zlib
 from pathlib import Path
 
 from places import ROOT, SiteError
@@ -44,12 +45,15 @@ def link_of(text: str, name: str) -> str | None:
 
 
 def opened(fragment: str) -> dict[str, str]:
-    """Return what such a part holds. Raises ValueError, OSError or EOFError when it is damaged."""
+    """Return what such a part holds. Raises ValueError when it is damaged."""
     version, _, packed = fragment.removeprefix("#").removeprefix("lab=").partition(".")
     if version != "1":
         raise ValueError(f"version {version!r}")
-    state = json.loads(gzip.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))))
-    return {"text": state["text"], "name": state["name"]}
+    try:
+        state = json.loads(gzip.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))))
+        return {"text": state["text"], "name": state["name"]}
+    except (OSError, EOFError, zlib.error, KeyError, TypeError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def is_rig(toml: str) -> bool:

@@ -18,18 +18,38 @@ from urllib.parse import unquote, urlsplit
 import lab
 
 LOADED = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "link": "href",
-    "source": "src",
-    "video": "src",
-    "object": "data",
+    "script": ("src",),
+    "img": ("src", "srcset"),
+    "iframe": ("src",),
+    "link": ("href", "imagesrcset"),
+    "source": ("src", "srcset"),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "track": ("src",),
+    "object": ("data",),
+    "embed": ("src",),
+    "input": ("src",),
+    "image": ("href", "xlink:href"),
+    "use": ("href", "xlink:href"),
 }
-"""What a browser fetches by itself."""
-RELATED = {"canonical", "next", "prev", "alternate"}
-"""Of links that a browser does not."""
-URL_IN_STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?(?!data:)([^"')\s]+)""")
+"""What a browser fetches by itself (HTML Living Standard, 'Attributes'; SVG 2 for the last two)."""
+LISTS = {"srcset", "imagesrcset"}
+"""Attributes that hold several addresses, each with a width or a density behind it."""
+FOLLOWED = {"alternate", "author", "canonical", "help", "license", "next", "prev", "search"}
+"""Relations to what a browser does not fetch. A link with any other word, or with none, counts as fetched."""
+URL_IN_STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?(?!data:)([^"')\s]+)""", re.IGNORECASE)
+
+
+def candidates(srcset: str) -> list[str]:
+    """Return the addresses of a `srcset`: each ends at a space, or at a comma behind it (HTML, 4.8.4.2.2)."""
+    found = []
+    while rest := srcset.lstrip(", \t\n\r\f"):
+        address, *behind = rest.split(maxsplit=1)
+        found.append(address.rstrip(","))
+        srcset = "".join(behind)
+        if not address.endswith(","):
+            srcset = srcset.partition(",")[2]
+    return found
 
 
 class Page(HTMLParser):
@@ -40,18 +60,34 @@ class Page(HTMLParser):
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[tuple[str, str, bool]] = []
+        self._is_style = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Keep what it leads to."""
         has = {name: value or "" for name, value in attrs}
+        self._is_style = tag == "style"
         self.anchors |= {has[name] for name in ("id", "name") if name in has and tag != "meta"}
         if tag == "a" and "href" in has:
             self.links.append((tag, has["href"], False))
-        for name in (LOADED.get(tag), "data-src"):
-            if name in has:
-                is_loaded = tag != "link" or not RELATED & set(has.get("rel", "").split())
-                self.links.append((tag, has[name], is_loaded))
+        related = set(has.get("rel", "").lower().split())
+        is_loaded = tag != "link" or not related or not related <= FOLLOWED
+        for name in (*LOADED.get(tag, ()), "data-src"):
+            addresses = candidates(has[name]) if name in LISTS and name in has else [has.get(name)]
+            self.links += [(tag, address, is_loaded) for address in addresses if address is not None]
+        self._keep_style(tag, has.get("style", ""))
+
+    def handle_data(self, data: str) -> None:
+        """Keep what a style in the page loads."""
+        if self._is_style:
+            self._keep_style("style", data)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a style."""
+        self._is_style = False
+
+    def _keep_style(self, tag: str, text: str) -> None:
+        self.links += [(tag, url, True) for url in URL_IN_STYLE.findall(text)]
 
 
 @cache
@@ -106,7 +142,7 @@ def _of_page(folder: Path, path: Path) -> list[str]:
 def _rig(fragment: str) -> list[str]:
     try:
         text = lab.opened(fragment)["text"]
-    except (ValueError, OSError, EOFError, KeyError, TypeError) as error:
+    except ValueError as error:
         return [f"a link into the lab is damaged: {error}"]
     return [] if lab.is_rig(text) else ["a link into the lab has no rig"]
 

@@ -1770,7 +1770,7 @@ class TraceEnd(TypedDict):
     until_ticks: int
     """Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run."""
     is_whole: bool
-    """All of the window was handed over: nobody broke it off."""
+    """All of the window was handed over: it was not broken off."""
     fingerprint: str
     """Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace."""
 

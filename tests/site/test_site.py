@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,6 +63,18 @@ def test_a_sound_site_has_no_problems(tmp_path: Path) -> None:
         ("index.html", '<link rel="stylesheet" href="//example.org/x.css">', "from the network"),
         ("index.html", '<a href="/sub/a.html">', "at the top of a server only"),
         ("sub/a.html", '<a href="../../outside.html">', "leads to no file"),
+        ("index.html", '<img src="i.svg" srcset="i.svg 1x, j.svg 2x">', "j.svg leads to no file"),
+        ("index.html", '<source srcset="https://example.org/i.svg">', "from the network"),
+        ("index.html", '<p style="background: url(j.svg)">', "j.svg leads to no file"),
+        ("index.html", '<style>@import "t.css";</style>', "t.css leads to no file"),
+        ("index.html", "<style>p { background: URL('//example.org/i.svg') }</style>", "from the network"),
+        ("index.html", '<video src="i.svg" poster="j.svg"></video>', "j.svg leads to no file"),
+        ("index.html", '<audio src="https://example.org/a.ogg"></audio>', "from the network"),
+        ("index.html", '<object data="https://example.org/i.svg"></object>', "from the network"),
+        ("index.html", '<embed src="https://example.org/i.svg">', "from the network"),
+        ("index.html", '<link rel="icon" href="https://example.org/i.svg">', "from the network"),
+        ("index.html", '<link rel="Alternate stylesheet" href="https://example.org/s">', "from the network"),
+        ("index.html", '<link rel="preload" imagesrcset="j.svg 1x">', "j.svg leads to no file"),
         ("index.html", f'<a href="{lab.PAGE}#lab=1.H4sIAAAA">', "damaged"),
         ("index.html", f'<a href="{lab.PAGE}{lab.link_of("title = 1", "x.toml")}">', "has no rig"),
         ("s.css", "a { background: url(k.png) }", "k.png is no file"),
@@ -150,11 +165,72 @@ def test_lists_are_as_python_markdown_needs_them(monkeypatch: pytest.MonkeyPatch
     assert "Text:\n\n- one\n    more of it\n    - inner\n- two\n\nAfter `a | b` &lt;x\n\n| `a | b` |" in text
 
 
+def test_what_a_browser_does_not_fetch_may_be_elsewhere(tmp_path: Path) -> None:
+    """Addresses of pages, text that looks like a style, and pictures that are in the page."""
+    text = (
+        '<link rel="canonical" href="https://example.org/"> <link rel="alternate next" href="https://example.org/">'
+        '<p>url(https://example.org/x)</p> <img srcset="data:image/gif;base64,R0lGOD,/ 1x,i.svg 2x, i.svg">'
+    )
+    assert links.problems(written(tmp_path, SITE | {"index.html": SITE["index.html"] + text})) == []
+
+
+def damaged() -> list[str]:
+    """Links into the lab that hold nothing: no base64, no gzip, half of one, one with damage, no rig."""
+    whole = lab.link_of(RIG, "rig.toml")
+    assert whole is not None
+    packed = base64.urlsafe_b64decode(whole.removeprefix("#lab=1.") + "==")
+    bent = packed[:10] + b"\xff\xff" + packed[12:]
+    held = [b"", b"plain", packed[:-20], bent, *map(gzip.compress, (b"{", b"[]", b'"x"', b"{}"))]
+    return [
+        "#lab=2.AAAA",
+        "#lab=1.A",
+        *(f"#lab=1.{base64.urlsafe_b64encode(each).decode()}" for each in held),
+    ]
+
+
+@pytest.mark.parametrize("link", damaged())
+def test_a_damaged_link_into_the_lab_is_found(tmp_path: Path, link: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        lab.opened(link)
+    page = f'<a href="{lab.PAGE}{link}">'
+    (found,) = links.problems(written(tmp_path, SITE | {"lab.html": page}))
+    assert found.startswith("lab.html: a link into the lab is damaged")
+
+
 def test_a_link_into_the_lab_holds_the_rig() -> None:
     link = lab.link_of(RIG, "rig.toml")
     assert link is not None
     assert lab.opened(link) == {"text": RIG, "name": "rig.toml"}
     assert lab.link_of(RIG + "".join(f"# {n * n * 7919}\n" for n in range(5000)), "long.toml") is None
+
+
+def asked_of_make(*words: str) -> str:
+    """Return what a check of the Makefile would be remembered by: its label, its files and its command."""
+    command = ["make", "--silent", "ONCE=echo", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_lab_is_another_check(tmp_path: Path) -> None:
+    """Git does not know the lab, so the command holds what it is."""
+    said = [asked_of_make("site-test", f"LAB_TESTED={tmp_path}")]
+    for text in ("one", "other", "one"):
+        written(tmp_path, {"lanewise-lab.html": text})
+        said.append(asked_of_make("site-test", f"LAB_TESTED={tmp_path}"))
+    assert said[1] == said[3]
+    assert len(set(said)) == 3
+
+
+def test_the_check_is_done_again_when_a_file_of_the_site_changes() -> None:
+    """Those that pages link to are shown on the site, wherever in the repository they lie."""
+    files = set(places.pages())
+    for page, place in places.pages().items():
+        pages.page_text(page, place, files, has_lab=True)
+    words = set(asked_of_make("site-test").split(" sh -c ")[0].split())
+    words |= {path.name for word in words if "*" in word for path in ROOT.glob(word)}
+    assert {"Cargo.toml", "Cargo.lock", "LICENSE", "catalog", "crates"} <= words
+    assert {
+        file for file in files if file not in words and not words & {p.as_posix() for p in Path(file).parents}
+    } == set()
 
 
 # --- the site as it is --------------------------------------------------------------------------------------

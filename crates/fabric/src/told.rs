@@ -220,7 +220,7 @@ impl RouteEnd {
     fn place(self) -> Place {
         match self {
             Self::HOST => Place::Host,
-            Self::NOBODY => Place::Nobody,
+            Self::NOBODY => Place::NoDevice,
             Self(number) => Place::Endpoint(number),
         }
     }

@@ -166,7 +166,7 @@ impl RequestId {
     const IS_ANSWERED: u64 = 1 << 63;
 
     const HOST: u32 = u32::MAX;
-    const NOBODY: u32 = u32::MAX - 1;
+    const NO_DEVICE: u32 = u32::MAX - 1;
 
     /// A request that is answered, with this tag of its requester's.
     #[inline(always)]
@@ -174,19 +174,19 @@ impl RequestId {
         let requester = match requester {
             Place::Endpoint(number) => number,
             Place::Host => Self::HOST,
-            Place::Nobody => Self::NOBODY,
+            Place::NoDevice => Self::NO_DEVICE,
         };
         Self { issued_at, which: Self::IS_ANSWERED | (requester as u64) << 16 | tag as u64 }
     }
 
-    /// Who issued a request that is answered.
+    /// The endpoint or host that issued a request that is answered.
     pub const fn requester(self) -> Option<Place> {
         if self.which & Self::IS_ANSWERED == 0 {
             return None;
         }
         Some(match (self.which >> 16) as u32 {
             Self::HOST => Place::Host,
-            Self::NOBODY => Place::Nobody,
+            Self::NO_DEVICE => Place::NoDevice,
             number => Place::Endpoint(number),
         })
     }

@@ -563,13 +563,13 @@ const fn of_quarters(word: u64) -> [u16; 4] {
 }
 
 const HOST: u32 = u32::MAX;
-const NOBODY: u32 = u32::MAX - 1;
+const NO_DEVICE: u32 = u32::MAX - 1;
 
 #[inline(always)]
 const fn place_bits(place: Place) -> u32 {
     match place {
         Place::Host => HOST,
-        Place::Nobody => NOBODY,
+        Place::NoDevice => NO_DEVICE,
         Place::Endpoint(number) => number,
     }
 }
@@ -577,7 +577,7 @@ const fn place_bits(place: Place) -> u32 {
 const fn place(bits: u32) -> Place {
     match bits {
         HOST => Place::Host,
-        NOBODY => Place::Nobody,
+        NO_DEVICE => Place::NoDevice,
         number => Place::Endpoint(number),
     }
 }

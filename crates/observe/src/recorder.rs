@@ -197,7 +197,7 @@ impl Recorder {
     }
 
     /// Takes out what was recorded, port by port in the order in which it was stated: of one port nearly in order of time. What joined a
-    /// queue comes when it is known how many there are; with the `last` call, after which nothing more is stated, whoever is left.
+    /// queue comes when it is known how many there are; with the `last` call, after which nothing more is stated, all that are left.
     ///
     /// # Panics
     /// When it was not made to be [`drained`](Self::drained).

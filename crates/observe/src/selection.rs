@@ -176,7 +176,7 @@ pub struct Sought {
 pub enum Whose {
     /// Of one that is answered.
     Answered {
-        /// Who issued it.
+        /// The endpoint or host that issued it.
         requester: Place,
         /// Number of the tag among its requester's.
         tag: u16,

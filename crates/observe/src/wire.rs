@@ -150,7 +150,7 @@ pub enum Place {
     /// An endpoint: its number among all endpoints of the fabric, depth first.
     Endpoint(u32),
     /// An address in no window.
-    Nobody,
+    NoDevice,
 }
 
 impl fmt::Display for Place {
@@ -158,7 +158,7 @@ impl fmt::Display for Place {
         match self {
             Self::Host => f.write_str("host"),
             Self::Endpoint(number) => write!(f, "end{number}"),
-            Self::Nobody => f.write_str("nobody"),
+            Self::NoDevice => f.write_str("nobody"),
         }
     }
 }
@@ -188,7 +188,7 @@ pub struct WireTlp {
     pub destination: Place,
     /// The Requester ID: of the requester, in completions too, which find the way by it.
     pub requester_id: Location,
-    /// The ID of the other end: of a completion its Completer ID, of a request that of whom it is for.
+    /// The ID of the other end: of a completion its Completer ID, of a request that of the device it is for.
     pub completer_id: Location,
     /// Number of the tag among its requester's, of requests that are answered and of their answers; of others zero.
     pub tag: u16,

@@ -82,7 +82,7 @@ impl TraceOf {
             Self::Request { device, issued_at, tag, address, length } => {
                 let place = u32::try_from(device).ok().and_then(|id| simulation.fabric.place(DeviceId(id)));
                 let whose = match tag {
-                    // Whoever is no endpoint is the host.
+                    // A device that is no endpoint is the host.
                     Some(tag) => Whose::Answered { requester: place.unwrap_or(Place::Host), tag },
                     None => Whose::Posted { address, length },
                 };

@@ -1553,7 +1553,7 @@ export interface TraceEnd {
   rows: number;
   /** Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run. */
   until_ticks: number;
-  /** All of the window was handed over: nobody broke it off. */
+  /** All of the window was handed over: it was not broken off. */
   is_whole: boolean;
   /** Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace. */
   fingerprint: string;

@@ -23,7 +23,7 @@ fn tlp(other: bool) -> WireTlp {
         length: if other { 0 } else { 4096 },
         cost: made.cost(false),
         source: if other { Place::Host } else { Place::Endpoint(65_535) },
-        destination: if other { Place::Nobody } else { Place::Host },
+        destination: if other { Place::NoDevice } else { Place::Host },
         requester_id: Location { segment: 7, id: FunctionId::new(255, 31, 7) },
         completer_id: Location { segment: 65_535, id: FunctionId::new(254, 1, 6) },
         tag: if other { 1023 } else { 0 },
@@ -43,7 +43,7 @@ fn tlp(other: bool) -> WireTlp {
 
 fn waiting(kind: TlpKind) -> WaitingTlp {
     let class = kind.flow_class();
-    let (source, destination) = (Place::Endpoint(3), Place::Nobody);
+    let (source, destination) = (Place::Endpoint(3), Place::NoDevice);
     let (issued_at, ready_at) = (ns(5), ns(6));
     WaitingTlp { kind, class, source, destination, tag: 1023, address: 0x1_0000_0040, issued_at, ready_at }
 }

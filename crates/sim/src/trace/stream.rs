@@ -57,7 +57,7 @@ pub struct TraceEnd {
     pub rows: u64,
     /// Up to then, in ticks of 2⁻¹⁰ ps: as asked for, or the end of the run.
     pub until_ticks: u64,
-    /// All of the window was handed over: nobody broke it off.
+    /// All of the window was handed over: it was not broken off.
     pub is_whole: bool,
     /// Hash of the trajectory up to the end, 16 hexadecimal digits: the same as without a trace.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]

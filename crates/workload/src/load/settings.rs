@@ -93,7 +93,7 @@ impl PartialEq for dyn LoadConfig {
     }
 }
 
-/// Only the tools: settings are long, and nobody reads them in this form.
+/// Only the tools: settings are long, and of no use in this form.
 impl Debug for dyn LoadConfig {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.tools().fmt(formatter)
@@ -192,13 +192,13 @@ impl Larger {
 mod tests {
     use super::*;
 
-    /// Settings of two kinds, of which nobody makes an instrument.
+    /// Settings of two kinds, which no test runs.
     #[derive(Clone, PartialEq)]
     struct Asked<const KIND: u8>(u32);
 
     impl<const KIND: u8> LoadConfig for Asked<KIND> {
         fn build(&self) -> Box<dyn Workload> {
-            unreachable!("nobody runs it")
+            unreachable!("no test runs it")
         }
         fn boxed(&self) -> Box<dyn LoadConfig> {
             Box::new(self.clone())

@@ -148,7 +148,7 @@ function Stage({ letter, side }: { letter: string; side: Side | null }) {
   }
   return (
     <p role="status">
-      {letter} is {side?.stage === "run" ? "simulated" : "read"}… {side?.stage === "run" && <button onClick={giveUp}>Stop</button>}
+      {letter} is {side?.stage === "run" ? "simulated" : "read"}… {side && <button onClick={giveUp}>Stop</button>}
     </p>
   );
 }

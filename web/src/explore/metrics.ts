@@ -1,5 +1,6 @@
 /** What is kept of a point's results, and the numbers that an exploration can be about. */
 import type { Flow, Latency, Results } from "lanewise";
+import { headlineOf } from "../rig/headline.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What is kept of one flow. */
@@ -15,8 +16,11 @@ interface FlowDigest {
 export interface Digest {
   fingerprint: string;
   endReason: string;
-  /** Sums over all flows of data: GB/s, and operations a second. */
+  /** The one number of the run, GB/s: of all flows, or of the busiest link where a wire other than PCI Express joins devices. */
   goodput: number;
+  /** What it is of. */
+  goodputOf: string;
+  /** Of all flows of data, a second. */
   operations: number;
   flows: FlowDigest[];
   /** Part of the time in use, by link and direction. */
@@ -52,18 +56,25 @@ export const QUANTITIES: Readonly<Record<Quantity, Measured>> = {
 
 export const TOTAL: Metric = { quantity: "goodput", of: "" };
 
-/** What is kept of results. */
-export function digestOf(results: Results): Digest {
+/**
+ * What is kept of results.
+ *
+ * @param isJoined whether a wire other than PCI Express joins devices, so that a sum would count the same bytes twice
+ */
+export function digestOf(results: Results, isJoined: boolean): Digest {
   const data = results.flows.filter((flow) => flow.direction !== "control");
   const uses = results.links.flatMap(({ name, upstream, downstream }): [string, number][] => [
     [`${name}, upstream`, upstream.utilisation],
     [`${name}, downstream`, downstream.utilisation],
   ]);
   const limit = results.limited_by;
+  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
+  const headline = headlineOf({ rates: data.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, isJoined);
   return {
     fingerprint: results.fingerprint,
     endReason: results.end_reason,
-    goodput: data.reduce((sum, flow) => sum + flow.goodput_gb_per_s, 0),
+    goodput: headline.rate ?? 0,
+    goodputOf: headline.of,
     operations: data.reduce((sum, flow) => sum + flow.operations_per_s, 0),
     flows: data.map((flow) => ({
       id: idOf(flow, data),
@@ -90,7 +101,7 @@ export function metricsOf({ flows, uses }: Digest): Metric[] {
 
 /** The number; null where a point has none. */
 export function valueOf({ quantity, of }: Metric, digest: Digest): number | null {
-  if (quantity === "use") return digest.uses[of] ?? null;
+  if (quantity === "use") return Object.hasOwn(digest.uses, of) ? (digest.uses[of] ?? null) : null;
   if (of === "" && (quantity === "goodput" || quantity === "operations")) return digest[quantity];
   const flow = digest.flows.find((each) => each.id === of);
   if (!flow) return null;
@@ -99,10 +110,11 @@ export function valueOf({ quantity, of }: Metric, digest: Digest): number | null
   return flow[what]?.[which] ?? null;
 }
 
-/** What a metric is, as the title of a picture. */
-export function titleOf({ quantity, of }: Metric): string {
+/** What a metric is, as the title of a picture. The total is of the busiest link where a wire other than PCI Express joins devices. */
+export function titleOf({ quantity, of }: Metric, isJoined: boolean): string {
   const { words } = QUANTITIES[quantity];
-  const owner = of === "" ? "all flows" : quantity === "use" ? `the link of ${of}` : of;
+  const all = isJoined && quantity === "goodput" ? "the busiest link" : "all flows";
+  const owner = of === "" ? all : quantity === "use" ? `the link of ${of}` : of;
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}: ${owner}`;
 }
 

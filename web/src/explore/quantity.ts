@@ -24,7 +24,7 @@ export function quantityOf(text: string): Quantity | null {
 
 /** What can be told apart of units: bytes, rates, times, and those that are known by name only. */
 export function kindOfUnit(unit: string): string {
-  if (unit in TIMES) return "time";
+  if (Object.hasOwn(TIMES, unit)) return "time";
   const bytes = bytesOf(unit);
   return bytes ? bytes.kind : unit;
 }
@@ -41,7 +41,7 @@ export function written(amount: number, unit: string): string {
 }
 
 function sizeOf(unit: string): number {
-  return TIMES[unit] ?? bytesOf(unit)?.size ?? 1;
+  return (Object.hasOwn(TIMES, unit) ? TIMES[unit] : bytesOf(unit)?.size) ?? 1;
 }
 
 function bytesOf(unit: string): { kind: "bytes" | "rate"; size: number } | null {

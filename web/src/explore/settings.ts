@@ -19,6 +19,8 @@ export function readSettings(saved: unknown): Settings | null {
   if (!isTable(saved) || !Array.isArray(saved["axes"]) || !Array.isArray(saved["at"]) || !isMetric(saved["metric"])) return null;
   const [axes, at] = [saved["axes"] as unknown[], saved["at"] as unknown[]];
   if (axes.length > 2 || !axes.every(isAxis) || countOf(axes) > MOST) return null;
+  // A point sets each parameter once.
+  if (new Set(axes.map(({ path }) => path)).size < axes.length) return null;
   if (at.length !== axes.length || !at.every((each, axis) => isPlace(each, axes[axis] as Axis))) return null;
   const { quantity, of } = saved["metric"];
   return { axes: axes.map(({ path, values }) => ({ path, values })), metric: { quantity, of }, at: at as number[] };

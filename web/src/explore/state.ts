@@ -13,6 +13,7 @@ import { inWords, mistakesOf } from "../state/problems.ts";
 import { keepInLinks } from "../state/sharing.ts";
 import * as store from "../state/store.ts";
 import { changesBetween } from "../toml/changes.ts";
+import { isTooLong } from "../toml/limit.ts";
 import type { Keys } from "../toml/place.ts";
 import { at as valueAt } from "../toml/plain.ts";
 import { type Meaning, meaningOf } from "../toml/schema.ts";
@@ -57,6 +58,9 @@ export const isTooMany = computed(() => count.value > MOST_POINTS);
 export const isOutdated = computed(() => found.value.size > 0 && basis.value !== basisNow());
 export const left = computed(() => progress.value && timeLeft(progress.value.done, progress.value.all, progress.value.seconds));
 
+/** A wire other than PCI Express joins devices: then the same bytes are read here and written there. */
+export const isJoined = computed(() => (store.rig.value?.sideLinks.length ?? 0) > 0);
+
 /** What nobody has chosen: another scenario has something else to begin with. */
 let begunWith: Axis[] = [];
 
@@ -82,7 +86,8 @@ export function meaning(path: string): Meaning | null {
 export function setAxes(next: Axis[]): void {
   const isOther = next.map(({ path }) => path).join() !== axes.value.map(({ path }) => path).join();
   batch(() => {
-    if (progress.value?.isGoing) stop();
+    // A point that is looked at is computed without progress; of other parameters it would be a point of this exploration.
+    if (isOther || progress.value?.isGoing) stop();
     progress.value = null;
     if (isOther) found.value = new Map();
     axes.value = next;
@@ -185,6 +190,8 @@ function freshen(): void {
 }
 
 function basisNow(): string {
+  // To find parameters in it takes seconds then, and nothing is computed of it.
+  if (isTooLong(store.text.value)) return `${store.fileName.value}\n${store.text.value}`;
   return `${store.fileName.value}\n${basisOf(store.text.value, axes.value)}`;
 }
 
@@ -195,6 +202,7 @@ function isMissing(state: Found | null): boolean {
 /** Whether it came to something. */
 async function compute({ overrides }: GridPoint, isNext: boolean): Promise<boolean> {
   const [text, path, of] = [store.text.peek(), store.fileName.peek(), basis.peek()];
+  const ofJoined = isJoined.peek();
   const key = keyOf(overrides);
   const put = (state: Found | null): void => {
     if (basis.peek() !== of) return;
@@ -205,7 +213,7 @@ async function compute({ overrides }: GridPoint, isNext: boolean): Promise<boole
   };
   const work = async (simulator: Connection): Promise<Found> => {
     put({ state: "under way" });
-    return { state: "done", digest: digestOf(await simulator.run(text, { path, overrides })) };
+    return { state: "done", digest: digestOf(await simulator.run(text, { path, overrides }), ofJoined) };
   };
   try {
     put(await pool.do(work, isNext));

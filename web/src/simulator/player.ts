@@ -45,6 +45,8 @@ export class Player {
   #isPlaying = false;
   /** Grows with each start and stop, so that what was asked before is dropped. */
   #turn = 0;
+  /** Grows with each start. */
+  #begun = 0;
 
   constructor(simulator: Connection, listener: Listener) {
     this.#simulator = simulator;
@@ -55,16 +57,28 @@ export class Player {
     return this.#isPlaying;
   }
 
-  /** Puts a scenario at rest at its start. */
-  async begin(start: Start): Promise<void> {
-    const turn = ++this.#turn;
+  /** Whether there is a run: none while one begins. */
+  get hasRun(): boolean {
+    return this.#session !== null;
+  }
+
+  /** Puts a scenario at rest at its start; false where another one was begun meanwhile. */
+  async begin(start: Start): Promise<boolean> {
+    const mine = ++this.#begun;
+    this.#turn++;
     this.#setPlaying(false);
     const before = this.#session;
     this.#session = null;
     await before?.close().catch(() => undefined);
-    const session = await this.#simulator.session(start.text, { path: start.path, ends_when_narrow: !start.keepsGoing });
-    if (turn !== this.#turn) await session.close();
-    else this.#session = session;
+    if (mine !== this.#begun) return false;
+    try {
+      const session = await this.#simulator.session(start.text, { path: start.path, ends_when_narrow: !start.keepsGoing });
+      if (mine === this.#begun) this.#session = session;
+      else await session.close();
+    } catch (error) {
+      if (mine === this.#begun) throw error;
+    }
+    return mine === this.#begun;
   }
 
   /** Goes on until it is paused or over. */

@@ -30,6 +30,9 @@ interface Piece {
 export class Pool {
   /** Simulators that are there now. */
   readonly size = signal(0);
+  /** As many as may be. */
+  #limit: number;
+  /** As many as there can be: fewer where one did not start. */
   #most: number;
   #start: Start;
   #patience: number;
@@ -43,7 +46,7 @@ export class Pool {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(most: number, start: Start, patience: number = PATIENCE) {
-    this.#most = most;
+    this.#limit = this.#most = most;
     this.#start = start;
     this.#patience = patience;
   }
@@ -61,6 +64,8 @@ export class Pool {
   /** Ends all simulators. What is under way or waits ends with `GivenUp`. */
   stop(): void {
     this.#turn++;
+    // What kept one from starting may be over the next time.
+    this.#most = this.#limit;
     clearTimeout(this.#timer);
     const [waiting, all] = [this.#queue, [...this.#all]];
     this.#queue = [];
@@ -104,17 +109,20 @@ export class Pool {
     try {
       const simulator = await this.#start((reason) => this.#died(simulator, reason));
       this.#starting--;
-      if (turn !== this.#turn) return simulator.stop();
-      this.#all.add(simulator);
-      this.#free.push(simulator);
-      this.#tell();
+      if (turn === this.#turn) {
+        this.#all.add(simulator);
+        this.#free.push(simulator);
+        this.#tell();
+      } else simulator.stop();
     } catch (error) {
       this.#starting--;
-      if (turn !== this.#turn) return;
-      // Those that there are do it all: a server has no more of them, or the machine has no memory for one.
-      this.#most = Math.max(1, this.#all.size + this.#starting);
-      if (this.#all.size + this.#starting === 0) this.#fail(error);
+      if (turn === this.#turn) {
+        // Those that there are do it all: a server has no more of them, or the machine has no memory for one.
+        this.#most = Math.max(1, this.#all.size + this.#starting);
+        if (this.#all.size + this.#starting === 0) this.#fail(error);
+      }
     }
+    // Work that came after a stop waits for this one as well: it counts among those that start.
     this.#go();
   }
 

@@ -9,9 +9,10 @@ import type { Connection, Explain } from "lanewise";
 import { rigOf } from "../rig/topology.ts";
 import { startSimulator } from "../simulator/client.ts";
 import { FULL_SPEED, type Listener, Player } from "../simulator/player.ts";
+import { changesBetween } from "../toml/changes.ts";
 import { readToml } from "../toml/edit.ts";
 import { isTooLong } from "../toml/limit.ts";
-import { isWhole } from "./editing.ts";
+import { edit, isWhole } from "./editing.ts";
 import { changedValues } from "./difference.ts";
 import { grown } from "./history.ts";
 import { inWords, mistakesOf } from "./problems.ts";
@@ -30,6 +31,10 @@ let simulator: Connection | null = null;
 let player: Player | null = null;
 /** Resolved, of the text that the run is of. */
 let running: Explain | null = null;
+/** That text. */
+let runningText: string | null = null;
+/** A text that is to be run when it has been read. */
+let wanted: string | null = null;
 let edits = 0;
 let starts = 0;
 
@@ -67,10 +72,10 @@ async function connected(): Promise<boolean> {
 /** A worker that is no more takes its run with it, and nothing else. */
 async function startAgain(reason: string): Promise<void> {
   store.isReady.value = false;
-  store.runStage.value = "none";
   player?.pause();
   simulator?.stop();
-  [simulator, player, running] = [null, null, null];
+  [simulator, player] = [null, null];
+  forgetRun();
   const isBack = ++starts <= MOST_STARTS && (await connected());
   if (isBack) void learnWords();
   tellFault(`The simulator stopped: ${reason}. ${isBack ? "It was started again; its run is lost." : "Save the scenario and load the page again."}`);
@@ -115,7 +120,7 @@ export function open(text: string, name: string): void {
 
 /** Plays at the chosen speed: from the start, or from where it was paused. */
 export async function play(): Promise<void> {
-  if (store.runStage.value !== "paused" || store.isOutdated.value) await begin();
+  if (!isOnItsWay() && !(await begin())) return;
   if (player) player.speed = store.speed.value;
   player?.play();
 }
@@ -133,7 +138,7 @@ export function pause(): void {
 
 /** Goes on to the end as fast as it can. */
 export async function toTheEnd(): Promise<void> {
-  if (store.runStage.value === "over" || store.runStage.value === "none" || store.isOutdated.value) await begin();
+  if (!isOnItsWay() && !(await begin())) return;
   if (!player) return;
   player.speed = FULL_SPEED;
   player.play();
@@ -142,8 +147,22 @@ export async function toTheEnd(): Promise<void> {
 /** To the next packet. */
 export async function stepPacket(): Promise<void> {
   pause();
-  if (store.runStage.value !== "paused" || store.isOutdated.value) await begin();
+  if (!isOnItsWay() && !(await begin())) return;
   await player?.packet();
+}
+
+/** Whether a run of the text as it is has begun, and is not over. */
+function isOnItsWay(): boolean {
+  const isGoing = store.runStage.value === "playing" || store.runStage.value === "paused";
+  return isGoing && !store.isOutdated.value && player?.hasRun === true;
+}
+
+/** Makes the scenario another text, in an edit that can be undone, and runs that as soon as it has been read. */
+export function editAndRun(text: string): void {
+  const before = store.text.value;
+  edit(changesBetween(before, text));
+  if (store.text.value !== before) wanted = store.text.value;
+  else if (!store.resultsOfText.value) void toTheEnd();
 }
 
 /** Back to the start, at rest. */
@@ -163,51 +182,68 @@ const listener: Listener = {
     });
   },
   ended(results) {
-    store.results.value = results;
-    store.runsEnded.value++;
-    store.runStage.value = "over";
+    batch(() => {
+      store.results.value = results;
+      store.resultsText.value = runningText;
+      store.runsEnded.value++;
+      store.runStage.value = "over";
+    });
   },
   playing(isPlaying) {
     if (isPlaying) store.runStage.value = "playing";
     else if (store.runStage.value === "playing") store.runStage.value = "paused";
   },
   failed(error) {
-    store.runStage.value = "none";
+    forgetRun();
     tellFault(`The run cannot go on: ${inWords(error)}`);
   },
 };
 
-/** A run of the text as it is, at its start. */
-async function begin(): Promise<void> {
-  if (!player || !store.isSound.value) return;
+/** A run of the text as it is, at its start. False where there is none, or where another one was begun meanwhile. */
+async function begin(): Promise<boolean> {
+  if (!player || !store.isSound.value) return false;
   const explained = store.explained.value;
+  const text = store.text.value;
   const asked = player;
   try {
-    await asked.begin({ text: store.text.value, path: store.fileName.value, keepsGoing: store.keepsGoing.value });
+    if (!(await asked.begin({ text, path: store.fileName.value, keepsGoing: store.keepsGoing.value }))) return false;
   } catch (error) {
     // Its worker died meanwhile, which was told.
-    if (player !== asked) return;
-    store.runStage.value = "none";
+    if (player !== asked) return false;
+    forgetRun();
     tellFault(`The run does not begin: ${inWords(error)}`);
-    return;
+    return false;
   }
-  running = explained;
-  store.isOutdated.value = false;
-  store.live.value = null;
-  store.lastStep.value = null;
-  store.results.value = null;
-  store.history.value = { times: [], flows: {} };
-  store.runStage.value = "paused";
+  if (player !== asked) return false;
+  batch(() => {
+    forgetRun();
+    store.runStage.value = "paused";
+  });
+  [running, runningText] = [explained, text];
+  return true;
+}
+
+/** There is no run: what the last one gave would pass as that of the text. */
+function forgetRun(): void {
+  [running, runningText] = [null, null];
+  batch(() => {
+    store.runStage.value = "none";
+    store.isOutdated.value = false;
+    store.live.value = null;
+    store.lastStep.value = null;
+    store.results.value = null;
+    store.resultsText.value = null;
+    store.history.value = { times: [], flows: {} };
+  });
 }
 
 /** What an edit of the text leads to. */
 async function follow(text: string): Promise<void> {
   const edit = ++edits;
+  const isWanted = wanted === text;
+  wanted = null;
   if (!simulator) return;
-  if (isTooLong(text)) {
-    tellFault(`This text has ${text.length.toLocaleString("en")} characters, which no scenario has. It was not read.`);
-    return;
-  }
+  if (isTooLong(text)) return tellTooLong(text);
   try {
     const path = store.fileName.value;
     const explained = await simulator.explain(text, { path });
@@ -218,7 +254,7 @@ async function follow(text: string): Promise<void> {
     store.written.value = readToml(text) ?? {};
     store.rig.value = rigOf(explained, store.written.value);
     if (store.notice.value?.kind === "fault") store.notice.value = null;
-    await takeOver(explained);
+    await takeOver(explained, text, isWanted);
   } catch (error) {
     if (edit !== edits) return;
     const mistakes = mistakesOf(error);
@@ -227,22 +263,21 @@ async function follow(text: string): Promise<void> {
   }
 }
 
-/** What the run that there is does about the new values. */
-async function takeOver(explained: Explain): Promise<void> {
+/** What the run that there is does about the new values, and whether a new one begins: where it is wanted, or by itself. */
+async function takeOver(explained: Explain, text: string, isWanted: boolean): Promise<void> {
   const stage = store.runStage.value;
   if (running && (stage === "playing" || stage === "paused")) {
     const values = changedValues(running, explained);
-    if (values?.length === 0) {
-      running = explained;
-      return;
-    }
     if (values && (await changeAll(values))) {
-      running = explained;
+      [running, runningText] = [explained, text];
+      store.isOutdated.value = false;
       return;
     }
+    // It may have taken some of them: then it is of no text at all.
+    if (values) running = null;
   }
   store.isOutdated.value = stage !== "none";
-  if (store.runsByItself.value && (store.rig.value?.count ?? Infinity) <= SMALL) await toTheEnd();
+  if (isWanted || (store.runsByItself.value && (store.rig.value?.count ?? Infinity) <= SMALL)) await toTheEnd();
 }
 
 /** Whether the run took over every value. One that it refuses leaves it as it is, and outdated. */
@@ -256,6 +291,17 @@ async function changeAll(values: { path: string; value: string }[]): Promise<boo
     }
   }
   return true;
+}
+
+/** A mistake like others: nothing runs, and what is shown is of the text before. */
+function tellTooLong(text: string): void {
+  const message = `This text has ${text.length.toLocaleString("en")} characters, which no scenario has. It was not read.`;
+  batch(() => {
+    store.mistakes.value = [{ message, code: "file-too-large", path: null, line: null, column: null, hint: null }];
+    store.remarks.value = [];
+    store.isOutdated.value = store.runStage.value !== "none";
+  });
+  tellFault(message);
 }
 
 function tellFault(text: string): void {

@@ -37,6 +37,10 @@ export const lastStep = signal<Step | null>(null);
 export const isOnePacket = signal(false);
 /** Of the run when it was over. */
 export const results = signal<Results | null>(null);
+/** The text that they are of: of a run that took over values, the last one that it took. */
+export const resultsText = signal<string | null>(null);
+/** Results, where they are of the text as it is. */
+export const resultsOfText = computed(() => (resultsText.value === text.value ? results.value : null));
 /** How many runs were over so far. */
 export const runsEnded = signal(0);
 /** The text has changed since the run began, in a way that a run cannot take over. */

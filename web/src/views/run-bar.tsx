@@ -61,8 +61,8 @@ export function RunBar() {
 }
 
 function Clock() {
-  if (isOutdated.value) return <strong class="warn">The scenario has changed since this run began. Play runs the new one.</strong>;
   if (mistakes.value.length > 0 && rig.value) return <strong class="warn">The text has mistakes. What is shown is of the last one without.</strong>;
+  if (isOutdated.value) return <strong class="warn">The scenario has changed since this run began. Play runs the new one.</strong>;
   const done = results.value;
   if (done) {
     return (

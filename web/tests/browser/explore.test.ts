@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Results } from "lanewise";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, WebSocket } from "playwright-core";
 import { startServer } from "./server.ts";
 import { PAGE, openLab, startBrowser } from "./start.ts";
 
@@ -238,7 +238,7 @@ test("a served page has as many connections as the server lets it have, and give
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.addInitScript(FIVE_CORES);
-  const open = new Set<object>();
+  const open = new Set<WebSocket>();
   page.on("websocket", (socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
@@ -250,12 +250,36 @@ test("a served page has as many connections as the server lets it have, and give
   for (const value of ["1", "6"]) assert.equal(points.get(value)?.[2], native(`workload.write.outstanding=${value}`).fingerprint, value);
   assert.match(await page.locator("#explore-failures").innerText(), /At 0: .*has to lie between 1/);
   assert.equal(open.size, 3);
+  // Its own is the first, and stays.
+  const closed = [...open].slice(1).map((socket) => socket.waitForEvent("close"));
   await page.locator("#explore-end").click();
-  await page.waitForTimeout(300);
+  await Promise.all(closed);
   assert.equal(open.size, 1);
   assert.equal(await page.evaluate("made"), 0, "no worker of its own");
   await context.close();
   await server.stop();
+});
+
+test("a point that is simulated when another parameter is chosen is given up", async () => {
+  const script = `Object.defineProperty(navigator, "hardwareConcurrency", { get: () => 1 });
+    window.isHeld = true;
+    const Real = Worker;
+    window.Worker = class extends Real {
+      postMessage(call) {
+        if (call.verb !== "run" || !window.isHeld) super.postMessage(call);
+      }
+    };`;
+  const { page, faults } = await openLab(browser, PAGE, script);
+  await exploring(page, "workload.write.outstanding", "1, 2, 4");
+  await page.locator("#explore-one").click();
+  await page.locator("#explore-point", { hasText: "It is simulated" }).waitFor();
+  await page.evaluate("window.isHeld = false");
+  // There is one simulator: if it went on with the point of before, this one would wait for ever.
+  await fill(page, "#axis-0", CREDITS);
+  await page.locator("#explore-one").click();
+  await page.locator("#explore-fingerprint").waitFor();
+  assert.deepEqual(faults, []);
+  await page.context().close();
 });
 
 test("a link carries the settings of an exploration, and not its points", async () => {

@@ -11,8 +11,7 @@ before(async () => {
 after(() => browser.close());
 
 async function told(page: Page, words: RegExp): Promise<void> {
-  await page.locator("#notice").waitFor();
-  assert.match(await page.locator("#notice").innerText(), words);
+  await page.locator("#notice", { hasText: words }).waitFor();
   assert.match(await page.locator(".cm-content").innerText(), /\[host\.server\]/);
 }
 
@@ -78,6 +77,38 @@ test("a trap while a part is added, and a worker that dies then", async () => {
   await page.context().close();
 });
 
+test("results of a run that is lost do not pass as those of the text", async () => {
+  // A call that a test has named fails as a trap does.
+  const script = `window.broken = null;
+    const Real = Worker;
+    window.Worker = class extends Real {
+      constructor(...given) { super(...given); window.worker = this; }
+      postMessage(call) {
+        if (call.verb !== window.broken) return super.postMessage(call);
+        const errors = [{ message: "unreachable executed", code: "internal", path: null, line: null, column: null, hint: null }];
+        this.dispatchEvent(new MessageEvent("message", { data: { id: call.id, failure: { format: 1, status: 3, errors } } }));
+      }
+    };`;
+  const { page, faults } = await openLab(browser, undefined, script);
+  const gone = (): Promise<void> => page.locator("#fingerprint").waitFor({ state: "detached" });
+  await page.locator("#fingerprint").waitFor();
+  await page.evaluate('window.broken = "ofSession"');
+  await page.locator("#end").click();
+  await told(page, /run does not begin: unreachable executed/);
+  await gone();
+  assert.ok(await page.locator("#save-json").isDisabled());
+  await page.evaluate("window.broken = null");
+  await page.locator("#end").click();
+  await page.locator("#fingerprint").waitFor();
+  await page.evaluate('worker.terminate(), worker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))');
+  await told(page, /simulator stopped: out of memory.*started again/);
+  await gone();
+  await page.locator("#end").click();
+  await page.locator("#fingerprint").waitFor();
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
 test("a text that is no scenario by its size", async () => {
   const { page, faults } = await openLab(browser);
   await page.locator("#fingerprint").waitFor();
@@ -91,7 +122,10 @@ test("a text that is no scenario by its size", async () => {
   await page.locator("#notice").waitFor();
   assert.match(await page.locator("#notice").innerText(), /which no scenario has/);
   assert.equal(await page.locator(".rig .box").count(), 10, "the picture stays");
+  assert.ok(await page.locator("#play").isDisabled());
+  assert.match(await page.locator(".clock").innerText(), /The text has mistakes/);
   await page.locator("#undo").click();
+  await page.locator("#play:enabled").waitFor();
   await page.locator("#notice").waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
   await page.context().close();

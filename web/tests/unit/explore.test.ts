@@ -8,9 +8,9 @@ import type { Explain, Results } from "lanewise";
 import { basisOf, textWith } from "../../src/explore/basis.ts";
 import { csvOf } from "../../src/explore/csv.ts";
 import { countOf, keyOf, pointAt, pointsOf } from "../../src/explore/grid.ts";
-import { TOTAL, digestOf, isMetric, metricsOf, valueOf } from "../../src/explore/metrics.ts";
+import { TOTAL, digestOf, isMetric, metricsOf, titleOf, valueOf } from "../../src/explore/metrics.ts";
 import { type PointRow, isEarly, kneesOf, limitersOf, saidOf, timeLeft } from "../../src/explore/points.ts";
-import { quantityOf, written } from "../../src/explore/quantity.ts";
+import { kindOfUnit, quantityOf, written } from "../../src/explore/quantity.ts";
 import { inWords, kindOf, listOf, nearest, rangeOf, spread, valuesAround, valuesOf } from "../../src/explore/ranges.ts";
 import { colourAt, contrast, inkOn, luminance, scaleOf } from "../../src/explore/scale.ts";
 import { readSettings } from "../../src/explore/settings.ts";
@@ -129,8 +129,8 @@ test("the scale grows lighter all the way, and what is written on it can be read
 });
 
 const results = lanewise<Results>("run", RIG);
-const digest = digestOf(results);
-const other = digestOf(lanewise<Results>("run", RIG, "--set", "nvme.link.force_width=x1"));
+const digest = digestOf(results, false);
+const other = digestOf(lanewise<Results>("run", RIG, "--set", "nvme.link.force_width=x1"), false);
 
 test("what is kept of results has every number that can be looked at", () => {
   assert.equal(digest.fingerprint, results.fingerprint);
@@ -143,6 +143,25 @@ test("what is kept of results has every number that can be looked at", () => {
   assert.equal(valueOf({ quantity: "operation-mean", of: "write nvme[3], write" }, digest), results.flows[3]?.operation_latency_ns?.mean);
   assert.equal(valueOf({ quantity: "goodput", of: "nobody" }, digest), null);
   assert.ok(JSON.stringify(digest).length < JSON.stringify(results).length / 10);
+});
+
+test("where a wire joins devices the total is what the busiest link carries, and not the same bytes twice", () => {
+  const joined = lanewise<Results>("run", "scenarios/rdma_write.toml");
+  const kept = digestOf(joined, true);
+  const busiest = Math.max(...joined.links.flatMap(({ upstream, downstream }) => [upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]));
+  assert.equal(valueOf(TOTAL, kept), busiest);
+  assert.ok(kept.goodput < 0.75 * digestOf(joined, false).goodput);
+  assert.match(kept.goodputOf, /^over .*, (up|down)stream$/);
+  assert.deepEqual([titleOf(TOTAL, true), titleOf(TOTAL, false)], ["Payload: the busiest link", "Payload: all flows"]);
+});
+
+test("names that every object has are neither units nor links nor flows", () => {
+  for (const name of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
+    assert.equal(kindOfUnit(name), name);
+    assert.deepEqual(quantityOf(`4 ${name}`), { amount: 4, unit: name });
+    assert.equal(written(4, name), `4 ${name}`);
+    assert.equal(valueOf({ quantity: "use", of: name }, digest), null);
+  }
 });
 
 const rows: PointRow[] = [digest, digest, null, other].map((each, index) => ({
@@ -159,7 +178,7 @@ test("the knee is where the limiter changes, over points that have none", () => 
 
 test("a run that ended early or got stuck says so", () => {
   assert.equal(saidOf(digest), `${results.limited_by?.sentence}.`);
-  const short = digestOf(lanewise<Results>("run", RIG, "--set", "run.time_limit=2 us"));
+  const short = digestOf(lanewise<Results>("run", RIG, "--set", "run.time_limit=2 us"), false);
   assert.ok(isEarly(short));
   assert.match(saidOf(short), /The run ended as TimeLimit, so its numbers may not be those of a steady state/);
   assert.match(saidOf({ ...digest, limit: null }), /^Nothing was found to limit it\.$/);
@@ -198,6 +217,7 @@ test("what links say of an exploration is looked at before it is taken over", ()
   const saved = { axes: AXES, metric: TOTAL, at: [2, 1] };
   assert.deepEqual(readSettings({ ...saved, more: 1 }), saved);
   assert.deepEqual(readSettings({ axes: [], metric: TOTAL, at: [] }), { axes: [], metric: TOTAL, at: [] });
+  assert.equal(readSettings({ ...saved, axes: [AXES[0], { path: AXES[0]?.path, values: ["x", "y"] }] }), null, "one parameter twice");
   for (const wrong of [
     null,
     {},

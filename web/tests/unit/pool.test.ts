@@ -103,3 +103,44 @@ test("what is stopped ends as given up, and simulators end with it, or after a w
   assert.deepEqual(brief.stopped, [0]);
   assert.equal(brief.pool.size.value, 0);
 });
+
+test("work that comes after a stop, while simulators start, is done, whether those start or not", async () => {
+  for (const fails of [false, true]) {
+    const starts: PromiseWithResolvers<void>[] = [];
+    const { pool, stopped } = made(2, 60_000, () => {
+      starts.push(Promise.withResolvers());
+      return (starts.at(-1) as PromiseWithResolvers<void>).promise;
+    });
+    const before = [pool.do(() => Promise.resolve(1)), pool.do(() => Promise.resolve(2))];
+    pool.stop();
+    for (const given of before) await assert.rejects(given, GivenUp);
+    const after = [pool.do((simulator) => Promise.resolve(numberOf(simulator))), pool.do((simulator) => Promise.resolve(numberOf(simulator)))];
+    assert.equal(starts.length, 2, "no more at a time than there may be");
+    for (const start of starts) fails ? start.reject(new Error("too late")) : start.resolve();
+    await later();
+    assert.equal(starts.length, 4);
+    for (const start of starts) start.resolve();
+    assert.deepEqual(await Promise.all(after), fails ? [0, 1] : [2, 3]);
+    assert.deepEqual(stopped, fails ? [] : [0, 1], "those of before the stop are ended");
+    assert.equal(pool.size.value, 2);
+    pool.stop();
+  }
+});
+
+test("after a stop there may be as many simulators as ever", async () => {
+  let isFull = true;
+  let starts = 0;
+  const { pool } = made(3, 60_000, async () => {
+    if (++starts > 1 && isFull) throw new Error("8 pages are connected already");
+  });
+  const three = (): Promise<unknown> => Promise.all(Array.from({ length: 3 }, () => pool.do(() => later())));
+  await three();
+  assert.equal(pool.size.value, 1);
+  isFull = false;
+  await three();
+  assert.equal(pool.size.value, 1, "it does not ask each time");
+  pool.stop();
+  await three();
+  assert.equal(pool.size.value, 3);
+  pool.stop();
+});

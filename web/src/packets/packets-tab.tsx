@@ -1,10 +1,11 @@
 /** The packets of a window of the run: a space-time diagram, an analyzer's list, and what a packet waited for. */
 import { useEffect } from "preact/hooks";
-import { isReady, isSound, rig } from "../state/store.ts";
+import { isReady, isSound } from "../state/store.ts";
 import { Diagram } from "./diagram.tsx";
 import { PacketList } from "./list.tsx";
-import { type Place, failure, isBusy, isStale, kinds, length, link, look, lookAt, place, save, start, stop, trace } from "./state.ts";
+import { chooseLink, failure, isBusy, isStale, isTracing, kinds, length, link, links, look, lookAt, place, save, start, stop, trace } from "./state.ts";
 import { Story } from "./story.tsx";
+import type { Place } from "./window.ts";
 import { KINDS, spanOf, TICKS_PER_NS } from "./words.ts";
 
 const PLACES: [Place, string, string][] = [
@@ -49,7 +50,6 @@ export function PacketsTab() {
 }
 
 function WindowForm() {
-  const links = rig.value ? namesOf(rig.value.roots) : [];
   return (
     <form
       class="window-form"
@@ -74,9 +74,9 @@ function WindowForm() {
       </label>
       <label>
         Link{" "}
-        <select id="window-link" value={link.value} onChange={(event) => (link.value = event.currentTarget.value)}>
+        <select id="window-link" value={link.value} onChange={(event) => chooseLink(event.currentTarget.value)}>
           <option value="">All links</option>
-          {links.map((name) => (
+          {links.value.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
@@ -90,16 +90,16 @@ function WindowForm() {
         ))}
       </fieldset>
       <span class="row-of-buttons">
-        <button id="trace" class="main" type="submit" disabled={!isSound.value || isBusy.value || kinds.value.length === 0}>
+        <button id="trace" class="main" type="submit" disabled={!isSound.value || isTracing.value || kinds.value.length === 0}>
           Trace
         </button>
         <button id="trace-stop" type="button" disabled={!isBusy.value} onClick={stop}>
           Stop
         </button>
-        <button id="save-perfetto" type="button" disabled={!isSound.value || isBusy.value} title="Open the file in ui.perfetto.dev. 1 ns there is 1 ps of the run." onClick={() => void save("perfetto")}>
+        <button id="save-perfetto" type="button" disabled={!isSound.value || isTracing.value} title="Open the file in ui.perfetto.dev. 1 ns there is 1 ps of the run." onClick={() => void save("perfetto")}>
           Perfetto file
         </button>
-        <button id="save-jsonl" type="button" disabled={!isSound.value || isBusy.value} title="One JSON object for each row." onClick={() => void save("jsonl")}>
+        <button id="save-jsonl" type="button" disabled={!isSound.value || isTracing.value} title="One JSON object for each row." onClick={() => void save("jsonl")}>
           Rows (JSON)
         </button>
       </span>
@@ -111,19 +111,8 @@ function toggle(kind: string): void {
   kinds.value = kinds.value.includes(kind) ? kinds.value.filter((each) => each !== kind) : [...kinds.value, kind];
 }
 
-interface Named {
-  name: string;
-  link: unknown;
-  below: Named[];
-}
-
-/** Names of the links of a rig: those of the devices below them. */
-function namesOf(devices: Named[]): string[] {
-  return devices.flatMap((device) => [...(device.link ? [device.name] : []), ...namesOf(device.below)]);
-}
-
 function Said() {
-  if (isBusy.value) return <>The run is traced…</>;
+  if (isTracing.value) return <>The run is traced…</>;
   if (failure.value) return <strong class="warn">{failure.value}</strong>;
   const found = trace.value;
   if (!found) return <>{isReady.value ? "Nothing is traced yet." : "The simulator starts…"}</>;

@@ -2,37 +2,64 @@
  * The trace on the page: what was asked for, what came, and which packet is looked at.
  *
  * It has a simulator of its own, so that a long trace can be stopped and holds nothing else up. A trace is of the text as it is, from the start of a run;
- * it is asked for by a press of a button, and once when the tab is first opened.
+ * it is asked for by a press of a button, and once when the tab is first opened. Of the packets that are chosen one after the other only the last is
+ * looked up: one look-up is under way, and its simulator is replaced where another packet has taken the place of what it looks for.
  */
 import { batch, computed, signal } from "@preact/signals";
 import type { Connection, Trace, TraceOptions, TraceRow, TracedRequest, Transaction } from "lanewise";
 import { connection } from "../state/lab.ts";
 import { inWords } from "../state/problems.ts";
+import { keepInLinks } from "../state/sharing.ts";
 import * as store from "../state/store.ts";
 import { startSimulator } from "../simulator/client.ts";
 import { type Order, type Path, busiest, isOf, ordered, pathWith, peersOf, pathsOf, requestOf } from "./model.ts";
+import { type Place, USUAL, isSame, linksOf, readWindow } from "./window.ts";
 
 /** Rows that the page asks for; the core keeps the last ones. */
 export const MOST_ROWS = 10_000;
 /** How long a request is looked for from its issue on, before it is said that it is not complete. */
 const LOOKED_FOR = "2 ms";
 
-/** Where the window is. */
-export type Place = "start" | "worst-latency" | "first-blocked" | "replay" | "stall";
+export const place = signal<Place>(USUAL.place);
+export const start = signal(USUAL.start);
+export const length = signal(USUAL.length);
+/** Name of a link as it was chosen; all when empty. */
+const chosenLink = signal(USUAL.link);
+export const kinds = signal<string[]>(USUAL.kinds);
 
-export const place = signal<Place>("start");
-export const start = signal("0 us");
-export const length = signal("5 us");
-/** Name of a link; all when empty. */
-export const link = signal("");
-export const kinds = signal<string[]>(["tlp", "dllp", "skp", "flit", "blocked", "error"]);
+/** Names of the links that there are. */
+export const links = computed<string[]>(() => (store.rig.value ? linksOf(store.rig.value.roots) : []));
+/** The link that is traced: all, which is empty, where this scenario has none of the chosen name. */
+export const link = computed(() => (links.value.includes(chosenLink.value) ? chosenLink.value : ""));
+
+keepInLinks("packets", {
+  save() {
+    const now = { place: place.value, start: start.value, length: length.value, link: chosenLink.value, kinds: kinds.value };
+    return isSame(now, USUAL) ? undefined : now;
+  },
+  read(saved) {
+    const read = readWindow(saved);
+    return () => {
+      [place.value, start.value, length.value, kinds.value] = [read.place, read.start, read.length, read.kinds];
+      chosenLink.value = read.link;
+    };
+  },
+});
+
+export function chooseLink(name: string): void {
+  chosenLink.value = name;
+}
 
 /** What is shown; null before the first. */
 export const trace = signal<Trace | null>(null);
 /** The text that it is of. */
 const tracedText = signal("");
 /** It is at work: on a trace, or on a file. */
-export const isBusy = signal(false);
+export const isTracing = signal(false);
+/** The request that is looked up, or is as soon as the choice rests, as `keyOf` writes it. */
+const lookedUp = signal<string | null>(null);
+/** There is something to stop. */
+export const isBusy = computed(() => isTracing.value || lookedUp.value !== null);
 /** What went wrong with the last one. */
 export const failure = signal<string | null>(null);
 /** The scenario has changed since. */
@@ -44,9 +71,11 @@ export const chosen = signal<number | null>(null);
 /** Name of the way that is drawn, if one was chosen. */
 const chosenPath = signal<string | null>(null);
 
-/** The request of the chosen packet: its stations, or why there are none; null while it is looked for. */
-export type Story = { kind: "found"; transaction: Transaction } | { kind: "none"; reason: string };
+/** The request of the chosen packet: its stations, or why there are none. */
+export type Story = { kind: "found"; transaction: Transaction } | { kind: "none"; reason: string } | { kind: "stopped" };
 const stories = signal<ReadonlyMap<string, Story>>(new Map());
+/** Stop was pressed since something was last asked for. */
+const wasStopped = signal(false);
 
 export const rows = computed<TraceRow[]>(() => trace.value?.rows ?? []);
 export const chosenRow = computed<TraceRow | null>(() => (chosen.value === null ? null : (rows.value[chosen.value] ?? null)));
@@ -59,7 +88,12 @@ export const path = computed<Path | undefined>(() => {
   return paths.value.find((each) => each.name === chosenPath.value) ?? busiest(paths.value, rows.value);
 });
 export const request = computed<TracedRequest | null>(() => chosenRow.value && requestOf(chosenRow.value));
-export const story = computed<Story | null>(() => (request.value ? (stories.value.get(keyOf(request.value)) ?? null) : null));
+/** Null while it is looked for. */
+export const story = computed<Story | null>(() => {
+  if (!request.value) return null;
+  const found = stories.value.get(keyOf(request.value));
+  return found ?? (wasStopped.value && !isBusy.value ? { kind: "stopped" } : null);
+});
 /** TLPs of the same request. */
 export const relatives = computed<number[]>(() => {
   const whose = request.value;
@@ -68,16 +102,25 @@ export const relatives = computed<number[]>(() => {
 
 /** Time without a question after which its simulator is ended, ms: a server has room for a few. */
 const PATIENCE = 60_000;
+/** So long a packet is chosen before its request is looked up, ms: a held key goes past many. */
+const REST = 120;
 
 let own: Promise<Connection> | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
+let resting: ReturnType<typeof setTimeout> | undefined;
+/** A look-up, and the simulator of its own that is at work on it: none where that of the page is. */
+interface LookUp {
+  key: string;
+  simulator: Promise<Connection> | null;
+}
+let underWay: LookUp | null = null;
 /** Grows with each thing that is asked, and when all is stopped. */
 let turn = 0;
 
 /** What is asked of the core, without what is kept. */
 function asked(): TraceOptions {
-  const links = link.value === "" ? {} : { links: [link.value] };
-  const window = { start: start.value.trim(), span: length.value.trim(), kinds: kinds.value, ...links };
+  const one = link.value === "" ? {} : { links: [link.value] };
+  const window = { start: start.value.trim(), span: length.value.trim(), kinds: kinds.value, ...one };
   const around = place.value === "start" ? {} : { around: place.value };
   return { path: store.fileName.value, ...window, ...around };
 }
@@ -99,12 +142,25 @@ export function lookAt(where: Place): void {
 
 /** Ends what is at work. What is shown stays. */
 export function stop(): void {
+  batch(() => {
+    endWork();
+    wasStopped.value = true;
+  });
+}
+
+function endWork(): void {
   turn++;
   end();
-  isBusy.value = false;
+  clearTimeout(resting);
+  underWay = null;
+  batch(() => {
+    isTracing.value = false;
+    lookedUp.value = null;
+  });
 }
 
 function end(): void {
+  clearTimeout(timer);
   void own?.then((simulator) => simulator.stop()).catch(() => undefined);
   own = null;
 }
@@ -120,7 +176,7 @@ export function choose(index: number | null): void {
     const isShown = shows(path.value) >= shows(best);
     if (best && !isShown) drawPath(best.name);
   });
-  void lookUp();
+  lookUp();
 }
 
 /** The way from the host to a device that is drawn. */
@@ -174,22 +230,52 @@ function firstOf({ around, rows }: Trace): number | null {
   return found < 0 ? null : found;
 }
 
-/** Asks for the times at stations of the request of the chosen packet, once. */
-async function lookUp(): Promise<void> {
+/** Has the request of the chosen packet looked up, once the choice rests. */
+export function lookUp(): void {
+  clearTimeout(resting);
   const whose = request.value;
-  if (!whose || isBusy.value || stories.value.has(keyOf(whose))) return;
-  const [key, mine, text] = [keyOf(whose), turn, tracedText.value];
-  const put = (story: Story): void => {
-    if (turn === mine) stories.value = new Map([...stories.value, [key, story]]);
-  };
-  try {
-    const simulator = await connected();
-    const found = await simulator.trace(text, { path: store.fileName.value, request: whose, span: LOOKED_FOR, last: 50_000 });
-    if (found.transaction) put({ kind: "found", transaction: found.transaction });
-    else put({ kind: "none", reason: `It belongs to no flow, or is not complete within ${LOOKED_FOR} of its issue.` });
-  } catch (error) {
-    put({ kind: "none", reason: inWords(error) });
+  const key = whose && keyOf(whose);
+  const isWanted = whose !== null && key !== null && !isTracing.value && !stories.value.has(key);
+  batch(() => {
+    wasStopped.value = false;
+    lookedUp.value = isWanted ? key : (underWay?.key ?? null);
+  });
+  if (isWanted && underWay?.key !== key) resting = setTimeout(() => void lookUpNow(whose, key), REST);
+}
+
+/** Asks for the times at stations of a request. */
+async function lookUpNow(whose: TracedRequest, key: string): Promise<void> {
+  // One that is superseded: its simulator is replaced. That of the page cannot be; what is chosen when it answers is looked up then.
+  if (underWay?.simulator) {
+    end();
+    underWay = null;
   }
+  if (underWay) return;
+  const mine: LookUp = { key, simulator: null };
+  underWay = mine;
+  const text = tracedText.value;
+  let story: Story;
+  try {
+    const started = connected();
+    mine.simulator = own;
+    const simulator = await started;
+    // None of its own could be had.
+    if (!own) mine.simulator = null;
+    if (underWay !== mine) return;
+    const found = await simulator.trace(text, { path: store.fileName.value, request: whose, span: LOOKED_FOR, last: 50_000 });
+    if (found.transaction) story = { kind: "found", transaction: found.transaction };
+    else story = { kind: "none", reason: `It belongs to no flow, or is not complete within ${LOOKED_FOR} of its issue.` };
+  } catch (error) {
+    story = { kind: "none", reason: inWords(error) };
+  }
+  // Superseded or stopped meanwhile.
+  if (underWay !== mine) return;
+  underWay = null;
+  batch(() => {
+    stories.value = new Map([...stories.value, [key, story]]);
+    lookUp();
+  });
+  endLater();
 }
 
 function keyOf({ requester, issued_at_ticks, tag, address }: TracedRequest): string {
@@ -197,10 +283,12 @@ function keyOf({ requester, issued_at_ticks, tag, address }: TracedRequest): str
 }
 
 async function atWork(work: (simulator: Connection, isCurrent: () => boolean) => Promise<void>): Promise<void> {
-  if (isBusy.value) stop();
-  const mine = ++turn;
+  const mine = turn + 1;
   batch(() => {
-    isBusy.value = true;
+    if (isBusy.value) endWork();
+    turn = mine;
+    isTracing.value = true;
+    wasStopped.value = false;
     failure.value = null;
   });
   try {
@@ -208,10 +296,12 @@ async function atWork(work: (simulator: Connection, isCurrent: () => boolean) =>
   } catch (error) {
     if (mine === turn) failure.value = inWords(error);
   } finally {
-    if (mine === turn) isBusy.value = false;
+    if (mine === turn) isTracing.value = false;
   }
+  if (mine !== turn) return;
+  endLater();
   // What was chosen while it was at work.
-  if (mine === turn) void lookUp();
+  lookUp();
 }
 
 /** The simulator of its own; that of the page where there is no room for another, as a server may say. */
@@ -220,7 +310,6 @@ async function connected(): Promise<Connection> {
     if (own === started) own = null;
   }));
   clearTimeout(timer);
-  timer = setTimeout(() => !isBusy.value && end(), PATIENCE);
   try {
     return await started;
   } catch (error) {
@@ -229,4 +318,10 @@ async function connected(): Promise<Connection> {
     if (!shared) throw error;
     return shared;
   }
+}
+
+/** Ends the simulator of its own when nothing is asked of it for long. */
+function endLater(): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => !isBusy.value && end(), PATIENCE);
 }

@@ -1,7 +1,7 @@
 /** What is known of the packet that was chosen: where it waited and for what, what had the wire meanwhile, and its request from issue to end. */
 import type { Station, TraceRow, TraceWait, Transaction } from "lanewise";
 import { endOf, isHeld, meanwhile } from "./model.ts";
-import { choose, chosen, chosenRow, isBusy, relatives, request, rows, story } from "./state.ts";
+import { choose, chosen, chosenRow, isTracing, lookUp, relatives, request, rows, story } from "./state.ts";
 import { byLength, causeOf, credits, ns, placeOf, sentenceOf, spanOf, title, waited } from "./words.ts";
 
 /** So many links to other packets are shown. */
@@ -153,7 +153,15 @@ function Request() {
       <h3>Its request, from issue to end</h3>
       {found?.kind === "found" && <Stations transaction={found.transaction} />}
       {found?.kind === "none" && <p>{found.reason}</p>}
-      {!found && <p>{isBusy.value ? "It is looked up when the trace is there." : "It is looked up…"}</p>}
+      {found?.kind === "stopped" && (
+        <p class="row start">
+          Its look-up was stopped.{" "}
+          <button id="look-up" onClick={lookUp}>
+            Look it up
+          </button>
+        </p>
+      )}
+      {!found && <p>{isTracing.value ? "It is looked up when the trace is there." : "It is looked up…"}</p>}
       <p>In this trace, {relatives.value.length === 1 ? "this TLP of it:" : `${relatives.value.length} TLPs of it:`}</p>
       <Links indexes={relatives.value.slice(0, MOST)} isCut={relatives.value.length > MOST} label="TLPs of the same request" />
     </div>

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import type { Trace } from "lanewise";
 import type { Browser, Page } from "playwright-core";
 import { startServer } from "./server.ts";
-import { openLab, startBrowser } from "./start.ts";
+import { PAGE, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** The example that the page begins with. */
@@ -29,8 +29,8 @@ function lanewise(...given: string[]): string {
 }
 
 /** Opens the tab, does something, and sees to it that nothing went wrong in the page and nothing was asked of a network. */
-async function inPackets(work: (page: Page) => Promise<void>): Promise<void> {
-  const { page, faults, requests } = await openLab(browser);
+async function inPackets(work: (page: Page) => Promise<void>, script?: string): Promise<void> {
+  const { page, faults, requests } = await openLab(browser, PAGE, script);
   await page.locator("#fingerprint").waitFor();
   await page.locator("#tab-packets").click();
   await page.locator("#trace-fingerprint").waitFor();
@@ -128,6 +128,90 @@ test("list and diagram have one choice, by pointer and by keys", () =>
     await canvas.focus();
     await page.keyboard.press("ArrowLeft");
     await page.waitForFunction((old) => document.getElementById("story")?.innerText !== old, chosen);
+  }));
+
+/** Counts look-ups, and the most that one worker has had at once; while the page is slow they are not answered. */
+const COUNTING = `window.asked = 0; window.most = 0; window.slow = false;
+  const Real = Worker;
+  window.Worker = class extends Real {
+    open = new Set();
+    constructor(...given) { super(...given); this.addEventListener("message", ({ data }) => this.open.delete(data.id)); }
+    postMessage(call) {
+      if (call.verb === "trace" && call.given?.[1]?.request) {
+        window.asked++;
+        this.open.add(call.id);
+        window.most = Math.max(window.most, this.open.size);
+        if (window.slow) return;
+      }
+      super.postMessage(call);
+    }
+  };`;
+
+test("held keys look up the last packet only; a look-up can be stopped, and asked for again", () =>
+  inPackets(async (page) => {
+    const chosen = page.locator('.packet-row[aria-selected="true"]');
+    await page.locator("#diagram").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator("#trace-stop:disabled").waitFor();
+    const before = (await page.evaluate("asked")) as number;
+    for (let press = 0; press < 40; press++) await page.keyboard.press("ArrowRight");
+    await page.locator("#trace-stop:disabled").waitFor();
+    const [asked, most] = (await page.evaluate("[asked, most]")) as [number, number];
+    assert.ok(asked - before < 20, `${asked - before} look-ups of 40 packets`);
+    assert.equal(most, 1);
+    // One that is not answered: another packet takes its place, in another worker.
+    await page.evaluate("slow = true");
+    await page.locator("#order-late").click();
+    const rows = page.locator(".packet-space .packet-row");
+    await rows.nth(3).click();
+    await page.waitForFunction(`asked > ${asked}`);
+    assert.match(await story(page), /It is looked up…/);
+    await page.evaluate("slow = false");
+    await rows.nth(5).click();
+    await page.locator("#latency").waitFor();
+    await page.locator("#trace-stop:disabled").waitFor();
+    assert.ok((await page.locator("#stations caption").innerText()).startsWith((await chosen.locator(".what").innerText()).trim().split(" ")[0] ?? "?"));
+    assert.equal(await page.evaluate("most"), 1);
+    // One that is stopped says so.
+    await page.evaluate("slow = true");
+    await rows.nth(7).click();
+    await page.locator("#trace-stop:enabled").click();
+    await page.locator("#look-up").waitFor();
+    assert.match(await story(page), /Its look-up was stopped/);
+    await page.evaluate("slow = false");
+    await page.locator("#look-up").click();
+    await page.locator("#latency").waitFor();
+    await page.locator("#trace-stop:disabled").waitFor();
+  }, COUNTING));
+
+test("a link and a reload have the window; a link that another scenario has not is all of them", () =>
+  inPackets(async (page) => {
+    await page.locator("#at-first-blocked").click();
+    await page.locator("#trace-stop:disabled").waitFor();
+    await page.locator("#window-length").fill("2 us");
+    await page.selectOption("#window-link", "nvme[3]");
+    await page.locator('[data-kind="skp"]').uncheck();
+    await page.locator("#share").click();
+    await page.waitForFunction(() => location.hash.length > 10);
+    const isKept = async (where: Page): Promise<void> => {
+      await where.locator("#trace-fingerprint").waitFor();
+      assert.equal(await where.locator("#at-first-blocked").getAttribute("aria-pressed"), "true");
+      assert.equal(await where.locator("#window-length").inputValue(), "2 us");
+      assert.equal(await where.locator("#window-link").inputValue(), "nvme[3]");
+      assert.deepEqual([await where.locator('[data-kind="skp"]').isChecked(), await where.locator('[data-kind="tlp"]').isChecked()], [false, true]);
+    };
+    const other = await openLab(browser, PAGE + new URL(page.url()).hash);
+    await isKept(other.page);
+    await other.page.reload();
+    await isKept(other.page);
+    assert.deepEqual(other.faults, []);
+    await other.page.context().close();
+    await page.selectOption("#example", "first_rig.toml");
+    await page.locator(".packets-both.stale").waitFor();
+    await page.waitForFunction(() => (document.getElementById("window-link") as HTMLSelectElement | null)?.value === "");
+    await traced(page, "#at-start");
+    assert.equal(await page.locator(".packets-both.stale").count(), 0);
+    assert.match(await page.locator(".packets-panel .clock").innerText(), /What goes over the links from/);
   }));
 
 test("thousands of packets: only those in sight are drawn and listed", () =>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TraceRow, WireDirection } from "lanewise";
 import { busiest, endOf, firstSeen, isOf, lateness, meanwhile, ordered, pathWith, pathsOf, peersOf, requestOf, strokesOf } from "../../src/packets/model.ts";
+import { USUAL, isSame, linksOf, readWindow } from "../../src/packets/window.ts";
 import { credits, ns, title, waitWords } from "../../src/packets/words.ts";
 
 const NS = 1_024_000;
@@ -48,7 +49,7 @@ test("a request from one device to another below a switch has a way of its own",
   assert.equal(peersOf(paths, [row({ link: "card" }), row({ link: "sw0" }), row({ link: "disk" })]), null);
 });
 
-test("who is held up goes on when the row of the same port says so", () => {
+test("a port that is held up goes on when the row of the same port says so", () => {
   const held = { kind: "blocked", link: "card", channel: 0, note: "NP" };
   const rows = [
     row({ ...held, at_ticks: 10 }),
@@ -84,7 +85,7 @@ test("of many ordered sets in a silence, which are one row, the first is drawn",
   assert.equal(all[0]?.left, 4 * NS);
 });
 
-test("who draws a part begins with the first that may reach into it", () => {
+test("drawing a part begins with the first that may reach into it", () => {
   const [path] = pathsOf(DIRECTIONS);
   assert.ok(path);
   const rows = Array.from({ length: 1000 }, (_, at) => row({ at_ticks: at * 10 * NS, span_ticks: 5 * NS }));
@@ -109,7 +110,7 @@ test("the longest wait comes first, or the oldest request; what is no TLP is not
   assert.equal(lateness(rows[2] as TraceRow), 5);
 });
 
-test("TLPs of one request are found by who asked, when, and the tag; of posted ones by the address", () => {
+test("TLPs of one request are found by its requester, the time of its issue, and the tag; of posted ones by the address", () => {
   const read = row({ what: "MRd", requester: "card", issued_at_ticks: 7, tag: 3, address: "0x40", length_bytes: 512 });
   const asked = requestOf(read);
   assert.ok(asked);
@@ -141,4 +142,24 @@ test("rows in words, with the times of the listing", () => {
   assert.equal(credits(write), "0/∞");
   assert.equal(credits(row({ kind: "dllp", what: "Ack" })), "–");
   assert.equal(ns(4_227_072_512), "4128.001");
+});
+
+test("a window that a link holds is taken over; what is none of a window's is as usual", () => {
+  const chosen = { place: "stall", start: "3 us", length: "1 us", link: "nvme[3]", kinds: ["error", "tlp"] } as const;
+  const read = readWindow(JSON.parse(JSON.stringify(chosen)));
+  assert.deepEqual(read, { ...chosen, kinds: ["tlp", "error"] });
+  assert.ok(isSame(read, { ...chosen, kinds: [...chosen.kinds] }) && !isSame(read, USUAL));
+  const hostile: unknown[] = [
+    undefined, null, 7, "stall", [], [chosen], {}, { place: "constructor" }, { place: { toString: "stall" }, start: 3, length: null, link: ["nvme[3]"], kinds: "tlp" },
+    { start: "9".repeat(301), link: "a".repeat(100_000), kinds: ["tlp", "tlp"] }, { kinds: ["tlp", "nothing"] }, { kinds: [[], {}] }, JSON.parse('{"__proto__": {"start": "8 us"}}'),
+  ];
+  for (const saved of hostile) assert.deepEqual(readWindow(saved), USUAL, JSON.stringify(saved)?.slice(0, 80));
+  // One that is wrong spoils no other.
+  assert.deepEqual(readWindow({ place: "nowhere", start: "3 us" }), { ...USUAL, start: "3 us" });
+  assert.deepEqual(readWindow({ kinds: [] }).kinds, []);
+});
+
+test("links of a rig are those of the devices below it", () => {
+  const leaf = (name: string) => ({ name, link: {}, below: [] });
+  assert.deepEqual(linksOf([{ name: "server", link: null, below: [{ ...leaf("sw0"), below: [leaf("card"), leaf("disk")] }] }]), ["sw0", "card", "disk"]);
 });

@@ -20,6 +20,8 @@ export const place = signal<string | null>(null);
 export interface Word {
   kind: "done" | "refused";
   text: string;
+  /** The scenario that the act gave: as long as it is that, the next undo is of this act. */
+  gave?: string;
 }
 export const word = signal<Word | null>(null);
 
@@ -41,18 +43,20 @@ export async function judged(after: string): Promise<Verdict> {
   }
 }
 
-/** Does the first of some acts that gives a sound text; else says why the first does not. */
-export async function perform(acts: readonly (Act | null)[]): Promise<boolean> {
-  const before = text.value;
+/** Does the first of some acts, on the text `before`, that gives a sound text; else says why the first does not. */
+export async function perform(acts: readonly (Act | null)[], before = text.value): Promise<boolean> {
   let refused = "The text has no place for it. Write it in the editor.";
   for (const act of acts.filter((each) => each !== null)) {
     const verdict = await judged(act.text);
     if (verdict.fits) {
       // What was typed meanwhile stays.
-      if (text.value !== before) return false;
+      if (text.value !== before) {
+        word.value = { kind: "refused", text: "Not done: the text changed meanwhile. Do it again." };
+        return false;
+      }
       edit(changesBetween(before, act.text));
       selected.value = act.device;
-      word.value = { kind: "done", text: [act.said, cameUp(verdict.explained, act.device)].filter(Boolean).join(" ") };
+      word.value = { kind: "done", text: [act.said, cameUp(verdict.explained, act.device)].filter(Boolean).join(" "), gave: act.text };
       return true;
     }
     if (act === acts.find((each) => each !== null)) refused = verdict.why;
@@ -132,8 +136,9 @@ export async function moveDevice(device: string, port: string): Promise<void> {
 
 /** One more of it: as a group where the core takes that and the others stay where they are. */
 export async function addOneMore(device: string): Promise<void> {
-  const acts = attempted((now, all) => oneMore(now, device, all)) ?? [];
   if (!canBuild()) return;
+  const before = text.value;
+  const acts = attempted((now, all) => oneMore(now, device, all)) ?? [];
   const upper = explained.value?.links.find((link) => link.lower === device)?.upper;
   const [first] = acts;
   // A group takes the next free ports: a device that would leave its own for that gets a section beside it instead.
@@ -141,5 +146,5 @@ export async function addOneMore(device: string): Promise<void> {
     const verdict = await judged(first.text);
     if (verdict.fits && !verdict.explained.links.some((link) => link.upper === upper)) acts.shift();
   }
-  await perform(acts);
+  await perform(acts, before);
 }

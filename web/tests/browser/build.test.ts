@@ -165,6 +165,43 @@ test("devices are moved, multiplied and deleted with buttons and keys, with what
     await page.locator(".hint", { hasText: "no workload" }).waitFor();
   }));
 
+test("what is typed while the core is asked about one more stays, and the act is not done", () =>
+  inLab(async (page) => {
+    const before = await text(page);
+    await box(page, "nvme[3]").click();
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+End");
+    // One task of the page: no answer of the core can come between the press and the letters.
+    await page.evaluate(() => {
+      document.querySelector<HTMLElement>("#one-more")?.click();
+      document.execCommand("insertText", false, "# typed meanwhile");
+    });
+    await page.locator("#built.refused", { hasText: "the text changed meanwhile" }).waitFor();
+    assert.equal(await text(page), `${before}# typed meanwhile`);
+    await page.locator("#one-more").click();
+    await page.locator("#built.done").waitFor();
+    assert.equal(await text(page), `${before.replace("count = 8 ", "count = 9 ")}# typed meanwhile`);
+  }));
+
+test("the word of an act offers undo only as long as the next undo is of this act", () =>
+  inLab(async (page) => {
+    const before = await text(page);
+    const undo = page.locator("#built button");
+    await box(page, "sw0").focus();
+    await page.keyboard.press("Delete");
+    await undo.waitFor();
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.insertText("# later");
+    await undo.waitFor({ state: "detached" });
+    assert.match(await page.locator("#built").innerText(), /^Deleted sw0/);
+    await page.locator("#undo").click();
+    await undo.click();
+    await boxes(page, 10);
+    assert.equal(await text(page), before);
+    assert.equal(await page.locator("#built").count(), 0);
+  }));
+
 test("a workload that makes no sense is refused with the core's words, and nothing changes", () =>
   inLab(async (page) => {
     const before = await text(page);

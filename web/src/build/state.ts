@@ -7,7 +7,8 @@ import { inWords, mistakesOf } from "../state/problems.ts";
 import { explained, fileName, isReady, isSound, rig, selected, text } from "../state/store.ts";
 import { type Rig, groupOf } from "../rig/topology.ts";
 import { changesBetween } from "../toml/changes.ts";
-import { type Act, everyDevice, freePorts, moved, oneMore, without, withoutWorkload } from "./acts.ts";
+import { type Act, everyDevice, freePorts, moved, oneMore } from "./acts.ts";
+import { without, withoutWorkload } from "./deleting.ts";
 
 /** The palette is on the page. */
 export const isPaletteOpen = signal(false);
@@ -87,7 +88,11 @@ export function placesFor(part: Part): string[] {
   return freePorts(all, null);
 }
 
-/** Whether what is on the page can be built on: it is drawn from the text as it is. */
+/**
+ * Whether what is on the page can be built on: it is drawn from the last text that was read, and that had no mistakes.
+ *
+ * A letter that was just typed is not read yet: an act then is of the text with it and of the picture without, and the core judges it.
+ */
 export function canBuild(): boolean {
   return rig.value !== null && isSound.value && isReady.value;
 }

@@ -4,6 +4,7 @@ import { Tabs } from "./tabs.tsx";
 import { Editor } from "./views/editor.tsx";
 import { Examples } from "./views/examples.tsx";
 import { Files } from "./views/files.tsx";
+import { Keys } from "./views/keys.tsx";
 import { LessonChoice, LessonPanel } from "./views/learn.tsx";
 import { Mistakes, Notices } from "./views/notices.tsx";
 import { Settings } from "./views/settings.tsx";
@@ -19,6 +20,7 @@ export function App() {
         </p>
         <Examples />
         <LessonChoice />
+        <Keys />
       </header>
       <Notices />
       <LessonPanel />

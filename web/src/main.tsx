@@ -37,11 +37,11 @@ window.addEventListener("hashchange", () => void readAddress());
 
 /** What the tab had before a reload: it is back; beside a link it is offered. */
 function bringBack(): void {
-  const begun = JSON.stringify(stateNow()) === anew;
+  const isUntouched = JSON.stringify(stateNow()) === anew;
   if (!kept || JSON.stringify(kept) === JSON.stringify(stateNow())) return;
   const back = (): void => show({ kind: "state", state: kept });
   const offer = (label: string, act: () => void) => ({ label, press: () => ((notice.value = null), act()) });
-  if (!begun) notice.value = { kind: "word", text: "The link in the address was opened.", offer: offer("Bring back what was here before the reload", back) };
+  if (!isUntouched) notice.value = { kind: "word", text: "The link in the address was opened.", offer: offer("Bring back what was here before the reload", back) };
   else {
     back();
     if (kept.text === first?.text) return;

@@ -39,34 +39,32 @@ export function Tabs() {
   const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 };
   return (
     <div class="tabs">
-      {TABS.length > 1 && (
-        <div
-          role="tablist"
-          aria-label="What is shown"
-          onKeyDown={(event) => {
-            const to = steps[event.key];
-            if (to === undefined) return;
-            event.preventDefault();
-            choose(to);
-          }}
-        >
-          {TABS.map(({ id, title }, index) => (
-            <button
-              key={id}
-              ref={(button) => void (buttons.current[index] = button)}
-              id={`tab-${id}`}
-              role="tab"
-              aria-selected={index === at}
-              aria-controls="tab"
-              tabindex={index === at ? 0 : -1}
-              onClick={() => choose(index)}
-            >
-              {title}
-            </button>
-          ))}
-        </div>
-      )}
-      <div id="tab" role={TABS.length > 1 ? "tabpanel" : undefined} aria-labelledby={TABS.length > 1 ? `tab-${chosen.id}` : undefined}>
+      <div
+        role="tablist"
+        aria-label="What is shown"
+        onKeyDown={(event) => {
+          const to = steps[event.key];
+          if (to === undefined) return;
+          event.preventDefault();
+          choose(to);
+        }}
+      >
+        {TABS.map(({ id, title }, index) => (
+          <button
+            key={id}
+            ref={(button) => void (buttons.current[index] = button)}
+            id={`tab-${id}`}
+            role="tab"
+            aria-selected={index === at}
+            aria-controls="tab"
+            tabindex={index === at ? 0 : -1}
+            onClick={() => choose(index)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div id="tab" role="tabpanel" aria-labelledby={`tab-${chosen.id}`}>
         <chosen.view />
       </div>
     </div>

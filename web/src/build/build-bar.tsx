@@ -6,7 +6,7 @@ import { Palette, openPalette } from "./palette.tsx";
 import { addOneMore, canBuild, deleteDevice, deleteWorkload, isPaletteOpen, isWorkOpen, moveDevice, word } from "./state.ts";
 import { WorkloadForm } from "./workload-form.tsx";
 import { undoEdit } from "../state/editing.ts";
-import { rig, selected, written } from "../state/store.ts";
+import { rig, selected, text, written } from "../state/store.ts";
 import { keysOf } from "../toml/place.ts";
 
 export function BuildBar() {
@@ -30,7 +30,7 @@ export function BuildBar() {
       {word.value && (
         <p class={`word ${word.value.kind}`} id="built" role="status">
           {word.value.text}{" "}
-          {word.value.kind === "done" && (
+          {word.value.gave === text.value && (
             <button class="line" onClick={() => (undoEdit(), (word.value = null))}>
               Undo
             </button>

@@ -23,7 +23,7 @@ export interface Drag {
 }
 export const drag = signal<Drag | null>(null);
 /** What the core says of places, as far as it was asked. */
-export const verdicts = signal<ReadonlyMap<string, Verdict>>(new Map());
+const verdicts = signal<ReadonlyMap<string, Verdict>>(new Map());
 
 /** Less than this is a click, px. */
 const LEAST = 6;

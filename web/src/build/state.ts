@@ -7,7 +7,8 @@ import { inWords, mistakesOf } from "../state/problems.ts";
 import { explained, fileName, isReady, isSound, rig, selected, text } from "../state/store.ts";
 import { type Rig, groupOf } from "../rig/topology.ts";
 import { changesBetween } from "../toml/changes.ts";
-import { type Act, everyDevice, freePorts, moved, oneMore, without, withoutWorkload } from "./acts.ts";
+import { type Act, everyDevice, freePorts, moved, oneMore } from "./acts.ts";
+import { without, withoutWorkload } from "./deleting.ts";
 
 /** The palette is on the page. */
 export const isPaletteOpen = signal(false);
@@ -20,6 +21,8 @@ export const place = signal<string | null>(null);
 export interface Word {
   kind: "done" | "refused";
   text: string;
+  /** The scenario that the act gave: as long as it is that, the next undo is of this act. */
+  gave?: string;
 }
 export const word = signal<Word | null>(null);
 
@@ -41,18 +44,20 @@ export async function judged(after: string): Promise<Verdict> {
   }
 }
 
-/** Does the first of some acts that gives a sound text; else says why the first does not. */
-export async function perform(acts: readonly (Act | null)[]): Promise<boolean> {
-  const before = text.value;
+/** Does the first of some acts, on the text `before`, that gives a sound text; else says why the first does not. */
+export async function perform(acts: readonly (Act | null)[], before = text.value): Promise<boolean> {
   let refused = "The text has no place for it. Write it in the editor.";
   for (const act of acts.filter((each) => each !== null)) {
     const verdict = await judged(act.text);
     if (verdict.fits) {
       // What was typed meanwhile stays.
-      if (text.value !== before) return false;
+      if (text.value !== before) {
+        word.value = { kind: "refused", text: "Not done: the text changed meanwhile. Do it again." };
+        return false;
+      }
       edit(changesBetween(before, act.text));
       selected.value = act.device;
-      word.value = { kind: "done", text: [act.said, cameUp(verdict.explained, act.device)].filter(Boolean).join(" ") };
+      word.value = { kind: "done", text: [act.said, cameUp(verdict.explained, act.device)].filter(Boolean).join(" "), gave: act.text };
       return true;
     }
     if (act === acts.find((each) => each !== null)) refused = verdict.why;
@@ -83,7 +88,11 @@ export function placesFor(part: Part): string[] {
   return freePorts(all, null);
 }
 
-/** Whether what is on the page can be built on: it is drawn from the text as it is. */
+/**
+ * Whether what is on the page can be built on: it is drawn from the last text that was read, and that had no mistakes.
+ *
+ * A letter that was just typed is not read yet: an act then is of the text with it and of the picture without, and the core judges it.
+ */
 export function canBuild(): boolean {
   return rig.value !== null && isSound.value && isReady.value;
 }
@@ -132,8 +141,9 @@ export async function moveDevice(device: string, port: string): Promise<void> {
 
 /** One more of it: as a group where the core takes that and the others stay where they are. */
 export async function addOneMore(device: string): Promise<void> {
-  const acts = attempted((now, all) => oneMore(now, device, all)) ?? [];
   if (!canBuild()) return;
+  const before = text.value;
+  const acts = attempted((now, all) => oneMore(now, device, all)) ?? [];
   const upper = explained.value?.links.find((link) => link.lower === device)?.upper;
   const [first] = acts;
   // A group takes the next free ports: a device that would leave its own for that gets a section beside it instead.
@@ -141,5 +151,5 @@ export async function addOneMore(device: string): Promise<void> {
     const verdict = await judged(first.text);
     if (verdict.fits && !verdict.explained.links.some((link) => link.upper === upper)) acts.shift();
   }
-  await perform(acts);
+  await perform(acts, before);
 }

@@ -1,4 +1,4 @@
-/** Who reads machines for the page: Python in a worker of its own, or the server that the page came from. */
+/** What reads machines for the page: Python in a worker of its own, or the server that the page came from. */
 import DiagnosisWorker from "./worker.ts?worker&inline";
 import { simulatorModule } from "../simulator/module.ts";
 import { isServed } from "../simulator/served.ts";

@@ -45,7 +45,7 @@ async function answer(asked: ToWorker): Promise<void> {
   const names = python.toPy(asked.given.map(({ name }) => name)) as PyProxy;
   const contents = python.toPy(asked.given.map(({ bytes }) => bytes)) as PyProxy;
   tell({ kind: "answer", id: asked.id, text: examination.scan(names, contents) });
-  // Python keeps them until it is told that no one here has them any more.
+  // Python keeps them until it is told that they are not used here any more.
   names.destroy();
   contents.destroy();
 }
@@ -62,7 +62,7 @@ async function start(module: WebAssembly.Module, files: PythonFiles): Promise<vo
     indexURL: NOWHERE,
     packageBaseUrl: NOWHERE,
     lockFileContents: new TextDecoder().decode(file(files, "pyodide-lock.json")),
-    // What Python prints, a person who opens the console may see.
+    // What Python prints is in the console.
     stdout: (line) => console.info(line),
     stderr: (line) => console.info(line),
   });

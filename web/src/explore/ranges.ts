@@ -14,15 +14,15 @@ export interface Range {
   from: string;
   to: string;
   steps: number;
-  /** By equal differences, by equal factors, or as somebody wrote them. */
+  /** By equal differences, by equal factors, or as they are written. */
   spacing: "even" | "factor" | "listed";
 }
 
 /** Words that stand for a value beside numbers: the core works it out, or there is no limit. */
 const STANDING = ["auto", "none", "infinite"];
-/** Steps of a range that nobody chose. */
+/** Steps of a range, as long as none are chosen. */
 const STEPS = 7;
-/** Steps of a range that somebody chose, at most. */
+/** Steps that can be chosen for a range, at most. */
 export const MOST_STEPS = 60;
 /** What a number may be that is not in force yet. Assumed. */
 const WHOLE_BASE = 16;

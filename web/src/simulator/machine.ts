@@ -12,7 +12,7 @@ export interface Machine {
   isServed: boolean;
 }
 
-/** More do not help who waits for a few hundred points. Assumed. */
+/** A few hundred points are not ready noticeably sooner with more. Assumed. */
 const MOST = 8;
 /** Of the pages that a server has simulators for, eight unless it was told otherwise: others may look at it, too. Assumed. */
 const MOST_SERVED = 4;

@@ -39,7 +39,7 @@ export function keepState(): void {
     clearTimeout(timer);
     timer = setTimeout(keep, PAUSE);
   });
-  // Who reloads right after a key has it too; a phone that puts the page away tells no more than this.
+  // A reload right after a key has it too; a phone that puts the page away tells no more than this.
   addEventListener("pagehide", keep);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keep());
 }

@@ -15,10 +15,12 @@ interface Key {
   name: string;
   says: string;
   does: () => void;
+  /** Also where the rig and its run are not shown. */
+  isEverywhere?: true;
 }
 
 const isHelpOpen = signal(false);
-/** Who speaks to the machine may not want that letters do something: WCAG 2.1.4. */
+/** Speech input types letters, which then should do nothing: WCAG 2.1.4. */
 const isOn = signal(true);
 
 const ifRuns = (work: () => void) => (): void => void (isReady.value && isSound.value && work());
@@ -32,9 +34,9 @@ const KEYS: readonly Key[] = [
   { key: "+", name: "+", says: "Faster", does: () => faster(1) },
   { key: "p", name: "p", says: "Parts of the catalog", does: () => void (canBuild() && openPalette(null)) },
   { key: "w", name: "w", says: "Add a workload", does: () => void (canBuild() && (isWorkOpen.value = true)) },
-  { key: "u", name: "u", says: "Undo", does: undoEdit },
-  { key: "U", name: "Shift u", says: "Redo", does: redoEdit },
-  { key: "?", name: "?", says: "This list", does: () => (isHelpOpen.value = true) },
+  { key: "u", name: "u", says: "Undo", does: undoEdit, isEverywhere: true },
+  { key: "U", name: "Shift u", says: "Redo", does: redoEdit, isEverywhere: true },
+  { key: "?", name: "?", says: "This list", does: () => (isHelpOpen.value = true), isEverywhere: true },
 ];
 
 /** Others, which belong to a part of the page. */
@@ -64,7 +66,7 @@ export function Keys() {
       <dialog ref={dialog} class="keys" aria-label="Keys" onClose={() => (isHelpOpen.value = false)}>
         <h2>Keys</h2>
         <dl>
-          {[...KEYS.map(({ name, says }) => [name, says] as const), ...OTHERS].map(([name, says]) => (
+          {[...KEYS.map(({ name, says, isEverywhere }) => [name, isEverywhere ? `${says}, on every tab` : says] as const), ...OTHERS].map(([name, says]) => (
             <div key={name}>
               <dt>
                 <kbd>{name}</kbd>
@@ -93,9 +95,14 @@ function pressed(event: KeyboardEvent): void {
   if (!isOn.value || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at.closest(TYPED)) return;
   if (event.key === " " && at.closest(PRESSED)) return;
   const found = KEYS.find(({ key }) => key === event.key);
-  if (!found) return;
+  if (!found || (!found.isEverywhere && !isRunBarHere())) return;
   event.preventDefault();
-  found.does();
+  // One press does it once, however long it lasts.
+  if (!event.repeat) found.does();
+}
+
+function isRunBarHere(): boolean {
+  return document.getElementById("play") !== null;
 }
 
 function faster(by: number): void {

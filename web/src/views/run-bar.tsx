@@ -1,8 +1,7 @@
 /** Play, pause, step, to the end; and how far the run has come. */
-import { chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
+import { SMALL, chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
 import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, runsEnded, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
-import { Keys } from "./keys.tsx";
 import { FULL_SPEED } from "../simulator/player.ts";
 
 /** Simulated seconds in a second, and how that is said. */
@@ -48,11 +47,10 @@ export function RunBar() {
         <input type="checkbox" id="keeps-going" checked={keepsGoing.value} onChange={(event) => (keepsGoing.value = event.currentTarget.checked)} />
         Keep going
       </label>
-      <label title="Rigs of up to 20 devices are simulated to steady state after every edit.">
+      <label title={`Rigs of up to ${SMALL} devices are simulated to steady state after every edit.`}>
         <input type="checkbox" id="by-itself" checked={runsByItself.value} onChange={(event) => (runsByItself.value = event.currentTarget.checked)} />
         Run after edits
       </label>
-      <Keys />
       <p class="clock" role="status" aria-live="off">
         <Clock />
       </p>

@@ -1,11 +1,8 @@
 /** What a reload leaves, and what keys do. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { PAGE, openLab, startBrowser } from "./start.ts";
-
-const ROOT = join(import.meta.dirname, "../../..");
+import { PAGE, assertFit, openLab, startBrowser } from "./start.ts";
 
 let browser: Browser;
 before(async () => {
@@ -117,9 +114,8 @@ test("single keys steer a run, do nothing where one types, and can be turned off
   await page.locator("#fingerprint").waitFor();
   await page.keyboard.press("?");
   await page.locator("dialog.keys").waitFor();
-  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-  const found = await page.evaluate(async () => (await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }).axe.run()).violations.map((each) => each.id));
-  assert.deepEqual(found, []);
+  await assertFit(page);
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.locator("dialog.keys input").uncheck();
   await page.keyboard.press("Escape");
   await page.locator(".rig-scroll").focus();
@@ -128,11 +124,50 @@ test("single keys steer a run, do nothing where one types, and can be turned off
   await page.locator("#keys").click();
   await page.locator("dialog.keys input").check();
   await page.keyboard.press("Escape");
+  await page.locator(".rig-scroll").focus();
+  // Held down, a key does its work once.
+  await page.selectOption("#speed", { label: "1 ms a second" });
+  await page.keyboard.down("-");
+  await page.keyboard.down("-");
+  await page.keyboard.down("-");
+  await page.keyboard.up("-");
+  assert.equal(await page.locator("#speed option:checked").innerText(), "100 µs a second");
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type("# p.w");
   assert.match(await text(page), /# p\.w$/);
   assert.equal(await page.locator("#part-words").count(), 0);
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
+test("undo and the list of keys are on every tab; keys of the rig and its run only beside these", async () => {
+  const { page, faults } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  const before = await text(page);
+  await type(page, "# mine\n");
+  for (const tab of ["understand", "packets", "compare", "explore", "diagnose"]) {
+    await page.locator(`#tab-${tab}`).click();
+    await page.locator(`#tab-${tab}[aria-selected="true"]`).waitFor();
+    await page.keyboard.press("?");
+    await page.locator("dialog.keys").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog.keys").waitFor({ state: "hidden" });
+    await page.locator(`#tab-${tab}`).focus();
+    await page.keyboard.press("u");
+    assert.equal(await text(page), before, tab);
+    await page.keyboard.press("Shift+U");
+    assert.match(await text(page), /^# mine/, tab);
+    await page.keyboard.press("p");
+    await page.keyboard.press("w");
+    await page.keyboard.press("-");
+  }
+  await page.locator("#tab-rig").click();
+  await page.locator("#play").waitFor();
+  assert.equal(await page.locator("#part-words, #work-kind").count(), 0, "what these keys open was not on the page, and is not");
+  assert.equal(await page.locator("#speed option:checked").innerText(), "10 µs a second");
+  await page.keyboard.press("w");
+  await page.locator("#work-kind").waitFor();
   assert.deepEqual(faults, []);
   await page.context().close();
 });

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openLab, startBrowser } from "./start.ts";
+import { assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const RIG = join(ROOT, "web/src/lessons/lesson-why-x8.toml");
@@ -78,7 +78,6 @@ test("undo of the choice leaves the lesson; every lesson has its ladder, and is 
   await page.locator(".lesson").waitFor({ state: "detached" });
   assert.equal(await page.locator("#example").inputValue(), "oversubscribed.toml");
 
-  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
   const titles = await page.locator("#lesson option").allInnerTexts();
   assert.equal(titles.length, 7);
   for (const [index, title] of titles.entries()) {
@@ -89,16 +88,7 @@ test("undo of the choice leaves the lesson; every lesson has its ladder, and is 
     await page.locator(".lesson .tries button").first().click();
     await moved(page);
   }
-  for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]] as const) {
-    await page.setViewportSize({ width, height: 844 });
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }).axe.run();
-      return violations.map((each) => each.id);
-    });
-    assert.deepEqual(found, []);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `wider than ${width} px`);
-  }
+  await assertFit(page);
   assert.deepEqual(faults, []);
   await page.context().close();
 });

@@ -2,6 +2,7 @@
  * A real browser: one that the environment names, one that is found on the machine, or the Chromium that comes from npm, which needs no
  * other installation and no rights.
  */
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -85,4 +86,23 @@ export async function openLab(browser: Browser, address = PAGE, script?: string)
   if (script) await page.addInitScript(script);
   await page.goto(address);
   return { page, faults, requests };
+}
+
+/** Whether what the page shows is fit for a screen reader, light and dark, and no wider than the window, wide and narrow. */
+export async function assertFit(page: Page): Promise<void> {
+  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
+  for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await violations(page), [], `${width} px, ${colorScheme}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `the page is wider than ${width} px`);
+  }
+}
+
+/** What axe-core finds, each with where it is. */
+function violations(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
+    return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
+  });
 }

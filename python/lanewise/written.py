@@ -21,6 +21,11 @@ ENDINGS = {
 """How a run ended, by its end reason."""
 
 
+def plain(value: object) -> str:
+    """Write a value of a table of any kind: floats with 6 significant digits, a dash for none."""
+    return DASH if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def counted(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

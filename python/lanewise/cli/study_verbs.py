@@ -148,8 +148,10 @@ def _query(
     table = query_study(folder, sql)
     if as_json:
         from lanewise.output_format import stamped
+        from lanewise.study.query import for_json
 
-        _write_json(stamped({"columns": table.columns, "rows": [list(row) for row in table.iter_rows()]}))
+        rows = [[for_json(value) for value in row] for row in table.iter_rows()]
+        _write_json(stamped({"columns": table.columns, "rows": rows}))
     else:
         print_answer(table)
 

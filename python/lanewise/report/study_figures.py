@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from lanewise.report.plots import Figure, legend_above, scale_of, svg_of
 from lanewise.study.knees import alike
+from lanewise.written import DASH, counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +21,22 @@ MOST_SERIES = 6
 """More lines have no colour of their own."""
 
 
-def lines(spots: Sequence[Spot], x: tuple[str, str], series: Sequence[str], unit: str) -> Figure:
+def lines(
+    spots: Sequence[Spot],
+    x: tuple[str, str],
+    series: Sequence[str],
+    unit: str,
+    turns: Sequence[tuple[Spot, Spot]] = (),
+) -> Figure:
     """Draw a number along a parameter, whose path and heading are `x`, with a line for each value of others.
 
-    A ring is where another thing becomes the limit; a bar is the 95 % interval over the seeds.
+    A ring is where another thing becomes the limit, the second one of each of `turns`; a bar is the 95 %
+    interval over the seeds. Spots at which the parameter does not vary are not drawn.
     """
     import altair as alt
 
     path, heading = x
+    drawn = [spot for spot in spots if spot.parameters[path] is not None]
     rows = [
         {
             "x": spot.parameters[path],
@@ -36,7 +46,7 @@ def lines(spots: Sequence[Spot], x: tuple[str, str], series: Sequence[str], unit
             "series": line_of(spot, series),
             "said": told(spot, unit),
         }
-        for spot in spots
+        for spot in drawn
     ]
     names = list(dict.fromkeys(str(row["series"]) for row in rows))
     values = sorted({float(str(row["x"])) for row in rows})
@@ -47,7 +57,7 @@ def lines(spots: Sequence[Spot], x: tuple[str, str], series: Sequence[str], unit
             "series:N", scale=scale_of(names), sort=names, legend=legend_above() if series else None
         ),
     )
-    knees = alt.Chart(alt.InlineData(values=_knees(spots, path, series))).encode(
+    knees = alt.Chart(alt.InlineData(values=[_ring(*turn, path) for turn in turns])).encode(
         x="x:Q", y="y:Q", description="said:N"
     )
     y = alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True))
@@ -59,8 +69,9 @@ def lines(spots: Sequence[Spot], x: tuple[str, str], series: Sequence[str], unit
     ]
     by = f"By {series[0]}. " if len(series) == 1 else ""
     caption = f"{by}A ring is where another thing becomes the limit."
-    if any(spot.half_width for spot in spots):
+    if any(spot.half_width for spot in drawn):
         caption += " A bar is the 95 % interval over the seeds."
+    caption += _left_out(spots, drawn, path)
     return Figure(unit, caption, svg_of(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)))
 
 
@@ -72,26 +83,25 @@ def heat_map(spots: Sequence[Spot], x: tuple[str, str], y: tuple[str, str], unit
     """Draw a number over two parameters, each with its path and heading; letters say what limits."""
     import altair as alt
 
-    limits = list(dict.fromkeys(alike(spot.limited_by) for spot in spots if spot.limited_by))
-    letters = {limit: chr(ord("A") + index) for index, limit in enumerate(limits[:26])}
+    drawn = [spot for spot in spots if spot.parameters[x[0]] is not None]
+    limits = list(dict.fromkeys(alike(spot.limited_by) for spot in drawn if spot.limited_by))
+    letters = dict(zip(limits, ascii_uppercase, strict=False))
     rows = [
         {
-            "x": _text(spot.parameters[x[0]]),
-            "y": _text(spot.parameters[y[0]]),
+            "x": plain(spot.parameters[x[0]]),
+            "y": plain(spot.parameters[y[0]]),
             "value": spot.value,
             "letter": letters.get(alike(spot.limited_by), "") if spot.limited_by else "",
             "said": told(spot, unit),
         }
-        for spot in spots
+        for spot in drawn
     ]
-    columns, lanes = (
-        list(dict.fromkeys(str(row[axis]) for row in _sorted(rows, axis))) for axis in ("x", "y")
-    )
+    columns, lanes = (_order([spot.parameters[path] for spot in drawn]) for path in (x[0], y[0]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:N", sort=columns, title=x[1], axis=alt.Axis(labelAngle=0, labelOverlap=True)),
         y=alt.Y("y:N", sort=lanes[::-1], title=y[1]),
     )
-    middle = (max(spot.value for spot in spots) + min(spot.value for spot in spots)) / 2
+    middle = (max(spot.value for spot in drawn) + min(spot.value for spot in drawn)) / 2
     cells = base.mark_rect().encode(
         color=alt.Color(
             "value:Q", title=unit, scale=alt.Scale(scheme="viridis"), legend=alt.Legend(orient="right")
@@ -103,8 +113,24 @@ def heat_map(spots: Sequence[Spot], x: tuple[str, str], y: tuple[str, str], unit
         color=alt.condition(f"datum.value > {middle}", alt.value("#1d2126"), alt.value("#ffffff")),
     )
     caption = "; ".join(f"{letter}: limited by {limit}" for limit, letter in letters.items())
+    if len(limits) > len(letters):
+        caption += f"; {len(limits) - len(letters)} more limits have no letter"
+    if caption:
+        caption += "."
+    caption = f"{caption}{_left_out(spots, drawn, x[0])}".strip()
     height = min(max(len(lanes) * 30, 120), 420)
     return Figure(unit, caption, svg_of((cells + words).properties(width=_WIDTH - 70, height=height)))
+
+
+def _ring(before: Spot, after: Spot, path: str) -> dict[str, object]:
+    one, two = alike(str(before.limited_by)), alike(str(after.limited_by))
+    said = f"{path} {plain(after.parameters[path])}: limited by {two}, before by {one}"
+    return {"x": after.parameters[path], "y": after.value, "said": said}
+
+
+def _left_out(spots: Sequence[Spot], drawn: Sequence[Spot], path: str) -> str:
+    left = len(spots) - len(drawn)
+    return f" Left out: {counted(left, 'point')} without {path}." if left else ""
 
 
 def tornado(effects: Sequence[Effect], unit: str) -> Figure:
@@ -117,8 +143,8 @@ def tornado(effects: Sequence[Effect], unit: str) -> Figure:
             "path": effect.path,
             "low": effect.least[1],
             "high": effect.most[1],
-            "said": f"{effect.path}: {effect.least[1]:.4g} {unit} at {_text(effect.least[0])}, "
-            f"{effect.most[1]:.4g} {unit} at {_text(effect.most[0])}",
+            "said": f"{effect.path}: {effect.least[1]:.4g} {unit} at {plain(effect.least[0])}, "
+            f"{effect.most[1]:.4g} {unit} at {plain(effect.most[0])}",
         }
         for effect in effects
     ]
@@ -165,13 +191,13 @@ def trade(points: Sequence[tuple[float, float, str]], best: Sequence[int]) -> Fi
 
 def line_of(spot: Spot, paths: Sequence[str]) -> str:
     """Name the line of a spot: by the value where one parameter tells lines apart."""
-    return _text(spot.parameters[paths[0]]) if len(paths) == 1 else label(spot, paths)
+    return plain(spot.parameters[paths[0]]) if len(paths) == 1 else label(spot, paths)
 
 
 def label(spot: Spot, paths: Sequence[str]) -> str:
     """Name a spot by some of its parameters."""
     return ", ".join(
-        f"{path}={_text(spot.parameters[path])}" for path in paths if spot.parameters[path] is not None
+        f"{path}={plain(spot.parameters[path])}" for path in paths if spot.parameters[path] is not None
     )
 
 
@@ -182,28 +208,9 @@ def told(spot: Spot, unit: str) -> str:
     return f"{label(spot, list(spot.parameters))}: {spot.value:.4g}{interval} {unit}{limit}"
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _sorted(rows: Sequence[dict[str, object]], axis: str) -> list[dict[str, object]]:
-    """Return rows in the order of their numbers; texts stay as they stand in the study."""
-    try:
-        return sorted(rows, key=lambda row: float(str(row[axis])))
-    except ValueError:
-        return list(rows)
-
-
-def _knees(spots: Sequence[Spot], path: str, series: Sequence[str]) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
-    before: dict[str, Spot] = {}
-    for spot in sorted(spots, key=lambda spot: float(str(spot.parameters[path]))):
-        line = line_of(spot, series)
-        last = before.get(line)
-        if last is not None and last.limited_by and spot.limited_by:
-            one, two = alike(last.limited_by), alike(spot.limited_by)
-            if one != two:
-                said = f"{path} {_text(spot.parameters[path])}: limited by {two}, before by {one}"
-                found.append({"x": spot.parameters[path], "y": spot.value, "said": said})
-        before[line] = spot
-    return found
+def _order(values: Sequence[object]) -> list[str]:
+    """Return values as they are written, in the order of their numbers; texts as they stand, none last."""
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    numbers = [value for value in known if isinstance(value, int | float)]
+    kept: Sequence[object] = sorted(numbers) if len(numbers) == len(known) else known
+    return [*dict.fromkeys(map(plain, kept)), *[DASH] * (None in values)]

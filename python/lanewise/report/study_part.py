@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.report.content import NUMBER, Part, Section
 from lanewise.report.rows import rows_of
 from lanewise.report.study_figures import MOST_SERIES, heat_map, label, lines, told, tornado, trade
-from lanewise.study.knees import alike, knees
-from lanewise.study.summary import effects, front, parameters, spots
-from lanewise.written import DASH, fixed
+from lanewise.study.knees import alike, apart, changes, knees
+from lanewise.study.measures import GOODPUT, TAIL
+from lanewise.study.summary import effects, front, spots
+from lanewise.written import DASH, counted, fixed, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from lanewise.study.study import StudyResult
     from lanewise.study.summary import Spot
 
-_GOODPUT, _TAIL = "goodput_gb_per_s", "latency_ns_p99"
 _MOST_FIGURES = 6
 _MOST_SENTENCES = 8
 _MOST_PLACES = 6
@@ -28,12 +28,13 @@ _MOST_PLACES = 6
 
 def study_part(result: StudyResult, *, drawn: bool) -> Part:
     """Return what a report says of a study, complete or not."""
-    paths = parameters(result)
-    found = spots(result, _GOODPUT)
+    paths = result.study.parameters
+    found = spots(result, GOODPUT)
     failed = result.table.filter(result.table["status"] != "done")
+    figures, left_out = _figures(result, found) if drawn else ([], 0)
     sections = [
         Section("In short", sentences=list(_in_short(result, found))),
-        Section("Goodput", figures=list(_figures(result, found, paths)) if drawn else []),
+        Section("Goodput", sentences=list(_left_out(left_out)), figures=figures),
         Section(
             "What moves it", figures=_tornado(found, paths) if drawn else [], tables=_effects(found, paths)
         ),
@@ -45,7 +46,7 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
                 "Errors",
                 (*paths, "status", "error"),
                 [
-                    (*(_text(row[path]) for path in paths), row["status"], str(row["error"]).splitlines()[0])
+                    (*(plain(row[path]) for path in paths), row["status"], str(row["error"]).splitlines()[0])
                     for row in failed.iter_rows(named=True)
                 ],
             ),
@@ -92,11 +93,11 @@ def _in_short(result: StudyResult, found: Sequence[Spot]) -> Iterator[str]:
     changes: dict[str, list[str]] = {}
     for knee in knees(result):
         moved = (
-            f"{knee.path} from {_text(knee.before)} to {_text(knee.after)}: {knee.limit_after} limits in "
+            f"{knee.path} from {plain(knee.before)} to {plain(knee.after)}: {knee.limit_after} limits in "
             f"place of {knee.limit_before}"
         )
         changes.setdefault(moved, []).append(
-            ", ".join(f"{path}={_text(value)}" for path, value in knee.others)
+            ", ".join(f"{path}={plain(value)}" for path, value in knee.others)
         )
     for moved, places in list(changes.items())[:_MOST_SENTENCES]:
         where = "; ".join(places[:_MOST_PLACES]) + (
@@ -107,31 +108,44 @@ def _in_short(result: StudyResult, found: Sequence[Spot]) -> Iterator[str]:
         yield f"There are {len(changes) - _MOST_SENTENCES} more such changes: the table has them."
 
 
-def _figures(result: StudyResult, found: Sequence[Spot], paths: Sequence[str]) -> Iterator[Figure]:
-    """Draw lines along the numeric parameter with most values, or a heat map where a second one has many."""
-    if not found or not paths:
-        return
-    counts = {path: len({spot.parameters[path] for spot in found}) for path in paths}
-    numeric = [path for path in paths if result.table.schema[path].is_numeric() and counts[path] > 1]
-    order = sorted(numeric, key=lambda path: -counts[path])
-    if not order:
-        return
-    x = order[0]
-    others = [path for path in paths if path != x and counts[path] > 1]
-    series = [path for path in others if counts[path] <= MOST_SERIES]
-    if result.study.sample is not None:
-        return
-    if not others or (len(others) == 1 and series):
-        yield lines(found, (x, heading(result, x)), series, "GB/s")
-        return
+def _figures(result: StudyResult, found: Sequence[Spot]) -> tuple[list[Figure], int]:
+    """Draw lines along the numeric parameter with most values, or heat maps where a second one has many.
+
+    Returns how many maps are left out, too.
+    """
+    counts = {
+        path: len({spot.parameters[path] for spot in found} - {None}) for path in result.study.parameters
+    }
+    numeric = [path for path in counts if result.table.schema[path].is_numeric() and counts[path] > 1]
+    if result.study.sample is not None or not numeric:
+        return [], 0
+    x = max(numeric, key=lambda path: counts[path])
+    apart_x = apart(result.study, x)
+    others = [path for path in apart_x if counts[path] > 1]
+    if not others or (len(others) == 1 and counts[others[0]] <= MOST_SERIES):
+        turns = changes(found, x, apart_x)
+        return [lines(found, (x, heading(result, x)), others, "GB/s", turns)], 0
     y = max(others, key=lambda path: counts[path])
-    rest = [path for path in others if path != y]
-    ordered = sorted(found, key=lambda spot: label(spot, rest))
-    for number, (name, group) in enumerate(groupby(ordered, key=lambda spot: label(spot, rest))):
-        if number == _MOST_FIGURES:
-            break
-        figure = heat_map(list(group), (x, heading(result, x)), (y, heading(result, y)), "GB/s")
-        yield type(figure)(name or figure.title, figure.caption, figure.svg)
+    rest = [path for path in others if path in apart(result.study, y)]
+    groups: dict[str, list[Spot]] = {}
+    for spot in found:
+        groups.setdefault(label(spot, rest), []).append(spot)
+    maps = [
+        (name, group)
+        for name, group in groups.items()
+        if any(spot.parameters[x] is not None for spot in group)
+    ]
+    figures = []
+    for name, group in maps[:_MOST_FIGURES]:
+        figure = heat_map(group, (x, heading(result, x)), (y, heading(result, y)), "GB/s")
+        figures.append(replace(figure, title=name or figure.title))
+    return figures, len(maps) - len(figures)
+
+
+def _left_out(maps: int) -> Iterator[str]:
+    if maps:
+        left = f"left out: {counted(maps, 'map')}"
+        yield f"The first {_MOST_FIGURES} maps are drawn; {left}. The table has all points."
 
 
 def heading(result: StudyResult, path: str) -> str:
@@ -149,9 +163,9 @@ def _effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Table]:
         (
             effect.path,
             f"{effect.least[1]:.3f}",
-            _text(effect.least[0]),
+            plain(effect.least[0]),
             f"{effect.most[1]:.3f}",
-            _text(effect.most[0]),
+            plain(effect.most[0]),
         )
         for effect in effects(found, paths)
     ]
@@ -160,10 +174,10 @@ def _effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Table]:
 
 
 def _trade(result: StudyResult) -> Iterator[Figure]:
-    rates = {_key(spot): spot for spot in spots(result, _GOODPUT)}
+    rates = {_key(spot): spot for spot in spots(result, GOODPUT)}
     points = [
         (rates[_key(spot)].value, spot.value / 1e3, told(rates[_key(spot)], "GB/s"))
-        for spot in spots(result, _TAIL)
+        for spot in spots(result, TAIL)
         if _key(spot) in rates
     ]
     if len(points) > 2:
@@ -175,10 +189,10 @@ def _key(spot: Spot) -> tuple[object, ...]:
 
 
 def _points(result: StudyResult, found: Sequence[Spot], paths: Sequence[str]) -> list[Table]:
-    tails = {_key(spot): spot.value for spot in spots(result, _TAIL)}
+    tails = {_key(spot): spot.value for spot in spots(result, TAIL)}
     rows = [
         (
-            *(_text(spot.parameters[path]) for path in paths),
+            *(plain(spot.parameters[path]) for path in paths),
             f"{spot.value:.3f}",
             DASH if spot.half_width is None else f"{spot.half_width:.3f}",
             fixed(None if _key(spot) not in tails else tails[_key(spot)] / 1e3, 2),
@@ -193,7 +207,3 @@ def _points(result: StudyResult, found: Sequence[Spot], paths: Sequence[str]) ->
     columns = (*names, "#GB/s", "#±", "#p99, us", "limited by")
     note = "±: half of the 95 % interval over the seeds" if result.study.seeds else ""
     return rows_of("Points", columns, rows, note)
-
-
-def _text(value: object) -> str:
-    return DASH if value is None else f"{value:g}" if isinstance(value, float) else str(value)

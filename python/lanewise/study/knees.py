@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from lanewise.study.measures import GOODPUT
 from lanewise.study.points import SEED
+from lanewise.study.summary import spots
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Sequence
 
-    from lanewise.study.study import StudyResult
+    from lanewise.study.study import Study, StudyResult
+    from lanewise.study.summary import Spot
 
 _NUMBERED = re.compile(r"\[\d+\]")
 
@@ -39,33 +42,44 @@ def alike(name: str) -> str:
 
 
 def knees(result: StudyResult) -> list[Knee]:
-    """Return the knees along every numeric parameter, in the order of the table; seeds are no such parameter.
+    """Return the knees along every axis of numbers, in the order of the axes; seeds are no such axis.
 
-    With several seeds, the first one speaks.
+    Along parameters that vary together the first one of numbers speaks. With several seeds, the first one.
     """
-    import polars as pl
-
-    table = result.table.filter(pl.col("status") == "done")
-    paths = [path for axis in result.study.axes for path in axis.paths]
-    if SEED in table.columns and table.height:
-        table = table.filter(pl.col(SEED) == table[SEED][0])
-    found = []
-    for path in paths:
-        if not table.schema[path].is_numeric():
+    found = spots(result, GOODPUT)
+    made = []
+    for axis in result.study.axes:
+        numeric = [path for path in axis.paths if path != SEED and result.table.schema[path].is_numeric()]
+        if not numeric:
             continue
-        others = [other for other in paths if other != path]
-        groups = table.partition_by(others, maintain_order=True) if others else [table]
-        for group in groups:
-            found += _along(group.sort(path), path, others)
-    return found
+        path = numeric[0]
+        others = apart(result.study, path)
+        for one, two in changes(found, path, others):
+            at = tuple((other, one.parameters[other]) for other in others)
+            limits = alike(str(one.limited_by)), alike(str(two.limited_by))
+            made.append(Knee(path, at, one.parameters[path], two.parameters[path], *limits))
+    return made
 
 
-def _along(group: pl.DataFrame, path: str, others: list[str]) -> list[Knee]:
-    found = []
-    rows = [row for row in group.iter_rows(named=True) if row["limited_by"] is not None]
-    for one, two in pairwise(rows):
-        limits = alike(one["limited_by"]), alike(two["limited_by"])
-        if limits[0] != limits[1]:
-            at = tuple((other, one[other]) for other in others)
-            found.append(Knee(path, at, one[path], two[path], *limits))
-    return found
+def apart(study: Study, path: str) -> list[str]:
+    """Return the parameters of all axes but the one that varies a path."""
+    return [other for axis in study.axes if path not in axis.paths for other in axis.paths if other != SEED]
+
+
+def changes(found: Sequence[Spot], path: str, others: Sequence[str]) -> list[tuple[Spot, Spot]]:
+    """Return neighbours along a parameter of numbers that different things limit, all `others` the same.
+
+    Spots at which the parameter does not vary, and those that nothing limits, are no neighbours.
+    """
+    groups: dict[tuple[object, ...], list[tuple[float, Spot]]] = {}
+    for spot in found:
+        value = spot.parameters[path]
+        if isinstance(value, int | float) and spot.limited_by is not None:
+            key = tuple(spot.parameters[other] for other in others)
+            groups.setdefault(key, []).append((value, spot))
+    return [
+        (one, two)
+        for group in groups.values()
+        for (_, one), (_, two) in pairwise(sorted(group, key=lambda each: each[0]))
+        if alike(str(one.limited_by)) != alike(str(two.limited_by))
+    ]

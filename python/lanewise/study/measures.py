@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 Value = str | float | int | None
 
+GOODPUT = "goodput_gb_per_s"
+TAIL = "latency_ns_p99"
+
 NUMBERS = {
-    "goodput_gb_per_s": "payload of all flows of data",
+    GOODPUT: "payload of all flows of data",
     "operations_per_s": "operations of all flows of data",
     "latency_ns_mean": "mean latency over the operations of all flows of data",
-    "latency_ns_p99": "the largest 99th percentile of any flow of data",
+    TAIL: "the largest 99th percentile of any flow of data",
 }
 """Columns that are numbers, and what they are."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lanewise.study.points import SEED
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,17 +47,11 @@ class Effect:
         return self.most[1] - self.least[1]
 
 
-def parameters(result: StudyResult) -> list[str]:
-    """Return the paths that vary, without the seed."""
-    paths = [path for axis in result.study.axes for path in axis.paths]
-    return [path for path in paths if path != SEED]
-
-
 def spots(result: StudyResult, number: str) -> list[Spot]:
     """Return a spot for each combination of parameters with a run that is done, in the order of points."""
     import polars as pl
 
-    paths = parameters(result)
+    paths = result.study.parameters
     table = result.table.filter((pl.col("status") == "done") & pl.col(number).is_not_null())
     groups = table.partition_by(paths, maintain_order=True) if paths else [table] * bool(table.height)
     return [_spot(group, paths, number) for group in groups]

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from lanewise.cli.console import stdout
 from lanewise.study.knees import alike, knees
+from lanewise.written import DASH, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,7 @@ _MOST_KNEES = 12
 def print_study(result: StudyResult, *, everything: bool) -> None:
     """Print the points, then where along an axis another thing becomes the limit."""
     console = stdout()
-    paths = [path for path in result.table.columns if path in _parameters(result)]
+    paths = result.study.paths
     table = Table(box=None, pad_edge=False, header_style="bold")
     for path in paths:
         unit = result.units.get(path)
@@ -34,7 +35,7 @@ def print_study(result: StudyResult, *, everything: bool) -> None:
     table.add_column("limited by", overflow="fold")
     shown = result.table if everything else result.table.head(_MOST_ROWS)
     for row in shown.iter_rows(named=True):
-        table.add_row(*(_text(row[path]) for path in paths), *_given(row, result.study.metrics))
+        table.add_row(*(plain(row[path]) for path in paths), *_given(row, result.study.metrics))
     console.print(table)
     if shown.height < result.table.height:
         console.print(
@@ -48,30 +49,20 @@ def print_study(result: StudyResult, *, everything: bool) -> None:
         )
 
 
-def _parameters(result: StudyResult) -> set[str]:
-    return {path for axis in result.study.axes for path in axis.paths} | {"run.seed"} & set(
-        result.table.columns
-    )
-
-
 def _given(row: dict[str, object], metrics: tuple[str, ...]) -> list[str]:
     if row["status"] != "done":
         words = str(row["error"]).splitlines()[0] if row["error"] else ""
-        return ["", "", *("" for _ in metrics), f"{row['status']}: {words}"]
+        return [DASH, DASH, *(DASH for _ in metrics), f"{row['status']}: {words}"]
     goodput, p99 = row["goodput_gb_per_s"], row["latency_ns_p99"]
     assert isinstance(goodput, float)
-    latency = f"{p99 / 1e3:.2f}" if isinstance(p99, float) else ""
+    latency = f"{p99 / 1e3:.2f}" if isinstance(p99, float) else DASH
     limit = row["limited_by"]
     return [
         f"{goodput:.3f}",
         latency,
-        *(_text(row[name]) for name in metrics),
-        alike(str(limit)) if limit else "",
+        *(plain(row[name]) for name in metrics),
+        alike(str(limit)) if limit else DASH,
     ]
-
-
-def _text(value: object) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _print_knees(found: list[Knee]) -> None:
@@ -80,8 +71,8 @@ def _print_knees(found: list[Knee]) -> None:
     console = stdout()
     console.print("\nWhere the limit changes", style="bold")
     for knee in found[:_MOST_KNEES]:
-        where = "".join(f", {path}={_text(value)}" for path, value in knee.others)
-        between = f"{knee.path} from {_text(knee.before)} to {_text(knee.after)}{where}"
+        where = "".join(f", {path}={plain(value)}" for path, value in knee.others)
+        between = f"{knee.path} from {plain(knee.before)} to {plain(knee.after)}{where}"
         console.print(f"  {between}: {knee.limit_before} → {knee.limit_after}", soft_wrap=True)
     if len(found) > _MOST_KNEES:
         console.print(f"  and {len(found) - _MOST_KNEES} more", style="dim")
@@ -93,5 +84,5 @@ def print_answer(table: pl.DataFrame) -> None:
     for name, kind in table.schema.items():
         shown.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
     for row in table.iter_rows():
-        shown.add_row(*map(_text, row))
+        shown.add_row(*map(plain, row))
     stdout().print(shown)

@@ -1,0 +1,101 @@
+"""What a report draws of a study, and where the limit changes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lanewise.report.study_part import study_part
+from lanewise.study.knees import knees
+from lanewise.study.study import Study, StudyResult
+from lanewise.study.worker import Outcome
+from lanewise.written import DASH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lanewise.report.content import Part, Section
+    from lanewise.report.plots import Figure
+
+
+def made(over: list[str], limit: Callable[[Mapping[str, str]], str]) -> StudyResult:
+    """A study whose goodput is the number of the point and one more, and whose limits are given."""
+    study = Study("made", "", tuple(over))
+    outcomes = [
+        Outcome(
+            point.number,
+            "done",
+            {"goodput_gb_per_s": point.number + 1.0, "limited_by": limit(dict(point.overrides))},
+            overrides=point.overrides,
+        )
+        for point in study.points
+    ]
+    return StudyResult(study, outcomes)
+
+
+def section(part: Part, title: str) -> Section:
+    (found,) = (each for each in part.sections if each.title == title)
+    return found
+
+
+def rings(figure: Figure) -> int:
+    return len(re.findall(r'aria-label="[^"]*: limited by \w+, before by \w+"', figure.svg))
+
+
+def of_a(values: Mapping[str, str]) -> str:
+    return "one" if int(values["a.n"]) < 3 else "other"
+
+
+def test_a_conditional_axis_is_drawn_where_it_varies() -> None:
+    result = made(["a.n=1,2", "b.n=1..5 if a.n=2"], lambda values: "x" if values.get("b.n") == "1" else "y")
+    part = study_part(result, drawn=True)
+    (figure,) = section(part, "Goodput").figures
+    assert "Left out: 1 point without b.n." in figure.caption
+    assert rings(figure) == 1
+    (table,) = section(part, "All points").tables
+    assert table.rows[0][:2] == ("1", DASH)
+    (knee,) = knees(result)
+    assert (knee.before, knee.after, knee.others) == (1, 2, (("a.n", 2),))
+
+
+def test_a_map_of_a_conditional_axis_has_its_points_only() -> None:
+    result = made(["a.n=1..3", "c.n=1..8", "b.n=1..9 if a.n=2"], of_a)
+    figures = section(study_part(result, drawn=True), "Goodput").figures
+    assert [figure.title for figure in figures] == ["a.n=2"]
+    assert "None" not in "".join(figure.svg for figure in figures)
+
+
+@pytest.mark.parametrize("axis", ["a.n=1,2,3 & b.n=8,4,2", "a.n=1,2,3 & b.n=x,y,z"])
+def test_parameters_in_step_have_one_knee_and_one_line(axis: str) -> None:
+    result = made([axis, "c.n=p,q"], of_a)
+    assert [(knee.path, knee.before, knee.after, knee.others) for knee in knees(result)] == [
+        ("a.n", 2, 3, (("c.n", "p"),)),
+        ("a.n", 2, 3, (("c.n", "q"),)),
+    ]
+    (figure,) = section(study_part(result, drawn=True), "Goodput").figures
+    assert rings(figure) == 2
+    assert figure.caption.startswith("By c.n.")
+
+
+def test_the_rings_are_the_knees() -> None:
+    result = made(["a.n=1..6", "c.n=p,q"], lambda values: f"{values['c.n']}{int(values['a.n']) // 3}")
+    (figure,) = section(study_part(result, drawn=True), "Goodput").figures
+    assert len(knees(result)) == 4
+    assert rings(figure) == 4
+
+
+def test_it_is_said_which_maps_and_letters_are_left_out() -> None:
+    result = made(
+        ["a.n=1..30", "b.n=1..3", "c.n=1,2 & d.n=3,4", "e.n=1..4"],
+        lambda values: f"limit {int(values['a.n']) + 100}x",
+    )
+    goodput = section(study_part(result, drawn=True), "Goodput")
+    assert len(goodput.figures) == 6
+    # Of y the parameter with most values; one map for each of the other ones: 3 times 2.
+    assert goodput.sentences == []
+    assert "Z: limited by limit 126x; 4 more limits have no letter." in goodput.figures[0].caption
+    more = made(["a.n=1..9", "b.n=1..8", "c.n=1..7"], of_a)
+    (said,) = section(study_part(more, drawn=True), "Goodput").sentences
+    assert said == "The first 6 maps are drawn; left out: 1 map. The table has all points."

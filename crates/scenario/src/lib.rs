@@ -24,6 +24,7 @@
 //!
 //! Leaves out: writing scenario files, and reading them from live machines.
 
+mod accepts;
 mod addresses;
 mod axes;
 mod catalog;

@@ -1,5 +1,6 @@
 //! The scenario as it is meant: nothing optional, nothing defaulted later, every value with its provenance.
 
+use crate::accepts::Tables;
 use crate::addresses::{self, AddressedFunction};
 use crate::catalog::{Catalog, catalog};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -96,6 +97,7 @@ pub struct Scenario {
     pub links: Vec<NegotiatedLink>,
     /// What the scenario states and nothing reads, or costs more than one might think.
     pub remarks: Vec<Remark>,
+    tables: Tables,
     sources: SourceMap,
 }
 
@@ -185,6 +187,7 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
     let resolution = if too_much { None } else { resolve::resolve(&file, &mut output) };
     match resolution {
         Some(resolution) if output.diagnostics.is_empty() => Ok(Scenario {
+            tables: Tables::of(&file),
             title: file.title,
             path: source.file.path.clone(),
             run: resolution.run,
@@ -227,6 +230,12 @@ impl Scenario {
     /// since may have grown beyond it.
     pub fn fits_memory(&self) -> bool {
         memory_estimate::estimate(&self.fabric, &self.workloads) <= self.run.memory_limit.get()
+    }
+
+    /// Whether a text is a value of a parameter, a choice it has or a number within its range, as its table says; true also where
+    /// no table has the parameter. Whether the whole scenario can be loaded with it, only [`load`] says.
+    pub fn accepts(&self, path: &str, text: &str) -> bool {
+        self.tables.accepts(path, text)
     }
 
     /// Every value in force.

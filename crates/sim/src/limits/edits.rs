@@ -40,7 +40,7 @@ use Step::{Double, Halve, Tenth};
 
 /// Keys that say how much a workload keeps under way, and how much it asks for with each of them.
 const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
-const SIZES: [&str; 2] = ["size", "bs"];
+const SIZES: [&str; 3] = ["size", "bs", "bs_write"];
 /// Keys that hold a workload back, and what to do about them.
 const PACES: [(&str, Step); 5] =
     [("rate", Double), ("rate_iops", Double), ("thinktime", Halve), ("interval", Halve), ("pause", Halve)];
@@ -180,12 +180,13 @@ impl Editor<'_> {
         if self.values.contains_key(own.as_str()) { Some(own) } else { self.path(self.name(end.0), key) }
     }
 
-    /// Values of paths, each a step further; a path that has no number is left out, and one that is there already.
+    /// Values of paths, each a step further; a path that has no number is left out, one that is there already, and one that is at the
+    /// end of what its parameter may be.
     fn stepped(&self, what: &str, paths: impl Iterator<Item = (String, Step)>) -> Edit {
         let mut edit = Edit { what: what.to_owned(), settings: Vec::new() };
         for (path, step) in paths {
             let after = self.values.get(path.as_str()).and_then(|value| stepped(value, step));
-            if let Some(after) = after {
+            if let Some(after) = after.filter(|after| self.scenario.accepts(&path, after)) {
                 self.set(&mut edit, path, after);
             }
         }
@@ -226,7 +227,12 @@ impl Editor<'_> {
             names = all().collect();
         }
         let path = |name: &&str, key: &&str| format!("workload.{name}.{key}");
-        let paths = names.iter().flat_map(|name| keys.iter().map(move |key| path(name, key)));
+        // Of a job with blocks, the size is how much of a drive it uses.
+        let is_span =
+            |name: &&str, key: &&str| *key == "size" && self.values.contains_key(path(name, &"bs").as_str());
+        let paths = names.iter().flat_map(|name| {
+            keys.iter().filter(move |key| !is_span(name, key)).map(move |key| path(name, key))
+        });
         self.stepped(what, paths.map(|path| (path, step)))
     }
 

@@ -6,6 +6,7 @@ mod changes;
 mod credits;
 mod data_paths;
 mod drives;
+mod edits;
 mod fabrics;
 mod host_path;
 mod limits;

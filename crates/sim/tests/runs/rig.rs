@@ -29,10 +29,15 @@ pub fn results(text: impl Into<String>, settings: &Settings) -> Results {
     simulate(&Source::from_text("rig.toml", text), settings)
 }
 
+/// A file in `scenarios/`.
+pub fn file(name: &str) -> Source {
+    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    Source::read(&path, &NativeFiles).unwrap_or_else(|found| panic!("{found}"))
+}
+
 /// Results of a file in `scenarios/`.
 pub fn results_of_file(name: &str, settings: &Settings) -> Results {
-    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    simulate(&Source::read(&path, &NativeFiles).unwrap_or_else(|found| panic!("{found}")), settings)
+    simulate(&file(name), settings)
 }
 
 /// Codes of what is wrong with a scenario; none for a sound one.

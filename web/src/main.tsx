@@ -7,8 +7,8 @@ import { learnWords, open, startLab } from "./state/lab.ts";
 import { startLessons } from "./state/learning.ts";
 import { opened } from "./state/share.ts";
 import { show, stateNow } from "./state/sharing.ts";
-import { keepState, keptState } from "./state/kept.ts";
-import { notice } from "./state/store.ts";
+import { keepState, keptState, linkIsOf } from "./state/kept.ts";
+import { notice, text } from "./state/store.ts";
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/diagnose.css";
@@ -31,7 +31,9 @@ render(<App />, document.getElementById("lab") as HTMLElement);
 
 /** A link that is opened in a page that is there already counts as well. */
 async function readAddress(): Promise<void> {
-  show(await opened(location.hash));
+  const link = await opened(location.hash);
+  linkIsOf(link.kind === "state" ? link.state.text : text.peek());
+  show(link);
 }
 window.addEventListener("hashchange", () => void readAddress());
 

@@ -1,5 +1,5 @@
 /** What is different between the numbers of two runs: the largest change first. */
-import type { Results } from "lanewise";
+import type { Flow, Results } from "lanewise";
 import type { Headline } from "../rig/headline.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 import { type Comparison, flowPairs, ratioOf } from "./comparison.ts";
@@ -55,10 +55,14 @@ function ofTotals({ totals }: Comparison): Moved[] {
 }
 
 function ofFlows(a: Results, b: Results): Moved[] {
+  const nameOf = (flow: Flow): string => `${flow.name}, ${flow.direction}`;
+  // Of several devices that one workload has flows of.
+  const several = new Set([a, b].flatMap(({ flows }) => [...Map.groupBy(flows, nameOf)].flatMap(([name, all]) => (all.length > 1 ? [name] : []))));
   return flowPairs(a, b).flatMap(([inA, inB]) => {
     const flow = inA ?? inB;
     if (!flow) return [];
-    const of = `${flow.name}, ${flow.direction}`;
+    const name = nameOf(flow);
+    const of = several.has(name) ? `${name}, ${flow.device}` : name;
     const goodput = one("payload", of, inA?.goodput_gb_per_s ?? null, inB?.goodput_gb_per_s ?? null, rate);
     const latencies = (["latency_ns", "operation_latency_ns"] as const).flatMap((whose) =>
       (["mean", "p50", "p99"] as const).flatMap((name) => {

@@ -6,7 +6,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import type { Explain, Results } from "lanewise";
 import { type Headline, headlineOf } from "../rig/headline.ts";
 import { type Rig, rigOf } from "../rig/topology.ts";
-import { GivenUp } from "../simulator/pool.ts";
+import { GivenUp, type Work } from "../simulator/pool.ts";
 import { simulators } from "../simulator/simulators.ts";
 import { edit } from "../state/editing.ts";
 import { SMALL, open } from "../state/lab.ts";
@@ -136,7 +136,7 @@ async function resolve(scenario: Scenario): Promise<void> {
   const side: Side = { ...scenario, stage: "read", explained: null, rig: null, results: null, words: "" };
   keep(side);
   try {
-    const explained = await pool.do((simulator) => simulator.explain(side.text, { path: side.name }), true);
+    const explained = await ifWanted(side, (simulator) => simulator.explain(side.text, { path: side.name }), true);
     const rig = rigOf(explained, readToml(side.text) ?? {});
     const resolved: Side = { ...side, stage: "waits", explained, rig };
     keep(resolved);
@@ -149,15 +149,26 @@ async function resolve(scenario: Scenario): Promise<void> {
 async function run(side: Side): Promise<void> {
   keep({ ...side, stage: "run" });
   try {
-    const results = await pool.do((simulator) => simulator.run(side.text, { path: side.name }));
+    const results = await ifWanted(side, (simulator) => simulator.run(side.text, { path: side.name }));
     keep({ ...side, stage: "done", results });
   } catch (error) {
     failed(side, error);
   }
 }
 
+/** Has work done for a side; given up where nobody looks at it any more when a simulator is free for it. */
+function ifWanted<T>(side: Side, work: Work<T>, isNext = false): Promise<T> {
+  return pool.do((simulator) => (isWanted(side) ? work(simulator) : Promise.reject(new GivenUp("the text is another one"))), isNext);
+}
+
+/** It is what is compared now: A, or what is in the editor. */
+function isWanted(side: Side): boolean {
+  return [editor.peek(), keptA.peek()].some((each) => each !== null && keyOf(each) === keyOf(side));
+}
+
 function failed(side: Side, error: unknown): void {
-  if (error instanceof GivenUp && side.explained) keep({ ...side, stage: "waits" });
+  if (error instanceof GivenUp && !isWanted(side)) keep(null, keyOf(side));
+  else if (error instanceof GivenUp && side.explained) keep({ ...side, stage: "waits" });
   else if (error instanceof GivenUp) keep({ ...side, stage: "failed", words: "It was stopped." });
   else keep({ ...side, stage: "failed", words: mistakesOf(error) ? inWords(error) : `The simulator failed: ${inWords(error)}` });
 }

@@ -70,6 +70,8 @@ async function start(module: WebAssembly.Module, files: PythonFiles): Promise<vo
   python.unpackArchive(file(files, "lanewise.zip"), "zip", { extractDir: PACKAGE });
   python.runPython(`import sys; sys.path.insert(0, "${PACKAGE}")`);
   examination = python.runPython("from lanewise.page.examine import Examination\nExamination()") as Examination;
+  // Pyodide is there: nothing else is to be loaded.
+  for (const name of ["importScripts", "Worker"]) takeAway(name);
 }
 
 /** What the core answers; its fault is an answer, too, so that Python says where it was. */
@@ -84,6 +86,7 @@ function asked(lanewise: Lanewise, verb: string, request: string): string {
 
 /** From now on this worker fetches these files, and nothing else. */
 function answerFetchesFrom(files: PythonFiles): void {
+  for (const name of ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport", "caches"]) takeAway(name);
   self.fetch = (input) => {
     const address = input instanceof Request ? input.url : String(input);
     const content = address.startsWith(NOWHERE) ? files[address.slice(NOWHERE.length)] : undefined;
@@ -91,7 +94,11 @@ function answerFetchesFrom(files: PythonFiles): void {
     const type = address.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
     return Promise.resolve(new Response(content, { headers: { "content-type": type } }));
   };
-  for (const name of ["XMLHttpRequest", "WebSocket", "EventSource", "WebTransport"]) Reflect.deleteProperty(self, name);
+}
+
+/** From the worker, and from what it inherits. */
+function takeAway(name: string): void {
+  for (let owner: object | null = self; owner; owner = Reflect.getPrototypeOf(owner)) Reflect.deleteProperty(owner, name);
 }
 
 function file(files: PythonFiles, name: string): ArrayBuffer {

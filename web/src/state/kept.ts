@@ -12,6 +12,14 @@ const key = (): string => `lanewise-lab ${location.pathname}${location.hash}`;
 /** After the last key that was pressed, ms. */
 const PAUSE = 400;
 
+/** The text that the link in the address is of. */
+let linked: string | null = null;
+
+/** Tells that the address has a link of a text. It is in the address until the text is another one. */
+export function linkIsOf(text: string): void {
+  linked = text;
+}
+
 /** What the tab had before it was loaded again; null when there is nothing, or when the browser keeps nothing. */
 export function keptState(): Shared | null {
   try {
@@ -31,15 +39,31 @@ export function keepState(): void {
     try {
       sessionStorage.setItem(key(), fileOf(state));
     } catch {
-      // No room, or not allowed: then a reload begins anew.
+      // No room, or not allowed: then a reload begins anew, and not with what was there long before.
+      forget();
     }
   };
   effect(() => {
     state = stateNow();
+    if (linked !== null && state.text !== linked) dropLink();
     clearTimeout(timer);
     timer = setTimeout(keep, PAUSE);
   });
   // A reload right after a key has it too; a phone that puts the page away tells no more than this.
   addEventListener("pagehide", keep);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keep());
+}
+
+/** A reload would open the link in place of what came of it. A lab inside another page shows no address, and has the link to be told apart. */
+function dropLink(): void {
+  linked = null;
+  if (location.hash !== "" && window.parent === window) history.replaceState(null, "", location.pathname + location.search);
+}
+
+function forget(): void {
+  try {
+    sessionStorage.removeItem(key());
+  } catch {
+    // Nothing is kept at all.
+  }
 }

@@ -30,9 +30,11 @@ const FILE_MARK = "lanewise_lab";
 /** What became of a link. */
 export type Opened = { kind: "none" } | { kind: "state"; state: Shared } | { kind: "refused"; reason: string };
 
-/** The part of an address that carries a state; null when it would be longer than it may be. */
+/** The part of an address that carries a state; null when it would be longer than it may be, packed or unpacked. */
 export async function linkOf(state: Shared): Promise<string | null> {
-  const packed = await through(new CompressionStream("gzip"), new TextEncoder().encode(JSON.stringify(state)), Infinity);
+  const bytes = new TextEncoder().encode(JSON.stringify(state));
+  if (bytes.length > LONGEST_TEXT) return null;
+  const packed = await through(new CompressionStream("gzip"), bytes, Infinity);
   const link = `${MARK}${VERSION}.${base64url(packed)}`;
   return link.length > LONGEST ? null : link;
 }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { depths, redoEdit, undoEdit } from "../state/editing.ts";
 import { open } from "../state/lab.ts";
+import { linkIsOf } from "../state/kept.ts";
 import { LONGEST, fileOf, isStateFile, linkOf, openedFile } from "../state/share.ts";
 import { show, stateNow } from "../state/sharing.ts";
 import { fileName, notice, results, rig, text } from "../state/store.ts";
@@ -55,13 +56,15 @@ function named(ending: string): string {
 
 /** Puts the state into the address, and the address onto the clipboard where the page may. */
 async function share(): Promise<void> {
-  const link = await linkOf(stateNow());
+  const state = stateNow();
+  const link = await linkOf(state);
   if (!link) {
     const needs = `All of this page needs a link of more than ${LONGEST.toLocaleString("en")} characters, which many programs cut.`;
     notice.value = { kind: "word", text: `${needs} A file holds it, and opens it again.`, offer: { label: "Save the file", press: saveState } };
     return;
   }
   history.replaceState(null, "", link);
+  linkIsOf(state.text);
   try {
     await navigator.clipboard.writeText(location.href);
     isCopied.value = true;

@@ -95,6 +95,9 @@ test("a machine is read, checked and predicted from a file without a network, as
   const tree = await page.locator("#tree svg").evaluate((svg) => svg.querySelector("desc")?.textContent ?? "");
   const drawn = native("draw", [GPU_SERVER], "--out", "tree.svg");
   assert.ok(readFileSync(join(folder, "tree.svg"), "utf8").includes(`<desc>${tree}</desc>`), drawn);
+  const ways = ["importScripts", "Worker", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport", "caches"];
+  const left = await Promise.all(page.workers().map((worker) => worker.evaluate((names) => ("loadPyodide" in self ? names.filter((name) => name in self) : null), ways)));
+  assert.deepEqual(left.filter((each) => each !== null), [[]], "the worker with Python has no way to a network");
   assert.deepEqual([lab.faults, lab.requests], [[], []]);
 });
 

@@ -44,21 +44,31 @@ test("a reload brings the text back and says so; a new tab begins as ever", asyn
   await page.context().close();
 });
 
-test("a link in the address comes first, and what was kept is offered", async () => {
+test("an edit takes the link out of the address, so that every reload has it", async () => {
   const { page } = await openLab(browser);
   await page.selectOption("#example", "wrong_slot.toml");
   await page.locator('[data-device="nic"]').waitFor();
   await page.locator("#share").click();
   await page.waitForFunction(() => location.hash.length > 10);
   const shared = await text(page);
-  await type(page, "# later\n");
-  await page.waitForTimeout(600);
+  const link = page.url();
   await page.reload();
-  await page.locator("#offer").waitFor();
+  await page.locator("#fingerprint").waitFor();
   assert.equal(await text(page), shared);
-  await page.locator("#offer").click();
-  await page.waitForFunction(() => document.querySelector(".cm-content")?.textContent?.startsWith("# later"));
-  assert.equal(await page.locator("#notice").count(), 0);
+  assert.equal(page.url(), link, "nothing was edited");
+  await type(page, "# later\n");
+  await page.waitForFunction(() => location.hash === "");
+  for (let reload = 0; reload < 2; reload++) {
+    // At once, and a second time with nothing pressed.
+    await page.reload();
+    await page.locator("#notice", { hasText: "wrong_slot.toml, as this tab had it before the reload" }).waitFor();
+    assert.equal(await text(page), `# later\n${shared}`);
+  }
+  // The link itself is what it was.
+  await page.goto("about:blank");
+  await page.goto(link);
+  await page.locator("#fingerprint").waitFor();
+  assert.equal(await text(page), shared);
   // Another link in the same tab is another page: nothing is offered beside it.
   const second = (await openLab(browser)).page;
   await second.selectOption("#example", "two_sockets.toml");
@@ -169,5 +179,25 @@ test("undo and the list of keys are on every tab; keys of the rig and its run on
   await page.keyboard.press("w");
   await page.locator("#work-kind").waitFor();
   assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
+test("what was kept long before does not come back where there is no room for what is there now", async () => {
+  const { page } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  const first = await text(page);
+  await type(page, "# kept\n");
+  await page.reload();
+  await page.locator("#notice", { hasText: "as this tab had it" }).waitFor();
+  await page.evaluate(() => {
+    Storage.prototype.setItem = () => {
+      throw new DOMException("full", "QuotaExceededError");
+    };
+  });
+  await type(page, "# more\n");
+  await page.reload();
+  await page.locator("#fingerprint").waitFor();
+  assert.equal(await text(page), first);
+  assert.equal(await page.locator("#notice").count(), 0);
   await page.context().close();
 });

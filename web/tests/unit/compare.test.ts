@@ -61,6 +61,19 @@ test("what moved most comes first, and what is noise is apart", () => {
   assert.ok(movedUses(a, b).some((use) => use.name === "server.memory" && (use.a ?? 0) > (use.b ?? 0)));
 });
 
+test("flows of several devices that have one name are told apart", () => {
+  const ring = lanewise<Results>("run", "scenarios/collective.toml");
+  const slower = structuredClone(ring);
+  for (const [index, flow] of slower.flows.entries()) flow.goodput_gb_per_s *= 0.5 + index / 100;
+  const { moved } = movedOf(ring, slower, compared(ring, slower));
+  const names = moved.filter((row) => row.what === "payload" && row.of !== "all flows").map((row) => row.of);
+  assert.equal(new Set(names).size, names.length);
+  const [first] = ring.flows;
+  assert.ok(names.some((name) => name.startsWith(`${first?.name}, ${first?.direction}, ${first?.device}`)), names.join("; "));
+  const one = movedOf(a, b, compared(a, b)).moved.filter((row) => row.what === "payload" && row.of !== "all flows");
+  assert.ok(one.length > 0 && one.every((row) => a.flows.some((flow) => row.of.startsWith(`${flow.name}, ${flow.direction}`) && !row.of.includes(`, ${flow.device}`))));
+});
+
 test("the answers are compared in a sentence", () => {
   const of = "of payload";
   assert.equal(inShort({ rate: 4, of }, { rate: 3, of }), "B gives 25.0 % less than A: 3.00 GB/s in place of 4.00 GB/s.");

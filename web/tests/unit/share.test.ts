@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { LONGEST, VERSION, fileOf, isStateFile, linkOf, opened, openedFile } from "../../src/state/share.ts";
 import { LONGEST_TEXT } from "../../src/toml/limit.ts";
 
@@ -47,9 +48,20 @@ test("what is too long for a link is refused before and after", async () => {
 });
 
 test("a link that unpacks to a flood is refused", async () => {
-  const link = await linkOf({ text: "x".repeat(LONGEST_TEXT + 1), name: "x" });
-  assert.ok(link, "it is short enough packed");
-  assert.equal((await opened(link)).kind, "refused");
+  const linkOfLength = (length: number): string => {
+    const frame = JSON.stringify({ text: "", name: "x" }).length;
+    return `#lab=1.${gzipSync(JSON.stringify({ text: "x".repeat(length - frame), name: "x" })).toString("base64url")}`;
+  };
+  assert.ok(linkOfLength(LONGEST_TEXT + 1).length < LONGEST, "it is short enough packed");
+  assert.equal((await opened(linkOfLength(LONGEST_TEXT + 1))).kind, "refused");
+  assert.equal((await opened(linkOfLength(LONGEST_TEXT))).kind, "state");
+});
+
+test("no link is made that is not opened again", async () => {
+  const frame = JSON.stringify({ text: "", name: "x" }).length;
+  const longest = { text: "x".repeat(LONGEST_TEXT - frame), name: "x" };
+  assert.deepEqual(await opened((await linkOf(longest)) ?? ""), { kind: "state", state: longest });
+  assert.equal(await linkOf({ ...longest, text: `${longest.text}x` }), null);
 });
 
 /** The link of version 1 of any object. */

@@ -2,10 +2,10 @@
 import { signal } from "@preact/signals";
 import type { Results } from "lanewise";
 import { type Candidate, thatMayMatter } from "./assumptions.ts";
-import { change, ratio, slower } from "./measure.ts";
-import { type Trial, isTrying, stopTrying, variedTo, vary } from "./trials.ts";
+import { change, changed, slower } from "./measure.ts";
+import { type Trial, isJoined, isTrying, stopTrying, variedTo, vary } from "./trials.ts";
 
-/** Values that are shown before somebody asks for more. */
+/** Values that are shown before more are asked for. */
 const FIRST = 8;
 const showsAll = signal(false);
 
@@ -87,11 +87,12 @@ function Moved({ value, trial, before }: { value: string; trial: Trial | null; b
   if (!trial) return null;
   if (trial.kind === "waits") return <p>{value}: it is simulated…</p>;
   if (trial.kind === "refused") return <p class="refused">{value}: {trial.reason}</p>;
-  const [moved, latency] = [ratio(before, trial.results), slower(before, trial.results)].map(change);
+  const { what, ratio } = changed(before, trial.measured, isJoined.value);
+  const [moved, latency] = [ratio, slower(before, trial.measured)].map(change);
   if (moved === "nothing" && ["nothing", "–"].includes(latency ?? "")) return <p>{value}: moves nothing</p>;
   return (
     <p>
-      {value}: payload {moved === "nothing" ? "stays" : moved}, mean latency {latency === "nothing" ? "stays" : latency}
+      {value}: {what} {moved === "nothing" ? (what === "payload" ? "stays" : "stay") : moved}, mean latency {latency === "nothing" ? "stays" : latency}
     </p>
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Which values that no specification fixes a run may rest on, and what to vary them to: as the reports have it (`candidates.py` and
- * `assumptions.py` of the package; a test holds both to the same answers).
+ * Which values that no specification fixes a run may rest on, and what to vary them to. What may be varied, and to what, is as the
+ * package has it (`candidates.py`; a test compares the two). Which of these are shown first follows its reports (`assumptions.py`), and
+ * goes beyond them: what the suggested edits of the limit set comes before all else, and a group counts as one component.
  */
 import type { Assumption, Results } from "lanewise";
 

@@ -23,15 +23,6 @@ export function withSettings(text: string, settings: readonly Setting[]): string
   return changed;
 }
 
-/** The smallest edit that makes one text the other: one step of undo. */
-export function difference(before: string, after: string): { from: number; to: number; insert: string } {
-  let from = 0;
-  while (from < before.length && before[from] === after[from]) from++;
-  let tail = 0;
-  while (tail < before.length - from && tail < after.length - from && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
-  return { from, to: before.length - tail, insert: after.slice(from, after.length - tail) };
-}
-
 function withSetting(text: string, { path, after }: Setting): string | null {
   const data = readToml(text) ?? {};
   const place = ofPort(path, data) ?? direct(path, data);

@@ -1,19 +1,20 @@
 /** What was tried: other texts and other values, each simulated once, apart from the run on the page. */
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { LimitedBy, Results } from "lanewise";
-import { edit } from "../state/editing.ts";
-import { toTheEnd } from "../state/lab.ts";
+import { editAndRun } from "../state/lab.ts";
 import { inWords, mistakesOf } from "../state/problems.ts";
 import { GivenUp } from "../simulator/pool.ts";
 import { simulators } from "../simulator/simulators.ts";
 import * as store from "../state/store.ts";
+import { isTooLong } from "../toml/limit.ts";
 import type { Candidate } from "./assumptions.ts";
-import { difference, withSettings } from "./take-over.ts";
+import { type Measured, digest } from "./measure.ts";
+import { withSettings } from "./take-over.ts";
 
 /** What became of a trial. */
 export type Trial =
   | { kind: "waits" }
-  | { kind: "done"; results: Results }
+  | { kind: "done"; measured: Measured }
   /** The core does not build it; in its words. */
   | { kind: "refused"; reason: string };
 
@@ -26,12 +27,20 @@ const others = simulators(2);
 const trials = signal<ReadonlyMap<string, Trial>>(new Map());
 /** Trials that are remembered. */
 const MOST = 200;
-/** Time that a small rig has to begin by itself, ms. */
-const PATIENCE = 300;
+
+/** The last text that the core has read, with mistakes or without. */
+const readText = signal("");
+effect(() => {
+  void [store.explained.value, store.mistakes.value];
+  readText.value = store.text.peek();
+});
+
+/** It is known whether the text can be simulated, and whether that is another machine. */
+export const isRead = computed(() => readText.value === store.text.value);
 
 /** Results on the page that are of the text as it is: what trials are measured against. */
 export const base = computed<Results | null>(() => {
-  const done = store.results.value;
+  const done = store.resultsOfText.value;
   // A run that was changed on its way is of no one text.
   const isOfText = !store.isOutdated.value && store.mistakes.value.length === 0 && !done?.changes?.length;
   return isOfText ? done : null;
@@ -42,9 +51,19 @@ export const isJoined = computed(() => (store.rig.value?.sideLinks.length ?? 0) 
 
 export const isTrying = computed(() => [...trials.value.values()].some((trial) => trial.kind === "waits"));
 
+/** Texts with settings that were made of the text as it is: each is read once for all places that show it. */
+const made = computed(() => ({ text: store.text.value, of: new Map<string, string | null>() }));
+
 /** The scenario's text with settings; null when they cannot be written into it. */
 export function textWith(settings: Settings): string | null {
-  return withSettings(store.text.value, settings);
+  const { text, of } = made.value;
+  if (isTooLong(text)) return null;
+  const key = JSON.stringify(settings);
+  const known = of.get(key);
+  if (known !== undefined) return known;
+  const found = withSettings(text, settings);
+  of.set(key, found);
+  return found;
 }
 
 /** What became of settings that were tried: as an edit of the text where they can be one, so that what is tried is what is taken over. */
@@ -59,17 +78,7 @@ export function attempt(settings: Settings): void {
 /** Makes settings an edit of the text, and runs it. */
 export function takeOver(settings: Settings): void {
   const text = textWith(settings);
-  if (text === null) return;
-  const before = store.explained.value;
-  edit(difference(store.text.value, text));
-  // A small rig is simulated by itself; a large one whose answers somebody wants is, too.
-  const stop = store.explained.subscribe((explained) => {
-    if (explained === before) return;
-    setTimeout(() => {
-      stop();
-      if (store.isOutdated.value && store.runStage.value !== "playing") void toTheEnd();
-    }, PATIENCE);
-  });
+  if (text !== null) editAndRun(text);
 }
 
 /** What became of a value that is varied. */
@@ -108,7 +117,7 @@ async function simulate(text: string, overrides: Overrides): Promise<void> {
   if (known && known.kind !== "refused") return;
   remember(key, { kind: "waits" });
   try {
-    remember(key, { kind: "done", results: await others.do((simulator) => simulator.run(text, { path, overrides })) });
+    remember(key, { kind: "done", measured: digest(await others.do((simulator) => simulator.run(text, { path, overrides }))) });
   } catch (error) {
     if (error instanceof GivenUp) return;
     remember(key, { kind: "refused", reason: mistakesOf(error) ? inWords(error) : `It cannot be simulated: ${inWords(error)}` });

@@ -1,10 +1,11 @@
 /** The results as answers: what the rig gives, why not more, what would help, how long it takes, what is assumed. */
 import { toTheEnd } from "../state/lab.ts";
-import { isOutdated, isReady, isSound, mistakes, results, runStage } from "../state/store.ts";
+import { isOutdated, isReady, isSound, mistakes, results, runStage, text } from "../state/store.ts";
+import { isTooLong } from "../toml/limit.ts";
 import { Assumed } from "./assumed.tsx";
 import { Gives, WhyNotMore } from "./gives.tsx";
 import { HowLong } from "./how-long.tsx";
-import { base } from "./trials.ts";
+import { base, isRead } from "./trials.ts";
 import { WouldHelp } from "./would-help.tsx";
 
 export function UnderstandTab() {
@@ -56,17 +57,19 @@ function Nothing() {
   return (
     <div class="nothing" role="status">
       <p>
-        {mistakes.value.length > 0
-          ? "The text has mistakes, which are marked in it. Mend them, and the answers are here."
-          : isOutdated.value && results.value
-            ? "The scenario has changed since it was simulated."
-            : results.value?.changes?.length
-              ? "Values were changed while it was simulated: simulate it as it is now, from the start."
-              : isPlaying
-                ? "It is simulated. The answers are here as soon as the run is over."
-                : "The answers are here as soon as the run is over."}
+        {isTooLong(text.value)
+          ? "This text is too long for a scenario, and was not read."
+          : mistakes.value.length > 0
+            ? "The text has mistakes, which are marked in it. Mend them, and the answers are here."
+            : isOutdated.value && results.value
+              ? "The scenario has changed since it was simulated."
+              : results.value?.changes?.length
+                ? "Values were changed while it was simulated: simulate it as it is now, from the start."
+                : isPlaying
+                  ? "It is simulated. The answers are here as soon as the run is over."
+                  : "The answers are here as soon as the run is over."}
       </p>
-      <button class="main" id="simulate" disabled={!isReady.value || !isSound.value} onClick={() => void toTheEnd()}>
+      <button class="main" id="simulate" disabled={!isReady.value || !isSound.value || !isRead.value} onClick={() => void toTheEnd()}>
         Simulate to steady state
       </button>
     </div>

@@ -1,6 +1,6 @@
 /** Edits that make what limits the run larger: each is simulated when asked for, and can be taken over into the text. */
 import type { LimitedBy, Results } from "lanewise";
-import { change, given, latency, ratio } from "./measure.ts";
+import { change, changed, latency } from "./measure.ts";
 import { nanoseconds } from "../rig/words.ts";
 import { type Trial, attempt, isJoined, isTrying, stopTrying, takeOver, textWith, trialOf } from "./trials.ts";
 
@@ -63,13 +63,14 @@ function WhatIf({ edit, before }: { edit: Edit; before: Results }) {
 function Outcome({ trial, before }: { trial: Trial; before: Results }) {
   if (trial.kind === "waits") return <p>It is simulated…</p>;
   if (trial.kind === "refused") return <p class="refused">There can be no such machine: {trial.reason}</p>;
-  const after = trial.results;
-  const times = ratio(before, after);
-  const [was, is] = [latency(before), latency(after, before)];
+  const after = trial.measured;
+  const { was, is, of, ratio } = changed(before, after, isJoined.value);
+  const [slow, quick] = [latency(before), latency(after, before)];
   return (
     <p class="outcome">
-      {given(before, isJoined.value).much} → <strong>{given(after, isJoined.value).much}</strong>, {times === null ? "where there was nothing before" : `${times.toFixed(2)} times as much (${change(times)})`}.
-      {was !== null && is !== null && ` Mean latency ${nanoseconds(was)} → ${nanoseconds(is)}.`} Then{" "}
+      {was} → <strong>{is}</strong>
+      {of && ` ${of}`}, {ratio === null ? "where there was nothing before" : `${ratio.toFixed(2)} times as much (${change(ratio)})`}.
+      {slow !== null && quick !== null && ` Mean latency ${nanoseconds(slow)} → ${nanoseconds(quick)}.`} Then{" "}
       {after.limited_by ? after.limited_by.sentence.replace(/^Limited/, "limited") : "nothing moves"}.
     </p>
   );

@@ -196,14 +196,52 @@ test("where a second worker does not start, a trial says so, and the results sta
     ONE_WORKER,
   ));
 
+/** Workers that do not answer a run while the page is slow. */
+const SLOW = `window.slow = false;
+  const Real = Worker;
+  window.Worker = class extends Real { postMessage(call) { if (call.verb !== "run" || !window.slow) super.postMessage(call); } };`;
+
 test("what is under way is stopped, and can be tried again", () =>
-  understanding("nvme_fio", async (page) => {
-    await page.locator("#vary-all").click();
-    await page.locator("#would-help ~ .row button", { hasText: "Stop" }).or(page.locator("#assumed ~ .row button", { hasText: "Stop" })).first().click();
-    await page.waitForFunction(() => !document.querySelector(".assumptions")?.textContent?.includes("it is simulated"));
-    await page.locator(".edits button").first().click();
-    await page.locator(".outcome").first().waitFor({ timeout: 60_000 });
-  }));
+  understanding(
+    "nvme_fio",
+    async (page) => {
+      await page.evaluate("slow = true");
+      await page.locator("#vary-all").click();
+      await page.locator(".assumptions", { hasText: "it is simulated" }).waitFor();
+      await page.locator(".understand button", { hasText: "Stop" }).first().click();
+      await page.waitForFunction(() => !document.querySelector(".assumptions")?.textContent?.includes("it is simulated"));
+      assert.equal(await page.locator(".understand button", { hasText: "Stop" }).count(), 0);
+      await page.evaluate("slow = false");
+      await page.locator(".edits button").first().click();
+      await page.locator(".outcome").first().waitFor({ timeout: 60_000 });
+    },
+    SLOW,
+  ));
+
+test("a paste of 50 MB is refused in words, and the page goes on", async () => {
+  const { page } = await openLab(browser);
+  await page.locator("#fingerprint").waitFor();
+  await page.getByRole("tab", { name: "Understand" }).click();
+  await page.locator("#gives").waitFor();
+  await page.locator(".cm-content").click();
+  const milliseconds = await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.setData("text/plain", "# padding\n".repeat(5_000_000));
+    const begin = performance.now();
+    document.querySelector(".cm-content")?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    return performance.now() - begin;
+  });
+  await page.locator("#notice", { hasText: "which no scenario has" }).waitFor({ timeout: 30_000 });
+  assert.ok(milliseconds < 20_000, `${milliseconds} ms`);
+  // The answers were of the text before it.
+  await page.locator(".understand", { hasText: "This text is too long for a scenario" }).waitFor();
+  assert.ok(await page.locator("#simulate").isDisabled());
+  await page.locator("#undo").click();
+  await page.locator("#gives").waitFor({ timeout: 60_000 });
+  await page.locator(".edits button").first().click();
+  await page.locator(".outcome").first().waitFor({ timeout: 60_000 });
+  await page.context().close();
+});
 
 test("the tab is fit for a screen reader, light and dark, wide and narrow", () =>
   understanding("nvme_fio", async (page) => {

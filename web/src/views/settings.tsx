@@ -4,10 +4,11 @@ import type { ExplainedParameter } from "lanewise";
 import { groupOf } from "../rig/topology.ts";
 import { edit, goToLine } from "../state/editing.ts";
 import { explained, mistakes, notice, schema, selected, text, written } from "../state/store.ts";
-import { literalOf, setKey } from "../toml/edit.ts";
+import { applied, setKey } from "../toml/edit.ts";
 import { keysOf } from "../toml/place.ts";
 import { at } from "../toml/plain.ts";
 import { type Meaning, meaningOf } from "../toml/schema.ts";
+import { difference, withSettings } from "../understand/take-over.ts";
 
 const filter = signal("");
 
@@ -109,14 +110,20 @@ function Field({ path, value, meaning, disabled }: FieldOf) {
 }
 
 /** Writes a value into the text. All else follows from there. */
-function change(path: string, value: string): void {
-  const keys = keysOf(path, written.value);
-  const now = keys && at(written.value, keys);
-  // A value that the file has as a number stays one; else the schema says.
-  const isBare = typeof now === "number" || typeof now === "boolean" || (now === undefined && meaningHere(path)?.isBare === true);
-  const made = keys && setKey(text.value, keys, literalOf(value.trim(), isBare));
-  if (made) edit(made);
+function change(path: string, typed: string): void {
+  const before = text.value;
+  const value = typed.trim();
+  const isTruth = ["true", "false"].includes(value) && meaningHere(path)?.isBare !== false;
+  const made = isTruth ? withTruth(before, path, value) : withSettings(before, [{ path, after: value }]);
+  if (made !== null) edit(difference(before, made));
   else notice.value = { kind: "word", text: `${path} cannot be written into this text as ${value}. Write it in the editor.` };
+}
+
+/** True and false are the words that TOML has without quotes. */
+function withTruth(before: string, path: string, value: string): string | null {
+  const keys = keysOf(path, written.value);
+  const made = keys && setKey(before, keys, value);
+  return made && applied(before, made);
 }
 
 function meaningHere(path: string): Meaning | null {

@@ -4,8 +4,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { PAGE, type Watched, openLab, startBrowser } from "./start.ts";
+import type { Browser, Locator, Page } from "playwright-core";
+import { PAGE, type Watched, assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -135,6 +135,23 @@ test("a device that is chosen shows its settings and its link", () =>
     assert.match(await detail.innerText(), /posted\s+\d+\s+\d+ of \d+/);
   }));
 
+test("a setting becomes a number, a word, or true, as the core reads it", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.selectOption("#owner", "nvme");
+    const holds = (words: string): Promise<unknown> => page.waitForFunction((wanted) => document.querySelector(".cm-content")?.textContent?.includes(wanted), words);
+    const choice = (name: string): Locator => page.locator(".setting-list li", { has: page.locator(`.setting-name:text-is("${name}")`) }).locator("select");
+    await page.locator('[data-path="nvme.tags"]').fill("128");
+    await page.locator('[data-path="nvme.tags"]').press("Enter");
+    await holds("tags = 128");
+    await choice("credits.completion_data").selectOption("auto");
+    await holds('credits.completion_data = "auto"');
+    await choice("relaxed_ordering").selectOption("true");
+    await holds("relaxed_ordering = true");
+    await page.locator(".setting-list li.written", { hasText: "relaxed_ordering" }).waitFor();
+    assert.equal(await page.locator("#notice, #mistakes").count(), 0);
+  }));
+
 test("files come out: the scenario, the results, the picture", () =>
   inLab(async (page) => {
     await page.locator("#fingerprint").waitFor();
@@ -176,16 +193,5 @@ test("what the page shows is fit for a screen reader, light and dark, wide and n
     await page.locator("#fingerprint").waitFor();
     await page.locator(".box.switch").click();
     await page.locator(".menu summary").click();
-    await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-    for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
-      await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme });
-      const found = await page.evaluate(async () => {
-        const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-        return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
-      });
-      assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
-      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-      assert.ok(!isWider, `the page is wider than ${width} px`);
-    }
+    await assertFit(page);
   }));

@@ -8,7 +8,8 @@ import { applied, setKey } from "../toml/edit.ts";
 import { keysOf } from "../toml/place.ts";
 import { at } from "../toml/plain.ts";
 import { type Meaning, meaningOf } from "../toml/schema.ts";
-import { difference, withSettings } from "../understand/take-over.ts";
+import { changesBetween } from "../toml/changes.ts";
+import { withSettings } from "../understand/take-over.ts";
 
 const filter = signal("");
 
@@ -115,7 +116,7 @@ function change(path: string, typed: string): void {
   const value = typed.trim();
   const isTruth = ["true", "false"].includes(value) && meaningHere(path)?.isBare !== false;
   const made = isTruth ? withTruth(before, path, value) : withSettings(before, [{ path, after: value }]);
-  if (made !== null) edit(difference(before, made));
+  if (made !== null) edit(changesBetween(before, made));
   else notice.value = { kind: "word", text: `${path} cannot be written into this text as ${value}. Write it in the editor.` };
 }
 

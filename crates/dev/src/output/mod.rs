@@ -50,6 +50,7 @@ const PRINTED: &[&str] = &[
     "import",
     "measure",
     "whatif",
+    "sweep",
     "new",
     "lab",
     "serve",

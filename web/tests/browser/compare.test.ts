@@ -117,6 +117,56 @@ test("a large rig waits to be asked for; a worker that dies says so, and the nex
   await page.context().close();
 });
 
+test("a text that waits is left out when it is another one, and can be stopped while it is read", async () => {
+  // One simulator, whose runs begin when the test says so; the texts of runs are noted.
+  const script = `Object.defineProperty(navigator, "hardwareConcurrency", { get: () => 1 });
+    window.isHeld = true;
+    window.held = [];
+    window.ran = [];
+    const Real = Worker;
+    window.Worker = class extends Real {
+      postMessage(call) {
+        if (call.verb === "run") window.ran.push(call.given[0]);
+        if (call.verb === "run" && window.isHeld) window.held.push(() => super.postMessage(call));
+        else super.postMessage(call);
+      }
+    };`;
+  const { page, faults } = await openLab(browser, undefined, script);
+  const outstanding = async (value: string): Promise<void> => {
+    const field = page.locator('[data-path="workload.write.outstanding"]');
+    await field.fill(value);
+    await field.press("Enter");
+  };
+  const stop = side(page, "B").getByRole("button", { name: "Stop" });
+  await page.locator("#fingerprint").waitFor();
+  await page.locator("#tab-compare").click();
+  await page.locator("#keep-a").click();
+  await page.waitForFunction("held.length === 1");
+  await outstanding("1");
+  await side(page, "B").getByText("B is read").waitFor();
+  await stop.waitFor();
+  await outstanding("2");
+  await page.evaluate("isHeld = false, held.forEach((run) => run())");
+  await side(page, "B").locator(".fingerprint").waitFor();
+  await page.locator("#moved-table").waitFor();
+  const ran = (await page.evaluate("ran")) as string[];
+  assert.deepEqual(ran.map((text) => /outstanding = (\d+)/.exec(text)?.[1]), ["8", "2"]);
+
+  await page.evaluate("isHeld = true, held.length = 0");
+  await outstanding("3");
+  await page.waitForFunction("held.length === 1");
+  await outstanding("4");
+  await side(page, "B").getByText("B is read").waitFor();
+  await stop.click();
+  await side(page, "B").locator(".mistake", { hasText: "It was stopped" }).waitFor();
+  await page.evaluate("isHeld = false");
+  await side(page, "B").getByRole("button", { name: "Try again" }).click();
+  await side(page, "B").locator(".mistake").waitFor({ state: "detached" });
+  await page.locator("#different", { hasText: /outstanding\s*8\s*4/ }).waitFor();
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
 test("a link and a file carry A and the tab; what is damaged or newer changes nothing", async () => {
   const { page } = await openLab(browser);
   await compared(page);

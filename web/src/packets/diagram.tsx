@@ -1,7 +1,8 @@
 /** The space-time diagram on the page: a canvas, its pointer and its keys. */
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { HEAD, type Palette, type Scene, draw, strokeAt } from "./draw.ts";
+import { HEAD, type Palette, type Scene, draw } from "./draw.ts";
+import { strokeAt } from "./hit.ts";
 import { type Stroke, type Strokes, strokesOf } from "./model.ts";
 import { chosen, chosenRow, choose, drawPath, path, paths, relatives, rows, story, trace } from "./state.ts";
 import { HEIGHT, bounds, fit, pan, reveal, view, zoom } from "./view.ts";
@@ -91,7 +92,8 @@ export function Diagram() {
           const moved = event.clientY - from.y;
           from.moved += Math.abs(moved) + Math.abs(event.clientX - from.x);
           [from.x, from.y] = [event.clientX, event.clientY];
-          if (from.moved >= CLICK) pan(-moved);
+          // A finger moves the page where the diagram is at its end; else a phone could not get past it.
+          if (from.moved >= CLICK && !pan(-moved) && event.pointerType === "touch") scrollBy(0, -moved);
         }}
         onPointerUp={(event) => {
           const isClick = (press.current?.moved ?? CLICK) < CLICK;
@@ -109,13 +111,13 @@ export function Diagram() {
       />
       <p class="legend">
         Filled: TLPs, requests <i class="packet-swatch request" /> and completions <i class="packet-swatch completion" />. Dashed <i class="packet-swatch dllp" />: DLLPs. Dotted{" "}
-        <i class="packet-swatch skp" />: ordered sets. Bar at a station <i class="packet-swatch held" />: somebody is held up. Cross: an error. The wheel moves, with Ctrl it zooms.
+        <i class="packet-swatch skp" />: ordered sets. Bar at a station <i class="packet-swatch held" />: a packet is held up. Cross: an error. The wheel moves, with Ctrl it zooms.
       </p>
     </div>
   );
 }
 
-const KEYS: Record<string, () => void> = {
+const KEYS: Record<string, () => unknown> = {
   ArrowDown: () => pan(60),
   ArrowUp: () => pan(-60),
   PageDown: () => pan(HEIGHT * 0.9),
@@ -187,10 +189,11 @@ function drawing(canvas: HTMLCanvasElement): () => void {
   dark.addEventListener("change", recolour);
   // A listener of its own, since only one that is not passive may keep the page where it is.
   const wheel = (event: WheelEvent): void => {
-    event.preventDefault();
     const y = event.clientY - canvas.getBoundingClientRect().top - HEAD;
-    if (event.ctrlKey || event.metaKey) zoom(2 ** (event.deltaY / 240), y);
-    else pan(event.deltaY);
+    const zooms = event.ctrlKey || event.metaKey;
+    if (zooms) zoom(2 ** (event.deltaY / 240), y);
+    // At its end the page goes on.
+    if (zooms || pan(event.deltaY)) event.preventDefault();
   };
   canvas.addEventListener("wheel", wheel, { passive: false });
   return () => {

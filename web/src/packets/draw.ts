@@ -133,7 +133,7 @@ function styleOf({ row }: Stroke): "request" | "completion" | "dllp" | "skp" | "
   return row.kind === "dllp" || row.kind === "flit" ? row.kind : "skp";
 }
 
-/** TLPs have a solid edge, DLLPs dashes, ordered sets dots: also for who sees no colours. */
+/** TLPs have a solid edge, DLLPs dashes, ordered sets dots: also where colours are not seen. */
 function inStyle(canvas: CanvasRenderingContext2D, style: string, palette: Palette): void {
   canvas.strokeStyle = palette[style as keyof Palette];
   canvas.setLineDash(style === "dllp" ? [5, 3] : style === "skp" ? [1.5, 3] : []);
@@ -188,7 +188,7 @@ function line(thin: Map<string, { path: Path2D; last: number[] }>, { view, path,
   group.path.lineTo(xOf(stroke.to, path, width), yOf(stroke.arrives, view));
 }
 
-/** What is no packet: who is held up, as a bar at the station; an error, as a cross where it is noticed. */
+/** What is no packet: a wait, as a bar at the station that is held up; an error, as a cross where it is noticed. */
 function happening(canvas: CanvasRenderingContext2D, { view, path, width }: Scene, { row, from, to, leaves, left }: Stroke, palette: Palette): void {
   canvas.setLineDash([]);
   const side = Math.sign(to - from);
@@ -233,28 +233,4 @@ function marks(canvas: CanvasRenderingContext2D, scene: Scene, palette: Palette)
   const [y1, y2] = [yOf(since, view), yOf(chosen.leaves, view)];
   canvas.lineWidth = 2;
   canvas.strokeRect(x - 4, y1, 8, y2 - y1);
-}
-
-/** The stroke at a place of the canvas, if there is one within a few pixels; TLPs before what is thinner. */
-export function strokeAt(scene: Omit<Scene, "chosen" | "relatives" | "transaction">, x: number, y: number): Stroke | undefined {
-  const { strokes, view, path, width } = scene;
-  const time = view.top + (y - HEAD) * view.perPixel;
-  const near = 5 * view.perPixel;
-  let best: Stroke | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  for (let index = firstSeen(strokes, time - near); index < strokes.all.length; index++) {
-    const stroke = strokes.all[index] as Stroke;
-    if (stroke.leaves > time + near) break;
-    const [x1, x2] = [xOf(stroke.from, path, width), xOf(stroke.to, path, width)];
-    const part = (x - x1) / (x2 - x1);
-    if (part < -0.05 || part > 1.05) continue;
-    const [begin, end] = [stroke.leaves + part * (stroke.arrives - stroke.leaves), stroke.left + part * (stroke.arrived - stroke.left)];
-    const off = Math.max(begin - time, time - end, 0);
-    const isBar = ["blocked", "queued"].includes(stroke.row.kind);
-    // Of several the one that is hit; bars only near their station.
-    if (off > near || (isBar && Math.min(Math.abs(x - x1), Math.abs(x - x2)) > 9)) continue;
-    const weight = off + (end - begin) * 0.01 + (stroke.row.kind === "tlp" ? 0 : near * 0.1);
-    if (weight < least) [best, least] = [stroke, weight];
-  }
-  return best;
 }

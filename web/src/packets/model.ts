@@ -26,7 +26,7 @@ function pathTo(leaf: string, above: Map<string, string>): Path {
   return { name: leaf, stations, links: stations.slice(1) };
 }
 
-/** The way that a row is best seen on: its link is on it, and who asked for it if that can be. */
+/** The way that a row is best seen on: its link is on it, and its requester if that can be. */
 export function pathWith(paths: Path[], { link, requester }: Pick<TraceRow, "link" | "requester">): Path | undefined {
   const all = paths.filter((path) => path.links.includes(link));
   return all.find((path) => path.stations.slice(1).includes(requester ?? "")) ?? all[0];
@@ -74,7 +74,7 @@ export interface Stroke {
   arrived: number;
 }
 
-/** What is on the wires of a way, in order of time; and the longest, so that who draws a part of it knows where to begin. */
+/** What is on the wires of a way, in order of time; and the longest, so that drawing a part of it can begin at the right one. */
 export interface Strokes {
   all: Stroke[];
   longest: number;
@@ -89,7 +89,7 @@ export function strokesOf(rows: TraceRow[], path: Path, directions: WireDirectio
     const wire = wires.get(`${row.link} ${row.direction}`);
     if (!wire || !path.links.includes(row.link)) return;
     const [from, to] = [path.stations.indexOf(wire.transmitter), path.stations.indexOf(wire.receiver)];
-    // Who is held up goes on now: it is drawn over the time before.
+    // What was held up goes on now: it is drawn over the time before.
     const leaves = isHeld(row) ? row.at_ticks - waited(row) : row.at_ticks;
     const left = isHeld(row) ? row.at_ticks : leaves + ownSpan(row);
     const travels = row.span_ticks > 0 || ["tlp", "dllp", "flit"].includes(row.kind);
@@ -101,7 +101,7 @@ export function strokesOf(rows: TraceRow[], path: Path, directions: WireDirectio
   return { all, longest };
 }
 
-/** Whether a row says for how long somebody was held up. */
+/** Whether a row says for how long a port or a requester was held up. */
 export function isHeld(row: TraceRow): boolean {
   return row.kind === "blocked" && row.waits.length > 0;
 }
@@ -164,7 +164,7 @@ export function isOf(row: TraceRow, request: TracedRequest): boolean {
   return request.tag === null ? other.tag === null && other.address === request.address : other.tag === request.tag;
 }
 
-/** Until when somebody is held up that a row says is: place among the rows of the one that says so. */
+/** Until when the port of a row is held up: place among the rows of the one that says so. */
 export function endOf(rows: TraceRow[], index: number): number | null {
   const row = rows[index];
   if (row?.kind !== "blocked" || row.waits.length > 0) return null;

@@ -73,23 +73,23 @@ function Wait({ row }: { row: TraceRow }) {
   );
 }
 
-/** Who begins to be held up: for how long, if the trace has the end of it. */
+/** What begins to be held up: for how long, if the trace has the end of it. */
 function Held({ row }: { row: TraceRow }) {
   const end = chosen.value === null ? null : endOf(rows.value, chosen.value);
   const last = end === null ? undefined : rows.value[end];
-  const whom = WHOM[row.note];
+  const held = HELD[row.note];
   return (
     <div>
       <h3>{last ? `Held up for ${spanOf(waited(last))} from here on` : "Held up from here on, past the end of the trace"}</h3>
-      {whom && <p>{whom} may not leave.</p>}
+      {held && <p>{held} may not leave.</p>}
       {last && <Parts waits={last.waits} />}
       {end !== null && <Links indexes={[end]} isCut={false} label="Where it ends" />}
     </div>
   );
 }
 
-/** Who is held up, where no single packet is. */
-const WHOM: Record<string, string> = {
+/** What is held up, where that is no single packet. */
+const HELD: Record<string, string> = {
   everything: "Whatever is there",
   P: "Posted requests",
   NP: "Non-posted requests, such as reads,",

@@ -32,13 +32,15 @@ export function fit(from: number, until: number): void {
   view.value = { top: from - span * 0.04, perPixel: (span * 1.08) / HEIGHT };
 }
 
-/** Moves by so many pixels, as far as there is anything. */
-export function pan(pixels: number): void {
+/** Moves by so many pixels, as far as there is anything. False where that is no way at all: at an end. */
+export function pan(pixels: number): boolean {
   const { top, perPixel } = view.value;
   const [from, until] = bounds();
   const room = (HEIGHT * perPixel) / 2;
   const to = Math.min(Math.max(top + pixels * perPixel, from - room), until - room);
+  if (to === top) return false;
   view.value = { top: to, perPixel };
+  return true;
 }
 
 /** Larger or smaller, while what is at a height stays there. */

@@ -28,7 +28,7 @@ function Bars({ id, title, all, words }: { id: string; title: string; all: Spent
       <ul>
         {shown.map((spent) => (
           <li key={nameOf(spent)}>
-            <span class="who">{nameOf(spent)}</span>
+            <span class="component">{nameOf(spent)}</span>
             <span class="stack" aria-hidden="true">
               {inOrder(spent.shares).map(([use, share]) => (
                 <span key={use} class={`use-${kindOf(use)}`} style={{ width: `${share * 100}%` }} title={`${spelled(use)} ${percent(share)}`} />
@@ -46,7 +46,7 @@ function Bars({ id, title, all, words }: { id: string; title: string; all: Spent
           <table>
             <thead>
               <tr>
-                <th scope="col">Who</th>
+                <th scope="col">Component</th>
                 <th scope="col">What</th>
                 <th scope="col">Part of the time</th>
               </tr>
@@ -73,7 +73,7 @@ function nameOf({ names, way }: Spent): string {
   return way ? `${called(names)}, ${way}` : called(names);
 }
 
-/** The largest parts in words: nobody needs to tell colours apart. */
+/** The largest parts in words: no colours need to be told apart. */
 function largest({ shares }: Spent): string {
   return Object.entries(shares)
     .filter(([, share]) => share >= LEAST)

@@ -1,4 +1,4 @@
-/** Where time went, of directions of links and of requesters: who is alike, in which order, in which words. */
+/** Where time went, of directions of links and of requesters: which are alike, in which order, in which words. */
 import type { Results, Shares } from "lanewise";
 import type { Way } from "./ladder.ts";
 
@@ -10,7 +10,7 @@ export interface Spent {
   shares: Shares;
 }
 
-/** Shares of the time that are the same to a person. */
+/** Shares of the time that read the same. */
 const SAME = 0.01;
 const ORDER = ["payload", "header", "framing", "dllp", "ordered_set", "replay"];
 const LAST = ["asleep", "waking", "down", "idle", "nothing_asked"];

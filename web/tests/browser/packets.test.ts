@@ -214,6 +214,42 @@ test("a link and a reload have the window; a link that another scenario has not 
     assert.match(await page.locator(".packets-panel .clock").innerText(), /What goes over the links from/);
   }));
 
+test("the wheel and a finger move the page where the diagram is at its end", async () => {
+  const context = await browser.newContext({ offline: true, viewport: { width: 390, height: 700 }, hasTouch: true });
+  const page = await context.newPage();
+  await page.goto(PAGE);
+  await page.locator("#fingerprint").waitFor();
+  await page.locator("#tab-packets").click();
+  await page.locator("#trace-fingerprint").waitFor();
+  const canvas = page.locator("#diagram");
+  await canvas.focus();
+  const scrolled = async (key: string, move: (x: number, y: number) => Promise<void>): Promise<number> => {
+    await page.keyboard.press(key);
+    if (key === "End") for (let press = 0; press < 8; press++) await page.keyboard.press("PageDown");
+    await canvas.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    const before = await page.evaluate(() => scrollY);
+    const box = (await canvas.boundingBox()) ?? assert.fail();
+    await move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 300))));
+    return (await page.evaluate(() => scrollY)) - before;
+  };
+  const wheel = async (x: number, y: number): Promise<void> => {
+    await page.mouse.move(x, y);
+    await page.mouse.wheel(0, 90);
+  };
+  const client = await context.newCDPSession(page);
+  const finger = async (x: number, y: number): Promise<void> => {
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+    for (let step = 1; step <= 6; step++) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x, y: y - step * 15 }] });
+    await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  };
+  for (const move of [wheel, finger]) {
+    assert.equal(await scrolled("Home", move), 0, `${move.name} within the diagram`);
+    assert.ok((await scrolled("End", move)) > 40, `${move.name} at its end`);
+  }
+  await context.close();
+});
+
 test("thousands of packets: only those in sight are drawn and listed", () =>
   inPackets(async (page) => {
     await page.locator("#window-length").fill("20 us");

@@ -1,4 +1,4 @@
-/** Where time went, of directions of links and of requesters: who is alike, in which order, in which words. */
+/** Where time went, of directions of links and of requesters: which are alike, in which order, in which words. */
 import type { Results, Shares } from "lanewise";
 import type { Way } from "./ladder.ts";
 

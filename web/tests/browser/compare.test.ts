@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Compare, Results } from "lanewise";
 import type { Browser, Page } from "playwright-core";
-import { PAGE, openLab, startBrowser } from "./start.ts";
+import { PAGE, assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const RIG = join(ROOT, "scenarios/oversubscribed.toml");
@@ -219,16 +219,6 @@ test("compare is fit for a screen reader and a keyboard, light and dark, wide an
   for (const _ of places.slice(0, places.indexOf("tab-compare"))) await page.keyboard.press("ArrowRight");
   await page.locator("#moved-table").waitFor();
   for (const fold of await page.locator(".compare details").all()) await fold.evaluate((element) => ((element as HTMLDetailsElement).open = true));
-  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-  for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
-    await page.setViewportSize({ width, height: 844 });
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-      return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
-    });
-    assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `wider than ${width} px`);
-  }
+  await assertFit(page);
   await page.context().close();
 });

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import type { Results } from "lanewise";
 import type { Browser, Page, WebSocket } from "playwright-core";
 import { startServer } from "./server.ts";
-import { PAGE, openLab, startBrowser } from "./start.ts";
+import { PAGE, assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const RIG = join(ROOT, "scenarios/first_rig.toml");
@@ -209,7 +209,7 @@ test("two parameters: a map of the native core's points, read with pointer and k
   assert.match(await page.locator(".cm-content").innerText(), /size = "4 KiB"/, "one undo takes both back");
   assert.equal(await page.locator("#explore-outdated").count(), 0);
   await page.selectOption("#map-shows", "value");
-  await fit(page);
+  await assertFit(page);
   await page.getByRole("button", { name: "Without it" }).click();
   await page.locator("#explore-start", { hasText: "Compute 3 points" }).waitFor();
   assert.deepEqual(faults, []);
@@ -305,20 +305,6 @@ test("explore is fit for a screen reader, light and dark, wide and narrow", asyn
   await exploring(page, CREDITS, "8, 16, 64, 128");
   await computed(page);
   await page.locator(".explore details summary").click();
-  await fit(page);
+  await assertFit(page);
   await page.context().close();
 });
-
-async function fit(page: Page): Promise<void> {
-  await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-  for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
-    await page.setViewportSize({ width, height: 844 });
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-      return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
-    });
-    assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `wider than ${width} px`);
-  }
-}

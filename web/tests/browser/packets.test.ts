@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import type { Trace } from "lanewise";
 import type { Browser, Page } from "playwright-core";
 import { startServer } from "./server.ts";
-import { PAGE, openLab, startBrowser } from "./start.ts";
+import { PAGE, assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** The example that the page begins with. */
@@ -327,18 +327,7 @@ test("the tab is fit for a screen reader, light and dark, wide and narrow", () =
   inPackets(async (page) => {
     await page.locator("#order-late").click();
     await page.locator("#latency").waitFor();
-    await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-    for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
-      await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme });
-      const found = await page.evaluate(async () => {
-        const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-        return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
-      });
-      assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
-      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-      assert.ok(!isWider, `the page is wider than ${width} px`);
-    }
+    await assertFit(page);
   }));
 
 test("a served page traces with the server's core, also where there is no room for another simulator", async () => {

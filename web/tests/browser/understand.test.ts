@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Results } from "lanewise";
 import type { Browser, Page } from "playwright-core";
-import { PAGE, openLab, startBrowser } from "./start.ts";
+import { PAGE, assertFit, openLab, startBrowser } from "./start.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -248,15 +248,5 @@ test("the tab is fit for a screen reader, light and dark, wide and narrow", () =
     await page.locator(".edits button").first().click();
     await page.locator(".outcome").first().waitFor({ timeout: 60_000 });
     for (const summary of await page.locator(".understand summary").all()) await summary.click();
-    await page.addScriptTag({ path: join(ROOT, "web/node_modules/axe-core/axe.min.js") });
-    for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]] as const) {
-      await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme });
-      const found = await page.evaluate(async () => {
-        const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown }[] }[] }> } }).axe.run();
-        return violations.map((each) => `${each.id}: ${each.nodes.map((node) => String(node.target)).join(", ")}`);
-      });
-      assert.deepEqual(found, [], `${width} px, ${colorScheme}`);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `the page is wider than ${width} px`);
-    }
+    await assertFit(page);
   }));

@@ -46,7 +46,10 @@ def test_every_error_of_the_package_is_an_input_error() -> None:
     found = set()
     for path in (ROOT / "python/lanewise").rglob("*.py"):
         module = ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
-        if "Error(" in path.read_text(encoding="utf-8") and not module.endswith("__main__"):
+        # The core of a page finds its simulator in a page alone.
+        if module == "lanewise.page.core" or module.endswith("__main__"):
+            continue
+        if "Error(" in path.read_text(encoding="utf-8"):
             members = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             found |= {
                 each for _, each in members if issubclass(each, Exception) and "lanewise" in each.__module__

@@ -1,6 +1,7 @@
 /** Completion and hover text of the editor: from the schema, the catalog and what was resolved. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { type EditorView, type Tooltip, hoverTooltip } from "@codemirror/view";
+import { effect } from "@preact/signals";
 import { explained, parts, schema, written } from "../state/store.ts";
 import { type Cursor, cursorAt } from "../toml/cursor.ts";
 import { pathOf } from "../toml/place.ts";
@@ -9,10 +10,22 @@ import { isNamed, meaningOf, sections } from "../toml/schema.ts";
 /** Keys whose value names a device. */
 const DEVICES = ["device", "devices", "target", "targets", "gpus", "filename", "client", "server"];
 
-/** What may stand at the cursor. */
-export function completions(context: CompletionContext): CompletionResult | null {
-  const known = schema.value;
-  if (!known) return null;
+/** What may stand at the cursor. Asked for before the schema is here, the list comes as soon as it is. */
+export function completions(context: CompletionContext): CompletionResult | null | Promise<CompletionResult | null> {
+  if (schema.value) return listed(context);
+  return context.explicit ? schemaOrAbort(context).then(() => (context.aborted ? null : listed(context))) : null;
+}
+
+function schemaOrAbort(context: CompletionContext): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  context.addEventListener("abort", resolve);
+  const stop = effect(() => {
+    if (schema.value) resolve();
+  });
+  return promise.finally(stop);
+}
+
+function listed(context: CompletionContext): CompletionResult | null {
   const cursor = cursorAt(context.state.doc.toString(), context.pos);
   if (cursor.part === "comment" || (!context.explicit && cursor.word === "" && cursor.part !== "value")) return null;
   const options = cursor.part === "heading" ? headings() : cursor.part === "key" ? keys(cursor) : values(cursor);

@@ -7,6 +7,8 @@ import { type Table, at, isTable } from "../toml/plain.ts";
 export interface Setting {
   path: string;
   after: string;
+  /** It stands without quotes. Where nothing is said, numbers do. */
+  isBare?: boolean;
 }
 
 /** A setting of one port: owner, `slots` or `ports`, name of the port, key behind that. */
@@ -23,11 +25,11 @@ export function withSettings(text: string, settings: readonly Setting[]): string
   return changed;
 }
 
-function withSetting(text: string, { path, after }: Setting): string | null {
+function withSetting(text: string, { path, after, isBare = /^[\d.]+(e[+-]?\d+)?$/.test(after) }: Setting): string | null {
   const data = readToml(text) ?? {};
   const place = ofPort(path, data) ?? direct(path, data);
   if (!place) return null;
-  const literal = literalOf(after, /^[\d.]+(e[+-]?\d+)?$/.test(after));
+  const literal = literalOf(after, isBare);
   const edit = setKey(text, place.keys, place.around ? place.around(literal) : literal);
   return edit && applied(text, edit);
 }

@@ -4,7 +4,6 @@ import type { ExplainedParameter } from "lanewise";
 import { groupOf } from "../rig/topology.ts";
 import { edit, goToLine } from "../state/editing.ts";
 import { explained, mistakes, notice, schema, selected, text, written } from "../state/store.ts";
-import { applied, setKey } from "../toml/edit.ts";
 import { keysOf } from "../toml/place.ts";
 import { at } from "../toml/plain.ts";
 import { type Meaning, meaningOf } from "../toml/schema.ts";
@@ -114,17 +113,11 @@ function Field({ path, value, meaning, disabled }: FieldOf) {
 function change(path: string, typed: string): void {
   const before = text.value;
   const value = typed.trim();
+  // True and false are the words that TOML has without quotes.
   const isTruth = ["true", "false"].includes(value) && meaningHere(path)?.isBare !== false;
-  const made = isTruth ? withTruth(before, path, value) : withSettings(before, [{ path, after: value }]);
+  const made = withSettings(before, [isTruth ? { path, after: value, isBare: true } : { path, after: value }]);
   if (made !== null) edit(changesBetween(before, made));
   else notice.value = { kind: "word", text: `${path} cannot be written into this text as ${value}. Write it in the editor.` };
-}
-
-/** True and false are the words that TOML has without quotes. */
-function withTruth(before: string, path: string, value: string): string | null {
-  const keys = keysOf(path, written.value);
-  const made = keys && setKey(before, keys, value);
-  return made && applied(before, made);
 }
 
 function meaningHere(path: string): Meaning | null {

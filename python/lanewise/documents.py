@@ -19,7 +19,7 @@ EndReason = Literal[
 """Why a run ended, in a word: what results have."""
 Format = Literal[1]
 """Version of the format. Another one means keys that were taken away or have another meaning."""
-FunctionKind = Literal["root port", "upstream port", "downstream port", "endpoint"]
+FunctionKind = Literal["root port", "upstream port", "downstream port", "endpoint", "virtual function"]
 """What a function is."""
 Provenance = Literal["spec", "datasheet", "published", "calibrated", "assumed"]
 """How a value is known."""
@@ -827,6 +827,51 @@ class LiveResource(TypedDict):
     """How many waited for it at a time in the window, mean, of those that have been served."""
 
 
+class Matrix(TypedDict):
+    """lanewise matrix FILE --json."""
+
+    format: Format
+    title: str
+    devices: list[MatrixDevice]
+    pairs: list[MatrixPair]
+    queued_start: str
+    """time of a queued copy before its first request, in latency_us."""
+    kinds: int
+    """pairs that were run: the others are like one of them."""
+
+
+class MatrixDevice(TypedDict):
+    """A part of a document."""
+
+    number: int
+    """as in the matrices."""
+    name: str
+    address: str
+    """where firmware puts it, like 0000:01:00.0."""
+    to_device_gb_per_s: float
+    """copies from host memory, payload, 10⁹ B/s."""
+    to_host_gb_per_s: float
+    """copies to host memory."""
+
+
+class MatrixPair(TypedDict):
+    """A part of a document."""
+
+    first: int
+    """number of the device whose copy engine is used."""
+    second: int
+    """number of its peer."""
+    write_gb_per_s: float
+    read_gb_per_s: float
+    both_write_first_gb_per_s: float
+    """what the first writes while the second writes, too."""
+    both_write_second_gb_per_s: float
+    both_read_first_gb_per_s: float
+    both_read_second_gb_per_s: float
+    latency_us: float
+    """mean of a copy of 16 B, one after another in a stream."""
+
+
 class Measure(TypedDict):
     """lanewise measure TARGET --json."""
 
@@ -938,6 +983,10 @@ class NegotiatedLink(TypedDict):
     """What decided the generation."""
     width_limited_by: str
     """What decided the width."""
+    through: list[str]
+    """Retimers, redrivers and the cable between its ends, by name, from the upper end down."""
+    one_way: str
+    """Time from transmitter pin to receiver pin, with what lies between: `2 ns`."""
     mps_bytes: int
     """Maximum Payload Size, in bytes."""
     mps_limited_by: str
@@ -1069,7 +1118,72 @@ class Predict(TypedDict):
     what_if: list[str]
     assumptions: list[str]
     notes: list[str]
+    peers: NotRequired[PredictPeers]
+    """with --peers, and then there are no predictions."""
     predictions: list[PredictPrediction]
+
+
+class PredictPeers(TypedDict):
+    """with --peers, and then there are no predictions."""
+
+    devices: list[PredictPeersDevice]
+    pairs: list[PredictPeersPair]
+    adapters: list[PredictPeersAdapter]
+
+
+class PredictPeersDevice(TypedDict):
+    """A part of a document."""
+
+    name: str
+    """GPU0, NIC0, NVMe0: kind, and number by address."""
+    kind: Literal["GPU", "NIC", "NVMe"]
+    bdf: Bdf
+    device: str
+    link: str
+    """what it can train to; empty where no source tells."""
+    numa_node: int | None
+    interfaces: list[str]
+    iommu: Literal["translates", "passes through"] | None
+
+
+class PredictPeersPair(TypedDict):
+    """A part of a document."""
+
+    device: Bdf
+    peer: Bdf
+    path: Literal["PIX", "PXB", "PHB", "NODE", "SYS"]
+    own_links: str | None
+    """links that two GPUs use in place of PCI Express."""
+    redirected_by: Literal["ACS", "IOMMU"] | None
+    write_gb_per_s: float | None
+    """payload that the device writes into its peer, 10⁹ B/s; null where not simulated."""
+    read_gb_per_s: float | None
+    """payload that the device reads from its peer, 10⁹ B/s."""
+    latency_ns: float | None
+    """mean of a write of 4 KiB, one after another, ns."""
+    write_direct_gb_per_s: float | None
+    """turning round in the switch; null where none joins the two."""
+    read_direct_gb_per_s: float | None
+    latency_direct_ns: float | None
+    write_redirected_gb_per_s: float | None
+    """by way of the root port, as ACS and the IOMMU send it; null where no switch joins the two."""
+    read_redirected_gb_per_s: float | None
+    latency_redirected_ns: float | None
+    write_binding: str | None
+    read_binding: str | None
+
+
+class PredictPeersAdapter(TypedDict):
+    """A part of a document."""
+
+    gpu: Bdf
+    nic: Bdf
+    path: Literal["PIX", "PXB", "PHB", "NODE", "SYS"]
+    write_gb_per_s: float | None
+    read_gb_per_s: float | None
+    shared_by: int
+    """GPUs that this adapter is the choice for."""
+    as_near: list[Bdf]
 
 
 class PredictPrediction(TypedDict):
@@ -1662,6 +1776,12 @@ class Sweep(TypedDict):
     points: list[SweepPoint]
     knees: list[SweepKnee]
     """Neighbouring points of an axis that different things limit."""
+    search: NotRequired[SweepSearch]
+    """With --maximize or --minimize."""
+    sobol: NotRequired[dict[str, list[SweepSobol]]]
+    """Of a sample saltelli:N: by number the Sobol indices of each axis."""
+    sobol_lacking: NotRequired[dict[str, str]]
+    """By number, why it has no indices."""
 
 
 class SweepAxe(TypedDict):
@@ -1693,6 +1813,12 @@ class SweepPoint(TypedDict):
     end_reason: str | None
     simulated_s: float | None
     fingerprint: str | None
+    trial: NotRequired[int]
+    """Of a search: which trial it is a run of."""
+    is_feasible: NotRequired[bool | None]
+    """Of a search: whether its trial keeps all limits; null until all of its runs are finished."""
+    is_best: NotRequired[bool | None]
+    """Of a search: whether its trial is among the best."""
 
 
 class SweepKnee(TypedDict):
@@ -1704,6 +1830,51 @@ class SweepKnee(TypedDict):
     after: float
     limit_before: str
     limit_after: str
+
+
+class SweepSearch(TypedDict):
+    """With --maximize or --minimize."""
+
+    goals: list[SweepSearchGoal]
+    limits: list[str]
+    """What every good trial keeps."""
+    trials: int
+    """How many are finished."""
+    best: list[SweepSearchBest]
+    """The best trial and those that are as good; with several goals the Pareto front."""
+
+
+class SweepSearchGoal(TypedDict):
+    """A part of a document."""
+
+    do: Literal["maximize", "minimize"]
+    number: str
+    unit: str
+    """Empty for what --metric takes: that of its column."""
+
+
+class SweepSearchBest(TypedDict):
+    """A part of a document."""
+
+    trial: int
+    """From 0 on, in the order in which they were chosen."""
+    parameters: dict[str, str]
+    values: list[float]
+    """Of the goals, the mean over the seeds."""
+    limited_by: str | None
+
+
+class SweepSobol(TypedDict):
+    """A part of a document."""
+
+    axis: str
+    first: float
+    """First-order index: the part of the variance that it makes alone."""
+    first_interval: list[float]
+    """Ends of the interval of 95 %."""
+    total: float
+    """Total index: the part that it makes together with others."""
+    total_interval: list[float]
 
 
 class Threads(TypedDict):

@@ -65,7 +65,8 @@ fn tree(fan_out: &[usize], simulated_us: u64) -> Case {
     let (trunk, leaf) =
         (LinkMode::new(Generation::Gen4, Width::X16), LinkMode::new(Generation::Gen4, Width::X4));
     let root = device("root", DeviceKind::RootComplex(root_complex()), vec![port(trunk, MPS); 4]);
-    let mut config = FabricConfig { devices: vec![root], links: Vec::new(), seed: 1 };
+    let mut config =
+        FabricConfig { devices: vec![root], links: Vec::new(), cxl: Default::default(), seed: 1 };
     let mut parents: Vec<(usize, usize)> = (0..4).map(|port| (0, port)).collect();
     for (level, &ports) in fan_out.iter().enumerate() {
         let below = if level + 1 == fan_out.len() { leaf } else { trunk };

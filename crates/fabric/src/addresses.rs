@@ -177,7 +177,7 @@ mod tests {
             link((2, 1), (3, 0), mode),
             link((2, 2), (4, 0), mode),
         ];
-        let config = FabricConfig { devices, links, seed: 1 };
+        let config = FabricConfig { devices, links, cxl: Default::default(), seed: 1 };
         Addresses::new(&Machines::of(&config).unwrap(), [memory_base].into_iter())
     }
 

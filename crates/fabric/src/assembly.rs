@@ -186,7 +186,8 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
     Ok(parts)
 }
 
-/// Tells root complexes where the buffers of endpoints are: in the memory of another socket, or kept warm by the processor.
+/// Tells root complexes where the buffers of endpoints are, in the memory of another socket or kept warm by the processor, and with
+/// whom they have IDE streams.
 fn place_memory(config: &FabricConfig, machines: &Machines, parts: &mut Parts) {
     for (index, device) in config.devices.iter().enumerate() {
         let DeviceKind::Endpoint(endpoint) = &device.kind else { continue };
@@ -197,6 +198,12 @@ fn place_memory(config: &FabricConfig, machines: &Machines, parts: &mut Parts) {
         }
         if endpoint.warm_buffers {
             root_complex.warm_buffers(owner);
+        }
+        if let Some(ats) = &endpoint.dma.ats {
+            root_complex.trust_translations_of(owner, ats.page);
+        }
+        if let Some(ide) = &endpoint.dma.ide {
+            root_complex.protect(owner, ide);
         }
     }
 }

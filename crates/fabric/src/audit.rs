@@ -15,7 +15,7 @@ use crate::link::buffer::buffer_bytes;
 use crate::link::{Fate, LinkState};
 use crate::packet::{Flags, Packet};
 use crate::port::{Owner, Port, PortId};
-use lanewise_observe::Use;
+use lanewise_observe::{FlowId, Use};
 use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::encoding::ceiling;
@@ -37,6 +37,8 @@ pub(crate) struct Discrepancy {
 pub(crate) struct OwnBooks {
     /// Payload that workloads told of, and no transfer moved.
     pub(crate) told_bytes: u64,
+    /// Payload of each flow that came over side links.
+    pub(crate) beside_by_flow: Vec<u64>,
     /// Payload of all flows before the window began.
     pub(crate) delivered_before: u64,
     /// The same of each flow.
@@ -144,6 +146,9 @@ impl Fabric {
                 number == times,
                 "the number of reads over time is {number} ticks, and their times are {times} (Little's law)"
             );
+        }
+        if let Some(Err(what)) = self.cxl.as_ref().map(|cxl| cxl.audit()) {
+            return Err(Discrepancy { port: None, what });
         }
         self.audit_bytes()
     }
@@ -339,7 +344,9 @@ impl Fabric {
     /// Bytes: the flows were given what arrived of transfers and what workloads told of; less only what errors lost.
     fn audit_bytes(&self) -> Audited {
         let delivered = self.own_books.delivered_before + self.observers.delivered();
-        let arrived = self.transfers.arrived() + self.own_books.told_bytes;
+        let arrived = self.transfers.arrived()
+            + self.own_books.told_bytes
+            + self.own_books.beside_by_flow.iter().sum::<u64>();
         let nothing_lost = self.observers.errors().next().is_none();
         balance!(
             None,
@@ -353,7 +360,8 @@ impl Fabric {
     /// data cross that link once. Other flows may go over several, or over none.
     pub(crate) fn audit_goodput(&self, at: Time, devices: &[String]) -> Audited {
         let before = self.own_books.delivered_before_by_flow.iter().chain(std::iter::repeat(&0));
-        for (flow, before) in self.observers.flows().iter().zip(before) {
+        let beside = self.own_books.beside_by_flow.iter().chain(std::iter::repeat(&0));
+        for ((flow, before), beside) in self.observers.flows().iter().zip(before).zip(beside) {
             let spec = &flow.spec;
             let device = devices.iter().position(|name| *name == spec.device);
             let id = match device.map(|device| (self.devices[device].owner, &self.device_ports[device])) {
@@ -362,7 +370,7 @@ impl Fabric {
             };
             let (port, shares) = (&self.ports[id.index()], &self.own_books.payload_ceilings);
             let share = shares[id.index()].max(shares[port.peer.index()]);
-            let payload = flow.payload() + Bytes::new(*before);
+            let payload = (flow.payload() + Bytes::new(*before)).saturating_sub(Bytes::new(*beside));
             let (took, edges) = (port.settings.wire.span(payload), port.settings.wire.span(AT_THE_EDGES));
             let most = (at - Time::ZERO).ticks() as f64 * share + edges.ticks() as f64;
             balance!(
@@ -385,6 +393,13 @@ impl Fabric {
         for (before, flow) in books.delivered_before_by_flow.iter_mut().zip(flows) {
             *before += flow.payload().get();
         }
+    }
+
+    /// Counts payload of a flow that came over a side link.
+    pub(crate) fn came_beside(&mut self, flow: FlowId, payload: Bytes) {
+        let (beside, flow) = (&mut self.own_books.beside_by_flow, flow.0 as usize);
+        beside.resize(beside.len().max(flow + 1), 0);
+        beside[flow] += payload.get();
     }
 
     /// Name of a port, given those of the devices.

@@ -3,8 +3,10 @@
 //! The scenario layer fills these in (and knows where each value came from); [`crate::Simulation::build`] reads
 //! them. Nothing in here is behaviour.
 
+mod cxl;
 mod host;
 
+pub use cxl::{CxlConfig, CxlLinkConfig, ExpanderConfig};
 pub use host::{
     BankConfig, CacheConfig, IommuConfig, MemoryConfig, RootComplexConfig, SocketsConfig, StackConfig,
 };
@@ -12,6 +14,7 @@ pub use lanewise_pcie::arbitration::Arbitration;
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 pub use lanewise_pcie::enumeration::Bar;
 use lanewise_pcie::flow_control::{CreditPool, Scale};
+pub use lanewise_pcie::ide::Ide;
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
@@ -23,6 +26,8 @@ pub struct FabricConfig {
     pub devices: Vec<DeviceConfig>,
     /// Every link, each between one downstream and one upstream port.
     pub links: Vec<LinkConfig>,
+    /// What of it carries CXL.mem.
+    pub cxl: CxlConfig,
     /// Names the random streams: same seed, same trajectory.
     pub seed: u64,
 }
@@ -50,10 +55,6 @@ impl DeviceConfig {
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a fabric has few root complexes, and a configuration is read once"
-)]
 pub enum DeviceKind {
     /// Root ports, host bridge and memory.
     RootComplex(RootComplexConfig),
@@ -296,8 +297,21 @@ pub struct EndpointConfig {
     pub memory_socket: Option<u16>,
     /// Whether the processor has used its buffers, so that they are in the last-level cache as far as they fit.
     pub warm_buffers: bool,
+    /// What joins it to other devices beside PCI Express.
+    pub side_link: Option<SideLinkConfig>,
     /// What goes wrong at it, and what it does about what goes wrong elsewhere.
     pub errors: ErrorConfig,
+}
+
+/// A link of a device beside PCI Express: no more than a rate and a latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SideLinkConfig {
+    /// Of each direction.
+    pub rate: Rate,
+    /// From the last byte out of a device to the last byte in the other.
+    pub latency: Span,
+    /// It joins all devices of the same group; the numbers are the caller's.
+    pub group: [u32; 3],
 }
 
 /// What a device's DMA does beyond cutting at MPS and MRRS; the default is a device that is never the limit.
@@ -321,6 +335,49 @@ pub struct DmaConfig {
     pub collects_reads: bool,
     /// From the arrival of a read's last completion until its tag is free; none until the data can be used.
     pub tag_hold: Option<Span>,
+    /// Encryption and integrity of all TLPs between it and its root port, if there is any.
+    pub ide: Option<IdeConfig>,
+    /// A translation cache of its own, if it has one: then its requests to host memory are translated.
+    pub ats: Option<AtsConfig>,
+    /// Virtual functions with queues of their own, if it has any.
+    pub functions: Option<FunctionsConfig>,
+}
+
+/// Virtual functions of a device (SR-IOV).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionsConfig {
+    /// How many there are beside the physical function.
+    pub count: u8,
+    /// Reads that each may have out, within the tags of all; none where they share all tags.
+    pub own_tags: Option<u16>,
+    /// How functions compete: the physical one is number 0, and each virtual one a number higher than its own.
+    pub arbitration: Arbitration,
+    /// Distance of the Requester ID of the first from that of the physical function, and of each from the one before.
+    pub offset_and_stride: (u16, u16),
+}
+
+/// Address translation services of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtsConfig {
+    /// Translations that its cache holds.
+    pub entries: u32,
+    /// Bytes that one covers, a power of two.
+    pub page: Bytes,
+    /// Pages that a translation request asks for beside the one that is needed.
+    pub prefetch: u32,
+    /// Translation requests that may be out.
+    pub requests: u32,
+    /// Time between two invalidations by the host, each of which takes a translation; none for no invalidations.
+    pub invalidate_interval: Option<Span>,
+}
+
+/// An IDE stream between a device and its root port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdeConfig {
+    /// What it adds to TLPs.
+    pub ide: Ide,
+    /// Time that a TLP takes at each end: to be encrypted, and to be checked and decrypted.
+    pub latency: Span,
 }
 
 /// A DMA engine with settings of its own, for one channel; the default has none.

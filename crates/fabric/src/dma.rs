@@ -9,9 +9,11 @@
 //!
 //! All of it is cold: an endpoint with none of these settings has a null pointer instead.
 
-use crate::config::{DmaConfig, EndpointConfig, EngineConfig};
+use crate::ats::Translations;
+use crate::config::{DmaConfig, EndpointConfig, EngineConfig, FunctionsConfig};
 use crate::errors::Watch;
 use crate::fabric::Fabric;
+use crate::ide::IdeEnd;
 use crate::packet::{Flags, Packet, PacketId};
 use crate::server::Server;
 use crate::workload::Direction;
@@ -29,6 +31,9 @@ impl DmaConfig {
             && self.path_latency.is_zero()
             && !self.collects_reads
             && self.tag_hold.unwrap_or(completion_latency).is_zero()
+            && self.ide.is_none()
+            && self.ats.is_none()
+            && self.functions.is_none()
     }
 }
 
@@ -94,8 +99,44 @@ struct Engine {
     in_flight: Bytes,
     /// It has a read to ask for and may not: it takes no turns.
     is_parked: bool,
+    /// The function that it belongs to, 0 for the physical one.
+    function: u8,
     /// When each of its transfers was asked for that still have requests to make, the current one first.
     asked_at: VecDeque<Time>,
+}
+
+/// Reads that functions have out, of those that each may have, and channels of each that wait for one to end.
+#[derive(Debug)]
+struct FunctionTags {
+    each: u16,
+    /// By function.
+    out: Vec<(u16, VecDeque<u32>)>,
+}
+
+impl FunctionTags {
+    fn new(config: &FunctionsConfig) -> Option<Self> {
+        let each = config.own_tags?;
+        Some(Self { each, out: vec![Default::default(); usize::from(config.count) + 1] })
+    }
+
+    fn has_free(&self, function: u8) -> bool {
+        self.out[usize::from(function)].0 < self.each
+    }
+
+    fn park(&mut self, function: u8, channel: u32) {
+        self.out[usize::from(function)].1.push_back(channel);
+    }
+
+    fn take(&mut self, function: u8) {
+        self.out[usize::from(function)].0 += 1;
+    }
+
+    /// A read has ended. Returns a channel that waited for that.
+    fn give(&mut self, function: u8) -> Option<u32> {
+        let (out, parked) = &mut self.out[usize::from(function)];
+        *out -= 1;
+        parked.pop_front()
+    }
 }
 
 /// What one endpoint has of this.
@@ -112,6 +153,12 @@ pub(crate) struct DmaEngines {
     of_slot: Vec<Option<(u32, Bytes)>>,
     /// Engines that are parked.
     parked: u32,
+    /// Reads of its functions, where each has tags of its own.
+    function_tags: Option<FunctionTags>,
+    /// Its end of an IDE stream.
+    pub(crate) ide: Option<IdeEnd>,
+    /// Its translation cache.
+    pub(crate) translations: Option<Box<Translations>>,
 }
 
 impl DmaEngines {
@@ -130,6 +177,9 @@ impl DmaEngines {
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
             of_slot: Vec::new(),
             parked: 0,
+            function_tags: config.functions.as_ref().and_then(FunctionTags::new),
+            ide: config.ide.as_ref().map(IdeEnd::new),
+            translations: config.ats.as_ref().map(Translations::new),
         }
     }
 
@@ -181,13 +231,22 @@ impl DmaEngines {
             Direction::Write => self.paths[direction as usize].pass(asked_at, bytes),
             Direction::Read => at,
         };
-        self.paces[direction as usize].start(at.max(data_at))
+        // Encryption runs ahead of the port, too.
+        let sealed_at = self.ide.as_ref().map_or(at, |ide| asked_at + ide.latency());
+        self.paces[direction as usize].start(at.max(data_at).max(sealed_at))
     }
 
     /// Whether a channel, whose requests are of up to `unit`, may have one more read in flight. One that may not takes no turns
     /// until [`Self::ended`] says so.
     pub(crate) fn may_read(&mut self, channel: u32, unit: Bytes) -> bool {
         let engine = &mut self.engines[channel as usize];
+        if let Some(tags) = &mut self.function_tags
+            && !tags.has_free(engine.function)
+        {
+            tags.park(engine.function, channel);
+            self.parked += 1;
+            return false;
+        }
         let fits = |most| engine.in_flight == Bytes::ZERO || engine.in_flight + unit <= most;
         let may = engine.most.is_none_or(fits);
         engine.is_parked = !may;
@@ -202,17 +261,35 @@ impl DmaEngines {
             self.of_slot.resize(slot + 1, None);
         }
         self.of_slot[slot] = Some((channel, bytes));
-        self.engines[channel as usize].in_flight += bytes;
+        let engine = &mut self.engines[channel as usize];
+        engine.in_flight += bytes;
+        if let Some(tags) = &mut self.function_tags {
+            tags.take(engine.function);
+        }
     }
 
-    /// The tag of this slot is free again. Returns the channel that takes turns again because of it.
-    pub(crate) fn ended(&mut self, slot: u16) -> Option<u32> {
-        let (channel, bytes) = self.of_slot.get_mut(usize::from(slot))?.take()?;
+    /// A channel belongs to a function, 0 for the physical one.
+    pub(crate) fn channel_is_of(&mut self, channel: u32, function: u8) {
+        self.engines[channel as usize].function = function;
+    }
+
+    /// The tag of this slot is free again. Returns channels that take turns again because of it: that of the read, and another
+    /// of its function.
+    pub(crate) fn ended(&mut self, slot: u16) -> [Option<u32>; 2] {
+        let Some((channel, bytes)) = self.of_slot.get_mut(usize::from(slot)).and_then(Option::take) else {
+            return [None; 2];
+        };
         let engine = &mut self.engines[channel as usize];
         engine.in_flight = engine.in_flight.saturating_sub(bytes);
         let was_parked = std::mem::replace(&mut engine.is_parked, false);
-        self.parked -= u32::from(was_parked);
-        was_parked.then_some(channel)
+        let of_function = self.function_tags.as_mut().and_then(|tags| tags.give(engine.function));
+        self.parked -= u32::from(was_parked) + u32::from(of_function.is_some());
+        [was_parked.then_some(channel), of_function]
+    }
+
+    /// Whether a channel waits for a translation.
+    pub(crate) fn lacks_translations(&self) -> bool {
+        self.translations.as_ref().is_some_and(|translations| translations.anybody_parked())
     }
 
     /// Whether an engine waits for one of its reads to end before it asks for more.
@@ -235,6 +312,9 @@ impl Fabric {
     /// A completion arrived at an endpoint whose data take their time, or whose tags do.
     #[cold]
     pub(crate) fn completion_on_path(&mut self, index: u32, packet: &Packet, now: Time) {
+        if packet.flags.has(Flags::TRANSLATION) {
+            return self.translations_came(index, packet, now);
+        }
         let request_done = self.endpoints[index as usize].count_completion(packet);
         let usable_at = self.take_in(index, packet, now);
         if request_done {

@@ -14,9 +14,9 @@ use crate::errors::DeviceErrors;
 use crate::packet::{Flags, Packet, RouteEnd};
 use crate::port::PortId;
 use crate::server::Server;
+use crate::side_link::SideLink;
 use crate::workload::{Direction, Notify, Transfer};
 use lanewise_observe::RequesterState;
-use lanewise_pcie::tag::TagPool;
 use lanewise_pcie::tlp::Attributes;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Time};
@@ -27,8 +27,10 @@ pub(crate) use transfers::Transfers;
 use turns::{TrafficClasses, Turns};
 
 mod cutting;
+mod functions;
 mod reads;
 mod transfers;
+mod translating;
 mod turns;
 
 impl EndpointConfig {
@@ -83,6 +85,8 @@ pub(crate) struct Endpoint {
     pub(crate) drain: Server,
     /// Its memory, as peers read it; none where that is never the limit.
     pub(crate) memory: Option<Server>,
+    /// What joins it to others beside PCI Express.
+    pub(crate) side_link: Option<Box<SideLink>>,
 }
 
 impl Endpoint {
@@ -90,9 +94,13 @@ impl Endpoint {
         let limit = config.tags.min(u32::from(u16::MAX)) as u16;
         let (read_unit, write_unit) = (config.dma.read_unit, config.dma.write_unit);
         let units = [read_unit.unwrap_or(config.mrrs).min(config.mrrs), write_unit.unwrap_or(mps).min(mps)];
+        let mut turns = Turns::default();
+        if let Some(functions) = &config.dma.functions {
+            turns.arbitrate(usize::from(functions.count) + 1, &functions.arbitration);
+        }
         Self {
             reads: Reads {
-                tags: TagPool::new(config.tag_width, limit),
+                tags: functions::tag_pool(&config, limit),
                 out: Vec::new(),
                 times: ReadTimes::default(),
             },
@@ -101,6 +109,7 @@ impl Endpoint {
             prefixes: config.tlp_prefixes,
             digest: config.ecrc,
             memory: config.memory_read_rate.map(Server::new),
+            side_link: config.side_link.map(|link| Box::new(SideLink::new(link))),
             errors: DeviceErrors::new(&config.errors),
             dma: DmaEngines::new(&config.dma, config.completion_latency),
             units: units.map(checked_unit),
@@ -109,7 +118,7 @@ impl Endpoint {
             port,
             route_end,
             channels: Vec::new(),
-            turns: Default::default(),
+            turns,
             mmio_open: 0,
             next_request_at: Time::ZERO,
             waits_for: RequesterState::NothingAsked,
@@ -124,6 +133,7 @@ impl Endpoint {
 
     pub(crate) fn open_channel(&mut self) -> u32 {
         self.channels.push(Channel::default());
+        self.turns.channel_opened(0);
         if let Some(dma) = &mut self.dma {
             dma.open_channel(&EngineConfig::default());
         }
@@ -140,6 +150,7 @@ impl Endpoint {
         }
         let open = self.channels.len();
         self.channels.push(Channel::default());
+        self.turns.channel_opened(0);
         if let Some(dma) = &mut self.dma {
             dma.open_channel(&EngineConfig::default());
         }
@@ -160,6 +171,7 @@ impl Endpoint {
         };
         self.dma.get_or_insert_with(with_channels).open_channel(&engine);
         self.channels.push(Channel::default());
+        self.turns.channel_opened(0);
         if let Some(classes) = &mut self.classes {
             classes.add(self.config.traffic_class);
         }
@@ -180,6 +192,9 @@ impl Endpoint {
     pub(crate) fn submit(&mut self, channel: u32, index: u32, now: Time, transfers: &Transfers) {
         if let Some(dma) = &mut self.dma {
             dma.asked(channel, now);
+            if let Some(translations) = &mut dma.translations {
+                transfers.looked_up_by(translations, index, now);
+            }
         }
         let queue = &mut self.channels[channel as usize];
         if queue.current.is_some() {
@@ -214,7 +229,12 @@ impl Endpoint {
 
     /// What holds the endpoint back while no request of its own waits at the port.
     pub(crate) fn idle_state(&self) -> RequesterState {
-        if self.wants(Direction::Read) || self.dma.as_ref().is_some_and(|dma| dma.anybody_parked()) {
+        match &self.dma {
+            Some(dma) if dma.lacks_translations() => return RequesterState::Device,
+            Some(dma) if dma.anybody_parked() => return RequesterState::Tags,
+            _ => {}
+        }
+        if self.wants(Direction::Read) {
             RequesterState::Tags
         } else if self.outstanding_reads() > 0 {
             RequesterState::Window

@@ -11,6 +11,7 @@
 //! All of it is cold: devices with none of these settings have a null pointer instead.
 
 use crate::config::ErrorConfig;
+use crate::cxl::CxlStep;
 use crate::fabric::Fabric;
 use crate::ordinals::Ordinals;
 use crate::packet::{Flags, Packet, PacketId};
@@ -174,6 +175,8 @@ pub(crate) enum Watch {
         /// Slot of the read that is over.
         slot: u16,
     },
+    /// Something on a way of CXL.mem.
+    Cxl(CxlStep),
 }
 
 impl Fabric {
@@ -211,6 +214,7 @@ impl Fabric {
             Watch::Mmio { root_complex, packet } => self.mmio_at_root_port(root_complex, packet),
             Watch::TakenIn(packet) => self.taken_in(packet),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
+            Watch::Cxl(step) => self.on_cxl(step),
         }
     }
 
@@ -265,6 +269,9 @@ impl Fabric {
     /// A completion arrived at an endpoint that watches its reads, or one that brings no good data.
     #[cold]
     pub(crate) fn completion_examined(&mut self, index: u32, packet: &Packet, now: Time) {
+        if packet.flags.has(Flags::TRANSLATION) {
+            return self.translations_came(index, packet, now);
+        }
         let endpoint = &mut self.endpoints[index as usize];
         let port = endpoint.port;
         let watched = match &endpoint.errors {

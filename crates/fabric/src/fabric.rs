@@ -3,6 +3,7 @@
 use crate::addresses::Addresses;
 use crate::assembly::Parts;
 use crate::audit::OwnBooks;
+use crate::cxl::Cxl;
 use crate::endpoint::{Endpoint, Transfers};
 use crate::errors::Watch;
 use crate::event::PackedEvent;
@@ -63,6 +64,8 @@ pub struct Fabric {
     pub(crate) stall_after: Span,
     /// What only audits look at.
     pub(crate) own_books: Box<OwnBooks>,
+    /// Links of CXL.mem; none where there are no memory expanders.
+    pub(crate) cxl: Option<Box<Cxl>>,
     /// Where other threads have the rest of it; none where this is the whole.
     pub(crate) border: Option<Box<Border>>,
 }
@@ -97,6 +100,7 @@ impl Fabric {
             hops_seen: 0,
             progress_at: Time::ZERO,
             own_books: Box::default(),
+            cxl: None,
             border: None,
         }
     }

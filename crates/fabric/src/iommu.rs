@@ -6,8 +6,10 @@
 //! room. Posted writes of one root port stay in order, so that one behind a walk waits with it; reads do not. Sources:
 //! Intel Virtualization Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer
 //! et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, §6.5 (what it costs). Left out: caches of
-//! the tables' upper levels, which show as fewer steps; invalidations; address translation services of devices; faults.
+//! the tables' upper levels, which show as fewer steps; invalidations; faults. What devices with translation caches of their own
+//! ask for (`ats.rs`) is looked up like the rest, and their requests pass it by.
 
+use crate::ats::TRANSLATION;
 use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
 use crate::packet::{Packet, RouteEnd};
@@ -72,6 +74,8 @@ pub(crate) struct Iommu {
     cached: Cached,
     /// For each root port, when the youngest of its posted writes is translated.
     posted: Vec<Time>,
+    /// By endpoint, the pages of its own translation cache, if it has one.
+    trusted: Vec<Option<Bytes>>,
 }
 
 impl Iommu {
@@ -88,7 +92,30 @@ impl Iommu {
             book: Book::default(),
             cached: Cached::default(),
             posted: vec![Time::ZERO; ports],
+            trusted: Vec::new(),
         }
+    }
+
+    /// An endpoint translates its addresses itself, page by page. Before the run.
+    pub(crate) fn trust_translations_of(&mut self, endpoint: RouteEnd, page: Bytes) {
+        let index = endpoint.0 as usize;
+        if self.trusted.len() <= index {
+            self.trusted.resize(index + 1, None);
+        }
+        self.trusted[index] = Some(page);
+    }
+
+    /// Pages of an endpoint that translates its addresses itself.
+    fn trusted(&self, endpoint: RouteEnd) -> Option<Bytes> {
+        self.trusted.get(endpoint.0 as usize).copied().flatten()
+    }
+
+    /// When all translations are found that an endpoint asks for: one for each page from an address on.
+    pub(crate) fn translate_for(&mut self, now: Time, request: &Packet, memory: &mut Memory) -> Time {
+        let page = self.trusted(request.requester).expect("only who has a cache asks for translations");
+        let count = Bytes::new(u64::from(request.length)).div_ceil(TRANSLATION);
+        let pages = (0..count).map(|each| request.address + page.get() * each);
+        pages.fold(now, |last, address| last.max(self.find(now, address, request.requester, memory)))
     }
 
     /// When the address of a posted write of a root port is translated, and those of the writes before it.
@@ -101,8 +128,17 @@ impl Iommu {
 
     /// When the address of a request is translated. Requests do not cross 4 KiB, so each has one page.
     pub(crate) fn translate(&mut self, now: Time, packet: &Packet, memory: &mut Memory) -> Time {
-        let page = packet.address / self.config.page.get();
-        let requester = packet.requester.0;
+        // AT 10b: the device has translated it.
+        if packet.destination == RouteEnd::HOST && self.trusted(packet.requester).is_some() {
+            return now;
+        }
+        self.find(now, packet.address, packet.requester, memory)
+    }
+
+    /// When the translation of an address of a requester is there.
+    fn find(&mut self, now: Time, address: u64, requester: RouteEnd, memory: &mut Memory) -> Time {
+        let page = address / self.config.page.get();
+        let requester = requester.0;
         self.uses += 1;
         let first = (page % self.sets * u64::from(self.config.ways)) as usize;
         let set = first..first + self.config.ways as usize;

@@ -29,6 +29,7 @@
 //! | `errors.rs` | completion timeouts, poisoned data, requests for addresses that no device has |
 //! | `server.rs` | rates that are shared, and how busy they were |
 //! | `root_ports.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; what groups of them share; packets between them |
+//! | `cxl/` | CXL.mem: links of flits, memory expanders, the way from a core to them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
 //! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
@@ -47,6 +48,7 @@ mod advance;
 mod alarms;
 mod aspm;
 mod assembly;
+mod ats;
 mod audit;
 mod books;
 mod buses;
@@ -57,6 +59,7 @@ mod channels;
 mod common;
 pub mod config;
 mod corruption;
+mod cxl;
 mod dllp;
 mod dma;
 mod endpoint;
@@ -66,6 +69,7 @@ mod fabric;
 mod flit;
 mod flow_control;
 mod hot_plug;
+mod ide;
 mod inspect;
 mod iommu;
 mod link;
@@ -96,6 +100,7 @@ mod routing;
 mod select;
 mod server;
 mod shared_memory;
+mod side_link;
 mod simulation;
 mod slots;
 mod sockets;

@@ -126,6 +126,9 @@ impl Fabric {
                 made.take_bit_error_rate(faults, link.mode);
             }
         }
+        if let Some(cxl) = &mut self.cxl {
+            cxl.take_error_rates(link);
+        }
     }
 }
 

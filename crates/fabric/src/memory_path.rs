@@ -1,14 +1,18 @@
-//! The way from a root port to memory, where it is longer than the host bridge: address translation, then another socket.
+//! The way from a root port to memory, where it is longer than the host bridge: address translation, then another socket. What goes
+//! back to a device may be encrypted.
 //!
-//! Only root complexes with one of the two have such a path; to all others it costs a look at a null pointer. As for
+//! Only root complexes with one of these have such a path; to all others it costs a look at a null pointer. As for
 //! memory itself, bandwidth is taken when a request arrives and latency comes on top, so that a request that has far to go
 //! does not keep others from the link.
 
 use crate::config::RootComplexConfig;
+use crate::ide::IdeEnds;
 use crate::iommu::Iommu;
 use crate::memory::Memory;
 use crate::packet::{Packet, RouteEnd};
+use crate::root_complex;
 use crate::sockets::Sockets;
+use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -16,21 +20,26 @@ use lanewise_units::{Bytes, Span, Time};
 pub(crate) struct MemoryPath {
     pub(crate) sockets: Option<Sockets>,
     pub(crate) iommu: Option<Iommu>,
+    /// IDE streams that end here.
+    pub(crate) ide: IdeEnds,
     write_latency: Span,
     forward_latency: Span,
 }
 
 impl MemoryPath {
     pub(crate) fn new(config: &RootComplexConfig, ports: usize) -> Option<Box<Self>> {
-        if config.sockets.is_none() && config.iommu.is_none() {
-            return None;
-        }
-        Some(Box::new(Self {
+        (config.sockets.is_some() || config.iommu.is_some()).then(|| Self::of(config, ports))
+    }
+
+    /// The same of a root complex that has need of one.
+    pub(crate) fn of(config: &RootComplexConfig, ports: usize) -> Box<Self> {
+        Box::new(Self {
             sockets: config.sockets.as_ref().map(Sockets::new),
             iommu: config.iommu.as_ref().map(|iommu| Iommu::new(iommu, ports)),
+            ide: IdeEnds::default(),
             write_latency: config.write_latency,
             forward_latency: config.forward_latency,
-        }))
+        })
     }
 
     /// Other latencies of what it adds itself, from now on.
@@ -83,6 +92,20 @@ impl MemoryPath {
             free_at = free_at.max(crossed.max(answered) + (translated - now) + self.write_latency);
         }
         free_at
+    }
+
+    /// The completion of a translation request, eligible when all of its translations are found.
+    pub(crate) fn answer_translation(&mut self, now: Time, request: &Packet, memory: &mut Memory) -> Packet {
+        let length = Bytes::new(u64::from(request.length));
+        let chunks = splitting::completions(request.address, length, splitting::RCB, Bytes::from_kib(4));
+        let mut answers = root_complex::completions(request, RouteEnd::HOST, now, chunks, false);
+        let mut completion =
+            answers.next().expect("no more translations are asked for than one completion holds");
+        if let Some(iommu) = &mut self.iommu {
+            completion.eligible_at = iommu.translate_for(now, request, memory);
+        }
+        self.ide.seal_and_wait(&mut completion);
+        completion
     }
 
     /// What a read takes longer than with memory next to the root port, apart from waiting for its data on the link.
@@ -140,7 +163,7 @@ impl MemoryPath {
         let Some(sockets) = &mut self.sockets else { return now + latency };
         match sockets.between(ingress, egress) {
             Some(way) => {
-                let crossed = sockets.carry(now, way, packet.address, packet.payload());
+                let crossed = sockets.forward(now, way, packet.address, packet.payload());
                 crossed + latency + sockets.one_way()
             }
             None => now + latency,

@@ -79,6 +79,9 @@ impl Fabric {
     pub(crate) fn mmio_at_root_port(&mut self, index: u32, packet: PacketId) {
         let now = self.engine.now();
         self.packets[packet].eligible_at = now;
+        if let Some(path) = &mut self.root_complexes[index as usize].path {
+            path.ide.seal_and_wait(&mut self.packets[packet]);
+        }
         let (egress, _) = self.root_port_above(index, self.packets[packet].destination);
         self.queue_at_root_port(index, egress, packet, now);
     }

@@ -77,6 +77,8 @@ impl Flags {
     pub(crate) const TOLD: Self = Self(1 << 13);
     /// Another thread simulates its requester, and tells it.
     pub(crate) const ELSEWHERE: Self = Self(1 << 14);
+    /// AT 01b: it asks for translations, or brings them.
+    pub(crate) const TRANSLATION: Self = Self(1 << 15);
 
     /// These attributes.
     pub(crate) const fn of(attributes: Attributes) -> Self {

@@ -36,6 +36,12 @@ pub trait Dma {
     /// When the device is not an endpoint, or a unit is no power of two from 32 to 4096 bytes.
     fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId;
 
+    /// The same, of a virtual function of the device, counted from 0.
+    ///
+    /// # Panics
+    /// When the device is not an endpoint, or has no such function.
+    fn open_channel_of_function(&mut self, device: DeviceId, function: u8) -> ChannelId;
+
     /// Queues a transfer on a channel.
     ///
     /// # Panics
@@ -69,6 +75,26 @@ pub trait Mmio {
     /// # Panics
     /// When the answer does not fit one TLP.
     fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: u64);
+}
+
+/// Loads and stores of a core to the memory of an expander, over CXL.mem.
+pub trait CxlMem {
+    /// The CPU above `device` reads or writes a line of its memory.
+    /// [`WorkloadEvent::LineDone`](crate::workload::WorkloadEvent::LineDone) follows: the data are at the core, or the answer to
+    /// the write.
+    ///
+    /// # Panics
+    /// When the device is not a memory expander.
+    fn line(&mut self, device: DeviceId, access: LineAccess, token: u64);
+}
+
+/// A read or write of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineAccess {
+    /// Read or write, as the core sees it.
+    pub direction: crate::workload::Direction,
+    /// Address in the expander's memory; a multiple of 64.
+    pub address: u64,
 }
 
 /// Flows in the results.

@@ -216,6 +216,9 @@ impl Fabric {
         for mut completion in root_complex::completions(request, route_end, now, chunks, digest) {
             completion.eligible_at = self.endpoints[index as usize].data_at(now, &completion);
             completion.flags = completion.flags.with(id_ordering);
+            if let Some(ide) = self.endpoints[index as usize].dma.as_mut().and_then(|dma| dma.ide.as_mut()) {
+                ide.seal_and_wait(&mut completion);
+            }
             first = first.min(completion.eligible_at);
             if let Some(errors) = &mut self.endpoints[index as usize].errors {
                 errors.inject(&mut completion);

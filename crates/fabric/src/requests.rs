@@ -1,8 +1,10 @@
 //! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
 
+use crate::channels::VC0;
 use crate::config::EngineConfig;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Transfers};
 use crate::fabric::Fabric;
+use crate::packet::Packet;
 use crate::ports::Dma;
 use crate::workload::{ChannelId, DeviceId, Target, Transfer};
 use lanewise_observe::{Fact, RequesterState};
@@ -28,8 +30,19 @@ impl Dma for Fabric {
         ChannelId { device, index: self.endpoints[index as usize].open_channel_with(engine, mps) }
     }
 
+    fn open_channel_of_function(&mut self, device: DeviceId, function: u8) -> ChannelId {
+        let index = self.endpoint_index(device);
+        let endpoint = &mut self.endpoints[index as usize];
+        let functions = endpoint.config.dma.functions.as_ref().map_or(0, |functions| functions.count);
+        assert!(function < functions, "there are {functions} virtual functions, and no number {function}");
+        ChannelId { device, index: endpoint.open_channel_of_function(function) }
+    }
+
     fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
         assert!(transfer.length > Bytes::ZERO, "a transfer moves at least a byte");
+        if self.goes_beside(channel.device, &transfer) {
+            return;
+        }
         let endpoint = self.endpoint_index(channel.device);
         let device = self.devices[channel.device.0 as usize];
         let peer = match transfer.target {
@@ -121,7 +134,7 @@ impl Fabric {
                 port.queue(&mut self.packets, packet_id);
             }
             if port.queues_of(vc).head(FlowClass::NonPosted).is_none()
-                && let Some(packet) = endpoint.next_read_on(vc, now, &self.transfers)
+                && let Some(packet) = next_non_posted(endpoint, vc, now, &self.transfers)
             {
                 staged_at = staged_at.min(packet.eligible_at);
                 let packet_id = self.packets.insert(packet);
@@ -139,6 +152,12 @@ impl Fabric {
         }
         self.arm_deadlines(index);
     }
+}
+
+/// The next translation request or read of an endpoint; translations go first, on VC0.
+fn next_non_posted(endpoint: &mut Endpoint, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
+    let translation = if vc == VC0 { endpoint.next_translation(now) } else { None };
+    translation.or_else(|| endpoint.next_read_on(vc, now, transfers))
 }
 
 /// What holds an endpoint back whose next request, if any was staged now, is ready at `staged_at`.

@@ -33,6 +33,10 @@ pub enum ResourceKind {
     Walkers,
     /// Cache of translations (IOTLB): entries in use, and what requests waited for translations.
     TranslationCache,
+    /// Translation cache of a device (ATC): entries in use, and what its requests waited for translations.
+    DeviceTranslationCache,
+    /// Translation requests of a device that are out.
+    TranslationRequests,
     /// One way of a link between sockets.
     SocketLink,
     /// The path of peers' packets through a root complex.
@@ -47,10 +51,20 @@ pub enum ResourceKind {
     EndpointDrain,
     /// Memory of an endpoint, as others read it.
     EndpointMemory,
+    /// One direction of a link between devices beside PCI Express.
+    SideLink,
     /// An adapter's or a device's own processor or data path.
     Pipeline,
+    /// A way of a link that carries CXL.mem: slots of its flits that hold something, and ordered sets.
+    CxlWire,
+    /// Credits for messages of CXL.mem: how many are out, and how long messages waited for one.
+    CxlCredits,
+    /// Lines that cores have in flight.
+    LineBuffers,
     /// A wire beyond an adapter: Ethernet, InfiniBand, Fibre Channel, SAS.
     Wire,
+    /// Buffer of a network switch's port, for what comes in.
+    NetworkBuffer,
     /// Media: flash dies, disks.
     Media,
     /// Cores, or a thread that has a core to itself.
@@ -69,6 +83,8 @@ impl ResourceKind {
             Self::ReadTrackers => "read_trackers",
             Self::Walkers => "walkers",
             Self::TranslationCache => "iotlb",
+            Self::DeviceTranslationCache => "atc",
+            Self::TranslationRequests => "translation_requests",
             Self::SocketLink => "socket_link",
             Self::PeerPath => "peer_path",
             Self::SwitchCore => "switch_core",
@@ -76,8 +92,13 @@ impl ResourceKind {
             Self::SwitchMemory => "switch_memory",
             Self::EndpointDrain => "endpoint_drain",
             Self::EndpointMemory => "endpoint_memory",
+            Self::SideLink => "side_link",
             Self::Pipeline => "pipeline",
+            Self::CxlWire => "cxl_wire",
+            Self::CxlCredits => "cxl_credits",
+            Self::LineBuffers => "line_buffers",
             Self::Wire => "wire",
+            Self::NetworkBuffer => "network_buffer",
             Self::Media => "media",
             Self::Core => "core",
         }
@@ -94,6 +115,8 @@ impl ResourceKind {
             Self::ReadTrackers => "tracking entries of reads",
             Self::Walkers => "walkers of page tables",
             Self::TranslationCache => "the cache of translations",
+            Self::DeviceTranslationCache => "the device's cache of translations",
+            Self::TranslationRequests => "translation requests of the device",
             Self::SocketLink => "a link between sockets",
             Self::PeerPath => "the path between root ports",
             Self::SwitchCore => "an input of the switch core",
@@ -101,8 +124,13 @@ impl ResourceKind {
             Self::SwitchMemory => "the memory of the switch",
             Self::EndpointDrain => "the drain of writes into the device",
             Self::EndpointMemory => "memory of the device",
+            Self::SideLink => "the link between devices beside PCI Express",
             Self::Pipeline => "the device's own pipeline",
+            Self::CxlWire => "the CXL link",
+            Self::CxlCredits => "credits of the CXL link",
+            Self::LineBuffers => "the lines that cores have in flight",
             Self::Wire => "the wire beyond the adapter",
+            Self::NetworkBuffer => "the buffer of a network switch's port",
             Self::Media => "media",
             Self::Core => "processor cores",
         }
@@ -143,6 +171,9 @@ impl Fabric {
                 }
                 Owner::Switch(index) => of_switch(&self.switches[index as usize], name, at, &mut found),
                 Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], name, at, &mut found),
+            }
+            if let Some(cxl) = &self.cxl {
+                cxl.resources_of(number, name, at, &mut found);
             }
             found.retain(|reading: &ResourceReading| reading.book.served > 0);
             all.extend(found.into_iter().map(|reading| (number, reading)));
@@ -192,6 +223,11 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
     let Some(path) = &host.path else { return };
     for (from, to, link) in path.sockets.iter().flat_map(|sockets| sockets.links()) {
         let name = format!("{name}.socket{from}-{to}");
+        let book = link.book_at(at);
+        found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
+    }
+    for (from, to, number, link) in path.sockets.iter().flat_map(|sockets| sockets.links_of_peers()) {
+        let name = format!("{name}.socket{from}-{to}.link{number}");
         let book = link.book_at(at);
         found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
     }
@@ -266,9 +302,21 @@ fn of_endpoint(endpoint: &Endpoint, name: &str, at: Time, found: &mut Vec<Resour
         book,
     );
     found.push(drain);
+    if let Some(translations) = endpoint.dma.as_ref().and_then(|dma| dma.translations.as_ref()) {
+        let (places, book) = translations.cache_at(at);
+        let (part, kind) = (format!("{name}.atc"), ResourceKind::DeviceTranslationCache);
+        let limit = format!("{places} translations");
+        found.push(ResourceReading { name: part, kind, places, limit, book });
+        let (places, book) = translations.requests_at(at);
+        let (part, kind) = (format!("{name}.translation_requests"), ResourceKind::TranslationRequests);
+        found.push(ResourceReading { name: part, kind, places, limit: format!("{places} requests"), book });
+    }
     if let Some(memory) = memory {
         let name = format!("{name}.memory");
         let book = memory.book_at(at);
         found.push(ResourceReading::of_rate(name, ResourceKind::EndpointMemory, memory.rate(), book));
+    }
+    if let Some(link) = &endpoint.side_link {
+        link.resources(name, at, found);
     }
 }

@@ -6,7 +6,7 @@
 //! translation, is in `memory_path.rs`. Left out: root complex event collectors.
 
 use crate::cache::{Landing, LastLevelCache};
-use crate::config::RootComplexConfig;
+use crate::config::{IdeConfig, RootComplexConfig};
 use crate::errors::DeviceErrors;
 use crate::memory::{Memory, Place};
 use crate::memory_path::MemoryPath;
@@ -113,6 +113,19 @@ impl RootComplex {
             self.warm_buffers.resize(index + 1, false);
         }
         self.warm_buffers[index] = true;
+    }
+
+    /// There is an IDE stream between it and an endpoint. Before the run.
+    pub(crate) fn protect(&mut self, endpoint: RouteEnd, ide: &IdeConfig) {
+        let path = self.path.get_or_insert_with(|| MemoryPath::of(&self.config, self.ports.len()));
+        path.ide.add(endpoint, ide);
+    }
+
+    /// An endpoint's requests come translated. Before the run.
+    pub(crate) fn trust_translations_of(&mut self, endpoint: RouteEnd, page: Bytes) {
+        if let Some(iommu) = self.path.as_mut().and_then(|path| path.iommu.as_mut()) {
+            iommu.trust_translations_of(endpoint, page);
+        }
     }
 
     /// The stack of a root port.
@@ -242,6 +255,12 @@ impl RootComplex {
         }
         if let Some(path) = &mut self.path {
             let near = usize::from(path.socket_of(port));
+            if request.flags.has(Flags::TRANSLATION) {
+                let completion = path.answer_translation(now, request, &mut self.sockets[near].memory);
+                let ready = completion.eligible_at;
+                made.push(packets.insert(completion));
+                return ready;
+            }
             jitter += path.read(now, request, port, &mut self.sockets[near].memory);
         }
         let length = Bytes::new(u64::from(request.length));
@@ -290,6 +309,9 @@ impl RootComplex {
             // Data of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
             ready = ready.max(at);
             completion.eligible_at = ready;
+            if let Some(path) = &mut self.path {
+                path.ide.seal_and_wait(&mut completion);
+            }
             made.push(packets.insert(completion));
         }
         ready
@@ -324,7 +346,8 @@ pub(crate) fn completions(
     alike.issued_at = request.issued_at;
     alike.context = request.context;
     alike.read = request.read;
-    alike.flags = alike.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO)));
+    alike.flags =
+        alike.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO).with(Flags::TRANSLATION)));
     chunks.map(move |chunk| {
         left -= chunk.length.get();
         let mut completion = alike;

@@ -119,7 +119,8 @@ impl Fabric {
     fn start_read(&mut self, index: u32, stack: usize, read: WaitingRead, now: Time) {
         let root_complex = &mut self.root_complexes[index as usize];
         let request = self.packets.remove(read.request);
-        if root_complex.errors.is_some() && !self.answers_now(index, &request) {
+        let is_data = !request.flags.has(Flags::TRANSLATION);
+        if root_complex.errors.is_some() && is_data && !self.answers_now(index, &request) {
             return;
         }
         self.drain(PortId(request.ingress), &request, now);
@@ -164,7 +165,7 @@ impl Fabric {
         let mut completions = std::mem::take(&mut self.scratch);
         let root_complex = &mut self.root_complexes[index as usize];
         let last = root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
-        if root_complex.errors.is_some() {
+        if root_complex.errors.is_some() && !request.flags.has(Flags::TRANSLATION) {
             self.inject_into_completions(index, &completions);
         }
         self.queue_completions(index, egress, PortId(request.ingress), &mut completions);

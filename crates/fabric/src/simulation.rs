@@ -87,6 +87,7 @@ impl Simulation {
     pub fn build(config: &FabricConfig) -> Result<Self, crate::AssemblyError> {
         let parts = crate::assembly::assemble(config)?;
         let mut fabric = Fabric::new(parts, config.seed);
+        fabric.cxl = crate::cxl::Cxl::build(config, &fabric);
         fabric.own_books.payload_ceilings = crate::audit::payload_ceilings(config, &fabric);
         Ok(Self {
             fabric,
@@ -638,7 +639,10 @@ impl Fabric {
 
     /// Whether any component still waits for something.
     fn anything_open(&self) -> bool {
-        self.transfers.open() > 0 || self.mmio.taken() > 0 || self.timers_pending() > 0
+        self.transfers.open() > 0
+            || self.mmio.taken() > 0
+            || self.timers_pending() > 0
+            || self.cxl.as_ref().is_some_and(|cxl| cxl.open() > 0)
     }
 
     /// TLPs have moved since the last look, or workloads are about to act.

@@ -3,7 +3,10 @@
 //!
 //! Every socket has a link of its own to every other, and each way of it serves bytes one after the other at a rate. Data
 //! move in lines; each line takes its header along, and each line that is asked for, or that is to be written, costs a
-//! request the other way. A write gives its buffer space back when it is on the link, not when the other socket has
+//! request the other way. Between two sockets there may be several physical links. Lines of memory are spread over all of them, and
+//! have their rate together; what one root port forwards to another takes one, and has the rate of one: GPUs write 50.97 GB/s
+//! to a GPU of the other EPYC 9005, 64 of 80 B on one of three links of 64 GB/s (voipmonitor/rtx6kpro), and 55.25 to its memory (AMD, MI300X
+//! system acceptance guide). Which link a pair of root ports takes is Assumed: they take turns. A write gives its buffer space back when it is on the link, not when the other socket has
 //! answered: hosts take posted writes over into buffers of their own, and writes to the other socket are as fast as to the
 //! device's own (pcie-bench, E5-2620 v2 and E5-2630 v4). Sources: the mechanisms are those of coherent links in general
 //! (Intel, An Introduction to the Intel QuickPath Interconnect, 2009, for lines, headers and home agents). Left out: those
@@ -13,7 +16,7 @@
 use crate::config::SocketsConfig;
 use crate::packet::RouteEnd;
 use crate::server::Server;
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Rate, Span, Time};
 
 /// The sockets of one root complex.
 pub(crate) struct Sockets {
@@ -21,6 +24,8 @@ pub(crate) struct Sockets {
     count: usize,
     /// One server for each ordered pair of sockets.
     links: Vec<Server>,
+    /// The same for each physical link, as far as peers use it; empty where there is one.
+    of_peers: Vec<Server>,
     /// Socket of the buffers of each endpoint, by the number of its [`RouteEnd`], where it is not its own.
     memory_of: Vec<Option<u16>>,
 }
@@ -30,18 +35,26 @@ pub(crate) struct Sockets {
 pub(crate) struct Crossing {
     from: u16,
     pub(crate) to: u16,
+    /// The physical link that peers take.
+    link: u16,
 }
 
 impl Crossing {
     fn back(self) -> Self {
-        Self { from: self.to, to: self.from }
+        Self { from: self.to, to: self.from, link: self.link }
     }
 }
 
 impl Sockets {
     pub(crate) fn new(config: &SocketsConfig) -> Self {
         let count = config.of_port.iter().max().map_or(1, |last| usize::from(*last) + 1);
-        let mut sockets = Self { config: config.clone(), count: 0, links: Vec::new(), memory_of: Vec::new() };
+        let mut sockets = Self {
+            config: config.clone(),
+            count: 0,
+            links: Vec::new(),
+            of_peers: Vec::new(),
+            memory_of: Vec::new(),
+        };
         sockets.make_room(count);
         sockets
     }
@@ -50,6 +63,12 @@ impl Sockets {
         if count > self.count {
             self.count = count;
             self.links = vec![Server::new(self.config.rate); count * count];
+            let physical = self.config.links as usize;
+            if physical > 1 {
+                let rate = self.config.rate.bytes_per_second() / u64::from(self.config.links);
+                self.of_peers =
+                    vec![Server::new(Rate::from_bytes_per_second(rate)); count * count * physical];
+            }
         }
     }
 
@@ -67,14 +86,15 @@ impl Sockets {
     pub(crate) fn to_memory(&self, requester: RouteEnd, port: u16) -> Option<Crossing> {
         let to = (*self.memory_of.get(requester.0 as usize)?)?;
         let from = self.config.of_port[usize::from(port)];
-        (from != to).then_some(Crossing { from, to })
+        (from != to).then_some(Crossing { from, to, link: 0 })
     }
 
     /// The way from one root port to another; none within a socket.
     pub(crate) fn between(&self, ingress: u16, egress: u16) -> Option<Crossing> {
         let of = |port: u16| self.config.of_port[usize::from(port)];
         let (from, to) = (of(ingress), of(egress));
-        (from != to).then_some(Crossing { from, to })
+        let link = ((u32::from(ingress) + u32::from(egress)) % self.config.links) as u16;
+        (from != to).then_some(Crossing { from, to, link })
     }
 
     /// How many sockets there are.
@@ -103,6 +123,16 @@ impl Sockets {
         self.link(way).serve(now, bytes)
     }
 
+    /// When a packet from one root port to another has been put on its physical link.
+    pub(crate) fn forward(&mut self, now: Time, way: Crossing, address: u64, payload: Bytes) -> Time {
+        let bytes = payload + self.overhead(address, payload);
+        let crossed = self.link(way).serve(now, bytes);
+        match self.of_peers(way) {
+            Some(link) => crossed.max(link.serve(now, bytes)),
+            None => crossed,
+        }
+    }
+
     /// When the requests for the lines of `length` bytes from `address` on have been put on the link.
     pub(crate) fn ask(&mut self, now: Time, way: Crossing, address: u64, length: Bytes) -> Time {
         let bytes = self.overhead(address, length);
@@ -126,6 +156,17 @@ impl Sockets {
         self.config.line_overhead * lines
     }
 
+    /// Every physical link from one socket to another as peers use it, with its number; none where there is one.
+    pub(crate) fn links_of_peers(&self) -> impl Iterator<Item = (usize, usize, usize, &Server)> {
+        let (count, physical) = (self.count, self.config.links as usize);
+        let numbered = self.of_peers.iter().enumerate();
+        let ways = numbered.map(move |(index, link)| {
+            let way = index / physical;
+            (way / count, way % count, index % physical, link)
+        });
+        ways.filter(|(from, to, ..)| from != to)
+    }
+
     /// Every way from one socket to another.
     pub(crate) fn links(&self) -> impl Iterator<Item = (usize, usize, &Server)> {
         let numbered = self.links.iter().enumerate();
@@ -135,5 +176,10 @@ impl Sockets {
 
     fn link(&mut self, way: Crossing) -> &mut Server {
         &mut self.links[usize::from(way.from) * self.count + usize::from(way.to)]
+    }
+
+    fn of_peers(&mut self, way: Crossing) -> Option<&mut Server> {
+        let pair = usize::from(way.from) * self.count + usize::from(way.to);
+        self.of_peers.get_mut(pair * self.config.links as usize + usize::from(way.link))
     }
 }

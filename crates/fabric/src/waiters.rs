@@ -214,7 +214,8 @@ impl Fabric {
             Owner::Switch(_) => {}
             Owner::Endpoint(index) => {
                 let endpoint = &self.endpoints[index as usize];
-                let (reads, accesses) = (endpoint.outstanding_reads(), endpoint.mmio_open);
+                let lines = self.cxl.as_ref().map_or(0, |cxl| cxl.open_at(device));
+                let (reads, accesses) = (endpoint.outstanding_reads(), endpoint.mmio_open + lines);
                 found.extend((reads > 0).then_some(Waiter::Reader { device, reads }));
                 found.extend((accesses > 0).then_some(Waiter::Cpu { device, accesses }));
             }

@@ -119,6 +119,11 @@ pub enum WorkloadEvent<T = u64> {
         /// As given to [`Mmio::mmio_write_followed`](crate::ports::Mmio::mmio_write_followed).
         token: T,
     },
+    /// A line of a memory expander has been read or written: its data, or the answer to it, are at the core.
+    LineDone {
+        /// As given to [`CxlMem::line`](crate::ports::CxlMem::line).
+        token: T,
+    },
     /// A read by the CPU came back.
     MmioReadDone {
         /// As given to [`Mmio::mmio_read`](crate::ports::Mmio::mmio_read).
@@ -135,6 +140,7 @@ impl<T: Copy> WorkloadEvent<T> {
         | Self::TransferDone { token }
         | Self::MmioWriteArrived { token }
         | Self::MmioWriteLeft { token }
+        | Self::LineDone { token }
         | Self::MmioReadDone { token }) = self;
         token
     }
@@ -149,6 +155,7 @@ impl<T: Copy> WorkloadEvent<T> {
             Self::TransferDone { .. } => WorkloadEvent::TransferDone { token },
             Self::MmioWriteArrived { .. } => WorkloadEvent::MmioWriteArrived { token },
             Self::MmioWriteLeft { .. } => WorkloadEvent::MmioWriteLeft { token },
+            Self::LineDone { .. } => WorkloadEvent::LineDone { token },
             Self::MmioReadDone { .. } => WorkloadEvent::MmioReadDone { token },
         }
     }

@@ -41,7 +41,7 @@ fn rig(widths: &[Width]) -> FabricConfig {
     let link =
         |(index, mode): (usize, &LinkMode)| link((index, usize::from(index > 0)), (index + 1, 0), *mode);
     let links = modes.iter().enumerate().map(link).collect();
-    without_background(FabricConfig { devices, links, seed: 1 })
+    without_background(FabricConfig { devices, links, cxl: Default::default(), seed: 1 })
 }
 
 fn write_ns(config: &FabricConfig, payload: u64, after_ns: f64) -> f64 {

@@ -37,7 +37,7 @@ fn rig(links: &[(Generation, Width)], latencies: &[u64], mps: u64) -> FabricConf
         ..link((index, usize::from(index > 0)), (index + 1, 0), *mode)
     };
     let links = modes.iter().enumerate().map(link).collect();
-    without_background(FabricConfig { devices, links, seed: 1 })
+    without_background(FabricConfig { devices, links, cxl: Default::default(), seed: 1 })
 }
 
 /// A write at a time that is a whole number of symbols of every rate after the start.

@@ -20,6 +20,7 @@ fn link_of(latency_ns: u64, gb_per_s: u64) -> SocketsConfig {
     SocketsConfig {
         of_port: vec![0, 1, 0, 1],
         rate: Rate::from_bytes_per_second(gb_per_s * 1_000_000_000),
+        links: 1,
         line: Bytes::new(64),
         line_overhead: Bytes::new(16),
         latency: Span::from_ns(latency_ns),
@@ -109,6 +110,31 @@ fn each_way_of_the_link_is_shared() {
     endpoint_mut(&mut config, 3).memory_socket = Some(1);
     let found = rates(&config, vec![stream(1, WRITE, 2), Stream::new(3, WRITE, 65536, 8)]);
     assert_close(found.iter().sum(), limit, 0.005, "a pair, and a device with memory there");
+}
+
+/// Of several physical links a pair of root ports takes one, another pair another; memory of the other socket has the rate of all.
+#[test]
+fn peers_take_one_of_several_links() {
+    let several = |links: u32| {
+        let sockets = SocketsConfig { links, ..link_of(50, 20) };
+        let mut config = two_pairs(Some(sockets));
+        endpoint_mut(&mut config, 3).memory_socket = Some(1);
+        config
+    };
+    let (all, one) = (20e9 * DATA_SHARE, 10e9 * DATA_SHARE);
+    for (links, expected) in [(1, all), (2, one)] {
+        for direction in [WRITE, READ] {
+            let found = rates(&several(links), vec![stream(1, direction, 2)])[0];
+            assert_close(found, expected, 0.005, &format!("{direction:?} over one of {links}"));
+        }
+    }
+    // From root port 0 to 1, and from 2 to 3: both sums are odd.
+    let shared = rates(&several(2), vec![stream(1, WRITE, 2), stream(3, WRITE, 4)]);
+    assert_close(shared.iter().sum(), one, 0.005, "two pairs on the same link");
+    let apart = rates(&several(4), vec![stream(1, WRITE, 2), stream(3, WRITE, 2)]);
+    assert_close(apart.iter().sum(), one, 0.005, "two pairs on two of four links");
+    let memory = rates(&several(2), vec![Stream::new(3, WRITE, 65536, 8)])[0];
+    assert_close(memory, all, 0.005, "memory of the other socket");
 }
 
 /// What ACS redirects stays at its socket: it takes the root complex's time there and back down, and none of the link.

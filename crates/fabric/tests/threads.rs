@@ -32,7 +32,8 @@ fn tree(roots: usize, leaves: usize, latency_ns: u64) -> (FabricConfig, Vec<Aske
     let (trunk, leaf) =
         (LinkMode::new(Generation::Gen4, Width::X8), LinkMode::new(Generation::Gen3, Width::X4));
     let root = device("root", DeviceKind::RootComplex(root_complex()), vec![port(trunk, 256); roots]);
-    let mut config = FabricConfig { devices: vec![root], links: Vec::new(), seed: 1 };
+    let mut config =
+        FabricConfig { devices: vec![root], links: Vec::new(), cxl: Default::default(), seed: 1 };
     let mut asked = Vec::new();
     for root in 0..roots {
         let above = config.devices.len();
@@ -274,7 +275,7 @@ fn build(host: &Host, all: &[Below], seed: u64) -> (FabricConfig, Vec<Asked>) {
         settings.stack_of_port = vec![0; all.len()];
     }
     let root = device("root", DeviceKind::RootComplex(settings), Vec::new());
-    let mut config = FabricConfig { devices: vec![root], links: Vec::new(), seed };
+    let mut config = FabricConfig { devices: vec![root], links: Vec::new(), cxl: Default::default(), seed };
     let mut asked = Vec::new();
     for one in all {
         let generations =

@@ -4,8 +4,9 @@
 //! - [`Lane`] is one direction of one port, busy with a frame at a time; [`Port`] is the two of them.
 //! - [`ethernet`] is the framing of Ethernet between adapters and whatever generates traffic.
 //! - [`NetworkWire`] is the wire between two RDMA adapters, InfiniBand or RoCE; [`transport`] its packets.
+//! - [`switch`] is a port of a switch between such wires; [`routing`] says which way packets take through switches.
 //!
-//! Left out: login, link initialisation, expanders and fabrics, errors on the wire, and propagation on storage wires:
+//! Left out: login, link initialisation, expanders and switches of storage wires, errors on the wire, and propagation on storage wires:
 //! a few metres of cable are 5 ns each, beside frames of 3 to 5 us.
 
 pub mod ethernet;
@@ -13,6 +14,8 @@ pub mod infiniband;
 mod lane;
 mod network_wire;
 pub mod roce;
+pub mod routing;
+pub mod switch;
 pub mod transport;
 mod wire;
 

@@ -65,6 +65,11 @@ impl NetworkWire {
         }
     }
 
+    /// Data rate, for a reader.
+    pub fn rate_in_words(self) -> String {
+        format!("{:.4} GB/s", 1.0 / self.byte_span(Bytes::new(1_000_000_000)).as_seconds())
+    }
+
     /// Time of an RDMA write of `size` in packets of `mtu`, back to back.
     pub fn write_span(self, size: Bytes, mtu: Bytes) -> Span {
         let mut span = Span::ZERO;

@@ -4,7 +4,7 @@ use lanewise_units::Time;
 
 /// Running 64-bit hash of the packets put on every wire, their times and sequence numbers.
 ///
-/// Ingredients: time, transmitting port, kind of packet, sequence number. Each packet is hashed by itself and the hashes
+/// Ingredients: time, transmitting port, kind of packet, sequence number; of flits of CXL.mem their way and the slots in use. Each packet is hashed by itself and the hashes
 /// are added up: what happened when and where counts, not the order in which the simulator got round to stating it.
 /// The same on every platform. Not a cryptographic hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

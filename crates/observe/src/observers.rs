@@ -238,6 +238,11 @@ impl Observers {
         }
     }
 
+    /// A flit of CXL.mem went onto a way of a link, with so many slots in use: part of the trajectory, and of nothing else here.
+    pub fn cxl_flit_sent(&mut self, now: Time, link: u16, way: u8, slots: u32) {
+        self.fingerprint.mix(now, 3 << 62 | u64::from(link) << 12 | u64::from(way) << 8 | u64::from(slots));
+    }
+
     #[cold]
     fn rest(&mut self, port: u32, place: usize, span: Span) {
         self.rests.resize(self.ports.len(), RestTicks::default());

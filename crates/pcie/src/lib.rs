@@ -11,6 +11,7 @@
 //! | [`fec`] | what error correction leaves of bit errors in Flit Mode |
 //! | [`flow_control`] | credit counters, gates, advertisements |
 //! | [`ack_nak`] | sequence numbers, retry buffer, replay, latency limits |
+//! | [`ide`] | what encryption and integrity add to TLPs |
 //! | [`ordering`] | the ordering table as data |
 //! | [`splitting`] | MPS, MRRS, RCB and 4 KiB rules |
 //! | [`enumeration`] | bus numbers, BARs, windows of bridges: how switches find the way of an address or ID |
@@ -26,6 +27,7 @@ pub mod enumeration;
 pub mod fec;
 pub mod flit;
 pub mod flow_control;
+pub mod ide;
 pub mod ordering;
 pub mod splitting;
 pub mod tag;

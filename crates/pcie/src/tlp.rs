@@ -1,7 +1,7 @@
 //! Transaction layer packets: what they do, where they go, sizes on the wire and credits. PCIe Base chapter
 //! 2.
 //!
-//! Leaves out: the data themselves, local prefixes, TPH, IDE (MAC trailers), Unordered I/O, byte enables with
+//! Leaves out: the data themselves, local prefixes but that of IDE (`ide.rs`), TPH, Unordered I/O, byte enables with
 //! gaps.
 
 mod kind;
@@ -30,6 +30,11 @@ impl FunctionId {
     pub const fn new(bus: u8, device: u8, function: u8) -> Self {
         assert!(device < 32 && function < 8, "5 bits of device number, 3 of function number");
         Self((bus as u16) << 8 | (device as u16) << 3 | function as u16)
+    }
+
+    /// With these 16 bits: with Alternative Routing-ID Interpretation the lower eight are a function number. PCIe Base §6.13.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
     }
 
     /// The 16 bits of the field.

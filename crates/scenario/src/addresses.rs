@@ -24,6 +24,9 @@ pub enum FunctionKind {
     /// A device at a leaf.
     #[serde(rename = "endpoint")]
     Endpoint,
+    /// A virtual function of a device at a leaf.
+    #[serde(rename = "virtual function")]
+    VirtualFunction,
 }
 
 /// Addresses that follow each other.
@@ -106,6 +109,14 @@ pub(crate) fn functions(fabric: &FabricConfig, links: &[NegotiatedLink]) -> Vec<
                 }
             };
             rows.push(row(host, name, kind, function, programmed));
+            if let DeviceKind::Endpoint(endpoint) = &config.kind
+                && let Some(functions) = &endpoint.dma.functions
+            {
+                let numbers = 0..functions.count;
+                rows.extend(numbers.map(|number| {
+                    virtual_function(host, (&config.name, number), programmed, functions.offset_and_stride)
+                }));
+            }
         }
     }
     rows
@@ -139,6 +150,27 @@ fn row(
         memory: window(&programmed.memory),
         prefetchable: window(&programmed.prefetchable),
         regions: regions.collect(),
+    }
+}
+
+/// A virtual function, whose BARs are left out.
+fn virtual_function(
+    host: &str,
+    (device, number): (&str, u8),
+    physical: &Programmed,
+    offset_and_stride: (u16, u16),
+) -> AddressedFunction {
+    let location = physical.location().virtual_function(offset_and_stride, u16::from(number));
+    AddressedFunction {
+        address: location.to_string(),
+        host: host.to_owned(),
+        name: format!("{device}.vf[{number}]"),
+        kind: FunctionKind::VirtualFunction,
+        secondary_bus: None,
+        subordinate_bus: None,
+        memory: None,
+        prefetchable: None,
+        regions: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, Part};
 use crate::defaults;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value, shortened};
+use crate::link_parts;
 use crate::nearest::{asking, key_meant, table_meant};
 use crate::overrides::Overrides;
 use crate::parameter::{Layer, LayerTable, check_table, is_component};
@@ -63,6 +64,12 @@ impl ScenarioFile {
     /// Index of the component with this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
+    }
+
+    /// Adds a component that is not written, whose name none has.
+    pub(crate) fn add(&mut self, component: Component) {
+        self.names.insert(component.name.clone(), self.components.len());
+        self.components.push(component);
     }
 
     /// Whether something of this name is written that could not be read, as is reported.
@@ -222,6 +229,7 @@ pub(crate) fn read(
     report_duplicates(&mut file, diagnostics);
     find_parts(&mut file, catalog, sources, diagnostics);
     defaults::find(&mut file, catalog, sources, diagnostics);
+    link_parts::add(&mut file, catalog, sources, diagnostics);
     variants::add(&mut file, overrides, diagnostics);
     let names: Vec<(ComponentKind, &str)> =
         file.components.iter().map(|component| (component.kind, component.name.as_str())).collect();

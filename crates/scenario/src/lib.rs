@@ -36,6 +36,7 @@ mod foreign;
 mod idle;
 mod job_file;
 mod json;
+mod link_parts;
 mod live;
 mod nearest;
 mod overrides;

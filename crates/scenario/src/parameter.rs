@@ -15,6 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 choices! {
     /// Where a value comes from.
@@ -291,6 +292,8 @@ pub struct Output {
     pub(crate) idle: Idle,
     /// What costs more than one might think.
     pub(crate) cautions: Vec<Caution>,
+    /// Instances of endpoints that loads use.
+    pub(crate) loaded: BTreeSet<usize>,
 }
 
 /// So many unknown keys of one table are reported; the rest would only repeat the lesson.

@@ -140,6 +140,10 @@ problems! {
     "access-percentages" AccessPercentages { path, found } = "the percentages of `{path}` sum to {found}, not to 100";
     /// Peer-to-peer traffic that the host would have to forward, and does not.
     "peer-to-peer-blocked" PeerToPeerBlocked { path, host } = "`{path}` crosses root ports of `{host}`, which forwards no peer-to-peer traffic";
+    /// A memory expander is below a host or a switch that does not carry CXL.mem.
+    "no-cxl-mem" NoCxlMem { path, above } = "`{path}` is a memory expander, and `{above}` above it does not carry CXL.mem";
+    /// Loads on a memory expander and on another device meet on one CXL link.
+    "cxl-wire-shared" CxlWireShared { path, expander, switch } = "loads on `{path}` and on the memory expander `{expander}` meet on the link above `{switch}`: CXL.io and CXL.mem would share its wire, which is not modelled";
     /// A command line override that is not `path=value`, or names nothing in the scenario.
     "bad-override" BadOverride { found, reason } = "the override `{found}` cannot be used: {reason}";
     /// A parameter that may not change while a run goes on; see [what may](live.md).

@@ -2,8 +2,8 @@
 
 use crate::parameter::ParameterTable;
 use crate::parameters::{
-    EndpointParameters, HostParameters, NetworkParameters, StorageParameters, SwitchParameters,
-    SystemParameters,
+    CableParameters, EndpointParameters, HostParameters, NetworkParameters, NetworkSwitchParameters,
+    RetimerParameters, StorageParameters, SwitchParameters, SystemParameters,
 };
 use crate::reader::Reader;
 use crate::structure::ComponentKind;
@@ -16,7 +16,10 @@ pub(crate) enum Settings {
     Endpoint(Box<EndpointParameters>),
     Storage(Box<StorageParameters>),
     Network(Box<NetworkParameters>),
+    NetworkSwitch(Box<NetworkSwitchParameters>),
     System(Box<SystemParameters>),
+    Retimer(Box<RetimerParameters>),
+    Cable(Box<CableParameters>),
 }
 
 impl Settings {
@@ -28,7 +31,12 @@ impl Settings {
             ComponentKind::Endpoint => Self::Endpoint(Box::new(EndpointParameters::read(reader)?)),
             ComponentKind::Storage => Self::Storage(Box::new(StorageParameters::read(reader)?)),
             ComponentKind::Network => Self::Network(Box::new(NetworkParameters::read(reader)?)),
+            ComponentKind::NetworkSwitch => {
+                Self::NetworkSwitch(Box::new(NetworkSwitchParameters::read(reader)?))
+            }
             ComponentKind::System => Self::System(Box::new(SystemParameters::read(reader)?)),
+            ComponentKind::Retimer => Self::Retimer(Box::new(RetimerParameters::read(reader)?)),
+            ComponentKind::Cable => Self::Cable(Box::new(CableParameters::read(reader)?)),
         })
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::parameter::{ParameterTable, TableSchema, parameters};
 use crate::parameters::{
-    EndpointParameters, HostParameters, LinkParameters, NetworkParameters, PortParameters, StorageParameters,
-    SwitchParameters, SystemParameters,
+    CableParameters, EndpointParameters, HostParameters, LinkParameters, NetworkParameters,
+    NetworkSwitchParameters, PortParameters, RetimerParameters, StorageParameters, SwitchParameters,
+    SystemParameters,
 };
 use crate::value::{Auto, LinkShape, ParameterType};
 use serde_json::{Value as Json, json};
@@ -19,10 +20,16 @@ pub enum ComponentKind {
     Endpoint,
     /// Drives behind a host bus adapter.
     Storage,
-    /// A wire between two RDMA adapters.
+    /// Wires between RDMA adapters, or between them and network switches.
     Network,
+    /// Switch of an InfiniBand or Ethernet network.
+    NetworkSwitch,
     /// Operating system of a host.
     System,
+    /// A retimer or redriver on a link.
+    Retimer,
+    /// A cable that a link goes over.
+    Cable,
 }
 
 /// A key that says how a component hangs together with others.
@@ -70,7 +77,7 @@ const PART: StructuralKey = StructuralKey {
 const ATTACH: StructuralKey = StructuralKey {
     key: "attach",
     doc: "Where it is plugged in: \"server.slot1\", \"sw0.port1\", or \"sw0.*\" for the next free ports. \"sw[*].*\" fills the first of \
-          several switches first; `explain` draws what came where.",
+          several switches first, \"sw[*].port1..port2\" these two ports of each; `explain` draws what came where.",
     schema: String::schema,
 };
 const ADAPTER: StructuralKey = StructuralKey {
@@ -80,7 +87,9 @@ const ADAPTER: StructuralKey = StructuralKey {
 };
 const ENDS: StructuralKey = StructuralKey {
     key: "ends",
-    doc: "The two ports that it joins, such as [\"nic0.port1\", \"nic1.port1\"].",
+    doc: "The two ports that it joins, such as [\"nic0.port1\", \"nic1.port1\"]; or adapters and switches, or switches and switches, each \
+          with as many wires as they have: [\"nic[*]\", \"leaf[*]\"] gives each adapter a port of a switch, [\"leaf[*]\", \"spine[*]\"] joins \
+          each leaf to each spine.",
     schema: Vec::<String>::schema,
 };
 const RUNS_ON: StructuralKey =
@@ -88,6 +97,17 @@ const RUNS_ON: StructuralKey =
 const COUNT: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
+    schema: u32::schema,
+};
+const HOSTS: StructuralKey = StructuralKey {
+    key: "count",
+    doc: "So many of them, named `name[0]`, `name[1]` and so on. `name[*].slot1` is that slot of each, `name[*].*` all slots of the first, then \
+          of the next.",
+    schema: u32::schema,
+};
+const SWITCHES: StructuralKey = StructuralKey {
+    key: "count",
+    doc: "So many of them, named `name[0]`, `name[1]` and so on.",
     schema: u32::schema,
 };
 const PARTITION: StructuralKey = StructuralKey {
@@ -134,8 +154,17 @@ fn slots_of(schema: &'static TableSchema) -> Json {
 
 impl ComponentKind {
     /// Every kind, in the order in which devices are numbered.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::Switch, Self::Endpoint, Self::Storage, Self::Network, Self::System];
+    pub const ALL: [Self; 9] = [
+        Self::Host,
+        Self::Switch,
+        Self::Endpoint,
+        Self::Storage,
+        Self::Network,
+        Self::System,
+        Self::NetworkSwitch,
+        Self::Retimer,
+        Self::Cable,
+    ];
 
     /// The word in scenario and catalog files.
     pub const fn word(self) -> &'static str {
@@ -145,7 +174,10 @@ impl ComponentKind {
             Self::Endpoint => "endpoint",
             Self::Storage => "storage",
             Self::Network => "network",
+            Self::NetworkSwitch => "network_switch",
             Self::System => "system",
+            Self::Retimer => "retimer",
+            Self::Cable => "link_cable",
         }
     }
 
@@ -157,7 +189,10 @@ impl ComponentKind {
             Self::Endpoint => "an endpoint",
             Self::Storage => "a storage",
             Self::Network => "a network",
+            Self::NetworkSwitch => "a network switch",
             Self::System => "a system",
+            Self::Retimer => "a retimer",
+            Self::Cable => "a link cable",
         }
     }
 
@@ -179,19 +214,24 @@ impl ComponentKind {
             Self::Endpoint => &EndpointParameters::SCHEMA,
             Self::Storage => &StorageParameters::SCHEMA,
             Self::Network => &NetworkParameters::SCHEMA,
+            Self::NetworkSwitch => &NetworkSwitchParameters::SCHEMA,
             Self::System => &SystemParameters::SCHEMA,
+            Self::Retimer => &RetimerParameters::SCHEMA,
+            Self::Cable => &CableParameters::SCHEMA,
         }
     }
 
     /// Its keys that are structure.
     pub const fn structural(self) -> &'static [StructuralKey] {
         match self {
-            Self::Host => &[PART, MAKER, SLOTS],
+            Self::Host => &[PART, MAKER, HOSTS, SLOTS],
             Self::Switch => &[PART, ATTACH, COUNT, PARTITION, LINK, PORTS],
             Self::Endpoint => &[PART, ATTACH, COUNT, LINK],
             Self::Storage => &[PART, ADAPTER],
             Self::Network => &[PART, ENDS],
+            Self::NetworkSwitch => &[PART, SWITCHES],
             Self::System => &[PART, RUNS_ON],
+            Self::Retimer | Self::Cable => &[PART],
         }
     }
 
@@ -200,7 +240,13 @@ impl ComponentKind {
         match self {
             Self::Host => Some("slots"),
             Self::Switch => Some("ports"),
-            Self::Endpoint | Self::Storage | Self::Network | Self::System => None,
+            Self::Endpoint
+            | Self::Storage
+            | Self::Network
+            | Self::NetworkSwitch
+            | Self::System
+            | Self::Retimer
+            | Self::Cable => None,
         }
     }
 }

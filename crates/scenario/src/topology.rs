@@ -35,12 +35,12 @@ pub struct Instance {
     pub above: Option<(usize, usize)>,
 }
 
-/// Instances of a component as they are named: `nic` for the only one, `nic[3]`, or `nic[*]` for all.
+/// Instances of a component as they are named: `nic` for the only one, `nic[3]`, `nic[0..7]`, or `nic[*]` for all.
 #[derive(Clone, Copy)]
 pub(crate) struct InstanceName<'w> {
     /// The name of the component.
     pub component: &'w str,
-    /// What stands in brackets behind it.
+    /// What stands in brackets behind it: a number, `0..7` for the first eight, or `*`.
     index: Option<&'w str>,
 }
 
@@ -67,8 +67,13 @@ impl<'w> InstanceName<'w> {
             None => (instances.len() == 1).then_some(instances),
             Some("*") => Some(instances),
             Some(index) => {
-                let at = instances.start.checked_add(index.parse().ok()?)?;
-                instances.contains(&at).then_some(at..at + 1)
+                let (first, last) = index.split_once("..").unwrap_or((index, index));
+                let at = |number: &str| {
+                    let at = instances.start.checked_add(number.parse().ok()?)?;
+                    instances.contains(&at).then_some(at)
+                };
+                let (first, last) = (at(first)?, at(last)?);
+                (first <= last).then_some(first..last + 1)
             }
         }
     }
@@ -248,17 +253,14 @@ impl<'f> Builder<'f, '_> {
         for (index, component) in self.file.components.iter().enumerate() {
             let first = self.topology.instances.len();
             self.topology.ranges.push(first..first);
-            if matches!(
+            let is_in_tree = matches!(
                 component.kind,
-                ComponentKind::Storage | ComponentKind::Network | ComponentKind::System
-            ) || component.one_of.is_some()
-            {
+                ComponentKind::Host | ComponentKind::Switch | ComponentKind::Endpoint
+            );
+            if !is_in_tree || component.one_of.is_some() {
                 continue;
             }
-            let count = match component.kind {
-                ComponentKind::Host => None,
-                _ => self.count(component),
-            };
+            let count = count_of(component, self.output);
             let number = count.map_or(1, |(number, _)| number as usize);
             total += number;
             if most.is_none_or(|(known, _)| number > known) {
@@ -297,23 +299,6 @@ impl<'f> Builder<'f, '_> {
             let (found, allowed) = (total.to_string(), DEVICE_LIMIT.to_string());
             self.report(place, Problem::TooManyDevices { found, allowed }, None);
         }
-    }
-
-    /// The `count` of a component. A wrong one is reported and stands for a single device.
-    fn count(&mut self, component: &Component) -> Option<(u32, Place)> {
-        let known = self.output.diagnostics.len();
-        let count = component.structural::<u32>("count", &mut self.output.diagnostics);
-        if let Some((0, place)) = count {
-            let (path, found) = (format!("{}.count", component.name), "0".to_owned());
-            let problem = Problem::OutOfRange { path, found, low: String::new(), high: String::new() };
-            self.report(place, problem, None);
-        }
-        for diagnostic in &mut self.output.diagnostics[known..] {
-            if let Problem::OutOfRange { low, high, .. } = &mut diagnostic.problem {
-                (*low, *high) = ("1".to_owned(), DEVICE_LIMIT.to_string());
-            }
-        }
-        count.filter(|(number, _)| *number > 0)
     }
 
     fn attach(&mut self) {
@@ -460,6 +445,11 @@ impl<'f> Builder<'f, '_> {
         if let Some(slot) = found.filter(|slot| *slot >= below) {
             return Some(vec![slot]);
         }
+        if let Some(range) =
+            target.slot.and_then(|written| range_of(slots, written)).filter(|range| range.start >= below)
+        {
+            return Some(range.collect());
+        }
         if found.is_none() && (self.file.components[above].part_is_unreadable || self.slots_are_lost[above]) {
             return None;
         }
@@ -598,4 +588,29 @@ impl<'f> Builder<'f, '_> {
         self.topology.instances[closing].above = None;
         self.report(place, problem, None);
     }
+}
+
+/// The `count` of a component. A wrong one is reported and stands for a single device.
+pub(crate) fn count_of(component: &Component, output: &mut Output) -> Option<(u32, Place)> {
+    let known = output.diagnostics.len();
+    let count = component.structural::<u32>("count", &mut output.diagnostics);
+    if let Some((0, place)) = count {
+        let (path, found) = (format!("{}.count", component.name), "0".to_owned());
+        let problem = Problem::OutOfRange { path, found, low: String::new(), high: String::new() };
+        output.diagnostics.push(Diagnostic::at(place, problem));
+    }
+    for diagnostic in &mut output.diagnostics[known..] {
+        if let Problem::OutOfRange { low, high, .. } = &mut diagnostic.problem {
+            (*low, *high) = ("1".to_owned(), DEVICE_LIMIT.to_string());
+        }
+    }
+    count.filter(|(number, _)| *number > 0)
+}
+
+/// The slots from one to another, as in `port1..port4`: neighbours in the order in which they are declared.
+fn range_of(slots: &[Slot], written: &str) -> Option<Range<usize>> {
+    let (first, last) = written.split_once("..")?;
+    let at = |name: &str| slots.iter().position(|slot| slot.name == name);
+    let (first, last) = (at(first)?, at(last)?);
+    (first <= last).then_some(first..last + 1)
 }

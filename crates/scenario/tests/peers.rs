@@ -70,7 +70,7 @@ fn a_ring_is_of_two_devices_at_least_each_once() {
     let ring = |devices: &str| loaded(&format!("kind = \"collective\"\ndevices = {devices}"), &[]);
     let made = ring("[\"gpu[*]\", \"nic[0]\"]").unwrap();
     let devices = |config: &CollectiveConfig| -> Vec<String> {
-        config.devices.iter().map(|(_, name)| name.clone()).collect()
+        config.ranks.iter().map(|rank| rank.name.clone()).collect()
     };
     assert_eq!(made.workloads[0].of_kind().map(devices).unwrap(), ["gpu[0]", "gpu[1]", "nic[0]"]);
     assert_eq!(ring("[]").unwrap_err(), ["unknown-device"]);
@@ -116,8 +116,9 @@ fn every_value_that_explain_prints_of_a_scenario_can_be_set() {
         for parameter in load(&source, &[]).unwrap().explain().parameters {
             let key = parameter.path.rsplit('.').next().unwrap().to_owned();
             let form = parameter.value.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-            // A computed value that devices of a group do not share is no value of any of them.
-            let differs = parameter.value.ends_with(" and others, by device");
+            // A computed value that devices of a group, or sizes, do not share is no value of any of them.
+            let differs =
+                parameter.value.ends_with(" and others, by device") || parameter.value.ends_with(", by size");
             if differs || in_words.contains(&key.as_str()) || !tried.insert((key, form)) {
                 continue;
             }

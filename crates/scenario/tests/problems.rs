@@ -10,6 +10,13 @@ const SWITCH: &str = "[switch.sw0]\nattach = \"server.slot2\"\nports = { port0 =
 /// An adapter with drives.
 const STORAGE: &str = "[endpoint.hba0]\nattach = \"server.slot2\"\ngeneration = \"gen1\"\nwidth = \"x8\"\n\
                        adapter = { wire = \"sas-3g\", ports = 8 }\n[storage.disks]\nattach = \"hba0\"\n";
+/// An expander and a card below that switch, each with a load.
+const SHARED_WIRE: &str = "[host.server.cxl]\nmem = true\n[switch.sw0.cxl]\nlatency = \"70 ns\"\n\
+                           [endpoint.cxl0]\nattach = \"sw0.port1\"\ngeneration = \"gen4\"\nwidth = \"x4\"\n\
+                           expander = { capacity = \"64 GiB\" }\n\
+                           [endpoint.card]\nattach = \"sw0.port2\"\ngeneration = \"gen4\"\nwidth = \"x4\"\n\
+                           [[workload]]\nkind = \"pointer-chase\"\nname = \"chase\"\ndevice = \"cxl0\"\n\
+                           [[workload]]\nkind = \"dma\"\nname = \"writes\"\ndevice = \"card\"\ndirection = \"write\"\n";
 
 fn codes(text: &str, overrides: &[(&str, &str)]) -> Vec<&'static str> {
     let overrides: Vec<(String, String)> =
@@ -144,6 +151,8 @@ partition_of = \"nic0\"",
             "peer-to-peer-blocked",
             format!("{}{}", second("attach = \"server.slot2\""), dma("target = \"nic1\"")),
         ),
+        ("no-cxl-mem", second("attach = \"server.slot2\"\nexpander = { capacity = \"64 GiB\" }")),
+        ("cxl-wire-shared", format!("{SWITCH}{SHARED_WIRE}")),
     ]
 }
 

@@ -266,7 +266,12 @@ fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec
     let mut instruments = Vec::new();
     for (load, reports) in scenario.workloads.iter().zip(reports) {
         let mut tools: Vec<(Tool, Vec<Metric>)> = load.tools().into_iter().zip(reports).collect();
-        order::sort_by_key(&mut tools, |(tool, _)| places.get(tool.name.as_str()).copied());
+        // The tool of one of several pairs is called after its workload and a device: `write nic[3]`.
+        let place = |name: &str| {
+            let of_pair = || name.rsplit_once(' ').and_then(|(workload, _)| places.get(workload));
+            places.get(name).or_else(of_pair).copied()
+        };
+        order::sort_by_key(&mut tools, |(tool, _)| place(&tool.name));
         let named = |(tool, metrics): (Tool, Vec<Metric>)| {
             let metrics = metrics.into_iter().map(NamedValue::from).collect();
             Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }

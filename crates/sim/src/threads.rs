@@ -9,6 +9,7 @@ use crate::run_limits::EndReason;
 use crate::runner::Piece;
 use crate::session::{Ends, Session};
 use crate::{RunProgress, run};
+use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{Apart, AssemblyError, NotShared, Pause};
 use lanewise_scenario::Scenario;
 use lanewise_workload::LoadConfig;
@@ -44,6 +45,9 @@ fn shared(
     threads: usize,
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Shared, AssemblyError> {
+    if has_side_links(scenario) {
+        return Ok(Err("side links join devices".to_owned()));
+    }
     let mut session = Session::of(scenario, Ends::WhenNarrow)?;
     let used = match session.simulation_mut().share(&scenario.fabric, threads, apart(scenario)) {
         Ok(used) => used,
@@ -77,6 +81,14 @@ fn shared(
         None => Ok((session.finish(), used)),
         Some(why) => Err(why.to_owned()),
     })
+}
+
+/// What goes over a side link is not exchanged between threads.
+fn has_side_links(scenario: &Scenario) -> bool {
+    let kinds = scenario.fabric.devices.iter().map(|device| &device.kind);
+    kinds
+        .into_iter()
+        .any(|kind| matches!(kind, DeviceKind::Endpoint(endpoint) if endpoint.side_link.is_some()))
 }
 
 /// Of each workload, how it may run on another thread.

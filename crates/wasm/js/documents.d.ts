@@ -446,7 +446,7 @@ export interface Flow {
 export type Format = 1;
 
 /** What a function is. */
-export type FunctionKind = "root port" | "upstream port" | "downstream port" | "endpoint";
+export type FunctionKind = "root port" | "upstream port" | "downstream port" | "endpoint" | "virtual function";
 
 export interface Headline {
   percent: ErrorGroups;
@@ -710,6 +710,46 @@ export interface LiveResource {
   waiting_mean: number;
 }
 
+/** lanewise matrix FILE --json */
+export interface Matrix {
+  format: Format;
+  title: string;
+  devices: MatrixDevice[];
+  pairs: MatrixPair[];
+  /** time of a queued copy before its first request, in latency_us */
+  queued_start: string;
+  /** pairs that were run: the others are like one of them */
+  kinds: number;
+}
+
+export interface MatrixDevice {
+  /** as in the matrices */
+  number: number;
+  name: string;
+  /** where firmware puts it, like 0000:01:00.0 */
+  address: string;
+  /** copies from host memory, payload, 10⁹ B/s */
+  to_device_gb_per_s: number;
+  /** copies to host memory */
+  to_host_gb_per_s: number;
+}
+
+export interface MatrixPair {
+  /** number of the device whose copy engine is used */
+  first: number;
+  /** number of its peer */
+  second: number;
+  write_gb_per_s: number;
+  read_gb_per_s: number;
+  /** what the first writes while the second writes, too */
+  both_write_first_gb_per_s: number;
+  both_write_second_gb_per_s: number;
+  both_read_first_gb_per_s: number;
+  both_read_second_gb_per_s: number;
+  /** mean of a copy of 16 B, one after another in a stream */
+  latency_us: number;
+}
+
 /** lanewise measure TARGET --json */
 export interface Measure {
   format: Format;
@@ -800,6 +840,10 @@ export interface NegotiatedLink {
   generation_limited_by: string;
   /** What decided the width. */
   width_limited_by: string;
+  /** Retimers, redrivers and the cable between its ends, by name, from the upper end down. */
+  through: string[];
+  /** Time from transmitter pin to receiver pin, with what lies between: `2 ns`. */
+  one_way: string;
   /** Maximum Payload Size, in bytes. */
   mps_bytes: number;
   /** What decided the Maximum Payload Size. */
@@ -919,7 +963,65 @@ export interface Predict {
   what_if: string[];
   assumptions: string[];
   notes: string[];
+  /** with --peers, and then there are no predictions */
+  peers?: PredictPeers;
   predictions: PredictPrediction[];
+}
+
+/** with --peers, and then there are no predictions */
+export interface PredictPeers {
+  devices: PredictPeersDevice[];
+  pairs: PredictPeersPair[];
+  adapters: PredictPeersAdapter[];
+}
+
+export interface PredictPeersDevice {
+  /** GPU0, NIC0, NVMe0: kind, and number by address */
+  name: string;
+  kind: "GPU" | "NIC" | "NVMe";
+  bdf: Bdf;
+  device: string;
+  /** what it can train to; empty where no source tells */
+  link: string;
+  numa_node: number | null;
+  interfaces: string[];
+  iommu: "translates" | "passes through" | null;
+}
+
+export interface PredictPeersPair {
+  device: Bdf;
+  peer: Bdf;
+  path: "PIX" | "PXB" | "PHB" | "NODE" | "SYS";
+  /** links that two GPUs use in place of PCI Express */
+  own_links: string | null;
+  redirected_by: "ACS" | "IOMMU" | null;
+  /** payload that the device writes into its peer, 10⁹ B/s; null where not simulated */
+  write_gb_per_s: number | null;
+  /** payload that the device reads from its peer, 10⁹ B/s */
+  read_gb_per_s: number | null;
+  /** mean of a write of 4 KiB, one after another, ns */
+  latency_ns: number | null;
+  /** turning round in the switch; null where none joins the two */
+  write_direct_gb_per_s: number | null;
+  read_direct_gb_per_s: number | null;
+  latency_direct_ns: number | null;
+  /** by way of the root port, as ACS and the IOMMU send it; null where no switch joins the two */
+  write_redirected_gb_per_s: number | null;
+  read_redirected_gb_per_s: number | null;
+  latency_redirected_ns: number | null;
+  write_binding: string | null;
+  read_binding: string | null;
+}
+
+export interface PredictPeersAdapter {
+  gpu: Bdf;
+  nic: Bdf;
+  path: "PIX" | "PXB" | "PHB" | "NODE" | "SYS";
+  write_gb_per_s: number | null;
+  read_gb_per_s: number | null;
+  /** GPUs that this adapter is the choice for */
+  shared_by: number;
+  as_near: Bdf[];
 }
 
 export interface PredictPrediction {
@@ -1456,6 +1558,12 @@ export interface Sweep {
   points: SweepPoint[];
   /** Neighbouring points of an axis that different things limit. */
   knees: SweepKnee[];
+  /** With --maximize or --minimize. */
+  search?: SweepSearch;
+  /** Of a sample saltelli:N: by number the Sobol indices of each axis. */
+  sobol?: Record<string, SweepSobol[]>;
+  /** By number, why it has no indices. */
+  sobol_lacking?: Record<string, string>;
 }
 
 export interface SweepAxe {
@@ -1484,6 +1592,12 @@ export interface SweepPoint {
   end_reason: string | null;
   simulated_s: number | null;
   fingerprint: string | null;
+  /** Of a search: which trial it is a run of. */
+  trial?: number;
+  /** Of a search: whether its trial keeps all limits; null until all of its runs are finished. */
+  is_feasible?: boolean | null;
+  /** Of a search: whether its trial is among the best. */
+  is_best?: boolean | null;
 }
 
 export interface SweepKnee {
@@ -1493,6 +1607,44 @@ export interface SweepKnee {
   after: number;
   limit_before: string;
   limit_after: string;
+}
+
+/** With --maximize or --minimize. */
+export interface SweepSearch {
+  goals: SweepSearchGoal[];
+  /** What every good trial keeps. */
+  limits: string[];
+  /** How many are finished. */
+  trials: number;
+  /** The best trial and those that are as good; with several goals the Pareto front. */
+  best: SweepSearchBest[];
+}
+
+export interface SweepSearchGoal {
+  do: "maximize" | "minimize";
+  number: string;
+  /** Empty for what --metric takes: that of its column. */
+  unit: string;
+}
+
+export interface SweepSearchBest {
+  /** From 0 on, in the order in which they were chosen. */
+  trial: number;
+  parameters: Record<string, string>;
+  /** Of the goals, the mean over the seeds. */
+  values: number[];
+  limited_by: string | null;
+}
+
+export interface SweepSobol {
+  axis: string;
+  /** First-order index: the part of the variance that it makes alone. */
+  first: number;
+  /** Ends of the interval of 95 %. */
+  first_interval: number[];
+  /** Total index: the part that it makes together with others. */
+  total: number;
+  total_interval: number[];
 }
 
 /** Threads of a run. */

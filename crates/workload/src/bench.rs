@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Devices that the bench has links for.
-const DEVICES: usize = 4;
+const DEVICES: usize = 12;
 
 /// When something happens, its number, which keeps the order of equal times, and its slot.
 type Pending = Reverse<(Time, u64, u32)>;
@@ -149,6 +149,10 @@ impl Dma for Bench {
     }
 
     /// It has no use for an engine's units.
+    fn open_channel_of_function(&mut self, device: DeviceId, _function: u8) -> ChannelId {
+        self.open_channel(device)
+    }
+
     fn open_channel_with(&mut self, device: DeviceId, _engine: &EngineConfig) -> ChannelId {
         self.open_channel(device)
     }

@@ -5,7 +5,7 @@
 //! plain arithmetic. A component that owns another gives it a view of its own: [`Ports::second`].
 
 use crate::token::{Joined, Kind, Token};
-use lanewise_fabric::ports::{Dma, Mmio, Timers};
+use lanewise_fabric::ports::{CxlMem, Dma, LineAccess, Mmio, Timers};
 use lanewise_fabric::workload::{ChannelId, DeviceId, Transfer, WorkloadEvent};
 use lanewise_units::{Bytes, Time};
 use std::marker::PhantomData;
@@ -159,6 +159,14 @@ impl<M: Mmio, K: Kind> Ports<'_, M, K> {
     #[inline]
     pub(crate) fn mmio_read(&mut self, device: DeviceId, bytes: Bytes, token: Token<K>) {
         self.machine.mmio_read(device, bytes, token.pack(self.base));
+    }
+}
+
+impl<M: CxlMem, K: Kind> Ports<'_, M, K> {
+    /// A line of a memory expander, which ends as [`WorkloadEvent::LineDone`].
+    #[inline]
+    pub(crate) fn line(&mut self, device: DeviceId, access: LineAccess, token: Token<K>) {
+        self.machine.line(device, access, token.pack(self.base));
     }
 }
 

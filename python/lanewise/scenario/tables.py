@@ -17,6 +17,7 @@ Workload: TypeAlias = (
     " | WorkloadRings"
     " | WorkloadIometer"
     " | WorkloadFio"
+    " | WorkloadGdsio"
     " | WorkloadReassign"
     " | WorkloadPerftest"
     " | WorkloadOsu"
@@ -24,6 +25,8 @@ Workload: TypeAlias = (
     " | WorkloadSmartflow"
     " | WorkloadFrames"
     " | WorkloadTurnaround"
+    " | WorkloadStream"
+    " | WorkloadPointerChase"
 )
 """Who asks for what."""
 
@@ -35,7 +38,8 @@ class Endpoint(TypedDict, total=False):
     """Name of a catalog part, whose values hold where nothing else is written."""
     attach: str
     """Where it is plugged in: "server.slot1", "sw0.port1", or "sw0.*" for the next free ports. "sw[*].*"
-    fills the first of several switches first; `explain` draws what came where.
+    fills the first of several switches first, "sw[*].port1..port2" these two ports of each; `explain` draws
+    what came where.
     """
     count: int
     """So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order."""
@@ -175,10 +179,25 @@ class Endpoint(TypedDict, total=False):
     """Whether the port can run in Flit Mode. Default: auto."""
     errors: EndpointErrors
     """Errors that a device makes, and what it does when its reads are not answered well."""
+    ide: EndpointIde
+    """Integrity and Data Encryption between an endpoint and its root port: all of its TLPs are of one stream.
+    """
+    ats: EndpointAts
+    """Address translation services of an endpoint: a cache of translations in the device. Its requests to
+    memory of the host are then translated, and pass the host's `iommu` by.
+    """
+    sriov: EndpointSriov
+    """Single Root I/O Virtualization: virtual functions of an endpoint, each with queues of its own and its
+    Requester ID. A workload names one as `nic.vf[3]`, or all as `nic.vf[*]`. They share port and link.
+    """
     copy_engine: EndpointCopyEngine
     """Copy engines of a device: DMA that a driver starts, copy by copy."""
     kernel: EndpointKernel
     """Copies by a kernel: loads and stores of the device's cores."""
+    side_link: EndpointSideLink
+    """What joins a device to others of its host beside PCI Express, such as NVLink: a rate and a latency, and
+    no more.
+    """
     adapter: EndpointAdapter
     """The far side of a host bus adapter: wires, buffers, internal path, completions."""
     ethernet: EndpointEthernet
@@ -187,6 +206,8 @@ class Endpoint(TypedDict, total=False):
     """An endpoint that is an NVMe drive: its controller and media."""
     rdma: EndpointRdma
     """The RDMA side of an endpoint: queues on PCI Express, pipeline, buffers and ports."""
+    expander: EndpointExpander
+    """Memory behind a CXL link: a controller, and channels of DRAM."""
     credits: EndpointCredits
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
     channels: EndpointChannels
@@ -207,7 +228,15 @@ class EndpointLink(TypedDict, total=False):
     flit: Literal["auto"] | bool | Sourced
     """Whether the link runs in Flit Mode. Default: auto."""
     propagation: str | Sourced
-    """Time from transmitter pin to receiver pin, retimers included. Default: 2 ns."""
+    """Time from transmitter pin to receiver pin, without `retimers` and `cable`. Default: 2 ns."""
+    retimers: list[str] | Sourced
+    """Retimers and redrivers on its way, by the names of catalog parts or of `[retimer.NAME]`: two at most.
+    Default: [].
+    """
+    cable: str | Sourced
+    """The cable that it goes over, by the name of a catalog part or of `[link_cable.NAME]`, or "none".
+    Default: none.
+    """
     clocking: Literal["common", "srns", "sris"] | Sourced
     """Reference clock arrangement; decides how often SKP ordered sets are due. Default: common."""
     skip_interval: str | Sourced
@@ -248,6 +277,23 @@ class EndpointLink(TypedDict, total=False):
     """Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
     Default: 8 us.
     """
+    cxl: EndpointLinkCxl
+    """The link layer of CXL.mem, on a link that carries it."""
+
+
+class EndpointLinkCxl(TypedDict, total=False):
+    """The link layer of CXL.mem, on a link that carries it."""
+
+    retry_buffer: int | Sourced
+    """Flits of 68 B that either end keeps until they are acknowledged. Default: 255."""
+    flush_after: str | Sourced
+    """How long credits or acknowledgements are owed until a flit is sent for them alone. Default: 32 ns."""
+    several_headers: bool | Sourced
+    """Whether a slot of a flit may hold several headers of data (MDH): both ends can do it, and software has
+    not turned it off. Default: true.
+    """
+    low_latency: bool | Sourced
+    """Whether flits of 256 B are latency-optimised: checked by halves. Default: false."""
 
 
 class EndpointErrors(TypedDict, total=False):
@@ -265,6 +311,58 @@ class EndpointErrors(TypedDict, total=False):
     """Ordinals, from 0, of packets with data that it sends although they are known to be wrong (EP bit).
     Default: [].
     """
+
+
+class EndpointIde(TypedDict, total=False):
+    """Integrity and Data Encryption between an endpoint and its root port: all of its TLPs are of one stream.
+    """
+
+    mac: str | Sourced
+    """TLPs of a sub-stream (posted, non-posted, completions) for each MAC of 12 B; each TLP has a prefix of 4
+    B, too. "off" for none. Default: off.
+    """
+    pcrc: bool | Sourced
+    """Whether a PCRC of 4 B stands beside each MAC. Default: false."""
+    latency: str | Sourced
+    """Time that a TLP takes at each end, to be encrypted or to be checked and decrypted. Default: 10 ns."""
+
+
+class EndpointAts(TypedDict, total=False):
+    """Address translation services of an endpoint: a cache of translations in the device. Its requests to
+    memory of the host are then translated, and pass the host's `iommu` by.
+    """
+
+    entries: int | Sourced
+    """Translations that the device holds; 0 for a device without such a cache. Default: 0."""
+    page: str | Sourced
+    """Bytes that one translation covers; "auto" for the pages of the host's `iommu`. Default: auto."""
+    prefetch: int | Sourced
+    """Pages behind the one that is needed which a translation request asks for, too. Default: 0."""
+    requests: int | Sourced
+    """Translation requests that the device may have out; each has a tag. Default: 32."""
+    invalidate_interval: str | Sourced
+    """Time between two invalidations by the host, each of which takes the translation that the device has had
+    longest, or "none". Default: none.
+    """
+
+
+class EndpointSriov(TypedDict, total=False):
+    """Single Root I/O Virtualization: virtual functions of an endpoint, each with queues of its own and its
+    Requester ID. A workload names one as `nic.vf[3]`, or all as `nic.vf[*]`. They share port and link.
+    """
+
+    functions: int | Sourced
+    """How many virtual functions software has enabled (NumVFs). Default: 0."""
+    own_tags: Literal["none"] | int | Sourced
+    """Reads that each function may have out, the physical one, too; "none" where all share `tags`. Default:
+    none.
+    """
+    weights: list[int] | Sourced
+    """Requests in turn of each virtual function; an empty list for one each. Default: []."""
+    first_offset: int | Sourced
+    """First VF Offset: from the Requester ID of the physical function to that of `vf[0]`. Default: 1."""
+    stride: int | Sourced
+    """VF Stride: from the Requester ID of a virtual function to that of the next. Default: 1."""
 
 
 class EndpointCopyEngine(TypedDict, total=False):
@@ -305,6 +403,23 @@ class EndpointKernel(TypedDict, total=False):
     """Time of each copy before its first request: call and start of the kernel. Default: 5 us."""
     completion: str | Sourced
     """Time from the last byte until the copy is known to be over. Default: 0 ns."""
+
+
+class EndpointSideLink(TypedDict, total=False):
+    """What joins a device to others of its host beside PCI Express, such as NVLink: a rate and a latency, and
+    no more.
+    """
+
+    rate: str | Sourced
+    """Rate of each direction, all lanes and ports together; "none" without a side link. Default: none."""
+    latency: str | Sourced
+    """From the last byte out of a device to the last byte in the other, whatever is between them. Default:
+    500 ns.
+    """
+    joins: Literal["auto"] | int | Sourced
+    """Devices that it joins, in a row of one component: 2 for a bridge; "auto" for all devices of the host
+    that have one, as over a switch. Default: auto.
+    """
 
 
 class EndpointAdapter(TypedDict, total=False):
@@ -496,6 +611,43 @@ class EndpointRdma(TypedDict, total=False):
     """
 
 
+class EndpointExpander(TypedDict, total=False):
+    """Memory behind a CXL link: a controller, and channels of DRAM."""
+
+    capacity: str | Sourced
+    """Bytes of its memory; "none" for an endpoint that is no memory expander. Default: none."""
+    memory_rate: str | Sourced
+    """Rate of reads and writes together, over all its channels. Default: 38.4 GB/s."""
+    channels: int | Sourced
+    """Channels of its memory. Default: 1."""
+    interleave: str | Sourced
+    """Bytes that lie on one channel before the next one follows. Default: 256 B."""
+    banks: Literal["none"] | int | Sourced
+    """Banks of each channel, over all its ranks; "none" for channels that rows do not wait for. Default:
+    none.
+    """
+    row_cycle: str | Sourced
+    """Time between two rows of one bank. Default: 48 ns."""
+    row: str | Sourced
+    """Bytes of a row, as they lie on one channel. Default: 8 KiB."""
+    read_latency: str | Sourced
+    """Of an idle expander, from the last byte of a request at its link layer to when the data may leave.
+    Default: 130 ns.
+    """
+    write_latency: str | Sourced
+    """From the last byte of a write at its link layer to when its answer may leave. Default: 40 ns."""
+    read_rate: str | Sourced
+    """Rate at which its controller passes lines that are read; "none" for no limit but memory and link.
+    Default: none.
+    """
+    write_rate: str | Sourced
+    """The same of lines that are written. Default: none."""
+    req_credits: int | Sourced
+    """Requests (M2S Req) that it has room for: credits. Default: 128."""
+    rwd_credits: int | Sourced
+    """Requests with data (M2S RwD) that it has room for: credits. Default: 128."""
+
+
 class EndpointCredits(TypedDict, total=False):
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
 
@@ -556,6 +708,10 @@ class Host(TypedDict, total=False):
     maker: str
     """Maker of the processor, "intel" or "amd": with the generation of its fastest slot it decides which set
     of defaults holds where neither scenario nor part says anything.
+    """
+    count: int
+    """So many of them, named `name[0]`, `name[1]` and so on. `name[*].slot1` is that slot of each,
+    `name[*].*` all slots of the first, then of the next.
     """
     slots: dict[str, str | Sourced | HostSlot]
     """Its slots by name. "slot1..slot4" stands for four slots alike."""
@@ -688,6 +844,8 @@ class Host(TypedDict, total=False):
     """What TCP costs where it runs in the kernel."""
     user_tcp: HostUserTcp
     """What TCP costs where it runs in user space and polls."""
+    cxl: HostCxl
+    """What the root ports of a host have for CXL.mem."""
     credits: HostCredits
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
     channels: HostChannels
@@ -870,6 +1028,10 @@ class HostInterconnect(TypedDict, total=False):
 
     rate: str | Sourced
     """Rate of the link from one socket to another, each way, after the link's own coding. Default: 62.4 GB/s.
+    """
+    links: int | Sourced
+    """Physical links that have this rate together: memory of the other socket is spread over all of them,
+    packets from one root port to another take one. Default: 1.
     """
     line: str | Sourced
     """Most bytes that travel under one header. Default: 64 B."""
@@ -1067,6 +1229,17 @@ class HostUserTcp(TypedDict, total=False):
     """From a completion entry at the root port until a thread that polls goes on. Default: 0.1 us."""
 
 
+class HostCxl(TypedDict, total=False):
+    """What the root ports of a host have for CXL.mem."""
+
+    mem: bool | Sourced
+    """Whether its root ports carry CXL.mem. Default: false."""
+    ndr_credits: int | Sourced
+    """Responses without data (NDR) that a root port has room for: credits. Default: 256."""
+    drs_credits: int | Sourced
+    """Data responses (DRS) that a root port has room for: credits. Default: 256."""
+
+
 class HostCredits(TypedDict, total=False):
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
 
@@ -1108,12 +1281,15 @@ class HostChannels(TypedDict, total=False):
 
 
 class Network(TypedDict, total=False):
-    """A wire between two ports of RDMA adapters, with the switches on its way."""
+    """Wires between ports of RDMA adapters, or between them and switches."""
 
     part: str
     """Name of a catalog part, whose values hold where nothing else is written."""
     ends: list[str]
-    """The two ports that it joins, such as ["nic0.port1", "nic1.port1"]."""
+    """The two ports that it joins, such as ["nic0.port1", "nic1.port1"]; or adapters and switches, or
+    switches and switches, each with as many wires as they have: ["nic[*]", "leaf[*]"] gives each adapter a
+    port of a switch, ["leaf[*]", "spine[*]"] joins each leaf to each spine.
+    """
     kind: Literal[
         "infiniband-qdr",
         "infiniband-fdr10",
@@ -1137,7 +1313,13 @@ class Network(TypedDict, total=False):
     propagation: str | Sourced
     """Time along the cable. Default: 10 ns."""
     switch_latency: str | Sourced
-    """Time through all switches on the way, which cut through. Default: 0 ns."""
+    """Time through switches on the way that are no components of their own: they cut through and carry
+    nothing else. Default: 0 ns.
+    """
+    wires: int | Sourced
+    """Wires between each two switches; an adapter's port has one. Default: 1."""
+    layout: Literal["blocks", "rails"] | Sourced
+    """How adapters are spread over several switches. Default: blocks."""
 
 
 class Run(TypedDict, total=False):
@@ -1187,7 +1369,222 @@ class Scenario(TypedDict, total=False):
     storage: dict[str, Storage]
     network: dict[str, Network]
     system: dict[str, System]
+    network_switch: dict[str, ScenarioNetworkSwitch]
+    retimer: dict[str, ScenarioRetimer]
+    link_cable: dict[str, ScenarioLinkCable]
     workload: list[Workload]
+
+
+class ScenarioNetworkSwitch(TypedDict, total=False):
+    """A switch of an InfiniBand or Ethernet network. Its wires are those of the networks that end at it."""
+
+    part: str
+    """Name of a catalog part, whose values hold where nothing else is written."""
+    count: int
+    """So many of them, named `name[0]`, `name[1]` and so on."""
+    ports: int | ScenarioNetworkSwitchPorts
+    """Ports. Default: 64."""
+    latency: str | ScenarioNetworkSwitchLatency
+    """From the first byte of a packet at a port until it may leave by another; from the last byte where it is
+    stored first. Default: 200 ns.
+    """
+    forwarding: Literal["cut-through", "store-and-forward"] | ScenarioNetworkSwitchForwarding
+    """When forwarding starts. Default: cut-through."""
+    buffer: str | ScenarioNetworkSwitchBuffer
+    """Buffer of each port for packets that come in, until they have left by another. Default: 256 KiB."""
+    xoff: str | ScenarioNetworkSwitchXoff
+    """Bytes in a port's buffer above which an Ethernet switch pauses whoever sends to it; "auto" leaves just
+    the headroom that its wires need: for what comes until the pause is heeded. InfiniBand has credits
+    instead. Default: auto.
+    """
+    xon: str | ScenarioNetworkSwitchXon
+    """Bytes in the buffer at which it lets them go on. Default: auto."""
+    pause_response: str | ScenarioNetworkSwitchPauseResponse
+    """From the end of a pause frame at a transmitter until it starts no more packets. Default: 100 ns."""
+    ways: Literal["auto", "destination", "flow"] | ScenarioNetworkSwitchWays
+    """How it chooses among ways that are as short; "auto" is by destination for InfiniBand and by flow for
+    Ethernet. Default: auto.
+    """
+
+
+class ScenarioNetworkSwitchPorts(TypedDict):
+    """A part of a document."""
+
+    value: int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchLatency(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchForwarding(TypedDict):
+    """A part of a document."""
+
+    value: Literal["cut-through", "store-and-forward"]
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchBuffer(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchXoff(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchXon(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchPauseResponse(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioNetworkSwitchWays(TypedDict):
+    """A part of a document."""
+
+    value: Literal["auto", "destination", "flow"]
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioRetimer(TypedDict, total=False):
+    """A retimer or redriver: a part between the ends of a link that sends on what it receives. Links name it
+    in `retimers`; the name of a catalog part stands for one of that part.
+    """
+
+    part: str
+    """Name of a catalog part, whose values hold where nothing else is written."""
+    latency: str | ScenarioRetimerLatency
+    """From a bit at its receiver to the same bit at its transmitter, in either direction. Default: auto."""
+    generation: Literal["none"] | str | int | ScenarioRetimerGeneration
+    """Fastest generation that it passes on, or "none" for no limit. Default: none."""
+    width: Literal["none"] | str | int | ScenarioRetimerWidth
+    """Widest link that it passes on, or "none" for no limit. Default: none."""
+
+
+class ScenarioRetimerLatency(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioRetimerGeneration(TypedDict):
+    """A part of a document."""
+
+    value: Literal["none"] | str | int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioRetimerWidth(TypedDict):
+    """A part of a document."""
+
+    value: Literal["none"] | str | int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioLinkCable(TypedDict, total=False):
+    """A cable of PCI Express, passive or active. Links name it in `cable`; the name of a catalog part stands
+    for one of that part.
+    """
+
+    part: str
+    """Name of a catalog part, whose values hold where nothing else is written."""
+    metres: int | ScenarioLinkCableMetres
+    """Its length in metres. Default: 1."""
+    latency_per_metre: str | ScenarioLinkCableLatencyPerMetre
+    """Time that a bit takes for each metre. Default: 5 ns."""
+    latency: str | ScenarioLinkCableLatency
+    """What the electronics at its two ends add in each direction, together: none in a passive cable. Default:
+    0 ns.
+    """
+    generation: Literal["none"] | str | int | ScenarioLinkCableGeneration
+    """Fastest generation that it carries, or "none" for no limit. Default: none."""
+    width: Literal["none"] | str | int | ScenarioLinkCableWidth
+    """Widest link that it carries, or "none" for no limit. Default: none."""
+
+
+class ScenarioLinkCableMetres(TypedDict):
+    """A part of a document."""
+
+    value: int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioLinkCableLatencyPerMetre(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioLinkCableLatency(TypedDict):
+    """A part of a document."""
+
+    value: str
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioLinkCableGeneration(TypedDict):
+    """A part of a document."""
+
+    value: Literal["none"] | str | int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
+
+
+class ScenarioLinkCableWidth(TypedDict):
+    """A part of a document."""
+
+    value: Literal["none"] | str | int
+    provenance: NotRequired[Provenance]
+    source: NotRequired[str]
+    fitted_on: NotRequired[list[str]]
 
 
 class Sourced(TypedDict):
@@ -1254,7 +1651,8 @@ class Switch(TypedDict, total=False):
     """Name of a catalog part, whose values hold where nothing else is written."""
     attach: str
     """Where it is plugged in: "server.slot1", "sw0.port1", or "sw0.*" for the next free ports. "sw[*].*"
-    fills the first of several switches first; `explain` draws what came where.
+    fills the first of several switches first, "sw[*].port1..port2" these two ports of each; `explain` draws
+    what came where.
     """
     count: int
     """So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order."""
@@ -1329,6 +1727,8 @@ class Switch(TypedDict, total=False):
     """Whether the port can run in Flit Mode. Default: auto."""
     errors: SwitchErrors
     """Packets whose data a switch changes, which no LCRC shows."""
+    cxl: SwitchCxl
+    """What a switch has for CXL.mem."""
     credits: SwitchCredits
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
     channels: SwitchChannels
@@ -1349,7 +1749,15 @@ class SwitchLink(TypedDict, total=False):
     flit: Literal["auto"] | bool | Sourced
     """Whether the link runs in Flit Mode. Default: auto."""
     propagation: str | Sourced
-    """Time from transmitter pin to receiver pin, retimers included. Default: 2 ns."""
+    """Time from transmitter pin to receiver pin, without `retimers` and `cable`. Default: 2 ns."""
+    retimers: list[str] | Sourced
+    """Retimers and redrivers on its way, by the names of catalog parts or of `[retimer.NAME]`: two at most.
+    Default: [].
+    """
+    cable: str | Sourced
+    """The cable that it goes over, by the name of a catalog part or of `[link_cable.NAME]`, or "none".
+    Default: none.
+    """
     clocking: Literal["common", "srns", "sris"] | Sourced
     """Reference clock arrangement; decides how often SKP ordered sets are due. Default: common."""
     skip_interval: str | Sourced
@@ -1390,6 +1798,23 @@ class SwitchLink(TypedDict, total=False):
     """Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
     Default: 8 us.
     """
+    cxl: SwitchLinkCxl
+    """The link layer of CXL.mem, on a link that carries it."""
+
+
+class SwitchLinkCxl(TypedDict, total=False):
+    """The link layer of CXL.mem, on a link that carries it."""
+
+    retry_buffer: int | Sourced
+    """Flits of 68 B that either end keeps until they are acknowledged. Default: 255."""
+    flush_after: str | Sourced
+    """How long credits or acknowledgements are owed until a flit is sent for them alone. Default: 32 ns."""
+    several_headers: bool | Sourced
+    """Whether a slot of a flit may hold several headers of data (MDH): both ends can do it, and software has
+    not turned it off. Default: true.
+    """
+    low_latency: bool | Sourced
+    """Whether flits of 256 B are latency-optimised: checked by halves. Default: false."""
 
 
 class SwitchPort(TypedDict, total=False):
@@ -1493,6 +1918,17 @@ class SwitchErrors(TypedDict, total=False):
     """Ordinals, from 0, of packets that enter the switch, at any port, and are damaged. Default: []."""
 
 
+class SwitchCxl(TypedDict, total=False):
+    """What a switch has for CXL.mem."""
+
+    latency: str | Sourced
+    """From the last byte of a message in to when it may leave, each way; "none" for a switch that does not
+    carry CXL.mem. Default: none.
+    """
+    credits: int | Sourced
+    """Messages of each class that a port has room for: credits. Default: 128."""
+
+
 class SwitchCredits(TypedDict, total=False):
     """Credits that a receiver advertises: packets for headers, units of 16 B for data."""
 
@@ -1566,19 +2002,74 @@ class System(TypedDict, total=False):
 
 
 class WorkloadCollective(TypedDict):
-    """Collective operations over a ring of devices that write to each other, one operation after another."""
+    """Collective operations over devices that write to each other, one operation after another, as nccl-tests
+    time them.
+    """
 
     devices: list[str] | Sourced
-    """The devices, in the order of the ring, such as ["gpu[*]"]; at least two, each once."""
-    operation: NotRequired[Literal["all-reduce", "reduce-scatter", "all-gather"] | Sourced]
+    """The devices, in the order of the ring, such as ["gpu[*]"]; at least two, each once. Those of one host
+    stand together.
+    """
+    operation: NotRequired[Literal[
+        "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce", "all-to-all", "send-receive"
+    ] | Sourced]
     """What is done with the data. Default: all-reduce."""
     size: NotRequired[str | Sourced]
-    """Bytes of the data, of which each device has a part as large as the others'. Default: 1 MiB."""
+    """Bytes of the data, as nccl-tests count them (-b): of what each device has at the end, or gives at the
+    start, the larger. Default: 1 MiB.
+    """
+    max_size: NotRequired[str | Sourced]
+    """Largest of several sizes that are measured one after another, from `size` on (-e); "auto" for `size`
+    alone. Default: auto.
+    """
+    factor: NotRequired[int | Sourced]
+    """Each of several sizes over the one before it (-f). Default: 2."""
+    operations: NotRequired[Literal["auto"] | int | Sourced]
+    """Operations of each of several sizes that are timed (-n); "auto" for 5. Of one size the run says how
+    many. Default: auto.
+    """
+    warm_up: NotRequired[int | Sourced]
+    """Operations of each of several sizes before those that are timed (-w). Default: 1."""
+    root: NotRequired[int | Sourced]
+    """Where a broadcast starts or a reduction ends: a place in `devices`, from 0 on (-r). Default: 0."""
+    algorithm: NotRequired[Literal["auto", "ring", "tree"] | Sourced]
+    """In which order devices send (NCCL_ALGO); "auto" for the faster by NCCL's own estimate, of each size.
+    Default: auto.
+    """
+    protocol: NotRequired[Literal["auto", "simple", "ll", "ll128"] | Sourced]
+    """How a receiver knows what has arrived (NCCL_PROTO); "auto" for the fastest by NCCL's own estimate, of
+    each size. Default: auto.
+    """
+    channels: NotRequired[int | Sourced]
+    """Rings or trees side by side, each with its share of the data; fewer of little data. Default: 2."""
+    chunk: NotRequired[str | Sourced]
+    """Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.
+    Default: auto.
+    """
+    slices: NotRequired[Literal["auto"] | int | Sourced]
+    """Slices of a full chunk, each of which goes on alone. Default: auto."""
+    window: NotRequired[Literal["auto"] | int | Sourced]
+    """Slices that a receiver has room for. Default: auto."""
     launch: NotRequired[str | Sourced]
-    """From the start of an operation to its first write. Default: 5 us."""
+    """From the start of an operation to its first write; "auto" by algorithm and protocol, 6.6 to 14 us.
+    Default: auto.
+    """
     step_time: NotRequired[str | Sourced]
-    """From a part that has arrived to the write of the next: the kernel sees it, and adds its own where the
-    operation reduces. Default: 1 us.
+    """From data that have arrived to the write of the next: kernels see them, and add their own where the
+    operation reduces. "auto" for NCCL's latency of a hop, less what the path takes for a line. Default: auto.
+    """
+    p2p_level: NotRequired[Literal["auto", "loc", "nvl", "pix", "pxb", "phb", "sys"] | Sourced]
+    """How far apart devices of a host may be to write to each other (NCCL_P2P_LEVEL); others go through
+    memory of the host. "auto" for "pxb", and for "sys" with two devices below a host whose `maker` is "amd".
+    Default: auto.
+    """
+    gdr_level: NotRequired[Literal["loc", "nvl", "pix", "pxb", "phb", "sys"] | Sourced]
+    """How far an adapter may be from a device whose memory it reads and writes (NCCL_NET_GDR_LEVEL); of
+    others data go through memory of the host. Default: pxb.
+    """
+    networks: NotRequired[list[str] | Sourced]
+    """Networks between hosts, which channels take in turn where several are equally near; none for all that
+    there are. Default: [].
     """
     kind: Literal["collective"]
     name: NotRequired[str]
@@ -1669,7 +2160,7 @@ class WorkloadFio(TypedDict):
     """I/Os in flight for each clone; synchronous engines have one. Default: 1."""
     numjobs: NotRequired[int | Sourced]
     """Clones of the job. Default: 1."""
-    ioengine: NotRequired[Literal["libaio", "io_uring", "psync", "sync"] | Sourced]
+    ioengine: NotRequired[Literal["libaio", "io_uring", "psync", "sync", "libcufile"] | Sourced]
     """How the kernel is asked. Default: psync."""
     direct: NotRequired[bool | Sourced]
     """Whether the page cache is passed by; only true is modelled. Default: true."""
@@ -1701,6 +2192,10 @@ class WorkloadFio(TypedDict):
     """Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint. Default:
     memory.
     """
+    gpu_dev_ids: NotRequired[list[str] | Sourced]
+    """GPUs of `libcufile`, such as ["gpu[*]"]; clones of the job use them in turn. Default: []."""
+    cuda_io: NotRequired[Literal["cufile", "posix"] | Sourced]
+    """How `libcufile` gets data to a GPU. Default: cufile."""
     assigned_to: NotRequired[str | Sourced]
     """Host that the drives are assigned to while the job uses them: of drives that change hosts, one of
     theirs. The job waits until it has them. "auto" for the host that they are on at the start. Default: auto.
@@ -1768,6 +2263,28 @@ class WorkloadFramesScene(TypedDict, total=False):
     """Commands and data of a frame that each GPU reads from host memory. Default: auto."""
     image: str | Sourced
     """Image data of each further GPU that goes to the first through host memory. Default: auto."""
+
+
+class WorkloadGdsio(TypedDict):
+    """gdsio of GPUDirect Storage: threads that each move one block at a time between a drive and a GPU."""
+
+    filename: list[str] | Sourced
+    """The drives (`-f`, `-D`): endpoints with `nvme.capacity`, such as ["ssd[*]"]."""
+    gpu: list[str] | Sourced
+    """The GPUs (`-d`): one for all drives, or as many as there are drives, in their order."""
+    threads: NotRequired[int | Sourced]
+    """Threads for each drive (`-w`). Default: 1."""
+    xfer_type: NotRequired[Literal["GPUD", "CPUONLY", "CPU_GPU"] | Sourced]
+    """Where data is moved (`-x`). Default: GPUD."""
+    io_type: NotRequired[Literal["read", "write", "randread", "randwrite"] | Sourced]
+    """What the threads do (`-I`). Default: read."""
+    io_size: NotRequired[str | Sourced]
+    """Bytes of an I/O (`-i`). Default: 1 MiB."""
+    size: NotRequired[str | Sourced]
+    """Bytes of each drive that a thread uses, from its start (`-s`). Default: auto."""
+    kind: Literal["gdsio"]
+    name: NotRequired[str]
+    """Its name in the results."""
 
 
 class WorkloadIometer(TypedDict):
@@ -1865,7 +2382,7 @@ class WorkloadOsu(TypedDict):
 
 
 class WorkloadPerftest(TypedDict):
-    """perftest between the two ports of a network; the first end is the client."""
+    """perftest between two ports of a network; of a wire, the first end is the client."""
 
     network: str | Sourced
     """The network that is used."""
@@ -1873,6 +2390,25 @@ class WorkloadPerftest(TypedDict):
         "ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_read_lat", "ib_send_lat"
     ] | Sourced
     """Which test."""
+    client: NotRequired[str | Sourced]
+    """The adapter of the client, in a network with switches: `nic[0]`, or `nic[0].port2` for another than its
+    first port there. Of several, such as `nic[0..7]` or `nic[*]`, each runs a test of its own. Default: auto.
+    """
+    server: NotRequired[str | Sourced]
+    """The adapter of the server: one for all clients, or as many as there are clients, paired in order.
+    Default: auto.
+    """
+    shift: NotRequired[int | Sourced]
+    """Pairs each client with the server so many places further on in the list, and from its end back to the
+    start. Default: 0.
+    """
+    memory: NotRequired[str | Sourced]
+    """Where the client's buffers are: "memory" of its host, or the name of an endpoint that its adapter
+    reaches peer to peer, such as a GPU (--use_cuda). As many as there are clients, such as `gpu[*]`, are
+    paired with them in order. Default: memory.
+    """
+    remote_memory: NotRequired[str | Sourced]
+    """The same of the server. Default: memory."""
     size: NotRequired[str | Sourced]
     """Bytes of a message (-s). Default: auto."""
     iterations: NotRequired[Literal["auto"] | int | Sourced]
@@ -1894,6 +2430,22 @@ class WorkloadPerftest(TypedDict):
     report_gbits: NotRequired[bool | Sourced]
     """Whether the tool's own table is in Gb/s instead of MB/s (--report_gbits). Default: false."""
     kind: Literal["perftest"]
+    name: NotRequired[str]
+    """Its name in the results."""
+
+
+class WorkloadPointerChase(TypedDict):
+    """Cores that load lines of a memory expander one after the other, each address being in the line before:
+    latency.
+    """
+
+    device: str | Sourced
+    """The memory expander."""
+    cores: NotRequired[int | Sourced]
+    """Cores, each with a chain of its own. Default: 1."""
+    span: NotRequired[str | Sourced]
+    """Memory that each core goes through, in random order. Default: 64 MiB."""
+    kind: Literal["pointer-chase"]
     name: NotRequired[str]
     """Its name in the results."""
 
@@ -2000,6 +2552,34 @@ WorkloadSmartflowFlow = TypedDict(
     },
 )
 """A flow of frames through the host."""
+
+
+class WorkloadStream(TypedDict):
+    """Cores that read and write lines of a memory expander, as many at a time as they can: as STREAM, Intel
+    MLC and Mess do.
+    """
+
+    device: str | Sourced
+    """The memory expander."""
+    cores: NotRequired[int | Sourced]
+    """Cores. Default: 8."""
+    outstanding: NotRequired[int | Sourced]
+    """Lines that each core has in flight: its line-fill buffers. Default: 16."""
+    stores: NotRequired[float | str | Sourced]
+    """Part of the accesses that are stores. Default: 0."""
+    store: NotRequired[Literal["cached", "non-temporal"] | Sourced]
+    """What a store does to memory. Default: cached."""
+    interval: NotRequired[str | Sourced]
+    """Least time between the starts of two accesses of a core. Default: 0 ns."""
+    pace: NotRequired[Literal["fixed", "random"] | Sourced]
+    """How the interval is kept. Default: fixed."""
+    span: NotRequired[str | Sourced]
+    """Memory that each core goes through. Default: 64 MiB."""
+    order: NotRequired[Literal["sequential", "random"] | Sourced]
+    """How lines follow each other. Default: sequential."""
+    kind: Literal["stream"]
+    name: NotRequired[str]
+    """Its name in the results."""
 
 
 class WorkloadTransactions(TypedDict):

@@ -51,6 +51,7 @@ const PRINTED: &[&str] = &[
     "measure",
     "whatif",
     "sweep",
+    "matrix",
     "new",
     "lab",
     "serve",

@@ -132,6 +132,8 @@ pub struct SocketsConfig {
     pub of_port: Vec<u16>,
     /// Bytes per second from one socket to another, each way, after the link's own coding.
     pub rate: Rate,
+    /// Links that have this rate together; packets from one root port to another take one of them.
+    pub links: u32,
     /// Bytes that a line of memory or a packet moves at most at a time.
     pub line: Bytes,
     /// Bytes that go with every line, and that a request for a line takes.

@@ -20,10 +20,16 @@ impl Endpoint {
 
     /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
     pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = self.turns_on(vc).pop(Direction::Write)?;
+        let channel = loop {
+            let channel = self.turns_on(vc).pop(Direction::Write)?;
+            if self.is_translated(channel) {
+                break channel;
+            }
+        };
         let unit = self.unit(channel, Direction::Write);
         let mut packet = self.next_request(TlpKind::MemoryWrite, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Write, now, &mut packet);
+        self.seal(&mut packet);
         packet.traffic_class = self.class_of(channel);
         if let Some(errors) = &mut self.errors {
             errors.inject(&mut packet);
@@ -76,6 +82,9 @@ impl Endpoint {
         }
         let channel = loop {
             let channel = self.turns_on(vc).pop(Direction::Read)?;
+            if !self.is_translated(channel) {
+                continue;
+            }
             let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
             if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel, unit)) {
                 break channel;
@@ -85,6 +94,7 @@ impl Endpoint {
         let unit = self.unit(channel, Direction::Read);
         let mut packet = self.next_request(TlpKind::MemoryRead, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Read, now, &mut packet);
+        self.seal(&mut packet);
         packet.traffic_class = self.class_of(channel);
         packet.read = self.reads.enter(tag, packet.length, now);
         if let Some(dma) = &mut self.dma {
@@ -104,8 +114,18 @@ impl Endpoint {
         let Some(dma) = &mut self.dma else { return };
         let at = packet.eligible_at.max(now);
         let is_last = packet.flags.has(Flags::LAST);
+        if let (true, Some(translations)) = (is_last, &mut dma.translations) {
+            translations.over(packet.context);
+        }
         packet.eligible_at =
             dma.start((channel, direction), at, Bytes::new(u64::from(packet.length)), is_last);
+    }
+
+    /// A request carries what the device's IDE stream adds.
+    pub(super) fn seal(&mut self, packet: &mut Packet) {
+        if let Some(ide) = self.dma.as_mut().and_then(|dma| dma.ide.as_mut()) {
+            ide.seal(packet);
+        }
     }
 
     fn class_of(&self, channel: u32) -> u8 {

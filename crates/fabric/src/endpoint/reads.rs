@@ -118,8 +118,8 @@ impl Endpoint {
     /// Gives a read up: its tag is free again. Returns the bytes that did not come.
     pub(crate) fn abandon(&mut self, slot: u16, now: Time) -> u16 {
         let (_, missing) = self.reads.end(slot, now);
-        if let Some(channel) = self.dma.as_mut().and_then(|dma| dma.ended(slot)) {
-            self.takes_turns(channel, Direction::Read);
+        if let Some(channels) = self.dma.as_mut().map(|dma| dma.ended(slot)) {
+            channels.into_iter().flatten().for_each(|channel| self.takes_turns(channel, Direction::Read));
         }
         missing
     }

@@ -1,9 +1,10 @@
 //! Transfers that are not complete, and what is left to ask for of them.
 
+use crate::ats::Translations;
 use crate::packet::RouteEnd;
 use crate::slots::Slots;
 use crate::workload::{Direction, Transfer, WorkloadId};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
 /// A transfer and how far it has come: one cache line.
@@ -64,6 +65,14 @@ impl Transfers {
         let ActiveTransfer { transfer, address, destination, .. } = *self.active.get(index);
         let (bytes, direction) = (transfer.length.get(), transfer.direction);
         Rest { transfer: index, destination, address, bytes, direction }
+    }
+
+    /// The pages of a transfer of host memory are to be looked up.
+    pub(super) fn looked_up_by(&self, translations: &mut Translations, index: u32, now: Time) {
+        let whole = self.whole(index);
+        if whole.destination == RouteEnd::HOST {
+            translations.submitted(index, whole.address, whole.bytes, now);
+        }
     }
 
     pub(crate) fn remove(&mut self, index: u32) {

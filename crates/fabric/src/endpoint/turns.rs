@@ -1,6 +1,8 @@
-//! Channels that have a request to make take turns, on each virtual channel.
+//! Channels that have a request to make take turns, on each virtual channel; where a device has functions, functions do, and then
+//! the channels of one.
 
 use crate::workload::Direction;
+use lanewise_pcie::arbitration::{Arbiter, Arbitration};
 use lanewise_pcie::virtual_channel::ChannelMap;
 use std::collections::VecDeque;
 
@@ -9,7 +11,15 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     first: [Option<u32>; 2],
-    others: Option<Box<[VecDeque<u32>; 2]>>,
+    others: Option<Box<Others>>,
+}
+
+/// Channels beside the first.
+#[derive(Debug)]
+enum Others {
+    InTurn([VecDeque<u32>; 2]),
+    /// The first one is then any of those that wait.
+    ByFunction([FunctionTurns; 2]),
 }
 
 impl Turns {
@@ -18,7 +28,14 @@ impl Turns {
         let direction = direction as usize;
         match self.first[direction] {
             None => self.first[direction] = Some(channel),
-            Some(_) => self.others.get_or_insert_default()[direction].push_back(channel),
+            Some(_) => self.push_behind(direction, channel),
+        }
+    }
+
+    fn push_behind(&mut self, direction: usize, channel: u32) {
+        match &mut **self.others.get_or_insert_with(|| Box::new(Others::InTurn(Default::default()))) {
+            Others::InTurn(others) => others[direction].push_back(channel),
+            Others::ByFunction(functions) => functions[direction].push(channel),
         }
     }
 
@@ -26,13 +43,90 @@ impl Turns {
     pub(super) fn pop(&mut self, direction: Direction) -> Option<u32> {
         let direction = direction as usize;
         let first = self.first[direction].take()?;
-        self.first[direction] = self.others.as_mut().and_then(|others| others[direction].pop_front());
-        Some(first)
+        match self.others.as_deref_mut() {
+            None => Some(first),
+            Some(Others::InTurn(others)) => {
+                self.first[direction] = others[direction].pop_front();
+                Some(first)
+            }
+            Some(Others::ByFunction(functions)) => {
+                let functions = &mut functions[direction];
+                functions.put_back(first);
+                let chosen = functions.choose();
+                self.first[direction] = functions.any();
+                chosen
+            }
+        }
     }
 
     #[inline]
     pub(super) fn is_empty(&self, direction: Direction) -> bool {
         self.first[direction as usize].is_none()
+    }
+
+    /// Functions compete for turns from now on, before any channel is open.
+    pub(super) fn arbitrate(&mut self, functions: usize, arbitration: &Arbitration) {
+        let turns = || FunctionTurns::new(functions, arbitration.clone());
+        self.others = Some(Box::new(Others::ByFunction([turns(), turns()])));
+    }
+
+    /// A channel was opened, of this function.
+    pub(super) fn channel_opened(&mut self, function: u8) {
+        if let Some(Others::ByFunction(turns)) = self.others.as_deref_mut() {
+            turns.iter_mut().for_each(|turns| turns.of_channel.push(function));
+        }
+    }
+
+    /// A channel is of another function than it was.
+    pub(super) fn channel_is_of(&mut self, channel: u32, function: u8) {
+        if let Some(Others::ByFunction(turns)) = self.others.as_deref_mut() {
+            turns.iter_mut().for_each(|turns| turns.of_channel[channel as usize] = function);
+        }
+    }
+}
+
+/// Functions of which a channel waits take turns.
+#[derive(Debug)]
+struct FunctionTurns {
+    arbitration: Arbitration,
+    turn: Arbiter,
+    /// By channel.
+    of_channel: Vec<u8>,
+    /// By function, the channels that wait.
+    waiting: Vec<VecDeque<u32>>,
+}
+
+impl FunctionTurns {
+    fn new(functions: usize, arbitration: Arbitration) -> Self {
+        let turn = Arbiter::first(arbitration.weights());
+        Self { arbitration, turn, of_channel: Vec::new(), waiting: vec![VecDeque::new(); functions] }
+    }
+
+    fn of(&mut self, channel: u32) -> &mut VecDeque<u32> {
+        &mut self.waiting[usize::from(self.of_channel[channel as usize])]
+    }
+
+    fn push(&mut self, channel: u32) {
+        self.of(channel).push_back(channel);
+    }
+
+    fn put_back(&mut self, channel: u32) {
+        self.of(channel).push_front(channel);
+    }
+
+    /// The next channel of the function whose turn it is, or of the next one with any.
+    fn choose(&mut self) -> Option<u32> {
+        let count = self.waiting.len();
+        let first = usize::from(self.turn.whose());
+        let function =
+            (first..first + count).map(|at| at % count).find(|at| !self.waiting[*at].is_empty())?;
+        self.turn.served(function as u8, count, self.arbitration.weights());
+        self.waiting[function].pop_front()
+    }
+
+    /// Any channel that waits.
+    fn any(&mut self) -> Option<u32> {
+        self.waiting.iter_mut().find_map(VecDeque::pop_front)
     }
 }
 
@@ -68,6 +162,26 @@ impl TrafficClasses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_take_turns_and_then_their_channels() {
+        let taken = |arbitration: Arbitration, count: usize| {
+            let mut turns = Turns::default();
+            turns.arbitrate(3, &arbitration);
+            // Channels 0 and 1 are of function 1, channel 2 of function 2; function 0 asks for nothing.
+            [1, 1, 2].into_iter().for_each(|function| turns.channel_opened(function));
+            (0..3).for_each(|channel| turns.push(Direction::Read, channel));
+            let mut take = |_| {
+                let channel = turns.pop(Direction::Read).expect("all of them wait");
+                turns.push(Direction::Read, channel);
+                channel
+            };
+            (0..count).map(&mut take).collect::<Vec<u32>>()
+        };
+        assert_eq!(taken(Arbitration::RoundRobin, 6), [0, 2, 1, 2, 0, 2]);
+        let weighted = Arbitration::WeightedRoundRobin { weights: vec![1, 1, 3] };
+        assert_eq!(taken(weighted, 8).iter().filter(|channel| **channel == 2).count(), 6);
+    }
 
     #[test]
     fn turns_are_taken_in_order() {

@@ -112,6 +112,7 @@ pub fn endpoint() -> EndpointConfig {
         buffer_hold: Span::ZERO,
         memory_socket: None,
         warm_buffers: false,
+        side_link: None,
         errors: ErrorConfig::default(),
     }
 }
@@ -157,6 +158,7 @@ pub fn direct(generation: Generation, width: Width, mps: u64) -> FabricConfig {
             device("end", DeviceKind::Endpoint(endpoint()), vec![port(mode, mps)]),
         ],
         links: vec![link((0, 0), (1, 0), mode)],
+        cxl: Default::default(),
         seed: 1,
     }
 }
@@ -178,6 +180,7 @@ pub fn behind_switch(
             device("switch", DeviceKind::Switch(switch(150)), switch_ports),
         ],
         links: vec![link((0, 0), (1, 0), above)],
+        cxl: Default::default(),
         seed: 1,
     };
     for index in 0..endpoints {
@@ -427,7 +430,9 @@ impl Workload for Script {
                 assert!(done.is_none(), "step {token} ends twice");
                 *done = Some(fabric.now());
             }
-            WorkloadEvent::TransferSent { .. } | WorkloadEvent::MmioWriteLeft { .. } => {
+            WorkloadEvent::TransferSent { .. }
+            | WorkloadEvent::MmioWriteLeft { .. }
+            | WorkloadEvent::LineDone { .. } => {
                 panic!("nobody asked")
             }
         }

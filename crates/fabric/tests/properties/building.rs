@@ -12,6 +12,8 @@ use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 
 pub const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
+/// A stream with units of two TLPs.
+const IDE: IdeConfig = IdeConfig { ide: Ide { unit: 2, pcrc: true }, latency: Span::from_ns(15) };
 
 impl LinkCase {
     pub fn mode(&self) -> LinkMode {
@@ -134,7 +136,7 @@ impl Case {
             device(&format!("root{index}"), DeviceKind::RootComplex(settings), Vec::new())
         };
         let devices = (0..roots).map(root).collect();
-        let config = FabricConfig { devices, links: Vec::new(), seed: self.seed };
+        let config = FabricConfig { devices, links: Vec::new(), cxl: Default::default(), seed: self.seed };
         let mut builder = Builder { config, mps };
         for (index, case) in self.switches.iter().enumerate() {
             let parent = case.link.parent % (roots + index);
@@ -159,6 +161,7 @@ impl Case {
             settings.sockets = self.root.sockets.then(|| SocketsConfig {
                 of_port: (0..ports).map(|port| port % 2).collect(),
                 rate: SLOW,
+                links: 2,
                 line: Bytes::new(64),
                 line_overhead: Bytes::new(8),
                 latency: Span::from_ns(60),
@@ -320,6 +323,9 @@ impl EndpointCase {
             path_latency: span(6, 200),
             collects_reads: has(8),
             tag_hold: has(7).then(|| Span::from_ns(150)),
+            ide: has(9).then_some(IDE),
+            ats: None,
+            functions: None,
         }
     }
 

@@ -249,7 +249,7 @@ fn switch_case() -> impl Strategy<Value = SwitchCase> {
 fn endpoint_case() -> impl Strategy<Value = EndpointCase> {
     let tags = prop::sample::select(vec![1u32, 3, 32, 700]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
-    let dma = prop_oneof![Just(0u16), 0u16..1 << 9];
+    let dma = prop_oneof![Just(0u16), 0u16..1 << 10];
     let times = (prop::sample::select(vec![0u64, 0, 130]), prop::sample::select(vec![0u64, 0, 90]), dma);
     (link_case(), 0u32..6, tags, flags, times).prop_map(
         |(link, mrrs_shift, tags, flags, (interval_ns, completion_ns, dma))| {

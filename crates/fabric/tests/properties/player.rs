@@ -350,7 +350,7 @@ impl Workload for Player {
             | WorkloadEvent::TransferSent { token }
             | WorkloadEvent::MmioReadDone { token }
             | WorkloadEvent::MmioWriteArrived { token } => self.end(token as usize, fabric.now()),
-            WorkloadEvent::MmioWriteLeft { .. } => panic!("nobody asked"),
+            WorkloadEvent::MmioWriteLeft { .. } | WorkloadEvent::LineDone { .. } => panic!("nobody asked"),
         }
     }
 }

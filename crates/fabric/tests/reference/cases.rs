@@ -169,7 +169,8 @@ impl Case {
 
     pub fn config(&self) -> FabricConfig {
         let host = device("host", DeviceKind::RootComplex(self.host.settings(self.mps())), Vec::new());
-        let mut config = FabricConfig { devices: vec![host], links: Vec::new(), seed: self.seed };
+        let mut config =
+            FabricConfig { devices: vec![host], links: Vec::new(), cxl: Default::default(), seed: self.seed };
         for (index, switch) in self.switches.iter().enumerate() {
             let parent = switch.link.parent % (1 + index);
             self.attach(

@@ -71,6 +71,19 @@ pub struct Location {
 }
 
 impl Location {
+    /// A virtual function of a physical one that is here: First VF Offset from it, and VF Stride from one to the next, counted from 0.
+    ///
+    /// Source: PCIe Base 6.3 §9.2.1.2.
+    ///
+    /// # Panics
+    /// When it is beyond the last bus.
+    pub const fn virtual_function(self, (first_offset, stride): (u16, u16), number: u16) -> Self {
+        let beyond = first_offset as u32 + stride as u32 * number as u32;
+        let bits = self.id.get() as u32 + beyond;
+        assert!(bits <= u16::MAX as u32, "a segment has 256 buses");
+        Self { segment: self.segment, id: FunctionId::from_bits(bits as u16) }
+    }
+
     /// Its bus, counted as in [`Buses`].
     pub const fn bus(self) -> u32 {
         (self.segment as u32) << 8 | (self.id.get() >> 8) as u32

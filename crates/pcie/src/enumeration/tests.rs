@@ -244,3 +244,18 @@ fn a_bus_of_another_segment_is_written_with_its_segment() {
     assert_eq!(location.to_string(), "0003:17:04.2");
     assert_eq!((location.bus(), location.id.get()), (0x0317, 0x1722));
 }
+
+/// Intel's adapters have an offset of 128 and a stride of 2, which skips the second port; functions of eight follow in devices.
+#[test]
+fn virtual_functions_have_numbers_behind_the_physical_one() {
+    let physical = Location { segment: 1, id: FunctionId::new(0x17, 0, 0) };
+    let written = |numbers, index| physical.virtual_function(numbers, index).to_string();
+    assert_eq!(
+        [0, 6, 7].map(|index| written((1, 1), index)),
+        ["0001:17:00.1", "0001:17:00.7", "0001:17:01.0"]
+    );
+    assert_eq!(
+        [0, 1, 63].map(|index| written((128, 2), index)),
+        ["0001:17:10.0", "0001:17:10.2", "0001:17:1f.6"]
+    );
+}

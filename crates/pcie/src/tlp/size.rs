@@ -156,6 +156,13 @@ impl TlpCost {
         Credits::of_tlp((self.payload + (UNIT - 1)) >> UNIT.trailing_zeros())
     }
 
+    /// The same TLP with so many bytes more around its data.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with_more(self, bytes: Bytes) -> Self {
+        Self { header: self.header + bytes.get() as u8, ..self }
+    }
+
     /// The same TLP with other data: so many bytes, the first of them at `address`.
     #[inline(always)]
     #[must_use]
@@ -237,7 +244,7 @@ impl Tlp {
     /// OHC-A goes with every I/O and configuration request; with a memory request whose byte enables are not
     /// the implied ones, all of its DW; with a completion that is not successful or whose first byte is not
     /// the first of a DW. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6, §2.2.5.2,
-    /// §2.2.9.2. Left out: OHC-B and OHC-C (hints, IDE), segments.
+    /// §2.2.9.2. Left out: OHC-B (hints), segments. OHC-C of a TLP with IDE is counted by [`crate::ide`].
     const fn ohc_dwords(&self) -> u64 {
         let explicit = match self.kind {
             TlpKind::MemoryRead

@@ -1,8 +1,9 @@
 //! Endpoint: a requester with DMA engines and a completer of MMIO.
 
 use super::{
-    AdapterParameters, CopyEngineParameters, DeviceErrorParameters, EthernetAdapterParameters,
-    KernelParameters, NvmeParameters, PortParameters, RdmaParameters,
+    AdapterParameters, AtsParameters, CopyEngineParameters, DeviceErrorParameters, EthernetAdapterParameters,
+    ExpanderParameters, IdeParameters, KernelParameters, NvmeParameters, PortParameters, RdmaParameters,
+    SideLinkParameters, SriovParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
@@ -147,11 +148,16 @@ parameters! {
         Assumed "large buffers, which no cache holds";
         flatten port: PortParameters;
         group errors: DeviceErrorParameters;
+        group ide: IdeParameters;
+        group ats: AtsParameters;
+        group sriov: SriovParameters;
         group copy_engine: CopyEngineParameters;
         group kernel: KernelParameters;
+        group side_link: SideLinkParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;
         group rdma: RdmaParameters;
+        group expander: ExpanderParameters;
     }
 }

@@ -1,9 +1,10 @@
 //! Root complex: what lies between the root ports and memory. The slots are structure; see [`crate::file`].
 
 use super::{
-    CacheParameters, HostErrorParameters, InterconnectParameters, IommuParameters, KernelTcpParameters,
-    LastLevelCacheParameters, MemoryParameters, MpiParameters, NvmeSoftwareParameters, NvmeTargetParameters,
-    PageableParameters, PeerParameters, PortParameters, StackParameters, UserTcpParameters, VerbsParameters,
+    CacheParameters, HostCxlParameters, HostErrorParameters, InterconnectParameters, IommuParameters,
+    KernelTcpParameters, LastLevelCacheParameters, MemoryParameters, MpiParameters, NvmeSoftwareParameters,
+    NvmeTargetParameters, PageableParameters, PeerParameters, PortParameters, StackParameters,
+    UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
@@ -120,6 +121,7 @@ parameters! {
         group mpi: MpiParameters;
         group kernel_tcp: KernelTcpParameters;
         group user_tcp: UserTcpParameters;
+        group cxl: HostCxlParameters;
     }
 }
 

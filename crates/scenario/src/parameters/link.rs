@@ -1,5 +1,6 @@
 //! A link: what narrows it, how long it is, and what goes wrong on it.
 
+use super::CxlLinkParameters;
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
 use lanewise_pcie::encoding::Clocking;
@@ -57,9 +58,15 @@ parameters! {
         /// Whether the link runs in Flit Mode.
         flit: Auto<bool> = "auto",
         Spec "used when both ends can, and always from 64 GT/s on, PCIe Base 6.3 §4.2.3";
-        /// Time from transmitter pin to receiver pin, retimers included.
+        /// Time from transmitter pin to receiver pin, without `retimers` and `cable`.
         propagation: Span = "2 ns" in "0 ns" to "10 us",
         Assumed "30 cm of board at 15 cm/ns";
+        /// Retimers and redrivers on its way, by the names of catalog parts or of `[retimer.NAME]`: two at most.
+        retimers: Vec<String> = "[]",
+        Assumed "boards are laid out to need none";
+        /// The cable that it goes over, by the name of a catalog part or of `[link_cable.NAME]`, or "none".
+        cable: String = "none",
+        Assumed "a link on boards";
         /// Reference clock arrangement; decides how often SKP ordered sets are due.
         clocking: ClockingChoice = "common",
         Assumed "what computers without cables use";
@@ -99,5 +106,6 @@ parameters! {
         /// Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
         l1_exit: Span = "8 us" in "0 ns" to "10 ms",
         Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
+        group cxl: CxlLinkParameters;
     }
 }

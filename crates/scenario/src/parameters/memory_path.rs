@@ -88,6 +88,9 @@ parameters! {
         /// Rate of the link from one socket to another, each way, after the link's own coding.
         rate: Rate = "62.4 GB/s" in "100 MB/s" to "10 TB/s",
         Assumed "three UPI links at 10.4 GT/s with 16 data lanes each; Intel Xeon Scalable processors";
+        /// Physical links that have this rate together: memory of the other socket is spread over all of them, packets from one root port to another take one.
+        links: u32 = "1" in "1" to "8",
+        Assumed "peers may use all of the rate, unless the host is known to keep them on one link";
         /// Most bytes that travel under one header.
         line: Bytes = "64 B" in "32 B" to "4 KiB",
         Assumed "a cache line of x86";

@@ -1,14 +1,21 @@
 //! The parameters of every kind of component. Each file is one table; see [`crate::parameter`].
 
+mod ats;
+mod between;
 mod channels;
+mod collective;
 mod copies;
+mod cxl;
 mod endpoint;
 mod errors;
 mod ethernet;
 mod frames;
+mod gdsio;
 mod host;
+mod ide;
 mod link;
 mod memory_path;
+mod network_switch;
 mod nvme;
 mod port;
 mod rdma;
@@ -16,15 +23,26 @@ mod rdma_tools;
 mod reassign;
 mod rings;
 mod run;
+mod side_link;
+mod sriov;
 mod storage;
 mod switch;
 mod turnaround;
 mod workload;
 
+pub use ats::AtsParameters;
+pub use between::{CableParameters, RetimerParameters};
 pub use channels::{ChannelArbitrationChoice, ChannelParameters};
+pub use collective::{
+    AlgorithmChoice, CollectiveParameters, DistanceChoice, OperationChoice, ProtocolChoice,
+};
 pub use copies::{
     CopyDirectionChoice, CopyEngineParameters, CopyParameters, EngineChoice, KernelParameters,
     PageableParameters, PeerCopyChoice,
+};
+pub use cxl::{
+    CxlLinkParameters, ExpanderParameters, HostCxlParameters, LineOrderChoice, PaceChoice,
+    PointerChaseParameters, StoreChoice, StreamParameters, SwitchCxlParameters,
 };
 pub use endpoint::{BarChoice, BuffersChoice, EndpointParameters, TagChoice};
 pub use errors::{DeviceErrorParameters, HostErrorParameters, SwitchErrorParameters};
@@ -33,15 +51,18 @@ pub use ethernet::{
     SystemParameters, TrafficFlowParameters,
 };
 pub use frames::{FramesParameters, SceneParameters};
+pub use gdsio::{GdsioParameters, IoTypeChoice, XferTypeChoice};
 pub use host::{HostParameters, RcbChoice, SoftwareParameters};
+pub use ide::IdeParameters;
 pub use link::{AspmChoice, LinkParameters};
 pub use memory_path::{
     InterconnectParameters, IommuParameters, LastLevelCacheParameters, MemoryParameters, PeerParameters,
     StackParameters,
 };
+pub use network_switch::{LayoutChoice, NetworkSwitchParameters, WaysChoice};
 pub use nvme::{
-    FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, NvmeTargetParameters, RwChoice,
-    TargetCompletionsChoice,
+    CudaIoChoice, FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters,
+    NvmeTargetParameters, RwChoice, TargetCompletionsChoice,
 };
 pub use port::{PortParameters, ReplayRuleChoice, ScaleChoice};
 pub use rdma::{
@@ -55,6 +76,8 @@ pub use rdma_tools::{
 pub use reassign::ReassignParameters;
 pub use rings::{FrameDirectionChoice, RingsParameters};
 pub use run::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
+pub use side_link::SideLinkParameters;
+pub use sriov::SriovParameters;
 pub use storage::{AdapterParameters, StorageParameters, WireChoice};
 pub use switch::{ArbitrationChoice, CoreChoice, ForwardingChoice, SwitchParameters};
 pub use turnaround::{CacheParameters, ReadingChoice, TurnaroundParameters};

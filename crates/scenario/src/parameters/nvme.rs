@@ -170,6 +170,18 @@ choices! {
         Psync = "psync",
         /// `read` and `write`: one I/O at a time.
         Sync = "sync",
+        /// GPUDirect Storage: one I/O at a time, between drives and `gpu_dev_ids`.
+        Libcufile = "libcufile",
+    }
+}
+
+choices! {
+    /// How data gets between a drive and a GPU under `libcufile`.
+    CudaIoChoice, "how data gets to a GPU" {
+        /// The drive reads and writes the memory of the GPU, peer to peer.
+        Cufile = "cufile",
+        /// By way of a buffer in host memory, which `cudaMemcpy` copies.
+        Posix = "posix",
     }
 }
 
@@ -236,6 +248,12 @@ parameters! {
         /// Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint.
         iomem: String = "memory",
         Assumed "fio's default; an endpoint's stands for memory exported for peer-to-peer DMA";
+        /// GPUs of `libcufile`, such as ["gpu[*]"]; clones of the job use them in turn.
+        gpu_dev_ids: Vec<String> = "[]",
+        Assumed "only `libcufile` has any";
+        /// How `libcufile` gets data to a GPU.
+        cuda_io: CudaIoChoice = "cufile",
+        Assumed "fio's default";
         /// Host that the drives are assigned to while the job uses them: of drives that change hosts, one of theirs. The job
         /// waits until it has them. "auto" for the host that they are on at the start.
         assigned_to: String = "auto",

@@ -1,5 +1,6 @@
 //! RDMA: the adapter side of an endpoint, the host's driver and MPI library, and the wires of a network.
 
+use super::LayoutChoice;
 use crate::parameter::parameters;
 use crate::value::{PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
@@ -131,7 +132,7 @@ choices! {
 }
 
 parameters! {
-    /// A wire between two ports of RDMA adapters, with the switches on its way.
+    /// Wires between ports of RDMA adapters, or between them and switches.
     NetworkParameters, Claim "network" {
         /// What it is.
         kind: NetworkKindChoice = required,
@@ -148,9 +149,15 @@ parameters! {
         /// Time along the cable.
         propagation: Span = "10 ns" in "0 ns" to "10 ms",
         Assumed "2 m of cable at 5 ns/m";
-        /// Time through all switches on the way, which cut through.
+        /// Time through switches on the way that are no components of their own: they cut through and carry nothing else.
         switch_latency: Span = "0 ns" in "0 ns" to "10 ms",
         Assumed "back to back";
+        /// Wires between each two switches; an adapter's port has one.
+        wires: u32 = "1" in "1" to "512",
+        Assumed "one";
+        /// How adapters are spread over several switches.
+        layout: LayoutChoice = "blocks",
+        Assumed "cables as short as they can be";
     }
 }
 

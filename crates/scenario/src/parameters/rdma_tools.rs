@@ -23,7 +23,7 @@ choices! {
 }
 
 parameters! {
-    /// perftest between the two ports of a network; the first end is the client.
+    /// perftest between two ports of a network; of a wire, the first end is the client.
     PerftestParameters, Choice "workload kind \"perftest\"" {
         /// The network that is used.
         network: String = required,
@@ -31,6 +31,23 @@ parameters! {
         /// Which test.
         tool: PerftestToolChoice = required,
         Assumed "a choice";
+        /// The adapter of the client, in a network with switches: `nic[0]`, or `nic[0].port2` for another than its first port there.
+        /// Of several, such as `nic[0..7]` or `nic[*]`, each runs a test of its own.
+        client: String = "auto",
+        Assumed "the first end of a wire";
+        /// The adapter of the server: one for all clients, or as many as there are clients, paired in order.
+        server: String = "auto",
+        Assumed "the second end of a wire";
+        /// Pairs each client with the server so many places further on in the list, and from its end back to the start.
+        shift: u32 = "0" in "0" to "65536",
+        Assumed "the first with the first";
+        /// Where the client's buffers are: "memory" of its host, or the name of an endpoint that its adapter reaches peer to peer,
+        /// such as a GPU (--use_cuda). As many as there are clients, such as `gpu[*]`, are paired with them in order.
+        memory: String = "memory",
+        Assumed "perftest's default";
+        /// The same of the server.
+        remote_memory: String = "memory",
+        Assumed "perftest's default";
         /// Bytes of a message (-s).
         size: Auto<Bytes> = "auto" in "1 B" to "1 GiB",
         Assumed "perftest's defaults: 64 KiB for bandwidth, 2 B for latency";
@@ -51,7 +68,7 @@ parameters! {
         Assumed "perftest's default: 100, 1 for messages above 8 KiB, and a list with `post_list`";
         /// Largest message that is sent inside the work request (-I).
         inline_size: Auto<Bytes> = "auto" in "0 B" to "1 KiB",
-        Assumed "perftest's defaults: nothing in bandwidth tests, what the adapter takes up to 220 B in latency tests";
+        Assumed "perftest's defaults: nothing in bandwidth tests and with memory of a GPU, what the adapter takes up to 220 B in latency tests";
         /// Both sides send (-b).
         bidirectional: bool = "false",
         Assumed "perftest's default";

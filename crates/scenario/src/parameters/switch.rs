@@ -1,6 +1,6 @@
 //! Switch: how packets get from ingress to egress. The ports are structure; see [`crate::file`].
 
-use super::{PortParameters, SwitchErrorParameters};
+use super::{PortParameters, SwitchCxlParameters, SwitchErrorParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
 use lanewise_units::{Rate, Span};
@@ -76,5 +76,6 @@ parameters! {
         Assumed "not checked unless the part says so";
         flatten port: PortParameters;
         group errors: SwitchErrorParameters;
+        group cxl: SwitchCxlParameters;
     }
 }

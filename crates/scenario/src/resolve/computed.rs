@@ -29,6 +29,10 @@ pub struct NegotiatedLink {
     pub generation_limited_by: String,
     /// What decided the width.
     pub width_limited_by: String,
+    /// Retimers, redrivers and the cable between its ends, by name, from the upper end down.
+    pub through: Vec<String>,
+    /// Time from transmitter pin to receiver pin, with what lies between: `2 ns`.
+    pub one_way: String,
     /// Maximum Payload Size, in bytes.
     pub mps_bytes: u64,
     /// What decided the Maximum Payload Size.
@@ -56,6 +60,8 @@ pub(crate) fn links(
             flit: link.mode.flit,
             generation_limited_by: link.limited_by.0.clone(),
             width_limited_by: link.limited_by.1.clone(),
+            through: link.through.iter().map(|part| inputs.file.components[*part].name.clone()).collect(),
+            one_way: link.way.to_string(),
             mps_bytes: programmed.mps.get(),
             mps_limited_by: programmed.limited_by.clone(),
         })

@@ -15,8 +15,9 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
-use lanewise_units::{Bytes, Span};
-use lanewise_workload::load::copy::{CopyConfig, CopyWay, Staging};
+use lanewise_units::Bytes;
+use lanewise_workload::device::gpu::{CopyCosts, Staging};
+use lanewise_workload::load::copy::{CopyConfig, CopyWay};
 
 /// Copies by a device.
 pub(super) const COPY: WorkloadKind =
@@ -91,8 +92,8 @@ fn config(
     peer: Option<usize>,
     copies: Option<u32>,
 ) -> CopyConfig {
-    let Mover { engine, engines, overhead, completion } = mover(parameters.engine, endpoint);
-    let staged = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
+    let pageable = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
+    let Mover { engine, engines, costs } = mover(parameters.engine, endpoint, pageable);
     CopyConfig {
         device: seat.device(),
         name: seat.name,
@@ -100,17 +101,10 @@ fn config(
         ways: ways(parameters, peer),
         engine,
         engines,
-        overhead,
-        completion,
+        costs,
         sizes: if parameters.sizes.is_empty() { vec![parameters.size] } else { parameters.sizes.clone() },
         copies,
         streams: parameters.streams,
-        staging: staged.map(|host| Staging {
-            rate: host.pageable.copy_rate,
-            chunk: host.pageable.chunk,
-            buffers: host.pageable.buffers,
-            cost: host.pageable.chunk_cost,
-        }),
     }
 }
 
@@ -145,15 +139,24 @@ fn ways(parameters: &CopyParameters, peer: Option<usize>) -> Vec<CopyWay> {
     }
 }
 
-/// Who moves the data, and what that costs.
-struct Mover {
-    engine: EngineConfig,
-    engines: u32,
-    overhead: Span,
-    completion: Span,
+/// How kernels of a device load and store.
+pub(super) fn kernel_engine(endpoint: &EndpointParameters) -> EngineConfig {
+    mover(EngineChoice::Kernel, endpoint, None).engine
 }
 
-fn mover(choice: EngineChoice, endpoint: &EndpointParameters) -> Mover {
+/// Who moves the data, and what that costs.
+pub(super) struct Mover {
+    pub engine: EngineConfig,
+    pub engines: u32,
+    pub costs: CopyCosts,
+}
+
+/// What moves data of an endpoint; by way of pageable memory of this host, if there is one.
+pub(super) fn mover(
+    choice: EngineChoice,
+    endpoint: &EndpointParameters,
+    pageable: Option<&HostParameters>,
+) -> Mover {
     let (write_unit, read_unit, outstanding, engines, overhead, completion) = match choice {
         EngineChoice::CopyEngine => {
             let it = &endpoint.copy_engine;
@@ -169,11 +172,17 @@ fn mover(choice: EngineChoice, endpoint: &EndpointParameters) -> Mover {
         read_unit: read_unit.given().map(|unit| unit.0),
         outstanding: outstanding.given(),
     };
-    Mover { engine, engines, overhead, completion }
+    let staging = pageable.map(|host| Staging {
+        rate: host.pageable.copy_rate,
+        chunk: host.pageable.chunk,
+        buffers: host.pageable.buffers,
+        cost: host.pageable.chunk_cost,
+    });
+    Mover { engine, engines, costs: CopyCosts { overhead, completion, staging } }
 }
 
 /// The host above a device.
-fn host_above<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r HostParameters> {
+pub(super) fn host_above<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r HostParameters> {
     inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
         Some(Settings::Host(host)) => Some(&**host),
         _ => None,

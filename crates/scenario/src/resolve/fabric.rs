@@ -2,13 +2,15 @@
 
 use super::bars;
 use super::computed::Computed;
+use super::cxl;
 use super::errors;
+use super::functions;
 use super::link::TrainedLink;
 use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
 use super::{Inputs, Settings};
-use super::{standby, switch_latency};
+use super::{side_link, standby, switch_latency};
 use crate::parameter::{Layer, LayerTable, Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice,
@@ -18,7 +20,8 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
     Arbitration, Bar, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig,
-    Forwarding, LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig, SwitchCore,
+    Forwarding, Ide, IdeConfig, LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig,
+    SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -55,7 +58,7 @@ pub(crate) fn build(
                 DeviceKind::Endpoint(endpoint(inputs, instance, parameters, flit, computed, output))
             }
             // Its problems are reported; numbering goes on.
-            Some(Settings::Storage(_) | Settings::Network(_) | Settings::System(_)) | None => continue,
+            _ => continue,
         };
         devices.push(DeviceConfig { name, kind, ports });
     }
@@ -64,7 +67,9 @@ pub(crate) fn build(
         payload.of(lower)?;
         Some(link(inputs.topology.instances[lower].above?, lower, trained.as_ref()?, parameters, maps[lower]))
     });
-    FabricConfig { devices, links: links.collect(), seed }
+    let links: Vec<LinkConfig> = links.collect();
+    let cxl = cxl::config(inputs, &links, output);
+    FabricConfig { devices, links, cxl, seed }
 }
 
 fn link(
@@ -79,7 +84,7 @@ fn link(
         lower: (lower, 0),
         mode: trained.mode,
         clocking: parameters.clocking.meant(),
-        propagation: parameters.propagation,
+        propagation: trained.way,
         skip_interval: parameters.skip_interval.given(),
         faults_downstream: FaultConfig {
             bit_error_rate: parameters.bit_error_rate_downstream.0,
@@ -343,12 +348,19 @@ fn endpoint(
             path_latency: parameters.path_latency,
             collects_reads: parameters.collects_reads,
             tag_hold: parameters.tag_hold.given(),
+            functions: functions::config(inputs, instance, parameters, tag_width, output),
+            ats: memory_path::ats(inputs, instance, parameters, computed),
+            ide: parameters.ide.mac.unit().map(|unit| IdeConfig {
+                ide: Ide { unit, pcrc: parameters.ide.pcrc },
+                latency: parameters.ide.latency,
+            }),
         },
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
         memory_socket: memory_path::memory_socket(inputs, instance, parameters, computed),
         warm_buffers: parameters.buffers == BuffersChoice::Warm,
+        side_link: side_link::of_device(inputs, instance),
         errors: errors::of_device(&parameters.errors),
     }
 }

@@ -38,12 +38,15 @@ pub(crate) fn reach(
         return staging::none_without_network(inputs, workload, parameters, output).then_some(None);
     }
     let networks = carrier.networks;
-    let link = networks.find(inputs, workload, name, output)?;
+    let network = networks.named(inputs, workload, name, output)?;
     let mut refuse = |key: &str, found: &str, expected: &str| {
         unknown(inputs, workload, key, found, expected.to_owned(), output);
         None
     };
-    let config = &networks.config.links[link];
+    if networks.members(network).is_some() {
+        return refuse("network", name, "it has switches, and fio needs a wire from adapter to adapter");
+    }
+    let config = &networks.config.links[networks.link(network)?];
     if matches!(config.wire, NetworkWire::Ethernet { .. }) {
         return refuse("network", name, "it is plain Ethernet, and RDMA needs InfiniBand or RoCE");
     }

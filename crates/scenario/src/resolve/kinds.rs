@@ -4,16 +4,17 @@
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
+use super::link::TrainedLink;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
-use super::workload::parameters;
-use super::{Inputs, WORKLOAD_KINDS, ethernet, nvme, storage};
+use super::workload::{parameters, unknown};
+use super::{Inputs, WORKLOAD_KINDS, ethernet, nvme, place_in, storage};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::{WrittenWorkload, name_order};
 use crate::nearest::{asking, did_you_mean};
 use crate::parameter::{Output, ParameterTable, TableSchema};
-use crate::parameters::{FioParameters, IometerParameters};
+use crate::parameters::IometerParameters;
 use crate::problem::Problem;
 use crate::value::quoted_words;
 use lanewise_units::order;
@@ -60,11 +61,16 @@ pub(super) struct Reading<'r, 'f> {
     pub(super) loads: Vec<Box<dyn LoadConfig>>,
     /// IOmeter's.
     pub(super) groups: Vec<(&'f WrittenWorkload, IometerParameters)>,
-    /// fio's.
-    pub(super) jobs: Vec<(&'f WrittenWorkload, FioParameters)>,
+    /// fio's and gdsio's.
+    pub(super) jobs: Vec<nvme::Job<'f>>,
     /// Those over networks.
     pub(super) tools: Vec<(&'f WrittenWorkload, WrittenTool)>,
     pub(super) systems: ethernet::Systems<'r>,
+    /// The link above each instance.
+    pub(super) trained: &'r [Option<TrainedLink>],
+    pub(super) networks: Networks,
+    /// Workloads whose data cross networks of their own accord.
+    pub(super) over_network: Vec<&'f WrittenWorkload>,
 }
 
 impl<'f> Reading<'_, 'f> {
@@ -90,12 +96,27 @@ impl<'f> Reading<'_, 'f> {
 /// Reads every workload.
 pub(crate) fn read(
     inputs: &Inputs<'_>,
+    trained: &[Option<TrainedLink>],
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<Box<dyn LoadConfig>> {
+    let networks = networks::all(inputs, output);
     let systems = ethernet::systems(inputs, output);
     let (loads, groups, jobs, tools) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut reading = Reading { inputs, computed, output, loads, groups, jobs, tools, systems };
+    let over_network = Vec::new();
+    let mut reading = Reading {
+        inputs,
+        computed,
+        output,
+        loads,
+        groups,
+        jobs,
+        tools,
+        systems,
+        trained,
+        networks,
+        over_network,
+    };
     let mut unread = Vec::new();
     for workload in &inputs.file.workloads {
         let path = format!("workload.{}", workload.name);
@@ -120,12 +141,13 @@ pub(crate) fn read(
     }
     // What shares a machine is put together by name, not in the order of the file.
     order::sort_by_key(&mut reading.groups, |(workload, _)| name_order(&workload.name));
-    order::sort_by_key(&mut reading.jobs, |(workload, _)| name_order(&workload.name));
+    order::sort_by_key(&mut reading.jobs, |job| name_order(&job.workload.name));
     order::sort_by_key(&mut reading.tools, |(workload, _)| name_order(&workload.name));
     let read = storage::build(inputs, &reading.groups, reading.output);
     reading.add(read);
-    let networks = networks::all(inputs, reading.output);
+    let networks = std::mem::take(&mut reading.networks);
     check_networks(inputs, &unread, &reading.tools, &networks, reading.output);
+    check_carriers(&mut reading);
     let carrier = Carrier { networks: &networks, has_tools: !reading.tools.is_empty() };
     let read = nvme::build(inputs, &reading.jobs, &carrier, reading.computed, reading.output);
     reading.add(read);
@@ -156,6 +178,21 @@ fn kind_of_tool(word: &str) -> Option<String> {
     })
 }
 
+/// Reports a collective on networks that others use, too: each load has the adapters for itself.
+fn check_carriers(reading: &mut Reading<'_, '_>) {
+    let fio = reading.jobs.iter().filter(|job| job.parameters.network != "none").map(|job| job.workload);
+    let tools = reading.tools.iter().map(|(workload, _)| *workload);
+    let others: Vec<&WrittenWorkload> =
+        fio.chain(tools).chain(reading.over_network.iter().copied()).collect();
+    for workload in &reading.over_network {
+        let Some(other) = others.iter().find(|other| !std::ptr::eq(**other, *workload)) else { continue };
+        let expected =
+            format!("networks carry one collective's data alone, and `{}` is on them, too", other.name);
+        let key = if place_in(&workload.layers(), &["networks"]).is_some() { "networks" } else { "devices" };
+        unknown(reading.inputs, workload, key, &workload.name, expected, reading.output);
+    }
+}
+
 /// Looks up the networks of workloads that are wrong elsewhere, so that a wrong name is reported with the rest.
 fn check_networks(
     inputs: &Inputs<'_>,
@@ -169,7 +206,7 @@ fn check_networks(
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
         let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
         if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
-            networks.find(inputs, workload, name, output);
+            networks.named(inputs, workload, name, output);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Link training, as far as its outcome goes: the minimum of both ends and of what is between them.
 
 use super::computed::Computed;
-use super::{Inputs, PortView, standby};
+use super::{Inputs, PortView, between, standby};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::LinkParameters;
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_pcie::encoding::LinkMode;
-use lanewise_units::{Generation, Width};
+use lanewise_units::{Generation, Span, Width};
 use std::cmp::Ordering;
 
 /// What limits a link whose ends can do the same.
@@ -20,6 +20,10 @@ pub struct TrainedLink {
     pub mode: LinkMode,
     /// What decided the generation, and what decided the width, as paths.
     pub limited_by: (String, String),
+    /// Time from transmitter pin to receiver pin, with what lies between the ends.
+    pub way: Span,
+    /// Components that lie between the ends, by their indexes.
+    pub through: Vec<usize>,
 }
 
 /// Trains the link above every instance; nothing where there is none.
@@ -34,6 +38,7 @@ pub(crate) fn train(
             let (upper_end, lower_end) = inputs.ends(lower)?;
             let link = inputs.links[component].as_ref()?;
             let trained = train_one(inputs, component, (upper_end, lower_end), link, output);
+            between::tell(inputs, &trained, computed);
             check_skips(inputs, component, link, trained.mode, computed, output);
             standby::check(inputs, component, link, trained.mode, output);
             Some(trained)
@@ -58,6 +63,17 @@ fn train_one(
     {
         width = (common_width(reducer, width.0), format!("{own}.link.slot_reducer"));
     }
+    let through = between::of(inputs, link);
+    for part in &through {
+        let limits = between::limits(inputs, *part);
+        let name = &inputs.file.components[*part].name;
+        if let Some(slower) = limits.0.filter(|slower| *slower < generation.0) {
+            generation = (slower, format!("{name}.generation"));
+        }
+        if let Some(narrower) = limits.1.filter(|narrower| *narrower < width.0) {
+            width = (common_width(narrower, width.0), format!("{name}.width"));
+        }
+    }
     if let Some(forced) = link.force_generation {
         if forced > generation.0 {
             let (found, allowed) = (forced.to_string(), generation.0.to_string());
@@ -73,7 +89,8 @@ fn train_one(
     }
     let flit = flit_mode(inputs, component, (upper, lower), (generation.0, width.0), link, output);
     let mode = LinkMode::new(generation.0, width.0).with_flit(flit);
-    TrainedLink { mode, limited_by: (generation.1, width.1) }
+    let way = link.propagation + between::latency(inputs, &through, mode.generation);
+    TrainedLink { mode, limited_by: (generation.1, width.1), way, through }
 }
 
 /// Works out when SKP ordered sets are due, and tells what Flit Mode came to.

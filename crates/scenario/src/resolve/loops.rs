@@ -29,14 +29,24 @@ pub(super) fn check(
             too_few_credits(inputs, receiver, configs[other], length),
         ];
         for reason in found.into_iter().flatten() {
-            let path = format!("{}.link.propagation", inputs.file.components[component].name);
-            let place = inputs.place_of(component, &["link", "propagation"]);
+            let key = longest(inputs, component);
+            let path = format!("{}.link.{key}", inputs.file.components[component].name);
+            let place = inputs.place_of(component, &["link", key]);
             let caution = Caution { path, value: length.show(), place, reason };
             // A thousand devices of a component are told of once.
             if !output.cautions.contains(&caution) {
                 output.cautions.push(caution);
             }
         }
+    }
+}
+
+/// What makes the link above a component long: a cable, retimers, or nothing but its own length.
+fn longest(inputs: &Inputs<'_>, component: usize) -> &'static str {
+    match &inputs.links[component] {
+        Some(link) if link.cable != "none" => "cable",
+        Some(link) if !link.retimers.is_empty() => "retimers",
+        _ => "propagation",
     }
 }
 

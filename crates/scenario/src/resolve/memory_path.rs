@@ -1,14 +1,14 @@
 //! Stacks, memory and caches of a host; sockets and address translation, where a scenario has them.
 
 use super::computed::Computed;
-use super::{Inputs, Settings};
+use super::{Inputs, Settings, bars};
 use crate::idle::Idle;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{BuffersChoice, EndpointParameters, HostParameters};
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::{
-    BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
+    AtsConfig, BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Bytes, Rate, Span};
@@ -144,6 +144,7 @@ pub(crate) fn sockets(inputs: &Inputs<'_>, instance: usize, host: &HostParameter
     SocketsConfig {
         of_port: slots.iter().map(|slot| slot.socket as u16).collect(),
         rate: host.interconnect.rate,
+        links: host.interconnect.links,
         line: host.interconnect.line,
         line_overhead: host.interconnect.line_overhead,
         latency: host.interconnect.latency,
@@ -191,6 +192,40 @@ pub(crate) fn iommu(
     })
 }
 
+/// The translation cache of a device, if it has one and its host translates addresses.
+pub(crate) fn ats(
+    inputs: &Inputs<'_>,
+    instance: usize,
+    endpoint: &EndpointParameters,
+    computed: &mut Computed,
+) -> Option<AtsConfig> {
+    let ats = &endpoint.ats;
+    let host_page = translated_by(inputs, instance)?;
+    if ats.entries == 0 {
+        return None;
+    }
+    let page = ats.page.given().unwrap_or(host_page);
+    if ats.page == Auto::Auto {
+        let path = format!("{}.ats.page", inputs.component_of(instance).name);
+        computed.parameter(path, page.to_string(), Provenance::Assumed, "the page of the host's `iommu`");
+    }
+    Some(AtsConfig {
+        entries: ats.entries,
+        page: bars::power_of_two(page),
+        prefetch: ats.prefetch,
+        requests: ats.requests,
+        invalidate_interval: ats.invalidate_interval,
+    })
+}
+
+/// Pages of the host above a device, if it translates addresses.
+pub(crate) fn translated_by(inputs: &Inputs<'_>, instance: usize) -> Option<Bytes> {
+    match inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host)) {
+        Some(Settings::Host(host)) if host.iommu.enabled => Some(host.iommu.page),
+        _ => None,
+    }
+}
+
 /// The socket whose memory a device uses; none for its own.
 pub(crate) fn memory_socket(
     inputs: &Inputs<'_>,
@@ -223,6 +258,12 @@ pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
     let redirected = redirecting_hosts(inputs);
     for instance in 0..inputs.topology.instances.len() {
         let name = &inputs.component_of(instance).name;
+        if let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance)
+            && endpoint.ats.entries > 0
+            && translated_by(inputs, instance).is_none()
+        {
+            idle.because(format!("{name}.ats"), "the host translates no addresses (`iommu.enabled`)");
+        }
         match inputs.settings_of(instance) {
             Some(Settings::Host(host)) => {
                 if !crossed.contains(&instance) {

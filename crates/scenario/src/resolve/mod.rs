@@ -4,22 +4,29 @@
 //! Everything is looked at even after a mistake, as far as it makes sense, so that all mistakes are found at once.
 
 mod bars;
+mod between;
 mod channels;
 mod collective;
 mod computed;
 mod copies;
 mod credits;
+mod cxl;
+mod data_memory;
 mod errors;
 mod ethernet;
 mod fabric;
 mod fabrics;
 mod frames;
+mod functions;
+mod gdsio;
 mod idle;
 mod kinds;
 mod link;
 mod loops;
 pub(crate) mod memory_estimate;
 mod memory_path;
+mod network_pairs;
+mod network_switches;
 mod networks;
 mod nvme;
 mod partition;
@@ -30,6 +37,7 @@ mod port;
 mod rdma;
 mod reassign;
 mod rings;
+mod side_link;
 mod staging;
 mod standby;
 mod storage;
@@ -61,7 +69,7 @@ use lanewise_units::Span;
 use lanewise_workload::LoadConfig;
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 17] = [
     plain::DMA,
     copies::COPY,
     collective::COLLECTIVE,
@@ -69,6 +77,7 @@ pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
     rings::RINGS,
     storage::IOMETER,
     nvme::FIO,
+    gdsio::GDSIO,
     reassign::REASSIGN,
     rdma::PERFTEST,
     rdma::OSU,
@@ -76,6 +85,8 @@ pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 14] = [
     ethernet::SMARTFLOW,
     frames::FRAMES,
     turnaround::TURNAROUND,
+    cxl::STREAM,
+    cxl::POINTER_CHASE,
 ];
 
 /// Everything that was read, before it is put together.
@@ -119,6 +130,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
 
     partition::check(&inputs, output);
     let mut computed = Computed::default();
+    between::check(&inputs, output);
     let trained = link::train(&inputs, &mut computed, output);
     reassign::check_links(&inputs, &trained, output);
     let payload = payload::program(&inputs, &trained, output);
@@ -126,7 +138,8 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let ports = port::configure(&inputs, &trained, &payload, &maps, &mut computed, output);
     let fabric =
         fabric::build(&inputs, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
-    let workloads = kinds::read(&inputs, &mut computed, output);
+    let workloads = kinds::read(&inputs, &trained, &mut computed, output);
+    cxl::check_shared_wires(&inputs, &fabric, output);
     let fabric = bars::of_memory(&inputs, fabric, &workloads, &mut computed, output);
     memory_estimate::check(run.as_ref()?, &fabric, &workloads, output);
     let links = computed::links(&inputs, &trained, &payload);

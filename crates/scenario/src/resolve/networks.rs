@@ -1,5 +1,6 @@
-//! Networks: both ends of each, the adapters there, and the wire between them.
+//! Networks: both ends of each, the adapters there, and the wire between them. Those that end at switches: `network_switches`.
 
+use super::network_switches::{self, Switches};
 use super::workload::place;
 use super::{Inputs, Settings};
 use crate::diagnostic::hint_unless_crowded;
@@ -26,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SEGMENT: Bytes = Bytes::new(1448);
 
 /// The networks of a scenario.
+#[derive(Default)]
 pub(crate) struct Networks {
     pub config: RdmaNetworkConfig,
     /// Index of the link, by component.
@@ -35,7 +37,13 @@ pub(crate) struct Networks {
     /// What RoCE adds to each of its latencies, by adapter.
     roce_latencies: Vec<Span>,
     /// Ports that have a wire: index of the adapter, and port.
-    wired: BTreeSet<(usize, u32)>,
+    pub(super) wired: BTreeSet<(usize, u32)>,
+    /// Ports of adapters that a network joins to switches, by component.
+    pub(super) members: BTreeMap<usize, Vec<NicPort>>,
+    /// Of each port at a switch: one of the switches that reach each other, the same for all of them.
+    pub(super) islands: BTreeMap<NicPort, usize>,
+    /// Whether something is wrong with a network, which is reported: what it joins is not known.
+    pub(super) is_partial: bool,
 }
 
 /// Every adapter that a network ends at, and every network.
@@ -46,12 +54,32 @@ pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
         nics: BTreeMap::new(),
         roce_latencies: Vec::new(),
         wired: BTreeSet::new(),
+        members: BTreeMap::new(),
+        islands: BTreeMap::new(),
+        is_partial: false,
     };
+    let problems = output.diagnostics.len();
+    let mut switches = Switches::read(inputs, output);
     for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Network(network)) = settings else { continue };
-        let Some(ends) = ends(inputs, component, &mut networks, output) else { continue };
-        check_mtu(inputs, component, network, &ends, &networks, output);
+        let Some((names, place)) = names_of_ends(inputs, component, output) else { continue };
         check_lanes(inputs, component, network, output);
+        if names.iter().any(|name| switches.has(inputs, name)) {
+            network_switches::join(
+                inputs,
+                (component, network),
+                (&names, place),
+                &mut networks,
+                &mut switches,
+                output,
+            );
+            continue;
+        }
+        let Some(ends) = ends(inputs, component, (&names, place), &mut networks, output) else { continue };
+        for (key, reason) in [("wires", "an adapter's port has one wire"), ("layout", "there is no switch")] {
+            output.idle.because(format!("{}.{key}", inputs.file.components[component].name), reason);
+        }
+        check_mtu(inputs, component, network, &ends, &networks, output);
         networks.links.insert(component, networks.config.links.len());
         networks.config.links.push(RdmaLinkConfig {
             name: inputs.file.components[component].name.clone(),
@@ -61,12 +89,14 @@ pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
             latency: network.propagation + network.switch_latency + encapsulation(network, &ends, &networks),
         });
     }
+    switches.finish(inputs, &mut networks, output);
+    networks.is_partial = output.diagnostics.len() > problems;
     networks
 }
 
 impl Networks {
-    /// The link that a workload names.
-    pub(crate) fn find(
+    /// The network that a workload names, by component.
+    pub(crate) fn named(
         &self,
         inputs: &Inputs<'_>,
         workload: &WrittenWorkload,
@@ -79,13 +109,30 @@ impl Networks {
             refuse_name(inputs, workload, name, output);
             return None;
         }
-        // Without a link, what is wrong with it has been reported.
-        component.and_then(|component| self.links.get(&component)).copied()
+        component
+    }
+
+    /// The wire of a network; none of one with switches, or when what is wrong with it has been reported.
+    pub(crate) fn link(&self, component: usize) -> Option<usize> {
+        self.links.get(&component).copied()
     }
 
     /// Instance of the host above an adapter.
     pub(crate) fn host_instance(&self, inputs: &Inputs<'_>, nic: usize) -> Option<usize> {
         inputs.topology.path_up(self.config.nics[nic].device.0 as usize).last()
+    }
+
+    /// The ports that a network joins to switches; none of a network that is one wire.
+    pub(crate) fn members(&self, component: usize) -> Option<&[NicPort]> {
+        self.members.get(&component).map(Vec::as_slice)
+    }
+
+    /// Whether packets of one port find the other: over one wire, or over switches.
+    pub(crate) fn are_joined(&self, ends: [NicPort; 2]) -> bool {
+        let [first, second] = ends.map(|end| self.islands.get(&end));
+        let by_wire =
+            self.config.links.iter().any(|link| link.ends == ends || link.ends == [ends[1], ends[0]]);
+        by_wire || first.is_some() && first == second
     }
 
     /// Host above an adapter.
@@ -97,9 +144,9 @@ impl Networks {
         }
     }
 
-    /// Drivers at both ends of a link.
-    pub(crate) fn drivers(&self, inputs: &Inputs<'_>, link: usize) -> Option<[VerbsHostConfig; 2]> {
-        let [first, second] = self.config.links[link].ends.map(|end| self.host(inputs, end.nic));
+    /// Drivers of two ports.
+    pub(crate) fn drivers(&self, inputs: &Inputs<'_>, ends: [NicPort; 2]) -> Option<[VerbsHostConfig; 2]> {
+        let [first, second] = ends.map(|end| self.host(inputs, end.nic));
         Some([verbs(&first?.verbs), verbs(&second?.verbs)])
     }
 }
@@ -121,13 +168,8 @@ fn refuse_name(inputs: &Inputs<'_>, workload: &WrittenWorkload, name: &str, outp
     output.report(place(workload, "network"), Problem::UnknownDevice { path, found, expected }, hint);
 }
 
-/// Both ends of a network.
-fn ends(
-    inputs: &Inputs<'_>,
-    component: usize,
-    networks: &mut Networks,
-    output: &mut Output,
-) -> Option<[NicPort; 2]> {
+/// What both ends of a network are called.
+fn names_of_ends(inputs: &Inputs<'_>, component: usize, output: &mut Output) -> Option<([String; 2], Place)> {
     let written = &inputs.file.components[component];
     let expected = "two ports, such as [\"nic0.port1\", \"nic1.port1\"]";
     let Some((names, place)) = written.structural::<Vec<String>>("ends", &mut output.diagnostics) else {
@@ -138,16 +180,28 @@ fn ends(
         }
         return None;
     };
-    if names.len() != 2 {
-        let (path, found) = (format!("{}.ends", written.name), names.len().to_string());
+    let found = names.len().to_string();
+    let Ok(names) = <[String; 2]>::try_from(names) else {
+        let path = format!("{}.ends", written.name);
         output.report(place, Problem::WrongLength { path, found, expected: "2".to_owned() }, None);
         return None;
-    }
+    };
+    Some((names, place))
+}
+
+/// Both ends of a wire between two adapters.
+fn ends(
+    inputs: &Inputs<'_>,
+    component: usize,
+    (names, place): (&[String; 2], Place),
+    networks: &mut Networks,
+    output: &mut Output,
+) -> Option<[NicPort; 2]> {
     // Both are looked at, so that every mistake is reported.
     let first = end(inputs, component, &names[0], place, networks, output);
     let second = end(inputs, component, &names[1], place, networks, output);
     let ends = [first?, second?];
-    for (end, name) in ends.iter().zip(&names) {
+    for (end, name) in ends.iter().zip(names) {
         if !networks.wired.insert((end.nic, end.port)) {
             return refuse(inputs, component, name, "has a wire already", place, output);
         }
@@ -156,7 +210,7 @@ fn ends(
 }
 
 /// The port that `nic0.port1` or `nic[3].port1` means; its adapter is added when it is new.
-fn end(
+pub(super) fn end(
     inputs: &Inputs<'_>,
     component: usize,
     name: &str,
@@ -196,6 +250,7 @@ fn end(
         let reason = format!("is not among its ports, port1 to port{}", endpoint.rdma.ports);
         return refuse(inputs, component, name, &reason, place, output);
     };
+    output.loaded.insert(instance);
     let nics = &mut networks.config.nics;
     let nic = *networks.nics.entry(instance).or_insert_with(|| {
         nics.push(nic_config(inputs.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
@@ -205,7 +260,7 @@ fn end(
     Some(NicPort { nic, port: number - 1 })
 }
 
-fn refuse<T>(
+pub(super) fn refuse<T>(
     inputs: &Inputs<'_>,
     component: usize,
     target: &str,
@@ -221,16 +276,16 @@ fn refuse<T>(
 }
 
 /// A full packet fits the buffers at both ends.
-fn check_mtu(
+pub(super) fn check_mtu(
     inputs: &Inputs<'_>,
     component: usize,
     network: &NetworkParameters,
-    ends: &[NicPort; 2],
+    ends: &[NicPort],
     networks: &Networks,
     output: &mut Output,
 ) {
-    let buffers = ends.map(|end| &networks.config.nics[end.nic]);
-    let least = buffers.iter().map(|nic| nic.send_buffer.min(nic.receive_buffer)).min();
+    let buffers = ends.iter().map(|end| &networks.config.nics[end.nic]);
+    let least = buffers.map(|nic| nic.send_buffer.min(nic.receive_buffer)).min();
     if let Some(least) = least.filter(|least| *least < network.mtu.0) {
         let path = format!("{}.mtu", inputs.file.components[component].name);
         let (found, low) = (network.mtu.0.to_string(), Bytes::new(256).to_string());
@@ -240,8 +295,8 @@ fn check_mtu(
     }
 }
 
-/// What UDP and IP take in the adapters at both ends. It is part of the way of each packet, and so of its latency.
-fn encapsulation(network: &NetworkParameters, ends: &[NicPort; 2], networks: &Networks) -> Span {
+/// What UDP and IP take in the adapters at these ends. It is part of the way of each packet, and so of its latency.
+pub(super) fn encapsulation(network: &NetworkParameters, ends: &[NicPort], networks: &Networks) -> Span {
     match network.kind {
         NetworkKindChoice::Roce => ends.iter().map(|end| networks.roce_latencies[end.nic]).sum(),
         _ => Span::ZERO,
@@ -259,7 +314,7 @@ fn check_lanes(inputs: &Inputs<'_>, component: usize, network: &NetworkParameter
     output.report(place, Problem::UnknownChoice { path, found, allowed }, None);
 }
 
-fn wire(network: &NetworkParameters) -> NetworkWire {
+pub(super) fn wire(network: &NetworkParameters) -> NetworkWire {
     let rate = match network.kind {
         NetworkKindChoice::Roce => return NetworkWire::Roce { rate: network.rate },
         NetworkKindChoice::Ethernet => return NetworkWire::Ethernet { rate: network.rate },

@@ -1,12 +1,12 @@
 //! NVMe drives, the hosts that they are assigned to, and fio's jobs over them.
 
 use super::computed::Computed;
+use super::data_memory;
 use super::fabrics::{self, Carrier};
 use super::kinds::{WorkloadKind, kind};
-use super::peers;
 use super::reassign::Move;
 use super::workload::parameters;
-use super::workload::{TARGET_LIMIT, check_peer_to_peer, endpoints, place, unknown};
+use super::workload::{TARGET_LIMIT, endpoints, place, unknown};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
@@ -15,13 +15,14 @@ use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
+use crate::topology::InstanceName;
 use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
 use lanewise_workload::device::nvme::SsdConfig;
 use lanewise_workload::device::rdma::RdmaNetworkConfig;
 use lanewise_workload::host::NvmeHostConfig;
-use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, Pattern, Thinking};
+use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, JobTool, Pattern, Thinking};
 use lanewise_workload::load::fio::{FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, PathConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -29,8 +30,15 @@ use std::ops::RangeInclusive;
 /// fio over NVMe drives.
 pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
     let read = parameters(workload, path, reading.output);
-    reading.jobs.extend(read.map(|parameters| (workload, parameters)));
+    reading.jobs.extend(read.map(|parameters| Job { workload, parameters, tool: JobTool::Fio }));
 });
+
+/// A job section of fio's, or what gdsio does with one drive.
+pub(crate) struct Job<'f> {
+    pub workload: &'f WrittenWorkload,
+    pub parameters: FioParameters,
+    pub tool: JobTool,
+}
 
 /// The drives and hosts that are in use, by instance.
 struct System {
@@ -42,7 +50,7 @@ struct System {
 /// One system for all jobs of a scenario, or none without jobs.
 pub(crate) fn build(
     inputs: &Inputs<'_>,
-    jobs: &[(&WrittenWorkload, FioParameters)],
+    jobs: &[Job<'_>],
     carrier: &Carrier<'_>,
     computed: &mut Computed,
     output: &mut Output,
@@ -56,8 +64,8 @@ pub(crate) fn build(
         moves: Vec::new(),
     };
     let mut system = System { config: empty, hosts: BTreeMap::new(), drives: BTreeMap::new() };
-    for (workload, parameters) in jobs {
-        let group = group(inputs, (workload, parameters), carrier, &mut system, computed, output);
+    for job in jobs {
+        let group = group(inputs, job, carrier, &mut system, computed, output);
         system.config.groups.extend(group);
     }
     for each in &inputs.moves {
@@ -72,12 +80,14 @@ pub(crate) fn build(
 
 fn group(
     inputs: &Inputs<'_>,
-    (workload, parameters): (&WrittenWorkload, &FioParameters),
+    job: &Job<'_>,
     carrier: &Carrier<'_>,
     system: &mut System,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Option<GroupConfig> {
+    let Job { workload, parameters, tool } = job;
+    let is_fio = *tool == JobTool::Fio;
     let path = format!("workload.{}", workload.name);
     if !parameters.direct {
         let (found, allowed) = ("false".to_owned(), "true: the page cache is not modelled".to_owned());
@@ -96,18 +106,23 @@ fn group(
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let (pattern, blocks) = (pattern(parameters), blocks(parameters));
     let size = size(workload, parameters, &path, blocks.largest()..=capacity, output)?;
-    if parameters.size == Auto::Auto {
+    // The drives of one workload of gdsio's are alike in that: said once.
+    let is_first = system.config.groups.iter().all(|group| group.fio.name != workload.name);
+    if parameters.size == Auto::Auto && is_first {
         let source = "the whole of the smallest drive";
         computed.parameter(format!("{path}.size"), size.to_string(), Provenance::Assumed, source);
     }
-    if parameters.assigned_to == "auto" {
+    if parameters.assigned_to == "auto" && is_fio {
         let (value, source) =
             (inputs.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
     let interval = interval(workload, parameters, &path, blocks.smallest(), output)?;
-    say_what_is_idle(parameters, &path, &mut output.idle);
-    let memory = memory(inputs, workload, parameters, &path, &drives, output)?;
+    if is_fio {
+        say_what_is_idle(parameters, &path, &mut output.idle);
+    }
+    let instances: Vec<usize> = drives.iter().map(|(instance, _)| *instance).collect();
+    let memory = data_memory::read(inputs, job, &path, &instances, output)?;
     let reached = fabrics::reach(inputs, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(inputs, host)?;
     let mut files = Vec::new();
@@ -118,7 +133,7 @@ fn group(
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd, host });
     }
-    let fio = fio(workload, parameters, (pattern, blocks), files, size, interval);
+    let fio = fio(job, (pattern, blocks), files, size, interval);
     Some(match reached {
         None => GroupConfig { fio, host, memory, fabrics: None },
         Some(reach) => {
@@ -131,7 +146,10 @@ fn group(
 
 /// Options of a job that fio accepts and does nothing with, beside others of the job.
 fn say_what_is_idle(parameters: &FioParameters, path: &str, idle: &mut Idle) {
-    let synchronous = matches!(parameters.ioengine, IoEngineChoice::Psync | IoEngineChoice::Sync);
+    let synchronous = matches!(
+        parameters.ioengine,
+        IoEngineChoice::Psync | IoEngineChoice::Sync | IoEngineChoice::Libcufile
+    );
     if synchronous && parameters.iodepth > 1 {
         let reason =
             "a synchronous `ioengine` has one I/O in flight; `libaio` and `io_uring` have as many as asked";
@@ -139,6 +157,9 @@ fn say_what_is_idle(parameters: &FioParameters, path: &str, idle: &mut Idle) {
     }
     if !matches!(parameters.rw, RwChoice::Rw | RwChoice::ReadWrite | RwChoice::RandRw) {
         idle.because(format!("{path}.rwmixread"), "`rw` says which of the two all I/Os are");
+    }
+    if parameters.ioengine != IoEngineChoice::Libcufile {
+        idle.because(format!("{path}.cuda_io"), "only `libcufile` moves data of GPUs");
     }
     if parameters.thinktime.is_zero() {
         idle.because(format!("{path}.thinktime_blocks"), "there is no `thinktime`");
@@ -200,10 +221,9 @@ fn one_host(
     let host = match named {
         "auto" => host_above(drives.first()?.0)?,
         name => {
-            let component =
-                inputs.find(name).filter(|at| inputs.file.components[*at].kind == ComponentKind::Host);
-            let Some(host) = component.and_then(|at| inputs.topology.instances_of(at).next()) else {
-                let expected = "there is no host of this name".to_owned();
+            let one = inputs.one_instance(InstanceName::parse(name));
+            let Some(host) = one.filter(|at| inputs.component_of(*at).kind == ComponentKind::Host) else {
+                let expected = "there is no one host of this name".to_owned();
                 unknown(inputs, workload, "assigned_to", name, expected, output);
                 return None;
             };
@@ -264,25 +284,6 @@ fn interval(
         (None, Some(ios)) => Some(Some(Span::from_ticks(TICKS_PER_SECOND / u64::from(ios)))),
         (None, None) => Some(None),
     }
-}
-
-/// The endpoint whose memory is used, if it is not the host's.
-fn memory(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    parameters: &FioParameters,
-    path: &str,
-    drives: &[(usize, &NvmeParameters)],
-    output: &mut Output,
-) -> Option<Option<DeviceId>> {
-    if parameters.iomem == "memory" {
-        return Some(None);
-    }
-    let peer = peers::one(inputs, workload, ("iomem", &parameters.iomem), output)?;
-    let reachable = drives
-        .iter()
-        .all(|(drive, _)| check_peer_to_peer(inputs, workload, path, "iomem", (*drive, peer), output));
-    reachable.then_some(Some(DeviceId(peer as u32)))
 }
 
 /// Whether a piece of the media fits the drive's buffer; otherwise nothing would ever move.
@@ -415,8 +416,7 @@ pub(crate) fn blocks(parameters: &FioParameters) -> Blocks {
 }
 
 fn fio(
-    workload: &WrittenWorkload,
-    parameters: &FioParameters,
+    Job { workload, parameters, tool }: &Job<'_>,
     (pattern, blocks): (Pattern, Blocks),
     files: Vec<usize>,
     size: Bytes,
@@ -425,6 +425,7 @@ fn fio(
     let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     FioConfig {
         name: workload.name.clone(),
+        tool: *tool,
         pattern,
         blocks,
         depth: parameters.iodepth,
@@ -432,7 +433,7 @@ fn fio(
         engine: match parameters.ioengine {
             IoEngineChoice::Libaio => IoEngine::Asynchronous,
             IoEngineChoice::IoUring => IoEngine::Ring,
-            IoEngineChoice::Psync | IoEngineChoice::Sync => IoEngine::Synchronous,
+            IoEngineChoice::Psync | IoEngineChoice::Sync | IoEngineChoice::Libcufile => IoEngine::Synchronous,
         },
         polled: parameters.hipri,
         files,

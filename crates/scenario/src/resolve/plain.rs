@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats};
-use super::{Inputs, Settings};
+use super::{Inputs, Settings, functions};
 use crate::file::WrittenWorkload;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -41,7 +41,7 @@ pub(crate) fn dma(
     output: &mut Output,
 ) -> Vec<DmaConfig> {
     let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &DmaParameters| &read.device, output)
+        seats(inputs, workload, path, |read: &DmaParameters| functions::split(&read.device).0, output)
     else {
         return Vec::new();
     };
@@ -69,10 +69,11 @@ pub(crate) fn dma(
         {
             break;
         }
-        configs.push(DmaConfig {
+        let one = DmaConfig {
             device: seat.device(),
             name: seat.name,
             device_name: seat.device_name,
+            function: None,
             direction: match parameters.direction {
                 DirectionChoice::Read => DmaDirection::Read,
                 DirectionChoice::Write => DmaDirection::Write,
@@ -93,9 +94,27 @@ pub(crate) fn dma(
                 OrderChoice::Sequential => OffsetOrder::Sequential,
                 OrderChoice::Random => OffsetOrder::Random,
             },
-        });
+        };
+        match functions::split(&parameters.device).1 {
+            None => configs.push(one),
+            Some(meant) => {
+                let named = (parameters.device.as_str(), meant);
+                let all = functions::among(inputs, workload, seat.instance, named, output);
+                let several = all.len() > 1;
+                configs.extend(all.map(|function| of_function(&one, function, several)));
+            }
+        }
     }
     configs
+}
+
+/// The same instrument on a virtual function; one of `several` has its name with that of the workload.
+fn of_function(one: &DmaConfig, function: u8, several: bool) -> DmaConfig {
+    let name = match several {
+        true => format!("{} {}.vf[{function}]", one.name, one.device_name),
+        false => one.name.clone(),
+    };
+    DmaConfig { name, function: Some(function), ..one.clone() }
 }
 
 /// How far apart transfers begin, and after how much they begin anew; `None` for a mistake.

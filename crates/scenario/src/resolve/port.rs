@@ -86,7 +86,7 @@ pub(crate) fn configure(
         };
         let component = inputs.topology.instances[lower].component;
         let parameters = inputs.links[component].as_ref();
-        let propagation = parameters.map_or(Span::ZERO, |link| link.propagation);
+        let propagation = link.way;
         let l0s_exit = parameters.map_or(Span::ZERO, standby::l0s_exit);
         let make = |instance: usize, view, peer| {
             let (receiver, drain) = receiver(inputs, instance);

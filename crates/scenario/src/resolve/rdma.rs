@@ -3,6 +3,7 @@
 use super::Inputs;
 use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
+use super::network_pairs::{self, Named, Pair};
 use super::networks::Networks;
 use super::workload::{place, unknown};
 use crate::file::WrittenWorkload;
@@ -14,8 +15,10 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 use crate::value::Auto;
+use lanewise_fabric::workload::Target;
 use lanewise_network::NetworkWire;
 use lanewise_units::Bytes;
+use lanewise_workload::device::rdma::NicPort;
 use lanewise_workload::host::MpiHostConfig;
 use lanewise_workload::load::rdma::{
     MpiConfig, OsuConfig, OsuTool, PerftestConfig, PerftestTool, RdmaConfig, RdmaToolConfig, Rendezvous,
@@ -61,8 +64,21 @@ pub(crate) fn build(
             WrittenTool::Osu(parameters) => &parameters.network,
             WrittenTool::Transactions(parameters) => &parameters.network,
         };
-        let Some(link) = networks.find(inputs, workload, name, output) else { continue };
-        let ethernet = matches!(networks.config.links[link].wire, NetworkWire::Ethernet { .. });
+        let (client, server, shift) = match tool {
+            WrittenTool::Perftest(written) => {
+                (written.client.as_str(), written.server.as_str(), written.shift)
+            }
+            WrittenTool::Osu(_) | WrittenTool::Transactions(_) => ("auto", "auto", 0),
+        };
+        let Some(network) = networks.named(inputs, workload, name, output) else { continue };
+        let one_wire = matches!(tool, WrittenTool::Osu(_) | WrittenTool::Transactions(_));
+        if one_wire && networks.members(network).is_some() {
+            let expected = "it has switches, and this tool needs a wire from adapter to adapter".to_owned();
+            unknown(inputs, workload, "network", name, expected, output);
+            continue;
+        }
+        let wire = networks.link(network).map(|link| networks.config.links[link].wire);
+        let ethernet = matches!(wire, Some(NetworkWire::Ethernet { .. }));
         if ethernet != matches!(tool, WrittenTool::Transactions(_)) {
             let expected = match ethernet {
                 true => "it is plain Ethernet, and RDMA needs InfiniBand or RoCE",
@@ -71,15 +87,33 @@ pub(crate) fn build(
             unknown(inputs, workload, "network", name, expected.to_owned(), output);
             continue;
         }
-        configs.extend(match tool {
-            WrittenTool::Perftest(parameters) => {
-                perftest(inputs, &networks, (workload, parameters), link, computed, output)
+        let named = Named { network: name, client, server, shift };
+        let pairs = network_pairs::pairs(inputs, workload, &named, &networks, output).unwrap_or_default();
+        let names = match tool {
+            WrittenTool::Perftest(written) => [written.memory.as_str(), written.remote_memory.as_str()],
+            WrittenTool::Osu(_) | WrittenTool::Transactions(_) => ["memory"; 2],
+        };
+        let memory = network_pairs::memory(inputs, workload, names, (&networks, &pairs), output);
+        let pairs = pairs.into_iter().zip(memory.unwrap_or_default());
+        for (number, (pair, memory)) in pairs.enumerate() {
+            let config = match tool {
+                WrittenTool::Perftest(parameters) => {
+                    perftest(inputs, &networks, (workload, parameters), (pair, memory), output)
+                }
+                WrittenTool::Osu(parameters) => osu(inputs, &networks, workload, parameters, pair.ends),
+                WrittenTool::Transactions(parameters) => {
+                    transactions(inputs, &networks, workload, parameters, pair.ends)
+                }
+            };
+            // What is wrong with one pair is wrong with all, and what is left to the tool is the same for all.
+            let Some(config) = config else { break };
+            if let (0, WrittenTool::Perftest(parameters), RdmaToolConfig::Perftest(config)) =
+                (number, tool, &config)
+            {
+                tell_perftest_defaults(&workload.name, parameters, config, computed);
             }
-            WrittenTool::Osu(parameters) => osu(inputs, &networks, workload, parameters, link),
-            WrittenTool::Transactions(parameters) => {
-                transactions(inputs, &networks, workload, parameters, link)
-            }
-        });
+            configs.push(config);
+        }
     }
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
 }
@@ -91,12 +125,10 @@ fn perftest(
     inputs: &Inputs<'_>,
     networks: &Networks,
     (workload, parameters): (&WrittenWorkload, &PerftestParameters),
-    link: usize,
-    computed: &mut Computed,
+    (Pair { name, ends, .. }, memory): (Pair, [Target; 2]),
     output: &mut Output,
 ) -> Option<RdmaToolConfig> {
     let tool = perftest_tool(parameters.tool);
-    let ends = networks.config.links[link].ends;
     let inline_max = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
     let usual_size = if tool.is_latency() { Bytes::new(2) } else { Bytes::from_kib(64) };
     let size = parameters.size.given().unwrap_or(usual_size);
@@ -105,7 +137,9 @@ fn perftest(
         1 => 100.min(parameters.tx_depth),
         list => list,
     };
-    let usual_inline = if tool.is_latency() { Bytes::new(220).min(inline_max) } else { Bytes::ZERO };
+    let in_devices = memory != [Target::HostMemory; 2];
+    let inlines = tool.is_latency() && !in_devices;
+    let usual_inline = if inlines { Bytes::new(220).min(inline_max) } else { Bytes::ZERO };
     let usual_iterations = if tool == PerftestTool::WriteBandwidth { 5_000 } else { 1_000 };
     let completion_moderation = parameters.completion_moderation.given().unwrap_or(usual_moderation);
     let inline_size = parameters.inline_size.given().unwrap_or(usual_inline);
@@ -129,11 +163,15 @@ fn perftest(
         ("queue_pairs", parameters.queue_pairs.into(), most_pairs, "a latency test has one queue pair"),
     ];
     check_limits(workload, limits, output)?;
+    if in_devices {
+        check_device_memory(inputs, workload, (tool, parameters), (size, inline_size), output)?;
+    }
     let config = PerftestConfig {
-        name: workload.name.clone(),
+        name,
         tool,
         ports: ends,
-        hosts: networks.drivers(inputs, link)?,
+        hosts: networks.drivers(inputs, ends)?,
+        memory,
         size,
         iterations: parameters.iterations.given().unwrap_or(usual_iterations),
         queue_pairs: parameters.queue_pairs,
@@ -143,8 +181,31 @@ fn perftest(
         inline_size,
         bidirectional: parameters.bidirectional,
     };
-    tell_perftest_defaults(parameters, &config, computed);
     Some(RdmaToolConfig::Perftest(config))
+}
+
+/// What perftest refuses with memory of a GPU: polling its last byte, and data that the core would have to read from it.
+/// Source: perftest, `force_dependecies`, messages about CUDA.
+fn check_device_memory(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    (tool, parameters): (PerftestTool, &PerftestParameters),
+    (size, inline_size): (Bytes, Bytes),
+    output: &mut Output,
+) -> Option<()> {
+    let refusal = match tool {
+        PerftestTool::WriteLatency => {
+            "a latency test whose core polls the last byte needs memory of the host"
+        }
+        _ if size <= inline_size => "messages inside the work request need memory of the host",
+        _ => return Some(()),
+    };
+    let (key, name) = match parameters.memory.as_str() {
+        "memory" => ("remote_memory", &parameters.remote_memory),
+        _ => ("memory", &parameters.memory),
+    };
+    unknown(inputs, workload, key, name, refusal.to_owned(), output);
+    None
 }
 
 fn perftest_tool(choice: PerftestToolChoice) -> PerftestTool {
@@ -174,7 +235,12 @@ fn check_limits(
 }
 
 /// What is left to perftest has perftest's defaults, which depend on the test.
-fn tell_perftest_defaults(parameters: &PerftestParameters, config: &PerftestConfig, computed: &mut Computed) {
+fn tell_perftest_defaults(
+    name: &str,
+    parameters: &PerftestParameters,
+    config: &PerftestConfig,
+    computed: &mut Computed,
+) {
     let automatic = [
         ("size", parameters.size == Auto::Auto, config.size.to_string()),
         ("iterations", parameters.iterations == Auto::Auto, config.iterations.to_string()),
@@ -187,7 +253,7 @@ fn tell_perftest_defaults(parameters: &PerftestParameters, config: &PerftestConf
     ];
     for (key, _, value) in automatic.into_iter().filter(|(_, auto, _)| *auto) {
         let source = "perftest's default for this test";
-        computed.parameter(format!("workload.{}.{key}", config.name), value, Provenance::Published, source);
+        computed.parameter(format!("workload.{name}.{key}"), value, Provenance::Published, source);
     }
 }
 
@@ -196,9 +262,8 @@ fn osu(
     networks: &Networks,
     workload: &WrittenWorkload,
     parameters: &OsuParameters,
-    link: usize,
+    ends: [NicPort; 2],
 ) -> Option<RdmaToolConfig> {
-    let ends = networks.config.links[link].ends;
     let taken = ends.map(|end| networks.config.nics[end.nic].inline_max).into_iter().min()?;
     let [first, second] = ends.map(|end| networks.host(inputs, end.nic));
     let host = |mpi: &MpiParameters| MpiHostConfig {
@@ -206,7 +271,7 @@ fn osu(
         receive_cost: mpi.receive_cost,
         copy_bandwidth: mpi.copy_bandwidth,
     };
-    let [first_driver, second_driver] = networks.drivers(inputs, link)?;
+    let [first_driver, second_driver] = networks.drivers(inputs, ends)?;
     Some(RdmaToolConfig::Osu(OsuConfig {
         name: workload.name.clone(),
         tool: match parameters.tool {
@@ -235,9 +300,8 @@ fn transactions(
     networks: &Networks,
     workload: &WrittenWorkload,
     parameters: &TransactionsParameters,
-    link: usize,
+    ends: [NicPort; 2],
 ) -> Option<RdmaToolConfig> {
-    let ends = networks.config.links[link].ends;
     let stack = |nic: usize, choice: TcpStackChoice| {
         let host = networks.host(inputs, nic)?;
         let (kernel, user) = (&host.kernel_tcp, &host.user_tcp);

@@ -109,6 +109,7 @@ fn place_drives(
     let hba = match systems.adapters.get(&instance) {
         Some(hba) => *hba,
         None => {
+            output.loaded.insert(instance);
             system.hbas.push(hba_config(inputs, instance, adapter, output)?);
             systems.adapters.insert(instance, system.hbas.len() - 1);
             system.hbas.len() - 1

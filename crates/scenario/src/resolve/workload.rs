@@ -1,6 +1,6 @@
 //! What readers of workloads have in common: their parameters, and the devices that they name.
 
-use super::{Inputs, Settings, place_in};
+use super::{Inputs, Settings, place_in, side_link};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -87,7 +87,27 @@ pub(crate) fn named(
         output.report(place(workload, key), problem, None);
         return Vec::new();
     };
-    instances.collect()
+    let instances: Vec<usize> = instances.collect();
+    if !CORES_ON_LINES.contains(&workload.kind.as_str())
+        && instances.iter().any(|instance| is_expander(inputs, *instance))
+    {
+        let expected =
+            "it is a memory expander, which has no DMA and no registers that are modelled".to_owned();
+        let path = format!("workload.{}.{key}", workload.name);
+        let problem = Problem::UnknownDevice { path, found: shortened(name), expected };
+        let hint = "cores read and write its memory: `kind = \"stream\"` or `kind = \"pointer-chase\"`";
+        output.report(place(workload, key), problem, Some(hint.to_owned()));
+        return Vec::new();
+    }
+    output.loaded.extend(&instances);
+    instances
+}
+
+/// Kinds of workloads that read and write memory of expanders.
+const CORES_ON_LINES: [&str; 2] = ["stream", "pointer-chase"];
+
+fn is_expander(inputs: &Inputs<'_>, instance: usize) -> bool {
+    matches!(inputs.settings_of(instance), Some(Settings::Endpoint(endpoint)) if endpoint.expander.capacity.is_some())
 }
 
 /// One of the devices that a workload is on, and what its instrument there is called.
@@ -193,6 +213,9 @@ pub(crate) fn check_peer_to_peer(
 ) -> bool {
     if !inputs.is_placed(from) || !inputs.is_placed(to) {
         return false;
+    }
+    if from != to && side_link::joins(inputs, from, to) {
+        return true;
     }
     let up: Vec<usize> = inputs.topology.path_up(from).collect();
     let meeting = inputs.topology.path_up(to).find(|instance| up.contains(instance));

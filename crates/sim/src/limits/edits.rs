@@ -87,7 +87,7 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             vec![editor.of_devices("half the latency of memory", members, &["memory_latency"], Halve)]
         }
         Candidate::Beyond { .. } => vec![editor.beyond()],
-        Candidate::Resource { kind: ResourceKind::Wire, .. } => vec![editor.beyond()],
+        Candidate::Resource { kind: ResourceKind::Wire, .. } => editor.wires_beyond(members),
         Candidate::Resource { .. } => editor.resources(members),
     };
     drafts.into_iter().filter(|edit| !edit.settings.is_empty()).collect()
@@ -115,14 +115,22 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::MemoryLatency { device: at }
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
-            Candidate::Resource { name, .. } => owners.push(name.split('.').next().unwrap_or_default()),
+            Candidate::Resource { name, kind } => {
+                let owner = name.split('.').next().unwrap_or_default();
+                owners.push(owner);
+                // Of CXL.mem it is of the link above.
+                let above = fabric.links.iter().find(|link| device(link.lower.0) == owner);
+                if let (ResourceKind::CxlWire | ResourceKind::CxlCredits, Some(link)) = (kind, above) {
+                    owners.push(device(link.upper.0));
+                }
+            }
         }
     }
     // Thousands may be alike.
     let owners: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
     let is_near = |path: &str| {
         let owner = path.split('.').next().unwrap_or_default();
-        let everywhere = ["mps_supported", "mtu", "lanes", "rate", "kind", "cores"];
+        let everywhere = ["mps_supported", "mtu", "lanes", "wires", "rate", "kind", "cores"];
         let leaf = path.rsplit('.').next().unwrap_or_default();
         owners.contains(&owner) || everywhere.contains(&leaf) || leaf.ends_with("_cost")
     };

@@ -7,7 +7,9 @@
 use super::Candidate;
 use super::candidate::ends;
 use lanewise_fabric::ResourceKind;
-use lanewise_fabric::config::{DeviceKind, EndpointConfig, RootComplexConfig, SwitchConfig, SwitchCore};
+use lanewise_fabric::config::{
+    DeviceKind, EndpointConfig, FabricConfig, RootComplexConfig, SwitchConfig, SwitchCore,
+};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
@@ -113,6 +115,9 @@ fn each(scenario: &mut Scenario, mut enlarge: impl FnMut(&mut dyn LoadConfig) ->
 
 fn resource(scenario: &mut Scenario, larger: &mut Larger, name: &str, kind: ResourceKind) -> Option<()> {
     let owner = name.split('.').next()?;
+    if let Some(done) = of_cxl(&mut scenario.fabric, larger, name, kind) {
+        return Some(done);
+    }
     let found = scenario.fabric.devices.iter_mut().find(|device| device.name == owner);
     let own = found.and_then(|device| match &mut device.kind {
         DeviceKind::RootComplex(host) => of_host(larger, host, name, kind),
@@ -154,6 +159,27 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, name: &str, kind: 
     Some(())
 }
 
+/// A resource of CXL.mem, whose name says at which device and in which way.
+fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, name: &str, kind: ResourceKind) -> Option<()> {
+    let (owner, part) = name.split_once('.')?;
+    let device = fabric.devices.iter().position(|device| device.name == owner)?;
+    let link = fabric.cxl.links.iter_mut().find(|link| fabric.links[link.link].lower.0 == device)?;
+    let expander = fabric.cxl.expanders.iter_mut().find(|expander| expander.device == device);
+    match (kind, part) {
+        (ResourceKind::CxlWire, _) => fabric.links[link.link].quicker = TIMES,
+        (ResourceKind::CxlCredits, "req_credits") => larger.more(&mut link.m2s_credits[0]),
+        (ResourceKind::CxlCredits, "rwd_credits") => larger.more(&mut link.m2s_credits[1]),
+        (ResourceKind::CxlCredits, "ndr_credits") => larger.more(&mut link.s2m_credits[0]),
+        (ResourceKind::CxlCredits, "drs_credits") => larger.more(&mut link.s2m_credits[1]),
+        (ResourceKind::EndpointMemory, "media") => larger.quicken(&mut expander?.memory.rate),
+        (ResourceKind::Banks, _) => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
+        (ResourceKind::Pipeline, "reads") => larger.quicken(expander?.read_rate.as_mut()?),
+        (ResourceKind::Pipeline, "writes") => larger.quicken(expander?.write_rate.as_mut()?),
+        _ => return None,
+    }
+    Some(())
+}
+
 fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind) -> Option<()> {
     match (&mut switch.core, kind) {
         (SwitchCore::Crossbar { port_rate: rate }, ResourceKind::SwitchCore)
@@ -168,6 +194,9 @@ fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, kind: Resourc
     match kind {
         ResourceKind::EndpointDrain => larger.quicken(&mut endpoint.write_drain),
         ResourceKind::EndpointMemory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
+        ResourceKind::SideLink => larger.quicken(&mut endpoint.side_link.as_mut()?.rate),
+        ResourceKind::DeviceTranslationCache => larger.more(&mut endpoint.dma.ats.as_mut()?.entries),
+        ResourceKind::TranslationRequests => larger.more(&mut endpoint.dma.ats.as_mut()?.requests),
         _ => return None,
     }
     Some(())

@@ -5,6 +5,7 @@ use super::candidate::direction;
 use super::edits::{Edit, edits};
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
+use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
@@ -13,7 +14,7 @@ use lanewise_units::order;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What limits a run, by the time that others waited.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -85,6 +86,10 @@ struct Evidence<'a> {
     resources: Vec<Vec<&'a Resource>>,
     /// Resources of no device of the fabric.
     common: Vec<&'a Resource>,
+    /// Of flows over switches of a network, the resources there that each may use.
+    ways: HashMap<String, HashSet<String>>,
+    /// All of those.
+    switched: HashSet<String>,
     requesters: HashMap<&'a str, &'a Requester>,
 }
 
@@ -145,8 +150,12 @@ impl<'a> Evidence<'a> {
                 None => common.push(resource),
             }
         }
+        let all = scenario.workloads.iter().flat_map(|load| load.ways());
+        let ways: HashMap<String, HashSet<String>> =
+            all.map(|(flow, used)| (flow, used.into_iter().collect())).collect();
+        let switched = ways.values().flatten().cloned().collect();
         let requesters = results.requesters.iter().map(|each| (each.device.as_str(), each)).collect();
-        Self { scenario, results, index, above, resources, common, requesters }
+        Self { scenario, results, index, above, resources, common, ways, switched, requesters }
     }
 
     fn fabric(&self) -> &FabricConfig {
@@ -262,9 +271,28 @@ impl<'a> Evidence<'a> {
             self.suspects_of_link(link, &mut found);
         }
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
-        for resource in owned.chain(&self.common) {
+        // A device's cache that is full limits nothing by itself: requests for what it lacks do.
+        let is_cache = |resource: &&&&Resource| resource.kind == ResourceKind::DeviceTranslationCache;
+        let mine = self.ways.get(&flow.name);
+        let on_the_way = |resource: &&&Resource| {
+            !self.switched.contains(&resource.name) || mine.is_some_and(|mine| mine.contains(&resource.name))
+        };
+        let common = self.common.iter().filter(on_the_way);
+        for resource in owned.chain(common).filter(|resource| !is_cache(&resource)) {
             let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
-            let suspect = Suspect::in_use(candidate, resource.utilisation);
+            let suspect = match resource.kind {
+                // A buffer between wires is full because of what lies behind it, which is in use then.
+                ResourceKind::NetworkBuffer => {
+                    Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0))
+                }
+                // All of them are taken whatever it is that takes long.
+                ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
+                ResourceKind::CxlCredits => {
+                    let blocked = resource.waiting_mean.unwrap_or(0.0);
+                    Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
+                }
+                _ => Suspect::in_use(candidate, resource.utilisation),
+            };
             found.push(Suspect { limit: resource.limit.clone(), ..suspect });
         }
         for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
@@ -454,7 +482,10 @@ fn select_suspect(suspects: Vec<Suspect>) -> Option<Suspect> {
         let first = suspects.iter().filter(never_free).reduce(most).or_else(|| waits.reduce(most));
         return first.filter(|suspect| suspect.share > 0.0).cloned();
     }
-    let is_wire = |suspect: &Suspect| matches!(suspect.candidate, Candidate::Wire { .. });
+    let is_wire = |suspect: &Suspect| {
+        let of_cxl = matches!(suspect.candidate, Candidate::Resource { kind: ResourceKind::CxlWire, .. });
+        of_cxl || matches!(suspect.candidate, Candidate::Wire { .. })
+    };
     let mut tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
     tied.clone().find(|suspect| is_wire(suspect)).or_else(|| tied.next()).cloned()
 }

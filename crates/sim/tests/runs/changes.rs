@@ -64,6 +64,26 @@ const ERRORS: &str = r#"
     direction = "write"
 "#;
 
+/// Cores that stream through a memory expander.
+const EXPANDER: &str = r#"
+    [run]
+    time_limit = "10 ms"
+    [host.server]
+    slots = { slot1 = "gen5 x8" }
+    cxl = { mem = true }
+    [endpoint.cxl0]
+    attach = "server.slot1"
+    generation = "gen5"
+    width = "x8"
+    link = { bit_error_rate_upstream = 1e-15 }
+    expander = { capacity = "1 GiB", memory_rate = "100 GB/s" }
+    [[workload]]
+    kind = "stream"
+    name = "stream"
+    device = "cxl0"
+    cores = 16
+"#;
+
 fn begun(text: &str) -> Session<'static> {
     let source = Source::from_text("rig.toml", text);
     Session::load(source, &[], Ends::AtItsLimits).unwrap_or_else(|found| panic!("{found}"))
@@ -218,6 +238,19 @@ fn more_bit_errors_make_more_replays() {
     // 7 GB/s for 200 us are 1.1e7 bits.
     assert!((4..25).contains(&upstream.replays), "{}", upstream.replays);
     assert!(upstream.time_attribution.contains_key("replay"));
+}
+
+/// Flits of CXL.mem are damaged at the new rate, too.
+#[test]
+fn more_bit_errors_damage_more_flits_of_cxl() {
+    let path = "cxl0.link.bit_error_rate_upstream";
+    let mut session = begun(EXPANDER);
+    let (before, _) = settled(&mut session, us(50), us(200));
+    change(&mut session, path, "0.000002");
+    let (after, _) = settled(&mut session, us(50), us(200));
+    assert!(after < 0.98 * before, "{before} and {after}");
+    let (same, _) = from_the_start(EXPANDER, path, "0.000002", us(50), us(200));
+    assert!((after / same - 1.0).abs() < 0.01, "{after} and {same}");
 }
 
 /// Each of these on a machine that uses it, and that the setting comes through: latency or goodput is another one.

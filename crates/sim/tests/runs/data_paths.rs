@@ -126,3 +126,60 @@ fn staging_that_cannot_be_is_refused() {
     assert_eq!(codes("rw = \"read\"\nstaging = \"nic1\"", &[]), ["unknown-device"], "below another host");
     assert_eq!(codes("rw = \"read\"\nstaging = \"crad\"", &[]), ["unknown-device"]);
 }
+
+/// Two drives and a GPU below one switch, in Gen4 links of x4 and x16; the job's keys come last.
+fn gpu_rig(job: &str) -> String {
+    format!(
+        "[run]\nwarm_up = \"1 ms\"\ntime_limit = \"3 ms\"\n\
+         [host.server]\nslots = {{ slot1 = \"gen4 x16\" }}\npeer_to_peer = true\n\
+         [switch.sw0]\nattach = \"server.slot1\"\n\
+         ports = {{ port0 = \"gen4 x16\", port1 = \"gen4 x16\", port2 = \"gen4 x4\", port3 = \"gen4 x4\" }}\n\
+         [endpoint.gpu]\nattach = \"sw0.port1\"\ngeneration = \"gen4\"\nwidth = \"x16\"\n\
+         [endpoint.ssd]\npart = \"generic-nvme-gen4-x4\"\ncount = 2\nattach = \"sw0.*\"\n\
+         [[workload]]\nname = \"job\"\nfilename = [\"ssd[*]\"]\n{job}\n"
+    )
+}
+
+#[test]
+fn gpudirect_storage_passes_the_host_by_unless_it_is_told_to_bounce() {
+    let of_fio = "kind = \"fio\"\nrw = \"read\"\nbs = \"128 KiB\"\nnumjobs = 16\nioengine = \"libcufile\"\n\
+                  gpu_dev_ids = [\"gpu\"]";
+    let of_gdsio = "kind = \"gdsio\"\ngpu = [\"gpu\"]\nthreads = 8\nio_size = \"128 KiB\"";
+    for (job, bounced) in
+        [(of_fio, ("workload.job.cuda_io", "posix")), (of_gdsio, ("workload.job.xfer_type", "CPU_GPU"))]
+    {
+        let direct = rig::results(gpu_rig(job), &[]);
+        let rate = job_rate(&direct);
+        assert!(rate > 6.0, "{job}: {rate} GB/s");
+        assert!(goodput(&direct, "sw0").into_iter().all(|direction| direction < 0.02 * rate), "{job}");
+        assert!((goodput(&direct, "gpu")[1] / rate - 1.0).abs() < 0.05, "{job}");
+
+        // Up to the host, and down again by the engine of the GPU.
+        let bounced = rig::results(gpu_rig(job), &[bounced]);
+        let flows = bounced.flows.iter().filter(|flow| flow.direction == "read");
+        let rate: f64 = flows.map(|flow| flow.goodput_gb_per_s).sum();
+        assert!(rate > 1.0, "{job}: {rate} GB/s");
+        for direction in goodput(&bounced, "sw0") {
+            assert!((direction / rate - 1.0).abs() < 0.1, "{job}: {direction} of {rate} GB/s");
+        }
+    }
+}
+
+#[test]
+fn gpus_that_a_job_cannot_have_are_reported() {
+    let fio = "kind = \"fio\"\nrw = \"read\"\n";
+    for (job, expected) in [
+        (format!("{fio}ioengine = \"libcufile\""), "missing-key"),
+        (format!("{fio}gpu_dev_ids = [\"gpu\"]"), "unknown-device"),
+        (
+            format!("{fio}ioengine = \"libcufile\"\ngpu_dev_ids = [\"gpu\"]\niomem = \"gpu\""),
+            "unknown-device",
+        ),
+        ("kind = \"gdsio\"\ngpu = []".to_owned(), "missing-key"),
+        ("kind = \"gdsio\"\ngpu = [\"gpu\", \"gpu\", \"gpu\"]".to_owned(), "device-count"),
+        ("kind = \"gdsio\"\ngpu = [\"ssd[0]\"]".to_owned(), "unknown-device"),
+    ] {
+        let found = problems(gpu_rig(&job), &[]);
+        assert!(found.contains(&expected), "{job}: {found:?}");
+    }
+}

@@ -28,7 +28,7 @@ outstanding = 16
 const READ: (&str, &str) = ("workload.stream.direction", "read");
 
 /// A run and its proof.
-struct Proof {
+pub struct Proof {
     run: Results,
     larger: Vec<Larger>,
     sentence: String,
@@ -42,7 +42,7 @@ fn proof(text: &str, settings: &[(&str, &str)]) -> Proof {
 
 /// The limit has this kind and one of these names, by evidence and by proof; the proof brings so many percent, at least.
 #[track_caller]
-fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], gain: f64) -> Proof {
+pub fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str], gain: f64) -> Proof {
     let found = proof(text, settings);
     let guess = found.run.limited_by.as_ref().expect("something moved");
     assert_eq!(guess.kind, kind, "{}", guess.sentence);
@@ -517,4 +517,59 @@ fn the_pipelines_of_an_adapter_are_the_limit() {
     // Both ways through one path inside the adapter, which is slower than the wire.
     let path = [("nic0.rdma.shared_bandwidth", "4 GB/s")];
     limited(VERBS, &path, "pipeline", &["nic0.shared_path"], 100.0);
+}
+
+/// Two hosts at each of two leaves, all of which write across the spine.
+const TREE: &str = r#"
+[run]
+warm_up = "100 us"
+time_limit = "400 us"
+[host.node]
+count = 4
+part = "generic-gen5-server"
+[endpoint.nic]
+count = 4
+part = "nvidia-connectx-7"
+attach = "node[*].slot1"
+[network_switch.leaf]
+count = 2
+[network_switch.spine]
+[network.access]
+kind = "KIND"
+rate = "100 Gb/s"
+lanes = 1
+ends = ["nic[*]", "leaf[*]"]
+[network.uplinks]
+kind = "KIND"
+rate = "100 Gb/s"
+lanes = 1
+ends = ["leaf[*]", "spine"]
+[[workload]]
+kind = "perftest"
+name = "across"
+tool = "ib_write_bw"
+network = "access"
+client = "nic[0..1]"
+server = "nic[2..3]"
+"#;
+
+#[test]
+fn a_wire_between_switches_is_the_limit() {
+    for kind in ["infiniband-ndr", "roce"] {
+        let text = TREE.replace("KIND", kind);
+        let names = ["leaf[0].port3.wire", "spine.port2.wire"];
+        // Twice as much, then each has a wire of its own.
+        limited(&text, &[], "wire_beyond", &names, 80.0);
+    }
+}
+
+/// A buffer of two packets, whose credits are on their way for longer than the packets take.
+#[test]
+fn the_buffer_of_a_network_switch_is_the_limit() {
+    let alone = [("workload.across.client", "nic[0]"), ("workload.across.server", "nic[1]")];
+    let short = [("leaf.buffer", "9 KiB"), ("access.propagation", "500 ns"), alone[0], alone[1]];
+    let text = TREE.replace("KIND", "infiniband-ndr");
+    let larger = proof(&text, &short).larger;
+    let found = larger.iter().find(|each| each.kind == "network_buffer");
+    assert!(found.is_some_and(|each| each.gain_percent > 50.0), "{larger:#?}");
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Parameter, value, and what has to be set with it: siblings, or paths from the root of the scenario, which begin with a stroke.
-const BESIDE: [(&str, &str, Settings); 20] = [
+const BESIDE: [(&str, &str, Settings); 29] = [
     ("adapter.read_request", "1 MiB", &[("adapter.write_buffer", "1 GiB")]),
     ("adapter.write_buffer", "1 KiB", &[("adapter.read_request", "1 KiB")]),
     ("adapter_port", "255", &[("/hba0.adapter.ports", "256")]),
@@ -21,6 +21,7 @@ const BESIDE: [(&str, &str, Settings); 20] = [
     ("completion_moderation", "65536", &[("tx_depth", "65536")]),
     ("inline_size", "1 KiB", &[("/nic0.rdma.inline_max", "1 KiB"), ("/nic1.rdma.inline_max", "1 KiB")]),
     ("iommu.ways", "65536", &[("iommu.entries", "65536")]),
+    ("max_size", "1 B", &[("size", "1 B")]),
     ("llc.device_ways", "64", &[("llc.ways", "64")]),
     ("llc.ways", "1", &[("llc.device_ways", "1")]),
     ("nvme.buffer", "4 KiB", &[("nvme.piece", "4 KiB"), ("nvme.dma_unit", "4 KiB")]),
@@ -32,10 +33,33 @@ const BESIDE: [(&str, &str, Settings); 20] = [
     ("retry_buffer", "152 B", &[("mps_supported", "128 B")]),
     ("posted_data", "8", &[("mps_supported", "128 B")]),
     ("completion_data", "8", &[("mps_supported", "128 B")]),
+    ("window", "1", &[("operation", "broadcast")]),
+    ("xoff", "512 MiB", &[("buffer", "1 GiB")]),
+    ("xon", "512 MiB", &[("buffer", "1 GiB")]),
+    ("sriov.functions", "0", &NO_FUNCTIONS),
+    ("sriov.first_offset", "255", &ONE_FUNCTION),
+    ("sriov.stride", "255", &ONE_FUNCTION),
+    ("sriov.weights", "1", &ONE_FUNCTION),
+    ("sriov.weights", "255", &ONE_FUNCTION),
+];
+
+/// The shipped scenario of functions, without them and with one.
+const NO_FUNCTIONS: [(&str, &str); 4] = [
+    ("/workload.bulk.device", "nic"),
+    ("/workload.log1.device", "nic"),
+    ("/workload.log2.device", "nic"),
+    ("/workload.small.device", "nic"),
+];
+const ONE_FUNCTION: [(&str, &str); 5] = [
+    ("sriov.functions", "1"),
+    ("/workload.bulk.device", "nic.vf[0]"),
+    ("/workload.log1.device", "nic.vf[0]"),
+    ("/workload.log2.device", "nic"),
+    ("/workload.small.device", "nic"),
 ];
 
 /// What no shipped scenario has: one disk, sleep, errors, credits of virtual channels between flits, adapters without a network, a shared queue.
-const RIGS: [&str; 4] = [
+const RIGS: [&str; 8] = [
     r#"
 [host.server]
 part = "supermicro-x6dh8-g2"
@@ -126,6 +150,94 @@ thinktime_blocks = 3
 bs = "4 KiB"
 ioengine = "libaio"
 iodepth = 4
+"#,
+    r#"
+[host.h]
+count = 2
+slots = { slot1 = "gen5 x16" }
+[endpoint.nic]
+count = 2
+attach = "h[*].slot1"
+part = "nvidia-connectx-7"
+[network_switch.leaf]
+buffer = "4 MiB"
+[network.wires]
+kind = "roce"
+mtu = "256 B"
+ends = ["nic[*]", "leaf"]
+[[workload]]
+kind = "perftest"
+name = "w"
+tool = "ib_write_bw"
+network = "wires"
+client = "nic[0]"
+server = "nic[1]"
+"#,
+    r#"
+[host.h]
+count = 2
+slots = { slot1 = "gen5 x16" }
+[endpoint.nic]
+count = 2
+attach = "h[*].slot1"
+part = "nvidia-connectx-7"
+[network_switch.leaf]
+count = 2
+ports = 1024
+buffer = "16 KiB"
+[network.wires]
+kind = "infiniband-qdr"
+mtu = "256 B"
+ends = ["nic[*]", "leaf[*]"]
+[network.between]
+kind = "infiniband-qdr"
+mtu = "256 B"
+ends = ["leaf[0]", "leaf[1]"]
+[[workload]]
+kind = "perftest"
+name = "w"
+tool = "ib_write_bw"
+network = "wires"
+client = "nic[0]"
+server = "nic[1]"
+"#,
+    r#"
+[host.server]
+slots = { slot1 = "gen5 x16" }
+cxl = { mem = true }
+[switch.sw0]
+attach = "server.slot1"
+ports = { port0 = "gen5 x16", port1 = "gen5 x8" }
+cxl = { latency = "70 ns" }
+[endpoint.cxl0]
+part = "micron-cz120"
+attach = "sw0.port1"
+[[workload]]
+kind = "stream"
+name = "stream"
+device = "cxl0"
+"#,
+    r#"
+[host.h]
+slots = { slot1 = "gen1 x1" }
+[switch.top]
+attach = "h.slot1"
+ports = { port0 = "gen1 x1", "port1..port32" = "gen1 x1" }
+[switch.sw]
+count = 32
+attach = "top.*"
+ports = { port0 = "gen1 x1", "port1..port32" = "gen1 x1" }
+[endpoint.e]
+count = 1024
+attach = "sw[*].*"
+generation = "gen1"
+width = "x1"
+side_link = { rate = "300 GB/s" }
+[[workload]]
+kind = "collective"
+name = "many"
+operation = "broadcast"
+devices = ["e[*]"]
 "#,
 ];
 

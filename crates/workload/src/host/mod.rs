@@ -4,6 +4,7 @@
 
 pub mod bridge;
 pub(crate) mod cpu;
+pub mod lines;
 pub(crate) mod memory;
 mod nvme;
 mod storage;

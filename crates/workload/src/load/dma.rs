@@ -58,6 +58,8 @@ pub struct DmaConfig {
     pub span: Bytes,
     /// Traffic class of its requests; none for the device's own.
     pub traffic_class: Option<u8>,
+    /// The virtual function of the endpoint that asks, counted from 0; none for the physical one. It has the device's traffic class.
+    pub function: Option<u8>,
     /// How offsets follow each other.
     pub order: OffsetOrder,
 }
@@ -146,9 +148,10 @@ impl DmaWorkload {
             OffsetOrder::Sequential => None,
             OffsetOrder::Random => Some(ports.random_stream(&self.config.name, word)),
         };
-        let channel = match self.config.traffic_class {
-            None => ports.open_channel(self.config.device),
-            Some(class) => ports.open_channel_of(self.config.device, class),
+        let channel = match (self.config.function, self.config.traffic_class) {
+            (Some(function), _) => ports.open_channel_of_function(self.config.device, function),
+            (None, None) => ports.open_channel(self.config.device),
+            (None, Some(class)) => ports.open_channel_of(self.config.device, class),
         };
         let started = vec![Time::ZERO; self.config.outstanding as usize];
         self.streams.push(Stream {
@@ -331,6 +334,7 @@ mod tests {
             stride: Bytes::from_kib(4),
             span: Bytes::from_kib(64),
             traffic_class: None,
+            function: None,
             order: OffsetOrder::Sequential,
         }
     }

@@ -10,6 +10,7 @@
 //! - [`rdma`]: perftest, the OSU Micro-Benchmarks and transactions over RDMA adapters.
 //! - [`rings`]: an adapter that moves frames through descriptor rings.
 //! - [`smartflow`]: an operating system that bridges between ports of adapters, and SmartFlow outside.
+//! - [`stream`]: cores that read and write lines of a memory expander.
 //! - [`turnaround`]: a device and an analyzer on its link.
 //!
 //! A new load is a file or folder here whose settings implement [`LoadConfig`], and a line in the scenario layer's registry.
@@ -24,6 +25,7 @@ pub mod mmio;
 pub mod rdma;
 pub mod rings;
 pub mod smartflow;
+pub mod stream;
 pub mod turnaround;
 
 mod settings;

@@ -43,6 +43,18 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Name of the network whose wire at a switch a resource of this name is, and whether both ends of that are at switches.
+    fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+        let _ = resource;
+        None
+    }
+
+    /// Of each flow over a network with switches, by name: the resources of switches that its packets may use, either way. What is
+    /// in none of these lists may be used by all.
+    fn ways(&self) -> Vec<(String, Vec<String>)> {
+        Vec::new()
+    }
+
     /// Endpoints whose memory other devices address, each with the longest transfer there.
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         Vec::new()
@@ -161,6 +173,13 @@ impl Larger {
     pub fn more(&mut self, number: &mut u32) {
         if self.is_new(number) {
             *number = number.saturating_mul(self.times);
+        }
+    }
+
+    /// A buffer.
+    pub fn widen(&mut self, bytes: &mut Bytes) {
+        if self.is_new(bytes) {
+            *bytes = Bytes::new(bytes.get().saturating_mul(self.times.into()));
         }
     }
 

@@ -110,6 +110,7 @@ fn endpoint() -> EndpointConfig {
         buffer_hold: Span::ZERO,
         memory_socket: None,
         warm_buffers: false,
+        side_link: None,
         errors: ErrorConfig::default(),
     }
 }
@@ -161,6 +162,7 @@ pub fn fabric(attachment: Attachment, root: RootComplexConfig) -> FabricConfig {
             FabricConfig {
                 devices: vec![device("server", root, slots), adapter(0, mode), adapter(1, mode)],
                 links: (0..2).map(|slot| link((0, slot), (slot + 1, 0), mode)).collect(),
+                cxl: Default::default(),
                 seed: 1,
             }
         }
@@ -179,6 +181,7 @@ pub fn fabric(attachment: Attachment, root: RootComplexConfig) -> FabricConfig {
                     link((3, 1), (1, 0), below),
                     link((3, 2), (2, 0), below),
                 ],
+                cxl: Default::default(),
                 seed: 1,
             }
         }

@@ -5,6 +5,7 @@ use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{EngineConfig, RootComplexConfig};
 use lanewise_fabric::workload::{Direction, Target, Workload};
 use lanewise_units::{Bytes, Span, Time, Width};
+use lanewise_workload::device::gpu::CopyCosts;
 use lanewise_workload::load::copy::{CopyConfig, CopyWay, CopyWorkload};
 use lanewise_workload::load::dma::{DmaConfig, DmaDirection, DmaWorkload, OffsetOrder};
 use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, MmioWorkload, Pacing};
@@ -51,6 +52,7 @@ fn dma(index: usize, direction: DmaDirection, target: Target) -> Box<dyn Workloa
         stride: Bytes::from_kib(4),
         span: Bytes::from_kib(1024),
         traffic_class: None,
+        function: None,
         order: OffsetOrder::Sequential,
     }))
 }
@@ -148,12 +150,10 @@ fn a_copy_is_cut_at_the_unit_of_its_engine() {
         ways: vec![way],
         engine: EngineConfig { write_unit: Some(Bytes::new(64)), ..EngineConfig::default() },
         engines: 1,
-        overhead: Span::from_us(5),
-        completion: Span::from_us(1),
+        costs: CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None },
         sizes: vec![Bytes::new(64_000)],
         copies: None,
         streams: 1,
-        staging: None,
     });
     let run = measure(Attachment::Slots(Width::X8), vec![Box::new(copies)]);
     let mean_us = run.fabric.observers().flows()[0].latency().mean_ns / 1e3;

@@ -10,9 +10,36 @@ use lanewise_fabric::config::DeviceKind;
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
 
 impl Editor<'_> {
+    /// Wires of a network with switches: more between each two of them, or faster ones. Of others, as beyond an adapter.
+    pub(super) fn wires_beyond(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let network = |member: &&Candidate| match member {
+            Candidate::Resource { name, .. } => {
+                self.scenario.workloads.iter().find_map(|load| load.network_of(name))
+            }
+            _ => None,
+        };
+        let mut networks: Vec<(&str, bool)> = members.iter().filter_map(network).collect();
+        networks.sort_unstable();
+        networks.dedup();
+        if networks.is_empty() {
+            return vec![self.beyond()];
+        }
+        let more = self.stepped(
+            "twice the wires between switches",
+            networks
+                .iter()
+                .filter(|(_, several)| *several)
+                .map(|(name, _)| (format!("{name}.wires"), Double)),
+        );
+        vec![more, self.faster(networks.into_iter().map(|(name, _)| name))]
+    }
+
     /// Networks beyond adapters: more lanes of InfiniBand, more rate of the others.
     pub(super) fn beyond(&self) -> Edit {
-        let networks = self.values.keys().filter_map(|path| path.strip_suffix(".mtu"));
+        self.faster(self.values.keys().filter_map(|path| path.strip_suffix(".mtu")))
+    }
+
+    fn faster<'n>(&self, networks: impl Iterator<Item = &'n str>) -> Edit {
         let path = |name: &str| {
             let kind = self.values.get(format!("{name}.kind").as_str()).copied().unwrap_or_default();
             format!("{name}.{}", if kind.starts_with("infiniband") { "lanes" } else { "rate" })
@@ -76,6 +103,12 @@ impl Editor<'_> {
             ResourceKind::TranslationCache => {
                 vec![of("twice the entries of the cache of translations", &["iommu.entries"], Double)]
             }
+            ResourceKind::DeviceTranslationCache => {
+                vec![of("twice the entries of the device's cache of translations", &["ats.entries"], Double)]
+            }
+            ResourceKind::TranslationRequests => {
+                vec![of("twice the translation requests that may be out", &["ats.requests"], Double)]
+            }
             ResourceKind::SocketLink => {
                 vec![of("twice the rate between sockets", &["interconnect.rate"], Double)]
             }
@@ -85,9 +118,13 @@ impl Editor<'_> {
             ResourceKind::EndpointDrain => {
                 vec![of("twice the rate into the device", &["write_drain"], Double)]
             }
+            ResourceKind::EndpointMemory if part == "media" => {
+                vec![of("twice the rate of the expander's memory", &["expander.memory_rate"], Double)]
+            }
             ResourceKind::EndpointMemory => {
                 vec![of("twice the rate of the device's memory", &["memory_read_rate"], Double)]
             }
+            ResourceKind::SideLink => vec![of("twice the rate of side links", &["side_link.rate"], Double)],
             ResourceKind::Media => vec![
                 of("twice the dies", &["nvme.dies"], Double),
                 of(
@@ -96,15 +133,50 @@ impl Editor<'_> {
                     Halve,
                 ),
             ],
+            ResourceKind::CxlCredits => vec![self.cxl_credits(first, part)],
+            ResourceKind::LineBuffers => {
+                let of_load = |key: &str, step| {
+                    let path = format!("workload.{}.{key}", names[0].0.trim_end_matches(".lines"));
+                    std::iter::once((path, step))
+                };
+                vec![
+                    self.stepped("twice the cores", of_load("cores", Double)),
+                    self.stepped("twice the lines of a core", of_load("outstanding", Double)),
+                ]
+            }
             ResourceKind::Pipeline => self.pipeline(part, of),
+            ResourceKind::NetworkBuffer => {
+                vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
+            }
+            ResourceKind::CxlWire => self.cxl_wire(first),
             ResourceKind::Wire | ResourceKind::Core => Vec::new(),
         }
+    }
+
+    /// Credits of CXL.mem: those for requests are the lower end's, those for answers the upper end's.
+    fn cxl_credits(&self, resource: &str, part: &str) -> Edit {
+        let lower = resource.split('.').next().unwrap_or_default();
+        let links = &self.scenario.fabric.links;
+        let link = links.iter().find(|link| self.name(link.lower.0) == lower);
+        let of_requests = matches!(part, "req_credits" | "rwd_credits");
+        let holder = link.map(|link| self.name(if of_requests { link.lower.0 } else { link.upper.0 }));
+        let keys = [format!("expander.{part}"), format!("cxl.{part}"), "cxl.credits".to_owned()];
+        let paths = holder
+            .into_iter()
+            .flat_map(|holder| keys.iter().filter_map(move |key| self.path(holder, key)).collect::<Vec<_>>());
+        self.stepped("twice the credits", paths.take(1).map(|path| (path, Double)))
     }
 
     /// Parts of a device, by the names that its resources have.
     fn pipeline(&self, part: &str, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
         let rate = "twice the rate of the device's data path";
         match part {
+            "reads" => {
+                vec![of("twice the rate of the expander's controller", &["expander.read_rate"], Double)]
+            }
+            "writes" => {
+                vec![of("twice the rate of the expander's controller", &["expander.write_rate"], Double)]
+            }
             "read_path" => vec![of(rate, &["nvme.read_rate", "adapter.internal_read_bandwidth"], Double)],
             "write_path" => {
                 let keys = ["nvme.write_rate", "nvme.random_write_rate", "adapter.internal_write_bandwidth"];

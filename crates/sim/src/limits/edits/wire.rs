@@ -25,6 +25,18 @@ impl Editor<'_> {
         all
     }
 
+    /// The link above a device, of which a way of CXL.mem is full.
+    pub(super) fn cxl_wire(&self, resource: &str) -> Vec<Edit> {
+        let lower = resource.split('.').next().unwrap_or_default();
+        let links = &self.scenario.fabric.links;
+        let Some(link) = links.iter().position(|link| self.name(link.lower.0) == lower) else {
+            return Vec::new();
+        };
+        let mut drafts = self.reshaped(&[&Candidate::Wire { link, upstream: false }]).to_vec();
+        drafts.sort_by_key(|draft| draft.settings.len());
+        drafts
+    }
+
     /// All links that are full at once: of two behind one another, one alone brings nothing.
     pub(super) fn all_full(&self, links: &[&Candidate]) -> [Edit; 2] {
         let mut drafts = self.reshaped(links);

@@ -2,6 +2,9 @@
 
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
+use lanewise_network::routing::Choice;
+use lanewise_network::switch::{FlowControl, PAUSE_FRAME, space};
+use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Rate, Span};
 
 /// Settings of an RDMA adapter.
@@ -75,13 +78,77 @@ pub struct RdmaLinkConfig {
     pub latency: Span,
 }
 
-/// Adapters and the wires between them.
+/// Settings of a network switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkSwitchConfig {
+    /// Name in the scenario.
+    pub name: String,
+    /// From the first byte of a packet at an ingress until it may leave, from the last byte where it is stored first.
+    pub latency: Span,
+    /// Whether a packet may leave before all of it is there.
+    pub cut_through: bool,
+    /// How it chooses among ways that are as short.
+    pub choice: Choice,
+    /// Buffer of each port for what comes in.
+    pub buffer: Bytes,
+    /// What keeps that buffer from overflowing.
+    pub flow_control: FlowControl,
+    /// From the end of a pause frame at a transmitter until it is heeded.
+    pub pause_response: Span,
+}
+
+/// An end of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum CableEnd {
+    /// A port of an adapter.
+    Adapter(NicPort),
+    /// A port of a switch: index of the switch, and port, from 0.
+    Switch(usize, u32),
+}
+
+/// A wire with a switch at one end at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CableConfig {
+    /// Name of the network in the scenario.
+    pub name: String,
+    /// Its ends.
+    pub ends: [CableEnd; 2],
+    /// Kind and speed.
+    pub wire: NetworkWire,
+    /// Payload of a full packet.
+    pub mtu: Bytes,
+    /// Along the cable.
+    pub latency: Span,
+    /// What UDP and IP add in the adapter at its end, out and in each.
+    pub encapsulation: Span,
+}
+
+impl CableConfig {
+    /// Most that comes into a switch's buffer after it asked for a pause: while the pause frame waits for a packet on its lane and is
+    /// on its way, until it is heeded, what was on the cable, and the packets in the middle of which either happens. Packets
+    /// take whole blocks: half as much again where they are small.
+    pub fn headroom(&self, response: Span) -> Bytes {
+        let full = self.wire.packet_bytes(PacketKind::WriteFirst, self.mtu);
+        let frames = self.wire.byte_span(full) + self.wire.byte_span(PAUSE_FRAME);
+        let meanwhile = frames + self.latency * 2 + self.encapsulation + response;
+        let mebibyte = self.wire.byte_span(Bytes::new(1 << 20));
+        let bytes = (u128::from(meanwhile.ticks()) << 20).div_ceil(u128::from(mebibyte.ticks()));
+        let sum = bytes as u64 + 2 * full.get();
+        space(Bytes::new(sum + sum.div_ceil(2)))
+    }
+}
+
+/// Adapters, the wires between them, and the switches there.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct RdmaNetworkConfig {
     /// Adapters.
     pub nics: Vec<RdmaNicConfig>,
-    /// Wires; at most one at each port.
+    /// Wires from adapter to adapter; at most one at each port.
     pub links: Vec<RdmaLinkConfig>,
+    /// Switches.
+    pub switches: Vec<NetworkSwitchConfig>,
+    /// Wires with a switch at one end at least; at most one at each port.
+    pub cables: Vec<CableConfig>,
 }
 
 impl RdmaNetworkConfig {
@@ -97,6 +164,30 @@ impl RdmaNetworkConfig {
                 assert!(nic.send_buffer >= link.mtu, "{}: a packet fits the send buffer", nic.name);
                 assert!(nic.receive_buffer >= link.mtu, "{}: a packet fits the receive buffer", nic.name);
                 wired.push(end);
+            }
+        }
+        for cable in &self.cables {
+            for end in cable.ends {
+                match end {
+                    CableEnd::Switch(switch, _) => {
+                        let switch = &self.switches[switch];
+                        let full = space(cable.wire.packet_bytes(PacketKind::WriteFirst, cable.mtu));
+                        assert!(switch.buffer >= full, "{}: a packet fits the buffer", switch.name);
+                    }
+                    CableEnd::Adapter(end) => {
+                        let nic = &self.nics[end.nic];
+                        let least = nic.send_buffer.min(nic.receive_buffer);
+                        assert!(end.port < nic.ports, "{}: {} has {} ports", cable.name, nic.name, nic.ports);
+                        assert!(
+                            !wired.contains(&end),
+                            "{}: a port of {} has two wires",
+                            cable.name,
+                            nic.name
+                        );
+                        assert!(least >= cable.mtu, "{}: a packet fits the buffers", nic.name);
+                        wired.push(end);
+                    }
+                }
             }
         }
         for nic in &self.nics {

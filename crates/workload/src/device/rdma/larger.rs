@@ -1,29 +1,83 @@
-//! What makes adapters and their wires larger, for `--why`, which asks what limits a load.
+//! What makes adapters, switches and their wires larger, for `--why`, which asks what limits a load.
 
-use super::config::{NicPort, RdmaNetworkConfig};
+use super::config::{CableConfig, CableEnd, NicPort, RdmaNetworkConfig};
 use crate::load::Larger;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
+use lanewise_network::switch::FlowControl;
+use lanewise_units::Bytes;
 
 impl RdmaNetworkConfig {
     /// The wires of an adapter: more rate, or more lanes.
     pub(crate) fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         let nics = &self.nics;
         let of_device = |end: &NicPort| nics[end.nic].device == device;
-        let mut any = None;
-        for link in self.links.iter_mut().filter(|link| link.ends.iter().any(of_device)) {
-            match &mut link.wire {
-                NetworkWire::Infiniband { lanes, .. } => larger.more(lanes),
-                NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => larger.quicken(rate),
-            }
-            any = Some(());
-        }
+        let of_cable = |cable: &CableConfig| {
+            cable.ends.iter().any(|end| matches!(end, CableEnd::Adapter(end) if of_device(end)))
+        };
+        let links = self.links.iter_mut().filter(|link| link.ends.iter().any(of_device));
+        let cables = self.cables.iter_mut().filter(|cable| of_cable(cable));
+        let wires = links.map(|link| &mut link.wire).chain(cables.map(|cable| &mut cable.wire));
+        let any = wires.map(|wire| quicken(wire, larger)).reduce(|(), ()| ());
+        self.keep_headroom();
         any
+    }
+
+    /// Faster wires need more headroom in the buffers of switches that pause.
+    fn keep_headroom(&mut self) {
+        for (index, switch) in self.switches.iter_mut().enumerate() {
+            let FlowControl::Pause { xoff, .. } = switch.flow_control else { continue };
+            let here = |end: &CableEnd| matches!(end, CableEnd::Switch(other, _) if *other == index);
+            let mine = self.cables.iter().filter(|cable| cable.ends.iter().any(here));
+            let needed = mine.map(|cable| cable.headroom(switch.pause_response)).max().unwrap_or(Bytes::ZERO);
+            switch.buffer = switch.buffer.max(xoff + needed);
+        }
+    }
+
+    /// The cable that a resource of a switch is a wire of, or comes in by: `leaf[0].port3.wire`.
+    fn cable_of(&self, resource: &str) -> Option<usize> {
+        let (port, _) = resource.rsplit_once('.')?;
+        let (name, number) = port.rsplit_once(".port")?;
+        let switch = self.switches.iter().position(|switch| switch.name == name)?;
+        let end = CableEnd::Switch(switch, number.parse::<u32>().ok()?.checked_sub(1)?);
+        self.cables.iter().position(|cable| cable.ends.contains(&end))
+    }
+
+    /// Name of the network of that cable, and whether it joins switches.
+    pub(crate) fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+        let cable = &self.cables[self.cable_of(resource)?];
+        let joins_switches = cable.ends.iter().all(|end| matches!(end, CableEnd::Switch(..)));
+        Some((cable.name.as_str(), joins_switches))
+    }
+
+    /// A resource of a switch: all wires of the same network become faster, or all ports' buffers of the same switch larger.
+    fn enlarge_switch(&mut self, resource: &str, larger: &mut Larger) -> Option<()> {
+        let name = self.network_of(resource)?.0.to_owned();
+        if resource.ends_with(".wire") {
+            let alike = self.cables.iter_mut().filter(|cable| cable.name == name);
+            let any = alike.map(|cable| quicken(&mut cable.wire, larger)).reduce(|(), ()| ());
+            self.keep_headroom();
+            return any;
+        }
+        let owner = resource.split('.').next()?;
+        let switch = self.switches.iter_mut().find(|switch| switch.name == owner)?;
+        let before = switch.buffer;
+        larger.widen(&mut switch.buffer);
+        if let FlowControl::Pause { xoff, xon } = &mut switch.flow_control {
+            // The headroom stays as it is.
+            for threshold in [xoff, xon] {
+                *threshold += Bytes::new(switch.buffer.get() - before.get());
+            }
+        }
+        Some(())
     }
 
     /// A resource of an adapter.
     pub(crate) fn enlarge(&mut self, resource: &str, larger: &mut Larger) -> Option<()> {
         let owner = resource.split('.').next()?;
+        if self.switches.iter().any(|switch| switch.name == owner) {
+            return self.enlarge_switch(resource, larger);
+        }
         let nic = self.nics.iter_mut().find(|nic| nic.name == owner)?;
         match resource.rsplit_once('.')?.1 {
             "wire" => {
@@ -38,5 +92,12 @@ impl RdmaNetworkConfig {
             _ => return None,
         }
         Some(())
+    }
+}
+
+fn quicken(wire: &mut NetworkWire, larger: &mut Larger) {
+    match wire {
+        NetworkWire::Infiniband { lanes, .. } => larger.more(lanes),
+        NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => larger.quicken(rate),
     }
 }

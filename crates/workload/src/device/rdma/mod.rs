@@ -7,7 +7,7 @@
 //!                    pipeline: message_interval, send_latency
 //!                    packets of an MTU, one of each queue pair in turn ◄────────────── DMA reads of payload
 //!                    send_bandwidth, shared_bandwidth; lane: framing, packet_gap, credits
-//!  ~~~~ wire: NetworkWire, latency ~~~~
+//!  ~~~~ wire: NetworkWire, latency; or wires with switches between them (`switches`) ~~~~
 //!                    receive_latency; receive_bandwidth, shared_bandwidth ───────────► DMA writes of payload
 //!                    acknowledgement on the other direction, before payload
 //!  poll() ◄───────── completion ◄───────────────────────────────────────────────────── DMA write of the entry
@@ -51,14 +51,22 @@ mod network;
 mod nic;
 mod port;
 mod receive;
+mod room;
 mod send;
+mod switches;
 mod token;
+mod touched;
 mod verbs;
+mod wiring;
 
+#[cfg(test)]
+mod switch_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use config::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig};
+pub use config::{
+    CableConfig, CableEnd, NetworkSwitchConfig, NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig,
+};
 pub(crate) use network::RdmaNetwork;
 pub(crate) use token::Kind;
 pub(crate) use verbs::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};

@@ -3,16 +3,19 @@
 use super::config::{NicPort, RdmaNetworkConfig};
 use super::ends::{End, Message, SendQueue};
 use super::nic::Nic;
-use super::port::{Port, PortSettings};
+use super::port::Port;
+use super::switches::SwitchPort;
 use super::token::{Kind, Needs, Ports, Token};
+use super::touched::Touched;
 use super::verbs::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
+use super::wiring::{WireEnd, Wiring};
 use crate::device::waiting::Waiting;
 use crate::flows::Flows;
 use crate::ports::Event;
 use crate::server::RateServer;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_fabric::{ResourceReading, Slots, Station};
-use lanewise_observe::{FlowId, RequesterState};
+use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -23,7 +26,7 @@ const QUEUE_ENTRIES: u64 = 64;
 /// Largest part of a pushed work request: a write-combining buffer.
 const PUSH: Bytes = Bytes::new(64);
 
-/// Adapters, wires and connections. Part of an instrument, which gives it its events.
+/// Adapters, wires, switches and connections. Part of an instrument, which gives it its events.
 #[derive(Debug)]
 pub struct RdmaNetwork {
     config: RdmaNetworkConfig,
@@ -34,6 +37,15 @@ pub struct RdmaNetwork {
     pub(super) ends: Vec<End>,
     pub(super) messages: Slots<Message>,
     completions: VecDeque<Completion>,
+    /// Ports of switches.
+    pub(super) switch_ports: Vec<SwitchPort>,
+    /// By switch and port of an adapter: ports of the switch that lead there.
+    pub(super) ways: Vec<Vec<Vec<u32>>>,
+    /// Place of each adapter's port at its switch.
+    pub(super) places: Vec<u32>,
+    /// Payload that has left an adapter towards a switch and not the receive buffer at the other end.
+    pub(super) between: u64,
+    pub(super) touched: Touched,
 }
 
 impl RdmaNetwork {
@@ -51,6 +63,11 @@ impl RdmaNetwork {
             ends: Vec::new(),
             messages: Slots::default(),
             completions: VecDeque::new(),
+            switch_ports: Vec::new(),
+            ways: Vec::new(),
+            places: Vec::new(),
+            between: 0,
+            touched: Touched::default(),
         }
     }
 
@@ -72,44 +89,32 @@ impl RdmaNetwork {
                 shared: RateServer::new(config.shared_bandwidth),
                 ports: Vec::new(),
                 waiting: Waiting::default(),
+                looked_at_next: Time::ZERO,
                 config: config.clone(),
             });
         }
-        for link in &self.config.links {
-            for (at, end) in link.ends.into_iter().enumerate() {
-                let first = self.ports.len() as u32 - at as u32;
-                let nic = &self.config.nics[end.nic];
-                let other = &self.config.nics[link.ends[1 - at].nic];
-                self.port_of.push((end, self.ports.len() as u32));
-                self.nics[end.nic].ports.push(self.ports.len() as u32);
-                self.ports.push(Port::new(PortSettings {
-                    nic: end.nic,
-                    peer: first + 1 - at as u32,
-                    wire: link.wire,
-                    mtu: link.mtu,
-                    latency: link.latency,
-                    receive_latency: other.receive_latency,
-                    packet_gap: nic.packet_gap,
-                    send_buffer: nic.send_buffer,
-                    credits: other.receive_buffer,
-                    outbound_path: RateServer::new(nic.send_bandwidth),
-                    inbound_path: RateServer::new(nic.receive_bandwidth),
-                }));
-            }
+        let Wiring { adapters, switches, ways, places, .. } = Wiring::of(&self.config);
+        for (index, (end, port)) in adapters.into_iter().enumerate() {
+            self.port_of.push((end, index as u32));
+            self.nics[end.nic].ports.push(index as u32);
+            self.ports.push(port);
         }
+        (self.switch_ports, self.ways, self.places) = (switches, ways, places);
+        (0..self.nics.len()).for_each(|nic| self.touched.add(nic));
     }
 
-    /// Connects the ports at both ends of a wire. `flows` are those of `ends`, in this order, and so are the results.
+    /// Connects two ports, at both ends of a wire or joined by switches. `flows` are those of `ends`, in this order, and so are
+    /// the results.
     ///
     /// # Panics
-    /// When there is no wire between the two.
+    /// When no wire or switch joins the two.
     pub fn connect(&mut self, ends: [NicPort; 2], flows: [Flows; 2]) -> [EndId; 2] {
         let port = |end: NicPort| {
             let found = self.port_of.iter().find(|(wired, _)| *wired == end);
             found.unwrap_or_else(|| panic!("port {} of adapter {} has a wire", end.port, end.nic)).1
         };
         let ports = ends.map(port);
-        assert_eq!(self.ports[ports[0] as usize].peer, ports[1], "a wire joins the two ports");
+        assert!(self.are_joined(ports), "a wire, or switches, join the two ports");
         let first = self.ends.len() as u32;
         for (port, flows) in ports.into_iter().zip(flows) {
             self.ends.push(End {
@@ -203,10 +208,11 @@ impl RdmaNetwork {
 
     /// Payload between the adapters that read it and those that write it.
     pub(crate) fn held(&self) -> u64 {
-        self.ports.iter().map(Port::held).sum()
+        self.between + self.ports.iter().map(Port::held).sum::<u64>()
     }
 
-    /// Pipelines, queue pairs, data paths and wires of its adapters, with what they have done up to `at`.
+    /// Pipelines, queue pairs, data paths and wires of its adapters, wires and buffers of its switches, with what they have done
+    /// up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         let own = self
             .nics
@@ -217,7 +223,7 @@ impl RdmaNetwork {
             // Ports count from one where a scenario names them.
             port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port + 1), at)
         });
-        own.chain(ports)
+        own.chain(ports).chain(self.switch_resources(at))
     }
 
     /// What an adapter does for each of its queue pairs.
@@ -235,6 +241,7 @@ impl RdmaNetwork {
     /// Takes an event.
     pub fn react<M: Needs>(&mut self, event: Event<Kind>, ports: &mut Ports<'_, M>) {
         let Token { kind, subject, detail } = event.token();
+        self.touch(kind, subject);
         match kind {
             Kind::Posted => self.ring_doorbell(subject, ports),
             Kind::PushedPart | Kind::ReceiveFetched => {}
@@ -246,7 +253,10 @@ impl RdmaNetwork {
             Kind::PayloadFetched => self.payload_fetched(subject, detail, ports),
             Kind::CrossedOutbound => self.crossed_outbound(subject, ports),
             Kind::LaneFree => self.lane_free(subject, ports),
-            Kind::CreditsBack => self.credits_back(subject, ports),
+            Kind::CreditsBack => self.credits_back(WireEnd::of(subject), ports),
+            Kind::Paused => self.paused(WireEnd::of(subject), detail == 1, ports),
+            Kind::AtSwitch => self.at_switch(subject, ports),
+            Kind::EgressFree => self.egress_free(subject, ports),
             Kind::Arrived => self.arrived(subject, ports),
             Kind::CrossedInbound => self.crossed_inbound(subject, ports),
             Kind::Placed => self.placed(subject, detail, ports),
@@ -255,23 +265,6 @@ impl RdmaNetwork {
             Kind::Completed => self.tell_requester(subject),
         }
         self.say_what_holds_back(ports);
-    }
-
-    /// Says what each adapter waits for when it has nothing to ask for: its inside if that is at work, else the wire if anything uses it, else software.
-    fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        let now = ports.now();
-        for nic in &mut self.nics {
-            let mut mine = nic.ports.iter().map(|port| &self.ports[*port as usize]);
-            let inside = [&nic.pipeline, &nic.receiver].iter().any(|station| station.is_busy(now));
-            let state = if inside || mine.clone().any(Port::crosses) {
-                RequesterState::Device
-            } else if mine.any(|port| port.uses_wire(now)) {
-                RequesterState::Wire
-            } else {
-                RequesterState::Cpu
-            };
-            nic.waiting.say(state, nic.config.device, ports);
-        }
     }
 
     /// Adapter of an end.

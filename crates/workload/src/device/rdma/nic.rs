@@ -25,6 +25,8 @@ pub(super) struct Nic {
     pub ports: Vec<u32>,
     /// What it was last said to wait for.
     pub waiting: Waiting,
+    /// When it will be looked at without an event, if that is still to come.
+    pub looked_at_next: Time,
 }
 
 impl Nic {

@@ -1,8 +1,10 @@
-//! A port of an adapter: what waits to be sent, the lane, the credits of the other side, and what comes in.
+//! A port of an adapter: what waits to be sent, the lane, room at the other side, and what comes in.
 //!
 //! Times are arithmetic. The lane is busy with one packet at a time; packets leave in the order in which they were
 //! made, acknowledgements and flow control before them.
 
+use super::room::Room;
+use super::wiring::WireEnd;
 use crate::server::{RateServer, reading};
 use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_network::NetworkWire;
@@ -37,7 +39,7 @@ pub(super) enum Next {
     Wait(Time),
     /// Nothing until credits come back; at this time if they are on their way.
     Blocked(Option<Time>),
-    /// A packet starts now; the other adapter acts on it at the time given.
+    /// A packet starts now; its last byte leaves at the time given.
     Sent(Packet, Time),
 }
 
@@ -45,13 +47,14 @@ pub(super) enum Next {
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub nic: usize,
-    /// Index of the port at the other end.
-    pub peer: u32,
+    /// What is at the other end of its wire.
+    pub far: WireEnd,
     pub wire: NetworkWire,
     pub mtu: Bytes,
-    latency: Span,
-    /// Of the adapter at the other end.
-    receive_latency: Span,
+    /// Along the wire.
+    pub latency: Span,
+    /// What UDP and IP add in the adapter, out and in each, where a switch is at the other end: without one it is part of the wire's latency.
+    pub encapsulation: Span,
     packet_gap: Span,
     /// Ends with packets to make, each in its turn: end and whether it answers reads.
     pub ring: VecDeque<(u32, bool)>,
@@ -67,15 +70,8 @@ pub(super) struct Port {
     pub lane_timer: bool,
     /// Time that flow control packets have to take before the next packet.
     owed: Span,
-    /// Receive buffer of the other side.
-    receive_buffer: u64,
-    /// Room in it, as far as this side knows.
-    credits: u64,
-    /// Credits on their way back, and when they are here.
-    returning: VecDeque<(Time, u64)>,
-    pub credit_timer: bool,
-    /// The packet at the front lacks credits.
-    pub blocked: bool,
+    /// At the other side.
+    pub room: Room,
     /// Packets on their way to this port, in order.
     pub arriving: VecDeque<Packet>,
     pub outbound_path: RateServer,
@@ -88,16 +84,14 @@ pub(super) struct Port {
 /// What a port is made of.
 pub(super) struct PortSettings {
     pub nic: usize,
-    pub peer: u32,
+    pub far: WireEnd,
     pub wire: NetworkWire,
     pub mtu: Bytes,
     pub latency: Span,
-    /// Of the adapter at the other end.
-    pub receive_latency: Span,
+    pub encapsulation: Span,
     pub packet_gap: Span,
     pub send_buffer: Bytes,
-    /// Receive buffer of the other side.
-    pub credits: Bytes,
+    pub room: Room,
     pub outbound_path: RateServer,
     pub inbound_path: RateServer,
 }
@@ -107,11 +101,11 @@ impl Port {
     pub(super) fn new(settings: PortSettings) -> Self {
         Self {
             nic: settings.nic,
-            peer: settings.peer,
+            far: settings.far,
             wire: settings.wire,
             mtu: settings.mtu,
             latency: settings.latency,
-            receive_latency: settings.receive_latency,
+            encapsulation: settings.encapsulation,
             packet_gap: settings.packet_gap,
             ring: VecDeque::new(),
             outgoing: VecDeque::new(),
@@ -122,11 +116,7 @@ impl Port {
             lane: Station::default(),
             lane_timer: false,
             owed: Span::ZERO,
-            receive_buffer: settings.credits.get(),
-            credits: settings.credits.get(),
-            returning: VecDeque::new(),
-            credit_timer: false,
-            blocked: false,
+            room: settings.room,
             arriving: VecDeque::new(),
             outbound_path: settings.outbound_path,
             inbound_path: settings.inbound_path,
@@ -172,20 +162,20 @@ impl Port {
         }
     }
 
-    /// Credits for so many bytes left the other side now.
-    pub(super) fn credits_left(&mut self, now: Time, bytes: u64) {
-        if bytes > 0 {
-            self.returning.push_back((now + self.latency, bytes));
-        }
-    }
-
-    /// Payload that has come into its send buffer, is on the wire, or in the receive buffer of the other side. Room that is kept
-    /// for what is still being read holds nothing.
+    /// Payload that has come into its send buffer, is on a wire to another adapter, or in the receive buffer there. Room that is
+    /// kept for what is still being read holds nothing.
     pub(super) fn held(&self) -> u64 {
         let there = self.outgoing.iter().filter(|outgoing| outgoing.ready.is_some());
         let ready: u64 = there.map(|outgoing| u64::from(outgoing.packet.payload)).sum();
-        let known = self.credits + self.returning.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        ready + self.receive_buffer - known
+        match self.far {
+            WireEnd::Adapter(_) => ready + self.room.outstanding(),
+            WireEnd::Switch(_) => ready,
+        }
+    }
+
+    /// When the packet on the lane has left.
+    pub(super) fn lane_free_at(&self) -> Time {
+        self.lane.free_at()
     }
 
     /// Whether packets are on the wire either way, or wait for it.
@@ -203,44 +193,29 @@ impl Port {
     /// that are not ready, and for credits.
     pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
         let lane = std::slice::from_ref(&self.lane);
-        let wire = format!("{:.4} GB/s", 1.0 / self.wire.byte_span(Bytes::new(1_000_000_000)).as_seconds());
+        let wire = self.wire.rate_in_words();
         let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
         let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
         let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
         [Some(lane), outbound, inbound].into_iter().flatten()
     }
 
-    /// When the next credits are here, if any are on their way.
-    pub(super) fn next_credits(&self) -> Option<Time> {
-        self.returning.front().map(|(at, _)| *at)
-    }
-
-    /// Takes in the credits that have come back.
-    fn take_credits(&mut self, now: Time) {
-        while let Some((at, bytes)) = self.returning.front().copied()
-            && at <= now
-        {
-            self.returning.pop_front();
-            self.credits += bytes;
-        }
-    }
-
     /// Sends the next packet if it can.
     pub(super) fn next(&mut self, now: Time) -> Next {
-        self.blocked = false;
+        self.room.unblock(now);
         let front = self.outgoing.front().and_then(|first| Some((first.packet, first.ready?)));
         let Some((packet, since)) = self.urgent.front().copied().or(front) else { return Next::Idle };
         if self.lane.is_busy(now) {
             return Next::Wait(self.lane.free_at());
         }
         if self.urgent.is_empty() {
-            self.take_credits(now);
             let payload = u64::from(packet.payload);
-            if self.credits < payload {
-                self.blocked = true;
-                return Next::Blocked(self.next_credits());
+            let cost = self.room.cost(self.wire, packet.kind, Bytes::new(payload));
+            if !self.room.fits(now, cost) {
+                self.room.block(now);
+                return Next::Blocked(self.room.next_credits());
             }
-            self.credits -= payload;
+            self.room.take(now, cost);
             self.buffered -= payload;
             self.outgoing.pop_front();
             self.front = self.front.wrapping_add(1);
@@ -251,27 +226,27 @@ impl Port {
         let span = self.owed + self.wire.packet_span(packet.kind, payload);
         self.owed = Span::ZERO;
         self.lane.occupy_since(since, now, span + self.packet_gap);
-        let end = now + span;
-        Next::Sent(packet, end + self.latency + self.receive_latency)
+        Next::Sent(packet, now + span)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::room::Unit;
     use super::*;
     use lanewise_network::infiniband::InfinibandRate;
 
     fn port(credits: u64) -> Port {
         Port::new(PortSettings {
             nic: 0,
-            peer: 1,
+            far: WireEnd::Adapter(1),
             wire: NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 },
             mtu: Bytes::new(4096),
             latency: Span::from_ns(10),
-            receive_latency: Span::from_ns(100),
+            encapsulation: Span::ZERO,
             packet_gap: Span::from_ns(5),
             send_buffer: Bytes::from_kib(64),
-            credits: Bytes::new(credits),
+            room: Room::new(Unit::Payload, Bytes::new(credits), Span::from_ns(10)),
             outbound_path: RateServer::new(None),
             inbound_path: RateServer::new(None),
         })
@@ -289,9 +264,9 @@ mod tests {
         port.ready(second, Time::ZERO);
         assert!(matches!(port.next(Time::ZERO), Next::Idle), "the first has to go first");
         port.ready(first, Time::ZERO);
-        let Next::Sent(_, arrival) = port.next(Time::ZERO) else { panic!("nothing holds it") };
+        let Next::Sent(_, end) = port.next(Time::ZERO) else { panic!("nothing holds it") };
         let span = port.wire.packet_span(PacketKind::Data, Bytes::new(4096));
-        assert_eq!(arrival, Time::ZERO + span + Span::from_ns(110));
+        assert_eq!(end, Time::ZERO + span);
         let Next::Wait(free_at) = port.next(Time::ZERO) else { panic!("the lane is busy") };
         assert_eq!(free_at, Time::ZERO + span + Span::from_ns(5));
     }
@@ -308,7 +283,7 @@ mod tests {
         assert!(matches!(port.next(Time::ZERO), Next::Sent(Packet { message: 7, .. }, _)));
         let later = Time::ZERO + Span::from_us(1);
         assert!(matches!(port.next(later), Next::Blocked(None)));
-        port.credits_left(later, 64);
+        port.room.give_back(later, 64);
         assert!(matches!(port.next(later), Next::Blocked(Some(at)) if at == later + Span::from_ns(10)));
         assert!(matches!(port.next(later + Span::from_ns(10)), Next::Sent(..)));
     }

@@ -4,6 +4,7 @@ use super::network::RdmaNetwork;
 use super::port::Packet;
 use super::token::{Kind, Needs, Ports, Token};
 use super::verbs::{CompletionKind, Opcode};
+use super::wiring::WireEnd;
 use lanewise_fabric::workload::{Direction, Notify};
 use lanewise_network::transport::PacketKind;
 use lanewise_units::Bytes;
@@ -96,13 +97,11 @@ impl RdmaNetwork {
         let now = ports.now();
         let state = &mut self.ports[port as usize];
         state.owe_flow_control(now);
-        let sender = state.peer;
-        let state = &mut self.ports[sender as usize];
-        state.credits_left(now, u64::from(payload));
-        if state.blocked {
-            let at = state.next_credits();
-            self.wait_for_credits(sender, at, ports);
+        let sender = state.far;
+        if matches!(sender, WireEnd::Switch(_)) {
+            self.between -= u64::from(payload);
         }
+        self.give_back(sender, u64::from(payload), ports);
     }
 
     /// The last payload of a polled write is in memory.

@@ -5,6 +5,7 @@ use super::network::RdmaNetwork;
 use super::port::{Next, Packet};
 use super::token::{Kind, Needs, Ports, Token};
 use super::verbs::{Opcode, WorkRequest};
+use super::wiring::WireEnd;
 use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::workload::{Direction, Notify, Target};
 use lanewise_network::transport::PacketKind;
@@ -216,12 +217,6 @@ impl RdmaNetwork {
         self.transmit(port, ports);
     }
 
-    /// Credits that were waited for are back.
-    pub(super) fn credits_back<M: Needs>(&mut self, port: u32, ports: &mut Ports<'_, M>) {
-        self.ports[port as usize].credit_timer = false;
-        self.transmit(port, ports);
-    }
-
     /// Sends what can be sent, and makes packets for the room that this leaves.
     pub(super) fn transmit<M: Needs>(&mut self, port: u32, ports: &mut Ports<'_, M>) {
         let now = ports.now();
@@ -234,11 +229,9 @@ impl RdmaNetwork {
                     ports.set_timer(at, Token::of(Kind::LaneFree, port));
                 }
             }
-            Next::Blocked(at) => self.wait_for_credits(port, at, ports),
-            Next::Sent(packet, arrival) => {
-                let peer = state.peer;
-                self.ports[peer as usize].arriving.push_back(packet);
-                ports.set_timer(arrival, Token::of(Kind::Arrived, peer));
+            Next::Blocked(at) => self.wait_for_credits(WireEnd::Adapter(port), at, ports),
+            Next::Sent(packet, end) => {
+                self.leave(port, packet, end, ports);
                 if packet.kind == PacketKind::Segment && packet.last {
                     self.acknowledged(packet.message, ports);
                 }
@@ -249,19 +242,6 @@ impl RdmaNetwork {
                     self.transmit(port, ports);
                 }
             }
-        }
-    }
-
-    pub(super) fn wait_for_credits<M: Needs>(
-        &mut self,
-        port: u32,
-        at: Option<Time>,
-        ports: &mut Ports<'_, M>,
-    ) {
-        let state = &mut self.ports[port as usize];
-        if let Some(at) = at.filter(|_| !state.credit_timer) {
-            state.credit_timer = true;
-            ports.set_timer(at, Token::of(Kind::CreditsBack, port));
         }
     }
 }

@@ -14,7 +14,7 @@ use lanewise_units::{Bytes, Rate, Span, Time};
 
 pub(crate) const EDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 };
 
-fn nic(index: usize) -> RdmaNicConfig {
+pub(super) fn nic(index: usize) -> RdmaNicConfig {
     RdmaNicConfig {
         name: format!("nic{index}"),
         device: DeviceId(index as u32),
@@ -48,7 +48,11 @@ pub(crate) fn network(mtu: u64) -> RdmaNetworkConfig {
         mtu: Bytes::new(mtu),
         latency: Span::from_ns(10),
     };
-    RdmaNetworkConfig { nics: vec![nic(0), nic(1)], links: vec![link(0), link(1)] }
+    RdmaNetworkConfig {
+        nics: vec![nic(0), nic(1)],
+        links: vec![link(0), link(1)],
+        ..RdmaNetworkConfig::default()
+    }
 }
 
 /// Posts requests at the start, and again one for each that is done; notes what it is told.
@@ -107,7 +111,7 @@ impl<M: Needs + Tally> Instrument<M> for Script {
     }
 }
 
-fn request(opcode: Opcode, length: u64) -> WorkRequest {
+pub(super) fn request(opcode: Opcode, length: u64) -> WorkRequest {
     WorkRequest {
         opcode,
         length: Bytes::new(length),

@@ -26,8 +26,14 @@ kinds! {
         CrossedOutbound,
         /// The lane of a port is free. Port.
         LaneFree,
-        /// Credits are back. Port.
+        /// Credits are back. Transmitter.
         CreditsBack,
+        /// A pause frame is heeded. Transmitter, whether it stops.
+        Paused,
+        /// The first byte of a packet is at a switch. Port of a switch.
+        AtSwitch,
+        /// A port of a switch may have something to send. Port of a switch.
+        EgressFree,
         /// A packet is at a port. Port.
         Arrived,
         /// Payload has crossed the adapter on the way in. Port.

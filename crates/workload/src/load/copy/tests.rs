@@ -2,8 +2,13 @@
 
 use super::*;
 use crate::bench::Bench;
+use crate::device::gpu::Staging;
+use lanewise_units::Rate;
 
 const GB_PER_S: Rate = Rate::from_bytes_per_second(1_000_000_000);
+
+const COSTS: CopyCosts =
+    CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None };
 
 fn way(word: &'static str, direction: Direction) -> CopyWay {
     CopyWay { word, direction, target: Target::HostMemory }
@@ -17,12 +22,10 @@ fn config(ways: Vec<CopyWay>) -> CopyConfig {
         ways,
         engine: EngineConfig::default(),
         engines: 1,
-        overhead: Span::from_us(5),
-        completion: Span::from_us(1),
+        costs: COSTS,
         sizes: vec![Bytes::new(100_000)],
         copies: None,
         streams: 1,
-        staging: None,
     }
 }
 
@@ -106,7 +109,10 @@ fn pageable_memory_is_staged() {
                 cost: Span::ZERO,
             };
             let report = report(
-                CopyConfig { staging: Some(staging), ..config(vec![way(word, direction)]) },
+                CopyConfig {
+                    costs: CopyCosts { staging: Some(staging), ..COSTS },
+                    ..config(vec![way(word, direction)])
+                },
                 Span::from_ms(20),
             );
             let cpu_us = 20_000.0 / cpu as f64 * 1e6;

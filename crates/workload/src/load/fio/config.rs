@@ -3,9 +3,11 @@
 use super::fabrics::FabricsConfig;
 use super::jobs::FioConfig;
 use super::moving::MoveConfig;
+use crate::device::gpu::CopyCosts;
 use crate::device::nvme::SsdConfig;
 use crate::device::rdma::RdmaNetworkConfig;
 use crate::host::NvmeHostConfig;
+use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::DeviceId;
 
 /// How a host reaches a drive.
@@ -17,6 +19,32 @@ pub struct PathConfig {
     pub host: usize,
 }
 
+/// A GPU that a job's data is copied to and from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuConfig {
+    /// It.
+    pub device: DeviceId,
+    /// Its name.
+    pub name: String,
+    /// Units and bytes in flight of an engine.
+    pub engine: EngineConfig,
+    /// Engines of each direction; at least one.
+    pub engines: u32,
+    /// What a copy costs beside its data.
+    pub costs: CopyCosts,
+}
+
+/// Where the data of a job goes to or comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataMemory {
+    /// Memory of the host that the drives are on.
+    Host,
+    /// Memory of endpoints, which the drives reach peer to peer: clones use them in turn. At least one.
+    Devices(Vec<DeviceId>),
+    /// Memory of GPUs, by way of a buffer in host memory: clones use them in turn. At least one.
+    Copied(Vec<GpuConfig>),
+}
+
 /// A job section and where it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupConfig {
@@ -24,8 +52,8 @@ pub struct GroupConfig {
     pub fio: FioConfig,
     /// Index of the host whose processors run it.
     pub host: usize,
-    /// Endpoint whose memory the data goes to or comes from, instead of the host's.
-    pub memory: Option<DeviceId>,
+    /// Where the data goes to or comes from.
+    pub memory: DataMemory,
     /// How it reaches its drives when they are on another host; none when they are attached.
     pub fabrics: Option<FabricsConfig>,
 }

@@ -241,7 +241,7 @@ impl NvmeWorkload {
     /// The drive's command is over where the drive is: the I/O, or the target's part of it.
     pub(super) fn drive_completed<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         if self.connection(slot).is_none() {
-            return self.complete(slot, ports);
+            return self.arrived(slot, ports);
         }
         let fabrics = self.fabrics(slot);
         let requests = if self.slots[slot as usize].request.write { 1 } else { 2 };

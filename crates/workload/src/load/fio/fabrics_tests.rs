@@ -50,7 +50,7 @@ fn network() -> RdmaNetworkConfig {
         mtu: Bytes::from_kib(4),
         latency: Span::from_ns(WIRE as u64),
     };
-    RdmaNetworkConfig { nics: vec![nic(0), nic(1)], links: vec![link] }
+    RdmaNetworkConfig { nics: vec![nic(0), nic(1)], links: vec![link], ..RdmaNetworkConfig::default() }
 }
 
 fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
@@ -71,7 +71,7 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
         hosts: vec![host(), host()],
         ssds: vec![SsdConfig { host: 1, ..ssd() }],
         paths: vec![PathConfig { ssd: 0, host: 1 }],
-        groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: Some(fabrics) }],
+        groups: vec![GroupConfig { fio, host: 0, memory: DataMemory::Host, fabrics: Some(fabrics) }],
         network: network(),
         moves: Vec::new(),
     }

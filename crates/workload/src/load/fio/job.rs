@@ -216,7 +216,7 @@ fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{BlockSizes, Blocks, IoEngine, Pattern, Thinking};
+    use super::super::{BlockSizes, Blocks, IoEngine, JobTool, Pattern, Thinking};
     use super::*;
 
     const KIB_4: BlockSizes = BlockSizes::One(Bytes::from_kib(4));
@@ -228,6 +228,7 @@ pub(crate) mod tests {
     pub(crate) fn config() -> FioConfig {
         FioConfig {
             name: "job".into(),
+            tool: JobTool::Fio,
             pattern: Pattern { read_percent: 100, random: false },
             blocks: reads(KIB_4),
             depth: 4,

@@ -29,8 +29,17 @@ pub enum IoEngine {
     Asynchronous,
     /// Asynchronous, by rings that job and kernel share: `io_uring`.
     Ring,
-    /// One I/O at a time, the thread waits: `sync`, `psync`.
+    /// One I/O at a time, the thread waits: `sync`, `psync`, `libcufile`.
     Synchronous,
+}
+
+/// Whose job it is, and in whose words it is reported.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum JobTool {
+    /// fio.
+    Fio,
+    /// gdsio of GPUDirect Storage, whose threads have one I/O in flight each.
+    Gdsio,
 }
 
 /// Pauses of a job: what an application computes between its I/Os.
@@ -47,6 +56,8 @@ pub struct Thinking {
 pub struct FioConfig {
     /// Name of the job.
     pub name: String,
+    /// Whose it is.
+    pub tool: JobTool,
     /// What it does.
     pub pattern: Pattern,
     /// Bytes of an I/O.

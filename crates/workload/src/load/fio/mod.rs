@@ -4,14 +4,20 @@
 //! does the rest ([`crate::device::nvme`]), up to an interrupt; the host's interrupt and completion work ends the I/O, and the job
 //! starts the next one in its place. Each job has a queue of its own on each drive, as Linux gives each core one.
 //!
+//! Data may go to or come from a GPU, straight or by way of a buffer: `copied.rs`.
+//!
 //! A job may be on another host than its drives, with RDMA between the two: NVMe over Fabrics, in `fabrics.rs`.
 
 mod blocks;
 mod config;
+mod copied;
+#[cfg(test)]
+mod copied_tests;
 mod distribution;
 mod fabrics;
 #[cfg(test)]
 mod fabrics_tests;
+mod issuing;
 mod job;
 mod jobs;
 mod moving;
@@ -26,9 +32,9 @@ mod token;
 mod workload;
 
 pub use blocks::{BlockSizes, Blocks};
-pub use config::{GroupConfig, NvmeConfig, PathConfig};
+pub use config::{DataMemory, GpuConfig, GroupConfig, NvmeConfig, PathConfig};
 pub use fabrics::FabricsConfig;
-pub use jobs::{FioConfig, IoEngine, Pattern, Thinking};
+pub use jobs::{FioConfig, IoEngine, JobTool, Pattern, Thinking};
 pub use moving::MoveConfig;
 pub use staging::Staging;
 pub use workload::NvmeWorkload;

@@ -67,7 +67,7 @@ struct DirectionTally {
 
 impl DirectionTally {
     fn metrics(&self, prefix: &str, window: Span, metrics: &mut Vec<Metric>) {
-        let rate = |amount: f64| if window.is_zero() { 0.0 } else { amount / window.as_seconds() };
+        let rate = |amount: f64| per_second(amount, window);
         let rows = [
             ("io_bytes", self.bytes as f64),
             ("io_kbytes", self.bytes as f64 / 1024.0),
@@ -82,6 +82,10 @@ impl DirectionTally {
         self.completion.metrics(&format!("{prefix}.clat_ns"), true, metrics);
         self.total.metrics(&format!("{prefix}.lat_ns"), false, metrics);
     }
+}
+
+fn per_second(amount: f64, window: Span) -> f64 {
+    if window.is_zero() { 0.0 } else { amount / window.as_seconds() }
 }
 
 /// Processor time of a job, so far as its own I/Os cause it.
@@ -134,6 +138,24 @@ impl GroupTally {
         metrics.push(Metric { name: format!("{name}.sys_cpu"), value: percent(self.cpu.system) });
         metrics.extend(self.distribution.metrics(name));
         metrics
+    }
+}
+
+impl GroupTally {
+    /// What gdsio prints of its threads together, under its names and in its units: GiB are 2^30 bytes.
+    pub(crate) fn gdsio_metrics(&self, window: Span) -> Vec<Metric> {
+        let [reads, writes] = &self.directions;
+        let (ops, bytes) = (reads.ios + writes.ios, reads.bytes + writes.bytes);
+        let us = Span::from_us(1);
+        let taken = [reads, writes].map(|way| way.total.tally.mean(us) * way.ios as f64).iter().sum::<f64>();
+        let rows = [
+            ("Throughput (GiB/sec)", per_second(bytes as f64, window) / f64::from(1 << 30)),
+            ("Avg_Latency (usecs)", if ops == 0 { 0.0 } else { taken / ops as f64 }),
+            ("ops", ops as f64),
+            ("DataSetSize (KiB)", bytes as f64 / 1024.0),
+            ("total_time (secs)", window.as_seconds()),
+        ];
+        rows.map(|(name, value)| Metric { name: name.to_owned(), value }).to_vec()
     }
 }
 

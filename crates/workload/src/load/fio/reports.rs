@@ -3,7 +3,7 @@
 //! Source: `__show_run_stats` of fio 3.33. Clones come one after another; one that is not reported with its group, or that
 //! is the first of another group, begins an entry, and all others are added to the last.
 
-use super::jobs::FioConfig;
+use super::jobs::{FioConfig, JobTool};
 use super::report::GroupTally;
 use lanewise_fabric::workload::Metric;
 use lanewise_units::Span;
@@ -19,6 +19,7 @@ pub(crate) struct Reports {
 struct Entry {
     /// Of the job that began it; with its number when every clone has an entry.
     name: String,
+    tool: JobTool,
     clones: u32,
     tally: GroupTally,
 }
@@ -42,7 +43,7 @@ impl Reports {
             None => {
                 let alone = job.group_reporting || job.jobs == 1;
                 let name = if alone { job.name.clone() } else { format!("{}[{clone}]", job.name) };
-                self.entries.push(Entry { name, clones: 1, tally: GroupTally::default() });
+                self.entries.push(Entry { name, tool: job.tool, clones: 1, tally: GroupTally::default() });
             }
         }
         self.of_clone.push(self.entries.len() - 1);
@@ -58,9 +59,14 @@ impl Reports {
         self.entries.iter_mut().for_each(|entry| entry.tally = GroupTally::default());
     }
 
-    /// Everything that was counted in this time.
-    pub(crate) fn metrics(&self, window: Span) -> Vec<Metric> {
-        self.entries.iter().flat_map(|entry| entry.tally.metrics(&entry.name, entry.clones, window)).collect()
+    /// Everything that was counted in this time: first fio's report, if there is a job of fio's, then one for each of gdsio's.
+    pub(crate) fn all(&self, window: Span) -> Vec<Vec<Metric>> {
+        let of = |tool| self.entries.iter().filter(move |entry| entry.tool == tool);
+        let fio: Vec<Metric> = of(JobTool::Fio)
+            .flat_map(|entry| entry.tally.metrics(&entry.name, entry.clones, window))
+            .collect();
+        let gdsio = of(JobTool::Gdsio).map(|entry| entry.tally.gdsio_metrics(window));
+        (!fio.is_empty()).then_some(fio).into_iter().chain(gdsio).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
-use super::{FioConfig, GroupConfig, IoEngine, NvmeConfig, NvmeWorkload, Staging};
+use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
@@ -16,7 +16,16 @@ impl LoadConfig for NvmeConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one("nvme", "fio")
+        let has_fio = self.groups.iter().any(|group| group.fio.tool == JobTool::Fio);
+        let fio = has_fio.then(|| Tool { name: "nvme".to_owned(), kind: "fio" });
+        // The groups of one workload of gdsio's, a drive each, follow each other.
+        let mut gdsio: Vec<Tool> = Vec::new();
+        for group in self.groups.iter().filter(|group| group.fio.tool == JobTool::Gdsio) {
+            if gdsio.last().is_none_or(|tool| tool.name != group.fio.name) {
+                gdsio.push(Tool { name: group.fio.name.clone(), kind: "gdsio" });
+            }
+        }
+        fio.into_iter().chain(gdsio).collect()
     }
 
     fn retuned(&self, other: &dyn LoadConfig, first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
@@ -39,7 +48,11 @@ impl LoadConfig for NvmeConfig {
                 Some(Staging::HostMemory) | None => Vec::new(),
             };
             let block = group.fio.blocks.largest();
-            devices.into_iter().chain(group.memory).map(move |device| (device, block))
+            let memory = match &group.memory {
+                DataMemory::Devices(devices) => devices.clone(),
+                DataMemory::Host | DataMemory::Copied(_) => Vec::new(),
+            };
+            devices.into_iter().chain(memory).map(move |device| (device, block))
         };
         self.groups.iter().flat_map(of_group).collect()
     }

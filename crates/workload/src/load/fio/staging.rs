@@ -58,12 +58,11 @@ impl NvmeWorkload {
 
     /// Whose memory the drive's DMA reads or writes for a slot; none when it is in the drive already.
     pub(super) fn data_target(&self, slot: u32) -> Option<Target> {
-        let group = &self.config.groups[self.slots[slot as usize].group as usize];
         match self.staging(slot) {
             Some(Staging::Drive) => None,
             Some(Staging::Device(device)) => Some(Target::Endpoint(device)),
             Some(Staging::HostMemory) => Some(Target::HostMemory),
-            None => Some(group.memory.map_or(Target::HostMemory, Target::Endpoint)),
+            None => Some(self.slots[slot as usize].memory.map_or(Target::HostMemory, Target::Endpoint)),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The mechanisms of a drive and its host, on links of plain arithmetic.
 
-use super::{GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};
+use super::{DataMemory, GroupConfig, NvmeConfig, NvmeWorkload, PathConfig};
 use crate::bench::Bench;
 use crate::device::nvme::SsdConfig;
 use crate::device::nvme::tests::config as ssd;
 use crate::device::rdma::RdmaNetworkConfig;
 use crate::host::NvmeHostConfig;
-use crate::load::fio::{BlockSizes, Blocks, FioConfig, IoEngine, Pattern, Thinking};
+use crate::load::fio::{BlockSizes, Blocks, FioConfig, IoEngine, JobTool, Pattern, Thinking};
 use lanewise_fabric::workload::Workload;
 use lanewise_units::Time;
 use lanewise_units::{Bytes, Rate, Span};
@@ -32,6 +32,7 @@ fn blocks(block: Bytes, read_percent: u32) -> Blocks {
 
 pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
     FioConfig {
+        tool: JobTool::Fio,
         name: "job".into(),
         pattern: Pattern { read_percent, random: false },
         blocks: blocks(block, read_percent),
@@ -56,7 +57,7 @@ fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWor
         hosts: vec![host()],
         ssds: vec![ssd],
         paths: vec![PathConfig { ssd: 0, host: 0 }],
-        groups: vec![GroupConfig { fio, host: 0, memory: None, fabrics: None }],
+        groups: vec![GroupConfig { fio, host: 0, memory: DataMemory::Host, fabrics: None }],
         network: RdmaNetworkConfig::default(),
         moves: Vec::new(),
     });

@@ -1,12 +1,14 @@
 //! What a timer of jobs and of their hosts' software was for.
 
-use crate::device::{nvme, rdma};
+use crate::device::{gpu, nvme, rdma};
 use crate::ports::{self, needs};
 use crate::token::{self, Joined, kinds};
 
 kinds! {
     /// What happened. The subject is a slot unless another one is named.
     pub(crate) enum Kind {
+        /// The job's thread has turned to a write whose data a GPU has.
+        Begun,
         /// The driver has put a command into its queue: ring the doorbell.
         Submitted,
         /// The handler of an interrupt looks into its queue. Subject: queue.
@@ -38,8 +40,11 @@ kinds! {
     }
 }
 
-/// That, or something of the drives' or of the network's.
-pub(crate) type Kinds = Joined<Kind, Joined<nvme::Kind, rdma::Kind>>;
+/// Something of the drives', of the network's, or of copies.
+pub(crate) type DeviceKinds = Joined<nvme::Kind, Joined<rdma::Kind, gpu::Kind>>;
+
+/// What happened to a job, or something of these.
+pub(crate) type Kinds = Joined<Kind, DeviceKinds>;
 
 /// Kind, subject and detail of what happened.
 pub(crate) type Token = token::Token<Kinds>;
@@ -56,5 +61,10 @@ pub(super) fn drives<'a, M>(ports: &'a mut Ports<'_, M>) -> ports::Ports<'a, M, 
 
 /// The machine as the network sees it.
 pub(super) fn network<'a, M>(ports: &'a mut Ports<'_, M>) -> ports::Ports<'a, M, rdma::Kind> {
-    ports.second().into_second()
+    ports.second().into_second().into_first()
+}
+
+/// The machine as the engines of GPUs see it.
+pub(super) fn gpus<'a, M>(ports: &'a mut Ports<'_, M>) -> ports::Ports<'a, M, gpu::Kind> {
+    ports.second().into_second().into_second()
 }

@@ -3,16 +3,16 @@
 //! The drives' side is [`Drives`], what a network adds is in [`super::fabrics`].
 
 use super::config::NvmeConfig;
+use super::copied::{Copied, Copier};
 use super::fabrics::Connection;
 use super::job::{Job, Next, Request};
 use super::jobs::IoEngine;
 use super::report::GroupTally;
 use super::reports::Reports;
 use super::slot::Slot;
-use super::token::{Kind, Kinds, Needs, Ports, Token as Own, drives, network};
+use super::token::{DeviceKinds, Kind, Kinds, Needs, Ports, Token as Own, drives, gpus, network};
 use crate::device::nvme::{Command, Drives, Notice, Ssd};
 use crate::device::rdma::RdmaNetwork;
-use crate::device::{nvme, rdma};
 use crate::flows::Flows;
 use crate::host::cpu::{Cores, CpuWork};
 use crate::host::memory::PAGE;
@@ -33,6 +33,10 @@ pub struct NvmeWorkload {
     /// Of each job whose drives are on another host.
     pub(super) connections: Vec<Option<Connection>>,
     pub(super) drives: Drives,
+    /// Between jobs' buffers and GPUs.
+    pub(super) copied: Copied,
+    /// What does that for the clones of each group.
+    copiers: Vec<Vec<Copier>>,
     pub(super) slots: Vec<Slot>,
     /// Of each group.
     flows: Vec<Flows>,
@@ -66,6 +70,8 @@ impl NvmeWorkload {
             network: RdmaNetwork::new(config.network.clone()),
             connections: Vec::new(),
             drives: Drives::default(),
+            copied: Copied::default(),
+            copiers: Vec::new(),
             slots: Vec::new(),
             flows: Vec::new(),
             jobs: Vec::new(),
@@ -90,6 +96,8 @@ impl NvmeWorkload {
         let device = names.collect::<Vec<_>>().join("+");
         self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, ports));
         let end_flows = self.add_end_flows(index, ports);
+        let copiers = self.copiers(index, ports);
+        self.copiers.push(copiers);
         for clone in 0..group.fio.jobs {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
             let core = running % self.config.hosts[group.host].cores;
@@ -97,7 +105,7 @@ impl NvmeWorkload {
             let connection = self.connect(index, end_flows);
             self.connections.push(connection);
             let slots = (0..group.fio.effective_depth())
-                .map(|_| self.open_slot(job, index as u32, self.largest[index]))
+                .map(|_| self.open_slot(job, (index as u32, clone), self.largest[index]))
                 .collect();
             let random =
                 |purpose: &str| ports.random_stream(&group.fio.name, &format!("job {clone} {purpose}"));
@@ -107,10 +115,13 @@ impl NvmeWorkload {
         }
     }
 
-    fn open_slot(&mut self, job: u32, group: u32, block: Bytes) -> u32 {
+    /// A slot of a job, which is the clone of this number of its group.
+    fn open_slot(&mut self, job: u32, (group, clone): (u32, u32), block: Bytes) -> u32 {
         let before = self.slots.last().map_or(BUFFERS, |slot| slot.buffer + slot.request.size);
         let buffer = Bytes::new(before).round_up_to(PAGE).get();
         let request = Request { file: 0, write: false, offset: 0, size: block.get() };
+        let copiers = self.copiers[group as usize].clone();
+        let lane = self.open_lane((self.slots.len() as u32, buffer), clone, &copiers);
         self.slots.push(Slot {
             job,
             group,
@@ -118,6 +129,8 @@ impl NvmeWorkload {
             queue: 0,
             request,
             buffer,
+            memory: self.config.groups[group as usize].memory.of_clone(clone),
+            lane,
             started: Time::ZERO,
             submitted: Time::ZERO,
         });
@@ -155,39 +168,6 @@ impl NvmeWorkload {
                 Next::Issue(slot, request) => self.issue(slot, request, ports),
             }
         }
-    }
-
-    /// The job's thread and the driver spend their time on an I/O; the doorbell is rung at the end of it.
-    fn issue<M: Needs>(&mut self, index: u32, request: Request, ports: &mut Ports<'_, M>) {
-        let job = &self.jobs[self.slots[index as usize].job as usize];
-        let (group, host, core) = (job.group as usize, job.host as usize, job.core);
-        let path = self.config.paths[self.config.groups[group].fio.files[request.file as usize]];
-        let connection = self.connections[self.slots[index as usize].job as usize];
-        let queue =
-            self.drives.queue_of(path.ssd as u32, connection.map_or(core, |connection| connection.core));
-        let costs = &self.config.hosts[host];
-        let called = match self.config.groups[group].fio.engine {
-            IoEngine::Ring => costs.submit_cost - costs.submit_cost.min(costs.aio_cost),
-            IoEngine::Asynchronous | IoEngine::Synchronous => costs.submit_cost,
-        };
-        let (worker_cost, submit_cost) = (costs.worker_cost, called + self.post_cost(group, &request));
-        let cores = &mut self.cores[host];
-        let started = cores.run(core as usize, ports.now(), worker_cost, CpuWork::User);
-        let submitted = cores.run(core as usize, ports.now(), submit_cost, CpuWork::Privileged);
-        let slot = &mut self.slots[index as usize];
-        slot.request = request;
-        (slot.ssd, slot.queue) = (path.ssd as u32, queue);
-        (slot.started, slot.submitted) = (started, submitted);
-        let depth = self.jobs[slot.job as usize].in_flight();
-        let tally = self.tally_of(index);
-        tally.issued_at(depth);
-        tally.cpu.user += worker_cost;
-        tally.cpu.system += submit_cost;
-        let drive = self.drives.drive_mut(path.ssd as u32);
-        drive.in_flight += 1;
-        drive.in_software += u32::from(connection.is_none());
-        ports.set_timer(submitted, Own::of(Kind::Submitted, index));
-        self.drives.say_what_holds_back(path.ssd as u32, &mut drives(ports));
     }
 
     pub(super) fn drive_of(&mut self, slot: u32) -> &mut Ssd {
@@ -275,12 +255,8 @@ impl NvmeWorkload {
 }
 
 impl NvmeWorkload {
-    /// Something happened to a drive or to the network: what they say of it is dealt with at once.
-    fn device_acts<M: Needs>(
-        &mut self,
-        event: Event<Joined<nvme::Kind, rdma::Kind>>,
-        ports: &mut Ports<'_, M>,
-    ) {
+    /// Something happened to a drive, to the network or to a copy: what they say of it is dealt with at once.
+    fn device_acts<M: Needs>(&mut self, event: Event<DeviceKinds>, ports: &mut Ports<'_, M>) {
         match split(event) {
             Joined::First(event) => {
                 let concerned = self.drives.react(event, &mut drives(ports));
@@ -291,12 +267,18 @@ impl NvmeWorkload {
                     self.drives.say_what_holds_back(ssd, &mut drives(ports));
                 }
             }
-            Joined::Second(event) => {
-                self.network.react(event, &mut network(ports));
-                while let Some(completion) = self.network.poll() {
-                    self.adapter_completion(completion, ports);
+            Joined::Second(event) => match split(event) {
+                Joined::First(event) => {
+                    self.network.react(event, &mut network(ports));
+                    while let Some(completion) = self.network.poll() {
+                        self.adapter_completion(completion, ports);
+                    }
                 }
-            }
+                Joined::Second(event) => {
+                    self.copied.copies.react(event, &mut gpus(ports));
+                    self.take_copied(ports);
+                }
+            },
         }
     }
 
@@ -306,9 +288,11 @@ impl NvmeWorkload {
         self.drives.retune(&self.config.ssds);
         for index in 0..self.jobs.len() {
             let group = self.jobs[index].group;
+            let first = self.jobs.iter().position(|job| job.group == group).unwrap_or(index);
+            let clone = (index - first) as u32;
             let fio = self.config.groups[group as usize].fio.clone();
             for _ in 0..self.jobs[index].retune(fio) {
-                let slot = self.open_slot(index as u32, group, self.largest[group as usize]);
+                let slot = self.open_slot(index as u32, (group, clone), self.largest[group as usize]);
                 self.jobs[index].add_slot(slot);
             }
             self.run_job(index as u32, ports);
@@ -338,6 +322,7 @@ impl<M: Needs> Instrument<M> for NvmeWorkload {
         };
         let concerned = self.concerned(kind, subject);
         match kind {
+            Kind::Begun => self.copy(subject, ports),
             Kind::Submitted => self.submitted(subject, ports),
             Kind::Handler => self.serve_interrupt(subject, ports),
             Kind::Completed => self.drive_completed(subject, ports),
@@ -346,7 +331,7 @@ impl<M: Needs> Instrument<M> for NvmeWorkload {
             Kind::WriteDataHere => self.submit_at_target(subject, ports),
             Kind::TargetSubmitted => self.ring_doorbell(subject, ports),
             Kind::Response => self.respond(subject, ports),
-            Kind::Responded => self.complete(subject, ports),
+            Kind::Responded => self.arrived(subject, ports),
             Kind::MoveDue => self.move_due(subject, ports),
             Kind::MoveShutDown => self.move_shut_down(subject, ports),
             Kind::MoveLinkUp => self.move_link_up(subject, ports),
@@ -370,8 +355,12 @@ impl Workload for NvmeWorkload {
         self.retune(to.downcast_ref().expect("settings of drives and jobs"), &mut Ports::of(fabric, now));
     }
 
-    fn report(&self, (start, end): (Time, Time)) -> Vec<Metric> {
-        self.reports.metrics(end.saturating_since(start))
+    fn report(&self, window: (Time, Time)) -> Vec<Metric> {
+        self.reports(window).into_iter().flatten().collect()
+    }
+
+    fn reports(&self, (start, end): (Time, Time)) -> Vec<Vec<Metric>> {
+        self.reports.all(end.saturating_since(start))
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {

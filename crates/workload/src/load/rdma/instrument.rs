@@ -4,6 +4,7 @@ use super::driver::{At, Driver, Kinds, ToolNeeds};
 use super::osu::{Osu, OsuConfig};
 use super::perftest::{Perftest, PerftestConfig};
 use super::transactions::{Transactions, TransactionsConfig};
+use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::RdmaNetworkConfig;
 use crate::ports::{Event, Instrument, Ports, called_by_fabric, split};
@@ -31,6 +32,15 @@ impl RdmaToolConfig {
             Self::Perftest(config) => &config.name,
             Self::Osu(config) => &config.name,
             Self::Transactions(config) => &config.name,
+        }
+    }
+
+    /// The two ports that it runs between.
+    pub fn ports(&self) -> [NicPort; 2] {
+        match self {
+            Self::Perftest(config) => config.ports,
+            Self::Osu(config) => config.ports,
+            Self::Transactions(config) => config.ports,
         }
     }
 

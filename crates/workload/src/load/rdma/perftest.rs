@@ -13,10 +13,10 @@ use self::side::{Pair, Side};
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
 use super::peak::{MOST_ITERATIONS, Peak};
 use crate::device::rdma::NicPort;
-use crate::device::rdma::{Completion, CompletionKind, HOST_MEMORY, Opcode, WorkRequest};
+use crate::device::rdma::{Completion, CompletionKind, Opcode, WorkRequest};
 use crate::host::VerbsHostConfig;
 use crate::host::memory::PAGE;
-use lanewise_fabric::workload::Metric;
+use lanewise_fabric::workload::{Metric, Target};
 use lanewise_fabric::{ResourceReading, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
@@ -66,6 +66,8 @@ pub struct PerftestConfig {
     pub ports: [NicPort; 2],
     /// Their hosts.
     pub hosts: [VerbsHostConfig; 2],
+    /// Where their buffers are: in memory of the host, or of a device that the adapter reaches peer to peer (`--use_cuda`).
+    pub memory: [Target; 2],
     /// `-s`: bytes of a message; not zero.
     pub size: Bytes,
     /// `-n`: messages of each queue pair.
@@ -136,7 +138,7 @@ impl Perftest {
     }
 
     /// Buffers are aligned to pages and each queue pair has its own, which all its messages use.
-    fn request(&self, pair: usize, id: u32) -> WorkRequest {
+    fn request(&self, side: usize, pair: usize, id: u32) -> WorkRequest {
         let opcode = self.config.tool.opcode();
         let stride = self.config.size.round_up_to(PAGE).get();
         let buffer = self.base + pair as u64 * stride;
@@ -147,7 +149,7 @@ impl Perftest {
             length: self.config.size,
             local: buffer,
             remote: buffer,
-            memory: HOST_MEMORY,
+            memory: [side, 1 - side].map(|side| self.config.memory[side]),
             inline: opcode != Opcode::Read && self.config.size <= self.config.inline_size,
             signaled: latency || last || (id + 1).is_multiple_of(self.config.completion_moderation),
             id: u64::from(id),
@@ -184,7 +186,7 @@ impl Perftest {
         let pair = &mut state.pairs[turn];
         let (end, first) = (pair.end, pair.posted);
         pair.posted += list;
-        at.post_list(made, end, (first..first + list).map(|id| self.request(turn, id)));
+        at.post_list(made, end, (first..first + list).map(|id| self.request(side, turn, id)));
         at.set_timer(done, POST + side as u32);
     }
 
@@ -199,7 +201,7 @@ impl Perftest {
         let made = state.thread.occupy(at.now(), state.host.post_cost);
         state.thread.occupy(made, state.host.doorbell_cost);
         let end = state.pairs[0].end;
-        at.post(made, end, self.request(0, self.cycles));
+        at.post(made, end, self.request(side, 0, self.cycles));
     }
 
     /// The thread of a side has looked at what came.

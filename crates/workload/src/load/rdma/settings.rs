@@ -4,7 +4,8 @@ use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use lanewise_fabric::ResourceKind;
-use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::workload::{DeviceId, Target, Workload};
+use lanewise_units::Bytes;
 
 impl LoadConfig for RdmaConfig {
     fn build(&self) -> Box<dyn Workload> {
@@ -23,8 +24,27 @@ impl LoadConfig for RdmaConfig {
         self.tools.iter().map(demand).collect()
     }
 
+    fn targets(&self, flow: &str) -> Vec<DeviceId> {
+        let mine = self.tools.iter().filter(|tool| tool.name() == flow);
+        mine.flat_map(peer_memory).map(|(device, _)| device).collect()
+    }
+
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        self.tools.iter().flat_map(peer_memory).collect()
+    }
+
     fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         self.network.widen(device, larger)
+    }
+
+    fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+        self.network.network_of(resource)
+    }
+
+    fn ways(&self) -> Vec<(String, Vec<String>)> {
+        let names = self.tools.iter().map(|tool| tool.name().to_owned());
+        let pairs: Vec<_> = self.tools.iter().map(RdmaToolConfig::ports).collect();
+        names.zip(self.network.resources_between(&pairs)).filter(|(_, used)| !used.is_empty()).collect()
     }
 
     fn enlarge(&mut self, resource: &str, _: ResourceKind, larger: &mut Larger) -> Option<()> {
@@ -58,6 +78,16 @@ fn enlarge_software(tool: &mut RdmaToolConfig, side: usize, larger: &mut Larger)
             }
         }
     }
+}
+
+/// Devices in whose memory a tool has buffers, and how long a message is.
+fn peer_memory(tool: &RdmaToolConfig) -> Vec<(DeviceId, Bytes)> {
+    let RdmaToolConfig::Perftest(config) = tool else { return Vec::new() };
+    let device = |memory: &Target| match memory {
+        Target::Endpoint(device) => Some((*device, config.size)),
+        Target::HostMemory | Target::Nobody => None,
+    };
+    config.memory.iter().filter_map(device).collect()
 }
 
 fn demand(tool: &RdmaToolConfig) -> Demand {

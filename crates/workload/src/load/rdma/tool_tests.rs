@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bench::Bench;
+use crate::device::rdma::HOST_MEMORY;
 use crate::device::rdma::tests::{EDR, bench, network};
 use crate::device::rdma::*;
 use crate::host::*;
@@ -27,6 +28,7 @@ fn perftest(tool: PerftestTool) -> PerftestConfig {
         tool,
         ports: PORTS,
         hosts: [verbs(), verbs()],
+        memory: HOST_MEMORY,
         size: if tool.is_latency() { Bytes::new(2) } else { Bytes::from_kib(64) },
         iterations: 1000,
         queue_pairs: 1,

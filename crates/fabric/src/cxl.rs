@@ -1,0 +1,349 @@
+//! CXL.mem in the fabric: links of flits from root ports to memory expanders, the way of a line over them, and what is at the ends.
+//!
+//! A line that a core asks for comes to the root port after the way through the processor, waits there for its slot in a flit
+//! and a credit, crosses each link of its path, and is read or written at the expander; its answer comes back the same way. A switch
+//! of CXL takes messages in and sends them on after its latency, each link with flits, credits and retry of its own.
+//!
+//! The rules are [`lanewise_cxl`]'s. `direction.rs` is one way of one link, `expander.rs` the memory behind it, and here is what goes
+//! where. Plain links know nothing of it: it hangs off the fabric by one pointer, and everything that happens is a
+//! [`Watch`](crate::errors::Watch). CXL.io is what the ports of the same link carry, as if they had it to themselves; no scenario loads both.
+//!
+//! Left out: CXL.io's share of the wire, hardware interleaving over several expanders, the time that idle flits in progress make others wait (a flit at most),
+//! QoS telemetry, ordering of accesses to one line.
+
+mod audit;
+mod direction;
+mod expander;
+mod resources;
+
+use crate::config::{CxlLinkConfig, FabricConfig, LinkConfig};
+use crate::errors::Watch;
+use crate::fabric::Fabric;
+use crate::ports::{CxlMem, LineAccess};
+use crate::slots::Slots;
+use crate::wire::WireTiming;
+use crate::workload::{DeviceId, Direction as AccessDirection, WorkloadEvent, WorkloadId};
+use direction::{Direction, Next, Timing};
+use expander::{Answer, Expander};
+use lanewise_cxl::Flit;
+use lanewise_cxl::message::{Class, Way};
+use lanewise_units::{Span, Time};
+
+/// Something that happens on CXL.mem at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CxlStep {
+    /// A direction may send its next flit.
+    Send(Place),
+    /// The oldest flit on its way in a direction is there.
+    Arrive(Place),
+    /// What a direction owes the other end has waited long enough.
+    Flush(Place),
+    /// A message joins the queue of a direction.
+    Queue(Place, u32),
+    /// Memory of an expander has served a request: its buffer is free.
+    Served(Place, Class),
+}
+
+/// One way of one link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    link: u16,
+    way: Way,
+}
+
+/// A line that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    workload: WorkloadId,
+    token: u64,
+    expander: u16,
+    access: LineAccess,
+    /// From the root port to the core.
+    core_latency: Span,
+}
+
+impl Line {
+    /// The class of its message one way or the other.
+    fn class(&self, way: Way) -> Class {
+        match (self.access.direction, way) {
+            (AccessDirection::Read, Way::M2s) | (AccessDirection::Write, Way::S2m) => Class::Plain,
+            (AccessDirection::Read, Way::S2m) | (AccessDirection::Write, Way::M2s) => Class::Data,
+        }
+    }
+}
+
+/// A link, both ways, and where it is.
+struct Link {
+    ways: [Direction; 2],
+    /// Device at its lower end.
+    lower: usize,
+    /// The link above, if its upper end is at a switch.
+    above: Option<u16>,
+    /// From a message's arrival at that switch to when it may leave.
+    latency_above: Span,
+}
+
+/// All of CXL.mem.
+pub(crate) struct Cxl {
+    links: Vec<Link>,
+    expanders: Vec<Expander>,
+    lines: Slots<Line>,
+    /// Expander of each device that is one.
+    of_device: Vec<Option<u16>>,
+}
+
+impl Cxl {
+    /// At rest; none for a configuration without expanders.
+    pub(crate) fn build(config: &FabricConfig, fabric: &Fabric) -> Option<Box<Self>> {
+        let cxl = &config.cxl;
+        if cxl.expanders.is_empty() {
+            return None;
+        }
+        let link_above = |device: usize| {
+            let is_above = |known: &CxlLinkConfig| config.links[known.link].lower.0 == device;
+            cxl.links.iter().position(is_above).map(|link| link as u16)
+        };
+        let links = cxl.links.iter().map(|link| {
+            let plain = &config.links[link.link];
+            let of = |end: (usize, usize)| fabric.device_ports[end.0][end.1];
+            let latency = |end| fabric.ports[of(end).index()].settings.receive_latency;
+            let timing = WireTiming::new(plain);
+            let way = |way, receiver, faults| {
+                Direction::new(
+                    way,
+                    link,
+                    &Timing::new(&timing, plain.mode, latency(receiver)),
+                    faults,
+                    config,
+                )
+            };
+            let latency_above = cxl.switches.iter().find(|(device, _)| *device == plain.upper.0);
+            Link {
+                ways: [
+                    way(Way::M2s, plain.lower, &plain.faults_downstream),
+                    way(Way::S2m, plain.upper, &plain.faults_upstream),
+                ],
+                lower: plain.lower.0,
+                above: link_above(plain.upper.0),
+                latency_above: latency_above.map_or(Span::ZERO, |(_, latency)| *latency),
+            }
+        });
+        let links: Vec<Link> = links.collect();
+        let mut of_device = vec![None; config.devices.len()];
+        let mut expanders = Vec::new();
+        for expander in &cxl.expanders {
+            of_device[expander.device] = Some(expanders.len() as u16);
+            let mut path: Vec<u16> =
+                std::iter::successors(link_above(expander.device), |link| links[usize::from(*link)].above)
+                    .collect();
+            path.reverse();
+            assert!(!path.is_empty(), "{} has no link for CXL.mem", config.devices[expander.device].name);
+            expanders.push(Expander::new(expander, path));
+        }
+        Some(Box::new(Self { links, expanders, lines: Slots::default(), of_device }))
+    }
+
+    /// Lines that are under way.
+    pub(crate) fn open(&self) -> usize {
+        self.lines.taken()
+    }
+
+    /// Lines of a device that are under way.
+    pub(crate) fn open_at(&self, device: usize) -> u32 {
+        self.of_device[device].map_or(0, |expander| self.expanders[usize::from(expander)].open)
+    }
+
+    /// Bits of a link are wrong at other rates from now on.
+    pub(crate) fn take_error_rates(&mut self, plain: &LinkConfig) {
+        for link in self.links.iter_mut().filter(|link| link.lower == plain.lower.0) {
+            let [m2s, s2m] = &mut link.ways;
+            m2s.take_bit_error_rate(plain.faults_downstream.bit_error_rate);
+            s2m.take_bit_error_rate(plain.faults_upstream.bit_error_rate);
+        }
+    }
+
+    fn way(&mut self, place: Place) -> &mut Direction {
+        &mut self.links[usize::from(place.link)].ways[place.way as usize]
+    }
+
+    /// A direction, and the one that comes back.
+    fn pair(&mut self, place: Place) -> (&mut Direction, &mut Direction) {
+        let [m2s, s2m] = &mut self.links[usize::from(place.link)].ways;
+        match place.way {
+            Way::M2s => (m2s, s2m),
+            Way::S2m => (s2m, m2s),
+        }
+    }
+}
+
+impl CxlMem for Fabric {
+    fn line(&mut self, device: DeviceId, access: LineAccess, token: u64) {
+        let workload = self.current;
+        let host = &self.root_complexes[self.devices[device.0 as usize].root_complex as usize];
+        let core_latency = host.config.core_latency;
+        let cxl = self.cxl.as_mut().expect("the fabric has memory expanders");
+        let expander = cxl.of_device[device.0 as usize].expect("the device is a memory expander");
+        let line = Line { workload, token, expander, access, core_latency };
+        let number = cxl.lines.insert(line);
+        let expander = &mut cxl.expanders[usize::from(expander)];
+        expander.open += 1;
+        let first = Place { link: expander.path[0], way: Way::M2s };
+        self.cxl_after(core_latency, CxlStep::Queue(first, number));
+    }
+}
+
+impl Fabric {
+    fn cxl(&mut self) -> &mut Cxl {
+        self.cxl.as_mut().expect("steps are of memory expanders")
+    }
+
+    fn cxl_after(&mut self, delay: Span, step: CxlStep) {
+        if delay.is_zero() {
+            self.on_cxl(step);
+        } else {
+            self.watch_at(self.now() + delay, Watch::Cxl(step));
+        }
+    }
+
+    /// Something is due.
+    #[cold]
+    pub(crate) fn on_cxl(&mut self, step: CxlStep) {
+        let now = self.now();
+        match step {
+            CxlStep::Send(place) => {
+                self.cxl().way(place).is_armed = false;
+                self.cxl_send(place, now);
+            }
+            CxlStep::Arrive(place) => self.cxl_arrives(place, now),
+            CxlStep::Flush(place) => {
+                let again = self.cxl().way(place).flush_due(now);
+                match again {
+                    Some(at) => self.watch_at(at, Watch::Cxl(step)),
+                    None => self.cxl_send(Place { way: place.way.back(), ..place }, now),
+                }
+            }
+            CxlStep::Queue(place, number) => {
+                let class = self.cxl().lines.get(number).class(place.way);
+                self.cxl().way(place).queue(number, class, now);
+                self.cxl_send(place, now);
+            }
+            CxlStep::Served(place, class) => self.cxl_frees(place, class, now),
+        }
+    }
+
+    /// A direction sends what it can.
+    fn cxl_send(&mut self, place: Place, now: Time) {
+        let (sender, owing) = self.cxl().pair(place);
+        if sender.is_armed {
+            return;
+        }
+        match sender.next(owing, now) {
+            Next::Nothing => {}
+            Next::At(at) => {
+                sender.is_armed = true;
+                self.watch_at(at, Watch::Cxl(CxlStep::Send(place)));
+            }
+            Next::Sent { arrives, free_at, flit } => {
+                sender.is_armed = true;
+                self.watch_at(arrives, Watch::Cxl(CxlStep::Arrive(place)));
+                self.watch_at(free_at, Watch::Cxl(CxlStep::Send(place)));
+                let slots = flit.as_ref().map_or(0, Flit::slots_used);
+                self.observers.cxl_flit_sent(now, place.link, place.way as u8, slots);
+                for number in flit.iter().flat_map(Flit::ends) {
+                    self.cxl_left(place, *number, now);
+                }
+            }
+        }
+    }
+
+    /// A message has left whole: if a switch passed it on, it is out of the buffer that it came in by.
+    fn cxl_left(&mut self, place: Place, number: u32, now: Time) {
+        let cxl = self.cxl();
+        let line = *cxl.lines.get(number);
+        let path = &cxl.expanders[usize::from(line.expander)].path;
+        let at = path.iter().position(|link| *link == place.link).expect("it is on its path");
+        let before = match place.way {
+            Way::M2s => at.checked_sub(1).map(|before| path[before]),
+            Way::S2m => path.get(at + 1).copied(),
+        };
+        if let Some(link) = before {
+            self.cxl_frees(Place { link, ..place }, line.class(place.way), now);
+        }
+    }
+
+    /// A buffer at the end of a direction is free again.
+    fn cxl_frees(&mut self, place: Place, class: Class, now: Time) {
+        let owing = self.cxl().way(place);
+        owing.free(class);
+        if let Some(at) = owing.must_flush_at(now) {
+            self.watch_at(at, Watch::Cxl(CxlStep::Flush(place)));
+        }
+    }
+
+    /// A flit is at the far end of a direction.
+    fn cxl_arrives(&mut self, place: Place, now: Time) {
+        let (direction, back) = self.cxl().pair(place);
+        let Some(sent) = direction.receive(back, now) else {
+            self.cxl_send(Place { way: place.way.back(), ..place }, now);
+            // A Nak was in it, and is lost.
+            if self.cxl().way(place).has_nak() {
+                self.cxl_send(place, now);
+            }
+            return;
+        };
+        if let Some(at) = direction.must_flush_at(now) {
+            self.watch_at(at, Watch::Cxl(CxlStep::Flush(place)));
+        }
+        for number in sent.ends() {
+            self.cxl_message(place, *number, now);
+        }
+        self.cxl_send(Place { way: place.way.back(), ..place }, now);
+    }
+
+    /// A message is there with its last byte.
+    fn cxl_message(&mut self, place: Place, number: u32, now: Time) {
+        let cxl = self.cxl();
+        let line = *cxl.lines.get(number);
+        let link = &cxl.links[usize::from(place.link)];
+        let (above, latency_above, lower) = (link.above, link.latency_above, link.lower);
+        match place.way {
+            Way::M2s => match cxl.of_device[lower] {
+                Some(expander) => self.cxl_asked(place, expander, number, &line, now),
+                None => {
+                    // A switch: the next link of the path.
+                    let path = &cxl.expanders[usize::from(line.expander)].path;
+                    let at = path.iter().position(|link| *link == place.link).expect("it is on its path");
+                    let next = path[at + 1];
+                    let latency = cxl.links[usize::from(next)].latency_above;
+                    self.cxl_after(latency, CxlStep::Queue(Place { link: next, way: Way::M2s }, number));
+                }
+            },
+            Way::S2m => match above {
+                Some(link) => {
+                    self.cxl_after(latency_above, CxlStep::Queue(Place { link, way: Way::S2m }, number));
+                }
+                None => {
+                    // The host has kept room for the answer since it asked.
+                    self.cxl_frees(place, line.class(Way::S2m), now);
+                    self.cxl_done(number, &line);
+                }
+            },
+        }
+    }
+
+    /// A request is at its expander.
+    fn cxl_asked(&mut self, place: Place, expander: u16, number: u32, line: &Line, now: Time) {
+        let Answer { served, answered } = self.cxl().expanders[usize::from(expander)].serve(line.access, now);
+        self.cxl_after(served.saturating_since(now), CxlStep::Served(place, line.class(Way::M2s)));
+        let answer = Place { way: Way::S2m, ..place };
+        self.cxl_after(answered.saturating_since(now), CxlStep::Queue(answer, number));
+    }
+
+    /// A line is done at the root port: its core hears of it after the way through the processor.
+    fn cxl_done(&mut self, number: u32, line: &Line) {
+        let cxl = self.cxl();
+        cxl.lines.take(number);
+        cxl.expanders[usize::from(line.expander)].open -= 1;
+        self.notify(line.workload, WorkloadEvent::LineDone { token: line.token }, line.core_latency);
+    }
+}

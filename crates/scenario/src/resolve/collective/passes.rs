@@ -1,0 +1,198 @@
+//! The sizes of a collective, and how each is done: what is written, and what NCCL would do where nothing is.
+
+use super::super::kinds::Reading;
+use super::super::workload::place;
+use super::ways::Around;
+use crate::parameter::Provenance;
+use crate::parameters::{AlgorithmChoice, ProtocolChoice};
+use crate::problem::Problem;
+use crate::value::{Auto, ParameterType};
+use lanewise_units::{Bytes, Generation};
+use lanewise_workload::load::collective::{Algorithm, Hardware, Hop, Operation, Pass, Protocol, tuning};
+
+/// Operations of each of several sizes that are timed.
+const TIMED: u32 = 5;
+/// Most sizes of a workload.
+const SIZES: usize = 64;
+
+/// Every size, and how many operations of each are timed where there are several.
+pub(super) fn all(
+    around: &Around<'_, '_>,
+    operation: Operation,
+    reading: &mut Reading<'_, '_>,
+) -> Option<(Vec<Pass>, Option<u32>)> {
+    let parameters = around.parameters;
+    let (first, factor) = (parameters.size, u64::from(parameters.factor));
+    let last = parameters.max_size.given().unwrap_or(first);
+    let refuse = |key: &str, problem: Problem, hint: &str, reading: &mut Reading<'_, '_>| {
+        reading.output.report(place(around.workload, key), problem, Some(hint.to_owned()));
+        None
+    };
+    if last < first {
+        let path = format!("{}.max_size", around.path);
+        let (found, low, high) = (last.to_string(), first.to_string(), "64 GiB".to_owned());
+        let problem = Problem::OutOfRange { path, found, low, high };
+        return refuse("max_size", problem, "it is the last of several sizes, `size` the first", reading);
+    }
+    if parameters.algorithm == Auto::Given(AlgorithmChoice::Tree) && operation != Operation::AllReduce {
+        let path = format!("{}.algorithm", around.path);
+        let problem =
+            Problem::UnknownChoice { path, found: "tree".to_owned(), allowed: "\"ring\"".to_owned() };
+        return refuse("algorithm", problem, "NCCL has trees for an all-reduce", reading);
+    }
+    let sizes = std::iter::successors(Some(first), |size| size.get().checked_mul(factor).map(Bytes::new));
+    let sizes: Vec<Bytes> = sizes.take_while(|size| *size <= last).take(SIZES).collect();
+    let machine = machine(around, reading);
+    let passes: Vec<Pass> = sizes.iter().map(|size| pass(around, operation, *size, &machine)).collect();
+    let stuck = |pass: &&Pass| goes_round(operation, pass.algorithm) && pass.window <= pass.slices;
+    if let Some(pass) = passes.iter().find(stuck) {
+        let path = format!("{}.window", around.path);
+        let (found, low) = (pass.window.to_string(), (pass.slices + 1).to_string());
+        let problem = Problem::OutOfRange { path, found, low, high: "65536".to_owned() };
+        let hint =
+            "in a ring every device sends a step before it takes one: more slices than `slices` have to fit";
+        return refuse("window", problem, hint, reading);
+    }
+    tell(around, operation, &passes, reading);
+    let operations = match (parameters.operations, parameters.max_size) {
+        (Auto::Given(operations), _) => Some(operations),
+        (Auto::Auto, Auto::Auto) => None,
+        (Auto::Auto, Auto::Given(_)) => {
+            let source = "operations of a size differ little";
+            let path = format!("{}.operations", around.path);
+            reading.computed.parameter(path, TIMED.to_string(), Provenance::Assumed, source);
+            Some(TIMED)
+        }
+    };
+    Some((passes, operations))
+}
+
+/// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane.
+fn machine(around: &Around<'_, '_>, reading: &Reading<'_, '_>) -> tuning::Machine {
+    let ranks = around.ranks;
+    let of_links = ranks.iter().filter_map(|rank| {
+        let mode = reading.trained.get(rank.device.0 as usize)?.as_ref()?.mode;
+        Some(mode.width.lanes() as f64 * of_lane(mode.generation))
+    });
+    let side_links = around.side_link_rate();
+    tuning::Machine {
+        ranks: ranks.len() as u32,
+        nodes: ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1),
+        within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
+        bandwidth: side_links.unwrap_or_else(|| of_links.fold(f64::MAX, f64::min)),
+    }
+}
+
+/// Bytes a second that NCCL takes of a lane: `kvDictPciGen`, src/graph/topo.cc.
+fn of_lane(generation: Generation) -> f64 {
+    let steps = Generation::ALL.iter().take_while(|other| **other < generation).count();
+    1.5e9 / 8.0 * f64::from(1 << steps)
+}
+
+/// Whether data come back to where they began: then nobody takes anything before all have sent a step.
+fn goes_round(operation: Operation, algorithm: Algorithm) -> bool {
+    let all = matches!(operation, Operation::AllReduce | Operation::ReduceScatter | Operation::AllGather);
+    all && algorithm == Algorithm::Ring
+}
+
+fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tuning::Machine) -> Pass {
+    let parameters = around.parameters;
+    let allowed = (parameters.algorithm.given().map(algorithm), parameters.protocol.given().map(protocol));
+    let (algorithm, protocol) = tuning::choose(operation, size, machine, allowed);
+    let channels = tuning::channels_for(size, parameters.channels, (algorithm, protocol), machine.ranks);
+    let cut = tuning::cut(operation, (algorithm, protocol), machine.within == Hardware::SideLink);
+    let chunk = parameters.chunk.given().unwrap_or(cut.chunk);
+    // In a ring a window holds more than the slices of a step: of the two the one that is not given follows the other.
+    let most = match parameters.window {
+        Auto::Given(window) if goes_round(operation, algorithm) => window.saturating_sub(1).max(1),
+        _ => u32::MAX,
+    };
+    let slices = parameters.slices.given().unwrap_or(cut.slices.min(most));
+    let window = parameters.window.given().unwrap_or(cut.window.max(slices.saturating_add(1)));
+    let least_slice = match (parameters.chunk, parameters.slices) {
+        (Auto::Auto, Auto::Auto) => cut.least_slice,
+        _ => Bytes::new(16),
+    };
+    let hop = |hardware| match parameters.step_time {
+        Auto::Given(span) => Hop::AfterArrival(span),
+        Auto::Auto => Hop::Whole(tuning::hop_latency(hardware, algorithm, protocol)),
+    };
+    Pass {
+        size,
+        algorithm,
+        protocol,
+        launch: parameters.launch.given().unwrap_or_else(|| tuning::base_latency(algorithm, protocol)),
+        hops: Hardware::ALL.map(hop),
+        channels,
+        chunk,
+        slices,
+        least_slice,
+        window,
+    }
+}
+
+/// What `explain` says in the place of "auto": one value, or each with the sizes from which on it holds.
+fn tell(around: &Around<'_, '_>, operation: Operation, passes: &[Pass], reading: &mut Reading<'_, '_>) {
+    let parameters = around.parameters;
+    let mut tell = |key: &str, is_auto: bool, value: &dyn Fn(&Pass) -> String, source: &'static str| {
+        if is_auto {
+            let (path, value) = (format!("{}.{key}", around.path), by_size(passes, value));
+            reading.computed.parameter(path, value, Provenance::Datasheet, source);
+        }
+    };
+    let fastest = "the fastest by NCCL's own estimate, src/graph/tuning.cc of NVIDIA/nccl 2.30.7";
+    if !operation.is_between_pairs() {
+        tell("algorithm", parameters.algorithm == Auto::Auto, &|pass| word(pass.algorithm), fastest);
+        tell("protocol", parameters.protocol == Auto::Auto, &|pass| name(pass.protocol), fastest);
+    }
+    let buffers = "the protocol's buffer and its eight steps, src/init.cc and src/include/collectives.h of NVIDIA/nccl 2.30.7";
+    tell("chunk", parameters.chunk == Auto::Auto, &|pass| pass.chunk.to_string(), buffers);
+    tell("slices", parameters.slices == Auto::Auto, &|pass| pass.slices.to_string(), buffers);
+    tell("window", parameters.window == Auto::Auto, &|pass| pass.window.to_string(), buffers);
+    let base = "baseLatencies, src/graph/tuning.cc of NVIDIA/nccl 2.30.7";
+    tell("launch", parameters.launch == Auto::Auto, &|pass| pass.launch.to_string(), base);
+}
+
+fn by_size(passes: &[Pass], value: &dyn Fn(&Pass) -> String) -> String {
+    let mut told: Vec<(Bytes, String)> = Vec::new();
+    for pass in passes {
+        let value = value(pass);
+        if told.last().is_none_or(|(_, last)| *last != value) {
+            told.push((pass.size, value));
+        }
+    }
+    let several = told.len() > 1;
+    let one = |(size, value): (Bytes, String)| if several { format!("{value} from {size}") } else { value };
+    let told = told.into_iter().map(one).collect::<Vec<_>>().join(", ");
+    if several { format!("{told}, by size") } else { told }
+}
+
+fn algorithm(choice: AlgorithmChoice) -> Algorithm {
+    match choice {
+        AlgorithmChoice::Ring => Algorithm::Ring,
+        AlgorithmChoice::Tree => Algorithm::Tree,
+    }
+}
+
+fn protocol(choice: ProtocolChoice) -> Protocol {
+    match choice {
+        ProtocolChoice::Simple => Protocol::Simple,
+        ProtocolChoice::Ll => Protocol::Ll,
+        ProtocolChoice::Ll128 => Protocol::Ll128,
+    }
+}
+
+fn word(algorithm: Algorithm) -> String {
+    match algorithm {
+        Algorithm::Ring => AlgorithmChoice::Ring.show(),
+        Algorithm::Tree => AlgorithmChoice::Tree.show(),
+    }
+}
+
+fn name(protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Simple => ProtocolChoice::Simple.show(),
+        Protocol::Ll => ProtocolChoice::Ll.show(),
+        Protocol::Ll128 => ProtocolChoice::Ll128.show(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Which adapters of a network a tool runs between: both ends of its wire, or those that it names where there are switches; and
+//! whose memory its buffers are in.
+
+use super::Inputs;
+use super::networks::Networks;
+use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use crate::document::shortened;
+use crate::file::WrittenWorkload;
+use crate::parameter::Output;
+use crate::problem::Problem;
+use lanewise_fabric::workload::{DeviceId, Target};
+use lanewise_workload::device::rdma::NicPort;
+
+/// Two ports that a tool runs between.
+pub(super) struct Pair {
+    /// Name of the tool: that of the workload, and of the device that tells it from its other pairs.
+    pub name: String,
+    /// Client and server.
+    pub ends: [NicPort; 2],
+    /// Which of several clients and servers these are.
+    numbers: [usize; 2],
+}
+
+/// What a tool says about its adapters.
+pub(super) struct Named<'n> {
+    pub network: &'n str,
+    pub client: &'n str,
+    pub server: &'n str,
+    pub shift: u32,
+}
+
+/// Every pair of a tool; none when something is wrong, which is reported.
+pub(super) fn pairs(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    named: &Named<'_>,
+    networks: &Networks,
+    output: &mut Output,
+) -> Option<Vec<Pair>> {
+    let component = networks.named(inputs, workload, named.network, output)?;
+    let sides = [("client", named.client), ("server", named.server)];
+    let Some(members) = networks.members(component) else {
+        let Some(link) = networks.link(component) else {
+            if output.diagnostics.is_empty() {
+                let expected = "no adapter is at it: name the network that the adapters are on".to_owned();
+                unknown(inputs, workload, "network", named.network, expected, output);
+            }
+            return None;
+        };
+        let ends = networks.config.links[link].ends;
+        let mut right = true;
+        for ((key, name), end) in sides.into_iter().zip(ends) {
+            let device = &networks.config.nics[end.nic].name;
+            let is_end =
+                name == "auto" || name == device || *name == format!("{device}.port{}", end.port + 1);
+            if !is_end {
+                let expected = format!("`{device}` is at that end of `{}`", named.network);
+                unknown(inputs, workload, key, name, expected, output);
+                right = false;
+            }
+        }
+        return right.then(|| vec![Pair { name: workload.name.clone(), ends, numbers: [0; 2] }]);
+    };
+    let [clients, servers] = sides
+        .map(|(key, name)| side(inputs, workload, (key, name), (named.network, members), networks, output));
+    let (clients, servers) = (clients?, servers?);
+    let (many, others) = (clients.len(), servers.len());
+    if others != 1 && many != 1 && others != many {
+        let path = format!("workload.{}.server", workload.name);
+        let reason = format!("which is {others} adapters, for {many} clients: one for all, or one for each");
+        let problem = Problem::DeviceCount { path, found: shortened(named.server), reason };
+        output.report(place(workload, "server"), problem, None);
+        return None;
+    }
+    let count = many.max(others);
+    let mut pairs = Vec::new();
+    for number in 0..count {
+        let numbers = [number % many, (number + named.shift as usize) % others];
+        let (client, server) = (clients[numbers[0]], servers[numbers[1]]);
+        let nic = |end: NicPort| networks.config.nics[end.nic].name.as_str();
+        if client == server {
+            let expected = "client and server are two ports; with `shift` each server is another adapter";
+            unknown(inputs, workload, "server", nic(server), expected.to_owned(), output);
+            return None;
+        }
+        if !networks.are_joined([client, server]) {
+            if networks.is_partial {
+                return None;
+            }
+            let expected =
+                format!("nothing joins it to `{}`: no wire or switches of any network do", nic(client));
+            unknown(inputs, workload, "server", nic(server), expected, output);
+            return None;
+        }
+        let name = match (many > 1, others > 1) {
+            (true, _) => format!("{} {}", workload.name, nic(client)),
+            (false, true) => format!("{} {}", workload.name, nic(server)),
+            (false, false) => workload.name.clone(),
+        };
+        pairs.push(Pair { name, ends: [client, server], numbers });
+    }
+    Some(pairs)
+}
+
+/// The ports of a network that a name means.
+fn side(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    (key, name): (&str, &str),
+    (network, members): (&str, &[NicPort]),
+    networks: &Networks,
+    output: &mut Output,
+) -> Option<Vec<NicPort>> {
+    if name == "auto" {
+        let (path, key) = (format!("workload.{}", workload.name), key.to_owned());
+        let expected = "an adapter of the network, such as \"nic[0]\"".to_owned();
+        let hint = format!("`{network}` has switches, and {} adapters", members.len());
+        output.report(workload.place, Problem::MissingKey { path, key, expected }, Some(hint));
+        return None;
+    }
+    let (device, port) = name.split_once(".port").map_or((name, None), |(device, port)| (device, Some(port)));
+    let problems = output.diagnostics.len();
+    let instances = endpoints(inputs, workload, key, device, output);
+    if output.diagnostics.len() > problems {
+        return None;
+    }
+    let mut found = Vec::new();
+    for instance in instances {
+        let here = |end: &&NicPort| {
+            let is_port = port.is_none_or(|port| port == (end.port + 1).to_string());
+            networks.config.nics[end.nic].device.0 as usize == instance && is_port
+        };
+        let Some(end) = members.iter().find(here) else {
+            let expected = format!("that is no adapter with a port at `{network}`");
+            unknown(inputs, workload, key, name, expected, output);
+            return None;
+        };
+        found.push(*end);
+    }
+    Some(found)
+}
+
+/// Whose memory the buffers of each pair are in, at the client and at the server; none when something is wrong, which is reported.
+pub(super) fn memory(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    names: [&str; 2],
+    (networks, pairs): (&Networks, &[Pair]),
+    output: &mut Output,
+) -> Option<Vec<[Target; 2]>> {
+    let mut targets = vec![[Target::HostMemory; 2]; pairs.len()];
+    for (side, (key, name)) in ["memory", "remote_memory"].into_iter().zip(names).enumerate() {
+        if name == "memory" {
+            continue;
+        }
+        let devices = endpoints(inputs, workload, key, name, output);
+        let needed = pairs.iter().map(|pair| pair.numbers[side] + 1).max().unwrap_or(0);
+        match devices.len() {
+            0 => return None,
+            count if count != 1 && count != needed => {
+                let path = format!("workload.{}.{key}", workload.name);
+                let reason =
+                    format!("which is {count} devices, for {needed} adapters: one for all, or one for each");
+                let problem = Problem::DeviceCount { path, found: shortened(name), reason };
+                output.report(place(workload, key), problem, None);
+                return None;
+            }
+            _ => {}
+        }
+        let path = format!("workload.{}", workload.name);
+        for (pair, targets) in pairs.iter().zip(&mut targets) {
+            let device = devices[pair.numbers[side] % devices.len()];
+            let adapter = networks.config.nics[pair.ends[side].nic].device.0 as usize;
+            if !check_peer_to_peer(inputs, workload, &path, key, (adapter, device), output) {
+                return None;
+            }
+            targets[side] = Target::Endpoint(DeviceId(device as u32));
+        }
+    }
+    Some(targets)
+}

@@ -1,0 +1,347 @@
+//! Network switches, and the networks that end at them: which port each wire gets, and how much of a buffer is headroom.
+
+use super::networks::{self, Networks};
+use super::{Inputs, Settings};
+use crate::parameter::Output;
+use crate::parameters::{
+    ForwardingChoice, LayoutChoice, NetworkKindChoice, NetworkParameters, NetworkSwitchParameters, WaysChoice,
+};
+use crate::problem::Problem;
+use crate::source::Place;
+use crate::structure::ComponentKind;
+use crate::topology::{InstanceName, count_of};
+use crate::value::Auto;
+use lanewise_network::routing::Choice;
+use lanewise_network::switch::{FlowControl, space};
+use lanewise_network::transport::PacketKind;
+use lanewise_units::Bytes;
+use lanewise_workload::device::rdma::{CableConfig, CableEnd, NetworkSwitchConfig, NicPort};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The switches of a scenario while networks are joined to them.
+pub(super) struct Switches<'s> {
+    /// Switches of each component.
+    ranges: BTreeMap<usize, Range<usize>>,
+    all: Vec<Switch<'s>>,
+}
+
+struct Switch<'s> {
+    name: String,
+    component: usize,
+    parameters: &'s NetworkSwitchParameters,
+    /// Ports in use.
+    used: u32,
+    /// Kind and MTU of its wires, as the first of them has them.
+    wires: Option<(&'static str, Bytes)>,
+    /// Headroom that the wire needs which needs most.
+    headroom: Bytes,
+    full: Bytes,
+}
+
+/// One side of a network.
+enum Side {
+    Adapters(Vec<NicPort>),
+    Switches(Range<usize>),
+}
+
+impl<'s> Switches<'s> {
+    pub(super) fn read(inputs: &'s Inputs<'_>, output: &mut Output) -> Self {
+        let mut switches = Self { ranges: BTreeMap::new(), all: Vec::new() };
+        for (component, settings) in inputs.settings.iter().enumerate() {
+            let Some(Settings::NetworkSwitch(parameters)) = settings else { continue };
+            let written = &inputs.file.components[component];
+            let count = count_of(written, output).map(|(count, _)| count);
+            let first = switches.all.len();
+            for number in 0..count.unwrap_or(1) {
+                let name = match count {
+                    Some(_) => format!("{}[{number}]", written.name),
+                    None => written.name.clone(),
+                };
+                let (headroom, full) = (Bytes::ZERO, Bytes::ZERO);
+                switches.all.push(Switch {
+                    name,
+                    component,
+                    parameters,
+                    used: 0,
+                    wires: None,
+                    headroom,
+                    full,
+                });
+            }
+            switches.ranges.insert(component, first..switches.all.len());
+        }
+        switches
+    }
+
+    /// Whether a name at an end of a network is one of a switch.
+    pub(super) fn has(&self, inputs: &Inputs<'_>, name: &str) -> bool {
+        let device = name.split_once('.').map_or(name, |(device, _)| device);
+        inputs
+            .find(InstanceName::parse(device).component)
+            .is_some_and(|component| inputs.file.components[component].kind == ComponentKind::NetworkSwitch)
+    }
+
+    /// Buffers and thresholds, once every wire is known.
+    pub(super) fn finish(self, inputs: &Inputs<'_>, networks: &mut Networks, output: &mut Output) {
+        for switch in self.all {
+            let config = switch.config(inputs, output);
+            networks.config.switches.extend(config);
+        }
+        networks.islands = islands(&networks.config.cables);
+    }
+
+    /// The next free port of a switch.
+    fn take_port(
+        &mut self,
+        switch: usize,
+        (inputs, component, place): (&Inputs<'_>, usize, Place),
+        output: &mut Output,
+    ) -> Option<CableEnd> {
+        let state = &mut self.all[switch];
+        if state.used == state.parameters.ports {
+            let reason = format!("has no free port of its {}", state.parameters.ports);
+            return networks::refuse(inputs, component, &state.name, &reason, place, output);
+        }
+        state.used += 1;
+        Some(CableEnd::Switch(switch, state.used - 1))
+    }
+}
+
+/// One switch of all that reach each other, for each port at one of them.
+fn islands(cables: &[CableConfig]) -> BTreeMap<NicPort, usize> {
+    let mut least: BTreeMap<usize, usize> = BTreeMap::new();
+    let find = |least: &BTreeMap<usize, usize>, mut switch: usize| {
+        while let Some(lesser) = least.get(&switch).filter(|lesser| **lesser != switch) {
+            switch = *lesser;
+        }
+        switch
+    };
+    for cable in cables {
+        if let [CableEnd::Switch(first, _), CableEnd::Switch(second, _)] = cable.ends {
+            let [first, second] = [first, second].map(|switch| find(&least, switch));
+            least.insert(first.max(second), first.min(second));
+        }
+    }
+    let port_at = |cable: &CableConfig| match cable.ends {
+        [CableEnd::Adapter(port), CableEnd::Switch(switch, _)]
+        | [CableEnd::Switch(switch, _), CableEnd::Adapter(port)] => Some((port, find(&least, switch))),
+        _ => None,
+    };
+    cables.iter().filter_map(port_at).collect()
+}
+
+/// Joins adapters to switches, or switches to switches.
+pub(super) fn join(
+    inputs: &Inputs<'_>,
+    (component, network): (usize, &NetworkParameters),
+    (names, place): (&[String; 2], Place),
+    networks: &mut Networks,
+    switches: &mut Switches<'_>,
+    output: &mut Output,
+) -> Option<()> {
+    let at = (inputs, component, place);
+    let problems = output.diagnostics.len();
+    let sides = names.each_ref().map(|name| side(at, name, networks, switches, output));
+    if output.diagnostics.len() > problems {
+        return None;
+    }
+    let [first, second] = sides;
+    let (first, second) = (first?, second?);
+    let name = &inputs.file.components[component].name;
+    let idle = |key: &str, reason, output: &mut Output| output.idle.because(format!("{name}.{key}"), reason);
+    let pairs: Vec<[CableEnd; 2]> = match (first, second) {
+        (Side::Adapters(adapters), Side::Switches(range))
+        | (Side::Switches(range), Side::Adapters(adapters)) => {
+            networks::check_mtu(inputs, component, network, &adapters, networks, output);
+            let count = adapters.len();
+            let mut pairs = Vec::new();
+            for (number, port) in adapters.iter().enumerate() {
+                let chosen = match network.layout {
+                    LayoutChoice::Blocks => number * range.len() / count,
+                    LayoutChoice::Rails => number % range.len(),
+                };
+                if !networks.wired.insert((port.nic, port.port)) {
+                    let name = format!("{}.port{}", networks.config.nics[port.nic].name, port.port + 1);
+                    return networks::refuse(inputs, component, &name, "has a wire already", place, output);
+                }
+                let end = switches.take_port(range.start + chosen, at, output)?;
+                pairs.push([CableEnd::Adapter(*port), end]);
+            }
+            networks.members.insert(component, adapters);
+            idle("wires", "an adapter's port has one wire", output);
+            pairs
+        }
+        (Side::Switches(lower), Side::Switches(upper)) => {
+            idle("layout", "there is no adapter at either end", output);
+            let mut pairs = Vec::new();
+            let both = |one: usize, other: usize| lower.contains(&other) && upper.contains(&one);
+            let each = lower.clone().flat_map(|low| upper.clone().map(move |high| (low, high)));
+            // Of switches that are meant by both ends, each two are joined once.
+            for (low, high) in each.filter(|(low, high)| low < high || low > high && !both(*low, *high)) {
+                for _ in 0..network.wires {
+                    let low = switches.take_port(low, at, output)?;
+                    pairs.push([low, switches.take_port(high, at, output)?]);
+                }
+            }
+            pairs
+        }
+        (Side::Adapters(_), Side::Adapters(_)) => return None,
+    };
+    for ends in pairs {
+        let adapters: Vec<NicPort> = ends
+            .iter()
+            .filter_map(|end| match end {
+                CableEnd::Adapter(port) => Some(*port),
+                CableEnd::Switch(..) => None,
+            })
+            .collect();
+        let cable = CableConfig {
+            name: inputs.file.components[component].name.clone(),
+            ends,
+            wire: networks::wire(network),
+            mtu: network.mtu.0,
+            latency: network.propagation + network.switch_latency,
+            encapsulation: networks::encapsulation(network, &adapters, networks),
+        };
+        for end in ends {
+            let CableEnd::Switch(switch, _) = end else { continue };
+            switches.all[switch].accept(at, network, &cable, output)?;
+        }
+        networks.config.cables.push(cable);
+    }
+    Some(())
+}
+
+/// What one end of a network means.
+fn side(
+    (inputs, component, place): (&Inputs<'_>, usize, Place),
+    name: &str,
+    networks: &mut Networks,
+    switches: &Switches<'_>,
+    output: &mut Output,
+) -> Option<Side> {
+    let (device, port) = name.split_once('.').map_or((name, None), |(device, port)| (device, Some(port)));
+    let meant = InstanceName::parse(device);
+    if switches.has(inputs, name) {
+        if port.is_some_and(|port| port != "*") {
+            let reason = "is one port of a switch, whose wires take its ports in order";
+            return networks::refuse(inputs, component, name, reason, place, output);
+        }
+        let all = switches.ranges.get(&inputs.find(meant.component)?)?.clone();
+        let count = all.len();
+        return match meant.among(all) {
+            Some(range) => Some(Side::Switches(range)),
+            None => networks::refuse(inputs, component, name, &meant.choices(count, true), place, output),
+        };
+    }
+    let Some(group) = inputs.find(meant.component) else {
+        networks::end(inputs, component, name, place, networks, output);
+        return None;
+    };
+    let instances = inputs.topology.instances_of(group);
+    let Some(meant) = meant.among(instances.clone()) else {
+        networks::end(inputs, component, name, place, networks, output);
+        return None;
+    };
+    let single = |instance: usize| {
+        let name = &inputs.topology.instances[instance].name;
+        port.map_or_else(|| name.clone(), |port| format!("{name}.{port}"))
+    };
+    let ports: Option<Vec<NicPort>> = meant
+        .map(|instance| networks::end(inputs, component, &single(instance), place, networks, output))
+        .collect();
+    Some(Side::Adapters(ports?))
+}
+
+impl Switch<'_> {
+    /// A wire of a network ends here.
+    fn accept(
+        &mut self,
+        (inputs, component, place): (&Inputs<'_>, usize, Place),
+        network: &NetworkParameters,
+        cable: &CableConfig,
+        output: &mut Output,
+    ) -> Option<()> {
+        let kind = match network.kind {
+            NetworkKindChoice::Roce => "RoCE",
+            NetworkKindChoice::Ethernet => {
+                let reason = "is a switch that loses nothing, and plain Ethernet has no flow control";
+                return networks::refuse(inputs, component, &self.name, reason, place, output);
+            }
+            _ => "InfiniBand",
+        };
+        let (known, mtu) = *self.wires.get_or_insert((kind, cable.mtu));
+        if known != kind || mtu != cable.mtu {
+            let reason = format!("has wires of {known} with an MTU of {mtu}");
+            return networks::refuse(inputs, component, &self.name, &reason, place, output);
+        }
+        self.full = space(cable.wire.packet_bytes(PacketKind::WriteFirst, cable.mtu));
+        self.headroom = self.headroom.max(cable.headroom(self.parameters.pause_response));
+        Some(())
+    }
+
+    /// Its settings, or nothing when its buffer is too small for its wires, which is reported. One without a wire has some, too.
+    fn config(self, inputs: &Inputs<'_>, output: &mut Output) -> Option<NetworkSwitchConfig> {
+        let NetworkSwitchParameters { latency, forwarding, buffer, pause_response, .. } = *self.parameters;
+        let pauses = self.wires.is_some_and(|(kind, _)| kind == "RoCE");
+        let most = Bytes::new(buffer.get().saturating_sub(self.headroom.get()));
+        if pauses && most < self.full || buffer < self.full {
+            let needed = if pauses { self.headroom + self.full } else { self.full };
+            let hint =
+                "a full packet of its wires and, where it pauses, what comes until the pause is heeded";
+            self.refuse(inputs, "buffer", buffer, (needed, Bytes::from_kib(1 << 20)), hint, output);
+            return None;
+        }
+        if !pauses {
+            for key in ["xoff", "xon", "pause_response"] {
+                let path = format!("{}.{key}", inputs.file.components[self.component].name);
+                output.idle.because(path, "InfiniBand has credits instead of pauses");
+            }
+        }
+        let xoff = self.parameters.xoff.given().unwrap_or(most);
+        let usual = Bytes::new(xoff.get().saturating_sub(2 * self.full.get()));
+        let xon = self.parameters.xon.given().unwrap_or(usual);
+        if pauses && xoff > most {
+            let hint = "the rest of `buffer` is headroom: what comes until the pause is heeded";
+            self.refuse(inputs, "xoff", xoff, (self.full, most), hint, output);
+            return None;
+        }
+        if pauses && xon > xoff {
+            self.refuse(inputs, "xon", xon, (Bytes::ZERO, xoff), "it is at most `xoff`", output);
+            return None;
+        }
+        let ways = match self.parameters.ways {
+            Auto::Given(ways) => ways,
+            Auto::Auto if pauses => WaysChoice::Flow,
+            Auto::Auto => WaysChoice::Destination,
+        };
+        Some(NetworkSwitchConfig {
+            name: self.name,
+            latency,
+            cut_through: forwarding == ForwardingChoice::CutThrough,
+            choice: match ways {
+                WaysChoice::Destination => Choice::Destination,
+                WaysChoice::Flow => Choice::Flow,
+            },
+            buffer,
+            flow_control: if pauses { FlowControl::Pause { xoff, xon } } else { FlowControl::Credits },
+            pause_response,
+        })
+    }
+
+    fn refuse(
+        &self,
+        inputs: &Inputs<'_>,
+        key: &str,
+        found: Bytes,
+        (low, high): (Bytes, Bytes),
+        hint: &str,
+        output: &mut Output,
+    ) {
+        let path = format!("{}.{key}", inputs.file.components[self.component].name);
+        let place = inputs.place_of(self.component, &[key]);
+        let (found, low, high) = (found.to_string(), low.to_string(), high.to_string());
+        output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint.to_owned()));
+    }
+}

@@ -1,0 +1,27 @@
+//! Which devices side links join.
+
+use super::{Inputs, Settings};
+use lanewise_fabric::config::SideLinkConfig;
+
+/// A device's side link, if it has one.
+///
+/// Of a host, all devices are joined, or as many in a row of one component as its side link says.
+pub(super) fn of_device(inputs: &Inputs<'_>, instance: usize) -> Option<SideLinkConfig> {
+    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
+    let (written, topology) = (&endpoint.side_link, &inputs.topology);
+    let rate = written.rate?;
+    let host = topology.path_up(instance).last()? as u32;
+    let component = topology.instances[instance].component;
+    let of_component = topology.instances_of(component);
+    let first = of_component.clone().find(|other| topology.path_up(*other).last() == Some(host as usize));
+    let number = (instance - first?) as u32;
+    let row = |joins: u32| [host, component as u32 + 1, number / joins];
+    let group = written.joins.given().map_or([host, 0, 0], row);
+    Some(SideLinkConfig { rate, latency: written.latency, group })
+}
+
+/// Whether a side link joins two devices.
+pub(super) fn joins(inputs: &Inputs<'_>, one: usize, other: usize) -> bool {
+    let group = |instance| of_device(inputs, instance).map(|link| link.group);
+    group(one).is_some() && group(one) == group(other)
+}

@@ -1,0 +1,162 @@
+//! Collectives: which way data go from one device to another, and what is left to NCCL.
+
+use lanewise_scenario::{Scenario, Source, load};
+use lanewise_workload::load::collective::{Algorithm, CollectiveConfig, Hardware, Hop, Path, Protocol};
+
+/// Two GPUs and an adapter below a switch, a third GPU beside it, a fourth at the other socket; a fifth with an adapter at another host.
+const MACHINES: &str = r#"
+[host.server]
+peer_to_peer = true
+[host.server.slots]
+slot1 = "gen4 x16"
+slot2 = "gen4 x16"
+slot3 = { link = "gen4 x16", socket = 1 }
+[host.other]
+slots = { "slot1..slot2" = "gen4 x16" }
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen4 x16", "port1..port3" = "gen4 x16" }
+[endpoint.gpu]
+part = "generic-gen4-x16"
+count = 2
+attach = "sw.*"
+[endpoint.nic]
+part = "generic-gen4-x16"
+attach = "sw.*"
+rdma = { ports = 1 }
+[endpoint.third]
+part = "generic-gen4-x16"
+attach = "server.slot2"
+[endpoint.fourth]
+part = "generic-gen4-x16"
+attach = "server.slot3"
+[endpoint.fifth]
+part = "generic-gen4-x16"
+attach = "other.slot1"
+[endpoint.nic1]
+part = "generic-gen4-x16"
+attach = "other.slot2"
+rdma = { ports = 1 }
+[network.cable]
+kind = "infiniband-edr"
+ends = ["nic1.port1", "nic.port1"]
+[[workload]]
+kind = "collective"
+name = "ring"
+"#;
+
+fn loaded(lines: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Vec<&'static str>> {
+    let overrides: Vec<(String, String)> =
+        overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    let source = Source::from_text("machines.toml".to_owned(), format!("{MACHINES}{lines}"));
+    load(&source, &overrides).map_err(|problems| problems.codes())
+}
+
+fn config(lines: &str, overrides: &[(&str, &str)]) -> CollectiveConfig {
+    let scenario = loaded(lines, overrides).expect("it loads");
+    scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective").clone()
+}
+
+/// How the first device reaches the second.
+fn path(devices: &str, overrides: &[(&str, &str)]) -> Path {
+    let config = config(&format!("devices = {devices}\noperation = \"send-receive\""), overrides);
+    config.ways.into_iter().find(|way| way.pair == (0, 1)).expect("a way").path
+}
+
+#[test]
+fn peers_are_as_far_apart_as_nccl_allows() {
+    let (near, beside, far) = ("[\"gpu[*]\"]", "[\"gpu[0]\", \"third\"]", "[\"gpu[0]\", \"fourth\"]");
+    let level = |level| [("workload.ring.p2p_level", level)];
+    assert_eq!(path(near, &[]), Path::Peer(Hardware::Pci));
+    assert_eq!([path(beside, &[]), path(far, &[])], [Path::HostMemory, Path::HostMemory]);
+    assert_eq!(path(near, &level("loc")), Path::HostMemory);
+    assert_eq!(path(near, &level("pix")), Path::Peer(Hardware::Pci));
+    assert_eq!(
+        [path(beside, &level("phb")), path(far, &level("phb"))],
+        [Path::Peer(Hardware::Pci), Path::HostMemory]
+    );
+    assert_eq!(path(far, &level("sys")), Path::Peer(Hardware::Pci));
+    // What the host forwards not, no level brings through.
+    let blocked = [("workload.ring.p2p_level", "sys"), ("server.peer_to_peer", "false")];
+    assert_eq!([path(near, &blocked), path(far, &blocked)], [Path::Peer(Hardware::Pci), Path::HostMemory]);
+}
+
+#[test]
+fn side_links_are_nearer_than_all_else() {
+    let joined = [("gpu.side_link.rate", "50 GB/s"), ("third.side_link.rate", "50 GB/s")];
+    assert_eq!(path("[\"gpu[0]\", \"third\"]", &joined), Path::Peer(Hardware::SideLink));
+    let bridge = [("gpu.side_link.rate", "50 GB/s"), ("gpu.side_link.joins", "2"), joined[1]];
+    assert_eq!(path("[\"gpu[*]\"]", &bridge), Path::Peer(Hardware::SideLink));
+    assert_eq!(path("[\"gpu[0]\", \"third\"]", &bridge), Path::HostMemory);
+}
+
+#[test]
+fn adapters_reach_what_is_near_them() {
+    let Path::Network(to_other) = path("[\"gpu[0]\", \"fifth\"]", &[]) else { panic!("two hosts") };
+    // The sender's adapter is below its switch; the receiver's at another root port of a host that forwards nothing.
+    assert_eq!((to_other.direct, to_other.ports.len()), ([true, false], 1));
+    assert_eq!(to_other.ports[0].map(|end| end.nic), [1, 0], "from the sender to the receiver");
+    let phb = [("workload.ring.gdr_level", "phb"), ("other.peer_to_peer", "true")];
+    let Path::Network(far) = path("[\"gpu[0]\", \"fifth\"]", &phb) else { panic!("two hosts") };
+    assert_eq!(far.direct, [true, true]);
+    let none = [("workload.ring.gdr_level", "loc")];
+    let Path::Network(staged) = path("[\"gpu[0]\", \"fifth\"]", &none) else { panic!("two hosts") };
+    assert_eq!(staged.direct, [false, false]);
+}
+
+#[test]
+fn sizes_are_done_as_nccl_would() {
+    let sweep = "devices = [\"gpu[*]\"]\nsize = \"1 KiB\"\nmax_size = \"64 MiB\"\nfactor = 4";
+    let config = config(sweep, &[]);
+    let sizes: Vec<u64> = config.passes.iter().map(|pass| pass.size.get()).collect();
+    assert_eq!(sizes, (0..9).map(|power| 1024 << (2 * power)).collect::<Vec<u64>>());
+    let (first, last) = (&config.passes[0], &config.passes[8]);
+    assert_eq!((first.protocol, first.channels), (Protocol::Ll, 1));
+    assert_eq!((last.protocol, last.algorithm, last.channels), (Protocol::Simple, Algorithm::Ring, 2));
+    assert_eq!((config.operations, config.warm_up), (Some(5), 1));
+    assert!(matches!(first.hops[Hardware::Pci as usize], Hop::Whole(_)));
+}
+
+/// Where each device sends before it takes, a window that a step fills would never be emptied.
+#[test]
+fn a_window_of_a_ring_holds_more_than_a_step() {
+    let ring = "devices = [\"gpu[*]\"]\nsize = \"64 MiB\"\nalgorithm = \"ring\"";
+    let of = |lines: &str| {
+        let pass = config(&format!("{ring}\n{lines}"), &[]).passes[0].clone();
+        (pass.window, pass.slices)
+    };
+    let (window, slices) = of("slices = 16");
+    assert_eq!((window, slices), (17, 16));
+    let (window, slices) = of("window = 2");
+    assert_eq!((window, slices), (2, 1));
+    for lines in ["window = 1", "window = 4\nslices = 4"] {
+        assert_eq!(loaded(&format!("{ring}\n{lines}"), &[]).unwrap_err(), ["out-of-range"], "{lines}");
+    }
+    assert!(loaded(&format!("{ring}\noperation = \"broadcast\"\nwindow = 1"), &[]).is_ok());
+}
+
+#[test]
+fn what_kernels_and_side_links_are_set_to_is_of_use() {
+    let idle = |overrides: &[(&str, &str)]| -> Vec<String> {
+        let scenario = loaded("devices = [\"gpu[*]\"]", overrides).unwrap();
+        scenario.remarks.iter().map(|remark| remark.path.clone()).collect()
+    };
+    assert_eq!(idle(&[("gpu.kernel.write_unit", "128 B"), ("gpu.side_link.rate", "50 GB/s")]), [""; 0]);
+    assert_eq!(idle(&[("gpu.side_link.latency", "1 us")]), ["gpu.side_link.latency"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_reported() {
+    let codes = |lines: &str| loaded(lines, &[]).unwrap_err();
+    let pair = "devices = [\"gpu[*]\"]\n";
+    assert_eq!(codes(&format!("{pair}max_size = \"1 KiB\"")), ["out-of-range"]);
+    assert_eq!(codes(&format!("{pair}operation = \"broadcast\"\nroot = 2")), ["out-of-range"]);
+    assert_eq!(codes(&format!("{pair}operation = \"all-gather\"\nalgorithm = \"tree\"")), ["unknown-choice"]);
+    let apart = "devices = [\"gpu[0]\", \"fifth\"]\n";
+    assert_eq!(codes(&format!("{apart}networks = [\"wire\"]")), ["unknown-device"]);
+    let beside =
+        "[[workload]]\nkind = \"perftest\"\nname = \"bw\"\ntool = \"ib_write_bw\"\nnetwork = \"cable\"";
+    assert_eq!(codes(&format!("{apart}{beside}")), ["unknown-device"]);
+    let unjoined = loaded(apart, &[("cable.kind", "ethernet")]).unwrap_err();
+    assert!(unjoined.contains(&"unknown-device"), "{unjoined:?}");
+}

@@ -1,0 +1,227 @@
+//! Copies by a device: what one costs, from the call to the end that is known.
+//!
+//! A stream has one copy under way at a time. A copy costs an overhead before its first request (driver, submission, engine or kernel
+//! start), its data, and what its end takes to be known. Streams share the channels of an engine in turn; copies of one engine
+//! follow each other. From or to pageable memory, a copy goes through buffers that a core of the host fills or empties chunk by
+//! chunk, while the engine moves others.
+//!
+//! Leaves out: copies that are queued behind each other within a stream, memory of the device as a limit of its own (that is
+//! `memory_read_rate` and the like of the endpoint), translation of addresses inside the device, and that the core which stages
+//! chunks may be busy with something else.
+
+use crate::ports::{Event, Ports, needs};
+use crate::token::{self, kinds};
+use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_observe::FlowId;
+use lanewise_units::{Bytes, Rate, Span};
+use std::collections::VecDeque;
+
+/// How copies of pageable memory are staged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Staging {
+    /// Rate at which a core copies between pageable memory and a buffer.
+    pub rate: Rate,
+    /// Bytes of a buffer.
+    pub chunk: Bytes,
+    /// Buffers of a stream.
+    pub buffers: u32,
+    /// Time of a core for each chunk beside its bytes.
+    pub cost: Span,
+}
+
+/// What a copy costs beside its data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CopyCosts {
+    /// Time of each copy before its first request.
+    pub overhead: Span,
+    /// Time from the last byte until the copy is known to be over.
+    pub completion: Span,
+    /// Buffers between, for pageable memory.
+    pub staging: Option<Staging>,
+}
+
+impl CopyCosts {
+    /// Whether copies can be made at that cost: buffers hold something.
+    pub(crate) fn can_stage(&self) -> bool {
+        self.staging.is_none_or(|staging| staging.chunk > Bytes::ZERO && staging.buffers > 0)
+    }
+}
+
+kinds! {
+    /// What a timer or transfer was for. The subject is a stream.
+    pub(crate) enum Kind {
+        /// The overhead of a copy has passed.
+        Begun,
+        /// Data have been moved by the engine.
+        Moved,
+        /// A core has copied a chunk.
+        Staged,
+        /// The end of a copy is known.
+        Ended,
+    }
+}
+
+type Token = token::Token<Kind>;
+needs!(pub(crate) Needs: Timers, Dma);
+
+/// Which way a stream's copies go, by what, and where they are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// What the device does for it.
+    pub direction: Direction,
+    /// With whose memory.
+    pub target: Target,
+    /// Of an engine.
+    pub channel: ChannelId,
+    pub flow: FlowId,
+    /// First byte of the stream's memory.
+    pub offset: u64,
+    pub costs: CopyCosts,
+}
+
+/// A copy as chunks: how many have gone how far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Chunks {
+    all: u64,
+    submitted: u64,
+    moved: u64,
+    staging: bool,
+    staged: u64,
+}
+
+#[derive(Debug)]
+struct Stream {
+    way: Way,
+    /// Of the copy under way.
+    size: Bytes,
+    chunks: Chunks,
+}
+
+impl Stream {
+    /// Bytes that the engine moves at a time.
+    fn chunk(&self) -> Bytes {
+        self.way.costs.staging.map_or(self.size, |staging| staging.chunk.min(self.size))
+    }
+
+    /// Bytes of a chunk of this number.
+    fn bytes_of(&self, chunk: u64) -> Bytes {
+        self.size.saturating_sub(self.chunk() * chunk).min(self.chunk())
+    }
+
+    /// Whether all of a copy is where it was to go.
+    fn is_moved(&self) -> bool {
+        let Chunks { all, moved, staged, .. } = self.chunks;
+        moved == all && (self.way.costs.staging.is_none() || staged == all)
+    }
+}
+
+/// Streams of copies.
+#[derive(Default, Debug)]
+pub(crate) struct Copies {
+    streams: Vec<Stream>,
+    /// Streams whose copies have ended, until they are asked for.
+    ended: VecDeque<u32>,
+}
+
+impl Copies {
+    /// One more stream; its number.
+    pub(crate) fn open(&mut self, way: Way) -> u32 {
+        self.streams.push(Stream { way, size: Bytes::ZERO, chunks: Chunks::default() });
+        self.streams.len() as u32 - 1
+    }
+
+    /// Starts a copy of so many bytes in a stream that has none under way.
+    pub(crate) fn start<M: Needs>(&mut self, stream: u32, size: Bytes, ports: &mut Ports<'_, M, Kind>) {
+        let it = &mut self.streams[stream as usize];
+        it.size = size;
+        let all = size.div_ceil(it.chunk());
+        it.chunks = Chunks { all, ..Chunks::default() };
+        let overhead = it.way.costs.overhead;
+        self.after(overhead, Kind::Begun, stream, ports);
+    }
+
+    /// Something happened to a stream.
+    pub(crate) fn react<M: Needs>(&mut self, event: Event<Kind>, ports: &mut Ports<'_, M, Kind>) {
+        let Token { kind, subject: stream, .. } = event.token();
+        self.step(kind, stream, ports);
+    }
+
+    /// A stream whose copy has ended, each once.
+    pub(crate) fn poll(&mut self) -> Option<u32> {
+        self.ended.pop_front()
+    }
+
+    /// Goes on with a step after some time, or at once.
+    fn after<M: Needs>(&mut self, delay: Span, step: Kind, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        if delay.is_zero() {
+            self.step(step, stream, ports);
+        } else {
+            ports.set_timer(ports.now() + delay, Token::of(step, stream));
+        }
+    }
+
+    fn step<M: Needs>(&mut self, step: Kind, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let it = &mut self.streams[stream as usize];
+        match step {
+            Kind::Begun => {}
+            Kind::Moved => it.chunks.moved += 1,
+            Kind::Staged => {
+                it.chunks.staged += 1;
+                it.chunks.staging = false;
+            }
+            Kind::Ended => return self.ended.push_back(stream),
+        }
+        if it.is_moved() {
+            let completion = it.way.costs.completion;
+            return self.after(completion, Kind::Ended, stream, ports);
+        }
+        self.go_on(stream, ports);
+    }
+
+    /// Starts whatever of a copy can be started: the core's next chunk, the engine's next.
+    fn go_on<M: Needs>(&mut self, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let it = &mut self.streams[stream as usize];
+        let Chunks { all, submitted, moved, staging, staged } = it.chunks;
+        let Some(buffers) = it.way.costs.staging else {
+            if submitted == 0 {
+                self.submit(stream, ports);
+            }
+            return;
+        };
+        let room = u64::from(buffers.buffers);
+        let to_device = it.way.direction == Direction::Read;
+        // What a core may start, and how many chunks the engine may have been given.
+        let (may_stage, may_submit) = match to_device {
+            true => (staged < all && staged - moved < room, staged),
+            false => (staged < moved, (staged + room).min(all)),
+        };
+        if !staging && may_stage {
+            let took = buffers.cost + buffers.rate.span_ceil(it.bytes_of(staged));
+            it.chunks.staging = true;
+            ports.set_timer(ports.now() + took, Token::of(Kind::Staged, stream));
+        }
+        for _ in submitted..may_submit {
+            self.submit(stream, ports);
+        }
+    }
+
+    /// Gives the engine the next chunk of a copy.
+    fn submit<M: Needs>(&mut self, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let it = &mut self.streams[stream as usize];
+        let number = it.chunks.submitted;
+        let length = it.bytes_of(number);
+        it.chunks.submitted += 1;
+        let Way { direction, target, channel, flow, offset, costs } = it.way;
+        let buffer = costs.staging.map_or(0, |staging| number % u64::from(staging.buffers));
+        let transfer = Transfer {
+            direction,
+            target,
+            offset: offset + buffer * length.get(),
+            length,
+            flow,
+            token: Token::of(Kind::Moved, stream),
+            notify: Notify::Done,
+        };
+        ports.submit(channel, transfer);
+    }
+}

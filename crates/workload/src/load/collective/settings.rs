@@ -1,0 +1,68 @@
+//! A collective as a load: what it may have open, and what makes its adapters and threads larger.
+
+use super::{CollectiveConfig, CollectiveWorkload, Path};
+use crate::load::{Demand, Larger, LoadConfig, Tool};
+use lanewise_fabric::ResourceKind;
+use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_units::Bytes;
+
+impl LoadConfig for CollectiveConfig {
+    fn build(&self) -> Box<dyn Workload> {
+        Box::new(CollectiveWorkload::new(self.clone()))
+    }
+
+    fn boxed(&self) -> Box<dyn LoadConfig> {
+        Box::new(self.clone())
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        Tool::one(&self.name, "collective")
+    }
+
+    /// Slices of all ways and channels.
+    fn demands(&self) -> Vec<Demand> {
+        let open = |pass: &super::Pass| u64::from(pass.channels) * u64::from(pass.window);
+        let most = self.passes.iter().map(open).max().unwrap_or(0);
+        let operations = most * self.ways.len() as u64;
+        vec![Demand { operations, of: format!("{0}.devices × {0}.channels × {0}.window", self.name) }]
+    }
+
+    fn targets(&self, flow: &str) -> Vec<DeviceId> {
+        let is_its = self.name == flow;
+        self.ranks.iter().filter(|_| is_its).map(|rank| rank.device).collect()
+    }
+
+    fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
+        let slice = |pass: &super::Pass| {
+            let slice = pass.chunk.div_ceil(Bytes::new(pass.slices.into()));
+            pass.protocol.wire(Bytes::new(slice.next_multiple_of(16)).max(pass.least_slice.min(pass.chunk)))
+        };
+        let longest = self.passes.iter().map(slice).max().unwrap_or(Bytes::ZERO);
+        let is_written = |rank: u32| {
+            self.ways.iter().any(|way| match &way.path {
+                Path::HostMemory => false,
+                Path::Peer(_) => way.pair.1 == rank,
+                Path::Network(path) => {
+                    (path.direct[0] && way.pair.0 == rank) || (path.direct[1] && way.pair.1 == rank)
+                }
+            })
+        };
+        let ranks = (0..).zip(&self.ranks).filter(|(number, _)| is_written(*number));
+        ranks.map(|(_, rank)| (rank.device, longest)).collect()
+    }
+
+    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.network.widen(device, larger)
+    }
+
+    fn enlarge(&mut self, resource: &str, _: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let (owner, part) = resource.rsplit_once('.')?;
+        if owner != self.name {
+            return self.network.enlarge(resource, larger);
+        }
+        let node: usize = part.strip_prefix("proxy[")?.strip_suffix(']')?.parse().ok()?;
+        let proxy = self.proxies.get_mut(node)?;
+        larger.shorten_all([&mut proxy.post_cost, &mut proxy.doorbell_cost, &mut proxy.poll_cost]);
+        Some(())
+    }
+}

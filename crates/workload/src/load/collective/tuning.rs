@@ -1,0 +1,302 @@
+//! What NCCL does unless it is told otherwise: latencies, buffers, and which algorithm and protocol it takes.
+//!
+//! Source of every figure: NVIDIA/nccl 2.30.7, `src/graph/tuning.cc` (`ncclTunerConstantsDefaults`, `ncclTopoTuneModel`,
+//! `ncclTopoGetAlgoTime`), `src/init.cc` (sizes of buffers), `src/include/device.h` and `src/include/collectives.h` (steps).
+//! Latencies of a hop there are of whole hops: what a line takes from rank to rank, with everything on its way.
+
+use super::config::Operation;
+use lanewise_units::{Bytes, Span};
+
+/// In which order ranks send.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Algorithm {
+    /// Round a ring.
+    Ring,
+    /// Up a tree and down again.
+    Tree,
+}
+
+/// How a receiver knows what has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Protocol {
+    /// A counter after each slice.
+    Simple,
+    /// A flag of 4 B with each 4 B of data.
+    Ll,
+    /// A flag of 8 B with each 120 B of data; lines of 128 B arrive as one.
+    Ll128,
+}
+
+/// What a hop goes over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Hardware {
+    /// A side link.
+    SideLink,
+    /// PCI Express within a host.
+    Pci,
+    /// Adapters and a wire.
+    Network,
+}
+
+impl Hardware {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+    /// All of them.
+    pub const ALL: [Self; Self::COUNT] = [Self::SideLink, Self::Pci, Self::Network];
+}
+
+/// Steps that a receiver's buffer is divided into.
+const STEPS: u32 = 8;
+/// Threads of a block that copies over PCI Express by Simple.
+const SIMPLE_THREADS: u64 = 256;
+/// Threads of a block of LL.
+const LL_THREADS: u64 = 512;
+/// Threads of a block of LL128.
+const LL128_THREADS: u64 = 640;
+
+impl Protocol {
+    /// All of them, in the order of NCCL's tables.
+    pub const ALL: [Self; 3] = [Self::Ll, Self::Ll128, Self::Simple];
+
+    /// Bytes that travel for so much data: whole lines.
+    pub fn wire(self, data: Bytes) -> Bytes {
+        match self {
+            Self::Simple => data,
+            Self::Ll => Bytes::new(data.div_ceil(Bytes::new(8)) * 16),
+            Self::Ll128 => Bytes::new(data.div_ceil(Bytes::new(120)) * 128),
+        }
+    }
+
+    /// Data that fit a step of the receiver's buffer: 4 MiB, 512 KiB and 4800 KiB in eight steps, less flags.
+    fn step(self) -> Bytes {
+        match self {
+            Self::Simple => Bytes::from_kib(512),
+            Self::Ll => Bytes::from_kib(32),
+            Self::Ll128 => Bytes::new(120 * LL128_THREADS * 8 / 128 * 120),
+        }
+    }
+
+    /// Data that a block of threads moves in one turn, which the receiver sees by their flags; of Simple a 32nd of a slice, which it
+    /// goes not below.
+    fn turn(self) -> Bytes {
+        match self {
+            Self::Simple => Bytes::ZERO,
+            Self::Ll => Bytes::new(LL_THREADS * 8),
+            // Each thread has eight words of 8 B, of which every 16th is a flag.
+            Self::Ll128 => Bytes::new(LL128_THREADS * 60),
+        }
+    }
+
+    /// Least data that are worth a channel.
+    fn least_share(self, algorithm: Algorithm, ranks: u32) -> u64 {
+        match (self, algorithm) {
+            (Self::Simple, _) => 64 * SIMPLE_THREADS,
+            (Self::Ll, Algorithm::Ring) => 8 * LL_THREADS * u64::from(ranks),
+            (Self::Ll, Algorithm::Tree) => 8 * LL_THREADS,
+            (Self::Ll128, _) => 8 * LL128_THREADS,
+        }
+    }
+
+    const fn column(self) -> usize {
+        match self {
+            Self::Ll => 0,
+            Self::Ll128 => 1,
+            Self::Simple => 2,
+        }
+    }
+}
+
+/// From the start of an operation to its first write: `baseLatencies`.
+pub fn base_latency(algorithm: Algorithm, protocol: Protocol) -> Span {
+    let ns = match algorithm {
+        Algorithm::Tree => [6_800, 14_000, 8_400],
+        Algorithm::Ring => [6_600, 14_000, 8_400],
+    };
+    Span::from_ns(ns[protocol.column()])
+}
+
+/// Of a whole hop: `hwLatencies`.
+pub fn hop_latency(hardware: Hardware, algorithm: Algorithm, protocol: Protocol) -> Span {
+    let ns = match (hardware, algorithm) {
+        (Hardware::SideLink, Algorithm::Tree) => [600, 1_250, 4_000],
+        (Hardware::SideLink, Algorithm::Ring) => [600, 1_900, 3_400],
+        (Hardware::Pci, Algorithm::Tree) => [1_000, 1_900, 4_000],
+        (Hardware::Pci, Algorithm::Ring) => [1_000, 2_500, 5_700],
+        (Hardware::Network, Algorithm::Tree) => [5_000, 8_500, 14_000],
+        (Hardware::Network, Algorithm::Ring) => [2_700, 4_000, 14_000],
+    };
+    Span::from_ns(ns[protocol.column()])
+}
+
+/// How data are cut, and how much of them a receiver has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Data of a chunk.
+    pub chunk: Bytes,
+    /// Slices of a full chunk.
+    pub slices: u32,
+    /// Data of a slice, unless there are fewer.
+    pub least_slice: Bytes,
+    /// Slices that fit the receiver's buffer.
+    pub window: u32,
+}
+
+/// How NCCL cuts the data of a channel.
+///
+/// Leaves out smaller chunks of LL128 on trees over several hosts.
+pub fn cut(operation: Operation, (algorithm, protocol): (Algorithm, Protocol), side_links: bool) -> Cut {
+    if operation.is_between_pairs() {
+        // NCCL_P2P_PCI_CHUNKSIZE, NCCL_P2P_NET_CHUNKSIZE and NCCL_P2P_NVL_CHUNKSIZE; a slice is a step of Simple.
+        let chunk = Bytes::from_kib(if side_links { 512 } else { 128 });
+        return Cut { chunk, slices: 1, least_slice: chunk, window: STEPS };
+    }
+    if protocol != Protocol::Simple {
+        let (chunk, turn) = (protocol.step(), protocol.turn());
+        let slices = chunk.div_ceil(turn) as u32;
+        return Cut { chunk, slices, least_slice: turn, window: STEPS * slices };
+    }
+    let (of_chunk, of_slice) = match (algorithm, operation) {
+        (Algorithm::Tree, _) | (_, Operation::Broadcast | Operation::Reduce) => (1, 1),
+        _ => (STEPS / 2, STEPS / 4),
+    };
+    let slice = protocol.step() * u64::from(of_slice);
+    Cut {
+        chunk: protocol.step() * u64::from(of_chunk),
+        slices: of_chunk / of_slice,
+        least_slice: Bytes::new(slice.get() / 32),
+        window: STEPS / of_slice,
+    }
+}
+
+/// Channels that data of this size are worth, of those that there are.
+pub fn channels_for(size: Bytes, most: u32, way: (Algorithm, Protocol), ranks: u32) -> u32 {
+    let worth = size.get() / way.1.least_share(way.0, ranks);
+    worth.clamp(1, most.into()) as u32
+}
+
+/// What the choice among algorithms and protocols counts with.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Machine {
+    /// Ranks, all in all.
+    pub ranks: u32,
+    /// Hosts.
+    pub nodes: u32,
+    /// What all hops within a host go over.
+    pub within: Hardware,
+    /// Bytes a second that each rank sends, all channels together.
+    pub bandwidth: f64,
+}
+
+/// Time of an operation as NCCL estimates it, in us.
+///
+/// Leaves out what it has of GPU generations (ceilings of LL and of a channel) and of latencies of adapters.
+pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, machine: &Machine) -> f64 {
+    let (algorithm, protocol) = way;
+    let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
+    let us = |hardware| hop_latency(hardware, algorithm, protocol).as_ns() / 1e3;
+    let (within, between) = (us(machine.within), us(Hardware::Network));
+    let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
+    let steps = match operation {
+        Operation::Broadcast | Operation::Reduce => ranks,
+        _ => rounds * (ranks - 1.0),
+    };
+    let (share, latency) = match algorithm {
+        Algorithm::Ring => {
+            let share = [0.5, 0.92, 1.0][protocol.column()] * ranks / steps;
+            let crossings = rounds * (nodes - 1.0);
+            (share, (steps - crossings) * within + crossings * between)
+        }
+        Algorithm::Tree => {
+            let several = if machine.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
+            let share = 0.92 * [1.0 / 3.8, several, 1.0][protocol.column()] / 2.0;
+            let corrected = share * tree_correction(protocol, size);
+            (corrected, 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between))
+        }
+    };
+    base_latency(algorithm, protocol).as_ns() / 1e3
+        + latency
+        + size.get() as f64 / (machine.bandwidth * share / 1e6)
+}
+
+/// What trees keep of their rate in tenths, by size from 64 B on in powers of two: `treeCorrectionFactor`.
+fn tree_correction(protocol: Protocol, size: Bytes) -> f64 {
+    const TENTHS: [[u8; 24]; 3] = [
+        [10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10],
+        [10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10],
+        [9, 9, 9, 9, 9, 9, 9, 8, 7, 6, 6, 5, 5, 5, 5, 6, 7, 8, 7, 7, 8, 9, 9, 9],
+    ];
+    let power = (size.get() >> 6).checked_ilog2().filter(|power| *power < 23);
+    power.map_or(1.0, |power| f64::from(TENTHS[protocol.column()][power as usize]) / 10.0)
+}
+
+/// The way that NCCL's estimate finds fastest among those that are allowed; Ring and Simple where there is only one.
+///
+/// LL128 needs lines of 128 B that arrive whole, which PCI Express between two devices does not promise: it is for those who ask for it,
+/// except over side links. Between pairs NCCL has Simple, and LL for very little.
+pub fn choose(
+    operation: Operation,
+    size: Bytes,
+    machine: &Machine,
+    allowed: (Option<Algorithm>, Option<Protocol>),
+) -> (Algorithm, Protocol) {
+    let protocols: Vec<Protocol> = match allowed.1 {
+        Some(protocol) => vec![protocol],
+        None if operation.is_between_pairs() => vec![Protocol::Simple],
+        None => Protocol::ALL
+            .into_iter()
+            .filter(|protocol| *protocol != Protocol::Ll128 || machine.within == Hardware::SideLink)
+            .collect(),
+    };
+    let algorithms = match allowed.0 {
+        Some(algorithm) => vec![algorithm],
+        None if operation == Operation::AllReduce => vec![Algorithm::Tree, Algorithm::Ring],
+        None => vec![Algorithm::Ring],
+    };
+    let ways =
+        algorithms.iter().flat_map(|algorithm| protocols.iter().map(|protocol| (*algorithm, *protocol)));
+    let time = |way: &(Algorithm, Protocol)| estimate(operation, *way, size, machine);
+    ways.min_by(|one, other| time(one).total_cmp(&time(other))).unwrap_or((Algorithm::Ring, Protocol::Simple))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_carry_flags_beside_data() {
+        let wire = |protocol: Protocol, data: u64| protocol.wire(Bytes::new(data)).get();
+        assert_eq!([1, 8, 9, 4096].map(|data| wire(Protocol::Ll, data)), [16, 16, 32, 8192]);
+        assert_eq!([1, 120, 121, 1200].map(|data| wire(Protocol::Ll128, data)), [128, 128, 256, 1280]);
+        assert_eq!(wire(Protocol::Simple, 4097), 4097);
+    }
+
+    /// 4 MiB, 512 KiB and 4,915,200 B in eight steps; LL carries half, LL128 120 of 128 B.
+    #[test]
+    fn buffers_are_those_of_nccl() {
+        let cut = |protocol| cut(Operation::AllReduce, (Algorithm::Ring, protocol), false);
+        let simple = cut(Protocol::Simple);
+        assert_eq!((simple.chunk, simple.slices, simple.window), (Bytes::from_kib(2048), 2, 4));
+        for (protocol, buffer) in [(Protocol::Ll, 1 << 19), (Protocol::Ll128, 4_915_200)] {
+            let cut = cut(protocol);
+            assert_eq!(protocol.wire(cut.chunk).get() * 8, buffer, "{protocol:?}");
+            assert_eq!(cut.chunk, cut.least_slice * u64::from(cut.slices), "{protocol:?}: whole turns");
+        }
+        assert_eq!(Protocol::Simple.step().get() * 8, 1 << 22);
+    }
+
+    /// By hand, from the tables: 2 (n - 1) hops of 1 us after 6.6 us for LL; 5.7 us after 8.4 us for Simple.
+    #[test]
+    fn little_goes_by_ll_and_much_by_simple() {
+        let machine = Machine { ranks: 4, nodes: 1, within: Hardware::Pci, bandwidth: 24e9 };
+        let time = |protocol, size| {
+            estimate(Operation::AllReduce, (Algorithm::Ring, protocol), Bytes::new(size), &machine)
+        };
+        let bytes = 1 << 20;
+        let sent = bytes as f64 * 1.5 / 24e3;
+        assert!((time(Protocol::Ll, bytes) - (6.6 + 6.0 + 2.0 * sent)).abs() < 1e-9);
+        assert!((time(Protocol::Simple, bytes) - (8.4 + 6.0 * 5.7 + sent)).abs() < 1e-9);
+        let ring = (Some(Algorithm::Ring), None);
+        let chosen = |size| choose(Operation::AllReduce, Bytes::new(size), &machine, ring).1;
+        assert_eq!((chosen(1 << 10), chosen(1 << 26)), (Protocol::Ll, Protocol::Simple));
+    }
+}

@@ -31,7 +31,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test test-cluster cluster-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -39,7 +39,7 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-test: test-core test-python test-wasm test-web test-site ## set up everything; all checks and tests, as in continuous integration
+test: test-core test-python test-cluster test-wasm test-web test-site ## set up everything; all checks and tests, as in continuous integration
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
@@ -63,7 +63,7 @@ $(STAMPS)/venv: constraints.txt
 # maturin installs what pyproject.toml depends on, and the package itself in place.
 $(STAMPS)/extension: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES) $(PROFILE)
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS)" $(BUILD_EXTENSION) \
-		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report,serve
+		$(QUIET) "build the core, install lanewise" $(BIN)/maturin develop --release --extras calibrate,report,search,serve
 	@touch $@
 
 $(STAMPS)/test-tools: $(STAMPS)/venv pyproject.toml
@@ -145,6 +145,13 @@ web-test: $(STAMPS)/web
 test-site: setup $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser
 	@$(MAKE) --silent site-test
 
+# Ray takes 300 MB, and has wheels for some Pythons and machines only: elsewhere the group is left out, and says so.
+test-cluster: setup ## the part of test that is about studies on a Ray cluster: four simulated nodes on this machine
+	@.ci/ray-wheel $(PIP_INSTALL); case $$? in 0) $(MAKE) --silent cluster-test;; 1) ;; *) exit 1;; esac
+
+cluster-test:
+	@$(ONCE) "a Ray cluster" "$(CORE) Makefile .ci python tests/cluster pyproject.toml constraints.txt scenarios" $(BIN)/pytest tests/cluster
+
 BUILD_SITE = $(BIN)/python docs/site/build.py
 SITE_TESTED := target/site-tested
 # A lab that was built anew is another command, as it is no file that git knows.
@@ -166,7 +173,7 @@ python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(BIN)/pytest --ignore tests/wasm --ignore tests/site"
+	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(BIN)/pytest --ignore tests/wasm --ignore tests/site --ignore tests/cluster"
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:
@@ -189,7 +196,7 @@ golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that 
 profile: setup ## count anew how often branches are taken in the benchmarks: builds with this compiler are laid out for that
 	@ls $(LLVM_PROFDATA) >/dev/null 2>&1 || $(QUIET) "install llvm-tools" rustup component add llvm-tools
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/counts" $(BUILD_EXTENSION) \
-		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report,serve
+		$(QUIET) "build a core that counts" $(BIN)/maturin develop --release --extras calibrate,report,search,serve
 	@rm -f target/counts/* && mkdir -p profiles
 	@$(QUIET) "count" $(BIN)/lanewise bench --repeat 1
 	@$(QUIET) "write the profile" $(LLVM_PROFDATA) merge --sparse \

@@ -1,7 +1,8 @@
 """Packages that only some verbs need, and what to type when one is missing.
 
-``pyproject.toml`` says which there are: the extras ``calibrate``, ``report`` and ``serve``, and ``all``. Its
-words are read back from the metadata of the installed package, so that nothing here can differ from them.
+``pyproject.toml`` says which there are: the extras ``calibrate``, ``report``, ``search``, ``serve`` and
+``cluster``, and ``all``, which is all but the last. Its words are read back from the metadata of the
+installed package, so that nothing here can differ from them.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def requirements(extra: str | None) -> list[str]:
 def explained(error: ModuleNotFoundError) -> str | None:
     """Say which package to install for a module that is missing; None when it is not one of ours."""
     module = (error.name or "").partition(".")[0]
-    for extra in (None, "calibrate", "report", "serve"):
+    for extra in (None, "calibrate", "report", "search", "serve", "cluster"):
         for requirement in requirements(extra):
             name = _name_of(requirement).replace("-", "_").lower()
             if module and name.startswith(module.lower()):

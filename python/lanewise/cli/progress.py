@@ -9,11 +9,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from lanewise.cli.console import stderr
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from rich.progress import ProgressColumn
+    from rich.progress import Task
 
     from lanewise import documents
 
@@ -79,25 +81,38 @@ class RunProgress:
         return f", at most {minutes}:{seconds:02} left"
 
 
+class RunsProgress:
+    """Shows how many runs are done of those to do, how many a second, and the time left."""
+
+    def __init__(self, bar: Progress, description: str) -> None:
+        """Name what is running."""
+        self._bar = bar
+        self._task = bar.add_task(description, total=None)
+        self.counted = (0, 0)
+        """Runs done, and runs to do."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Count."""
+        self.counted = (done, total)
+        self._bar.update(self._task, completed=done, total=total)
+
+    def note(self, text: str) -> None:
+        """Say something beside the count, on a line that stays."""
+        self._bar.console.print(f"note: {text}", markup=False, highlight=False, soft_wrap=True)
+
+
 @contextmanager
-def runs_progress(description: str, *, goes_on: str | None = None) -> Iterator[Callable[[int, int], None]]:
+def runs_progress(description: str, *, goes_on: str | None = None) -> Iterator[RunsProgress]:
     """Count runs done of runs to do; an interrupt says that the finished ones are kept, and what goes on."""
     bar = _count_bar()
-    task = bar.add_task(description, total=None)
-    counted = (0, 0)
-
-    def count(done: int, total: int) -> None:
-        nonlocal counted
-        counted = (done, total)
-        bar.update(task, completed=done, total=total)
-
+    progress = RunsProgress(bar, description)
     with bar:
         try:
-            yield count
+            yield progress
         except KeyboardInterrupt:
             if goes_on is None:
                 raise
-            done, total = counted
+            done, total = progress.counted
             raise KeyboardInterrupt(f"{done} of {total} runs are finished and kept; {goes_on}") from None
 
 
@@ -126,7 +141,19 @@ def _share_bar() -> Progress:
 
 def _count_bar() -> Progress:
     """Return a bar that counts runs, with an estimate of the time left."""
-    return _progress(MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn(compact=True))
+    return _progress(
+        MofNCompleteColumn(), TextColumn("runs"), _RateColumn(), TimeRemainingColumn(compact=True)
+    )
+
+
+class _RateColumn(ProgressColumn):
+    """How many are done a second, lately."""
+
+    def render(self, task: Task) -> Text:
+        rate = task.finished_speed or task.speed
+        if not rate:
+            return Text()
+        return Text(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s")
 
 
 def _spinner() -> Progress:

@@ -13,6 +13,7 @@ import typer
 from lanewise.cli.options import AsJson, Settings, pairs
 
 if TYPE_CHECKING:
+    from lanewise.study.search import Search
     from lanewise.study.study import Study, StudyResult
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False)]
@@ -55,7 +56,7 @@ def _sweep(
         typer.Option(
             metavar="HOW",
             help="Points between the ends of the axes instead of all combinations: lhs:100, sobol:128 or "
-            "random:50.",
+            "random:50; or saltelli:64, 64 for each axis and twice 64 more, for Sobol indices.",
             show_default=False,
         ),
     ] = None,
@@ -65,6 +66,51 @@ def _sweep(
             metavar="NUMBER",
             help="Also keep this number of each run, like 'max links.utilisation where link=sw0'. May be "
             "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    maximize: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Search instead of running all points: choose trials so that this becomes large: goodput, "
+            "operations, or what --metric takes. May be repeated: then the result is a Pareto front.",
+            show_default=False,
+        ),
+    ] = None,
+    minimize: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER", help="The same, so that this becomes small: p99_us, lanes.", show_default=False
+        ),
+    ] = None,
+    subject_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMITS",
+            help="Of a search: what every good trial keeps: 'lanes<=96, p99_us<200'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Of a search: how many trials; 100 without it.", show_default=False
+        ),
+    ] = None,
+    search_seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Of a search: another one chooses other trials.", show_default=False
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Of a search: trials chosen at once; 8 without it. More keep more cores busy, and "
+            "learn less from as many trials.",
             show_default=False,
         ),
     ] = None,
@@ -79,23 +125,41 @@ def _sweep(
     processes: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=1024, help="Processes; as many as cores without it.", show_default=False
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Processes; as many as cores without it. On a cluster, at most so many on each node.",
+            show_default=False,
+        ),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the points on a Ray cluster: ray://HOST:10001, HOST:6379 on one of its nodes, 'auto' "
+            "for the one that runs here, 'local' for one that is started here.",
+            show_default=False,
         ),
     ] = None,
     everything: _All = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a scenario at every point of a grid.
+    """Run a scenario at every point of a grid, or search for the best.
 
-    All cores take part. What limits is said for each point, and where along a parameter that changes.
+    All cores take part, of this machine or of a Ray cluster. What limits is said for each point, and where
+    along a parameter that changes.
     """
     from lanewise.cli.progress import runs_progress
-    from lanewise.study.study import run_study
+    from lanewise.study.running import run_study
+    from lanewise.study.search import Search
 
-    study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [])
+    search = Search.of_given(maximize or (), minimize or (), subject_to or (), trials, search_seed, batch)
+    study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [], search)
     goes_on = None if out is None else "the same command goes on from there"
     with runs_progress(f"sweep {scenario}", goes_on=goes_on) as progress:
-        result = run_study(study, out, processes=processes, on_progress=progress)
+        result = run_study(
+            study, out, processes=processes, ray=ray, on_progress=progress, on_note=progress.note
+        )
     _print(result, everything=everything, as_json=as_json)
     if out is not None:
         typer.echo(f"study: {out}", err=True)
@@ -108,15 +172,23 @@ def _asked(
     seeds: int,
     sample: str | None,
     metrics: list[str],
+    search: "Search | None",
 ) -> "Study":
-    from lanewise.study.study import make_study, study_of_file
+    from lanewise.study.study import make_study
+    from lanewise.study.study_file import study_of_file
 
     study = study_of_file(scenario)
     if study is None:
         return make_study(
-            scenario, over=over, seeds=seeds, sample=sample, metrics=metrics, overrides=overrides
+            scenario,
+            over=over,
+            seeds=seeds,
+            sample=sample,
+            search=search,
+            metrics=metrics,
+            overrides=overrides,
         )
-    if over or overrides or seeds or sample or metrics:
+    if over or overrides or seeds or sample or metrics or search:
         raise typer.BadParameter(f"'{scenario}' is a study file, which says all of it: change it there")
     return study
 

@@ -133,8 +133,8 @@ def _left_out(spots: Sequence[Spot], drawn: Sequence[Spot], path: str) -> str:
     return f" Left out: {counted(left, 'point')} without {path}." if left else ""
 
 
-def tornado(effects: Sequence[Effect], unit: str) -> Figure:
-    """Draw how far each parameter moves a number, the mean over all others taken."""
+def tornado(effects: Sequence[Effect], unit: str, middle: float) -> Figure:
+    """Draw how far each parameter moves a number, the mean over all others taken, around the mean of all."""
     import altair as alt
 
     order = [effect.path for effect in effects]
@@ -158,9 +158,19 @@ def tornado(effects: Sequence[Effect], unit: str) -> Figure:
             description="said:N",
         )
     )
-    caption = "From the least to the most that a parameter gives, the mean over all others taken."
+    line = (
+        alt.Chart(alt.InlineData(values=[{"middle": middle}]))
+        .mark_rule(strokeWidth=1.5, color="var(--ink)")
+        .encode(x="middle:Q")
+    )
+    caption = (
+        "From the least to the most that a parameter gives, the mean over all others taken. "
+        "The line is the mean of all points."
+    )
     return Figure(
-        "What moves most", caption, svg_of(bars.properties(width=_WIDTH - 160, height=alt.Step(30)))
+        "What moves most",
+        caption,
+        svg_of(alt.layer(bars, line).properties(width=_WIDTH - 160, height=alt.Step(30))),
     )
 
 
@@ -172,6 +182,8 @@ def trade(points: Sequence[tuple[float, float, str]], best: Sequence[int]) -> Fi
         {"x": x, "y": y, "said": said, "kind": "best" if index in set(best) else "other"}
         for index, (x, y, said) in enumerate(points)
     ]
+    # What is drawn last lies on top.
+    rows.sort(key=lambda row: str(row["kind"]) == "best")
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:Q", title="GB/s", scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title="99th percentile, us", scale=alt.Scale(zero=False)),

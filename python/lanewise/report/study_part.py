@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from lanewise.report.content import NUMBER, Part, Section
 from lanewise.report.rows import rows_of
+from lanewise.report.search_part import search_facts, search_sections, search_tiles
+from lanewise.report.sobol_part import sobol_section
 from lanewise.report.study_figures import MOST_SERIES, heat_map, label, lines, told, tornado, trade
 from lanewise.study.knees import alike, apart, changes, knees
 from lanewise.study.measures import GOODPUT, TAIL
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from lanewise.report.content import Table
     from lanewise.report.plots import Figure
     from lanewise.study.study import StudyResult
-    from lanewise.study.summary import Spot
+    from lanewise.study.summary import Effect, Spot
 
 _MOST_FIGURES = 6
 _MOST_SENTENCES = 8
@@ -32,13 +35,20 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
     found = spots(result, GOODPUT)
     failed = result.table.filter(result.table["status"] != "done")
     figures, left_out = _figures(result, found) if drawn else ([], 0)
+    # A search has more trials where it is good: means over them say nothing of a parameter.
+    moved = (
+        effects(found, paths, is_sample=result.study.sample is not None)
+        if result.study.search is None
+        else []
+    )
+    has_front = result.study.search is not None and len(result.study.search.goals) > 1
     sections = [
         Section("In short", sentences=list(_in_short(result, found))),
+        *search_sections(result, drawn=drawn),
         Section("Goodput", sentences=list(_left_out(left_out)), figures=figures),
-        Section(
-            "What moves it", figures=_tornado(found, paths) if drawn else [], tables=_effects(found, paths)
-        ),
-        Section("Goodput against latency", figures=list(_trade(result)) if drawn else []),
+        Section("What moves it", figures=_tornado(moved, found) if drawn else [], tables=_effects(moved)),
+        sobol_section(result, drawn=drawn),
+        Section("Goodput against latency", figures=list(_trade(result)) if drawn and not has_front else []),
         Section("All points", tables=_points(result, found, paths)),
         Section(
             "Points that cannot be built, or failed",
@@ -56,7 +66,7 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
     return Part(
         title=f"{result.study.name}, {result.study.size} points",
         facts=list(_facts(result)),
-        tiles=list(_tiles(found)),
+        tiles=list(_tiles(found) if result.study.search is None else search_tiles(result)),
         sections=[section for section in sections if section.says_something],
     )
 
@@ -64,6 +74,8 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
 def _facts(result: StudyResult) -> Iterator[tuple[str, str]]:
     study = result.study
     yield "varied", "; ".join(study.over) or "the seed"
+    if study.search is not None:
+        yield from search_facts(study.search)
     if study.sample:
         yield "sample", study.sample
     if study.seeds:
@@ -117,7 +129,8 @@ def _figures(result: StudyResult, found: Sequence[Spot]) -> tuple[list[Figure], 
         path: len({spot.parameters[path] for spot in found} - {None}) for path in result.study.parameters
     }
     numeric = [path for path in counts if result.table.schema[path].is_numeric() and counts[path] > 1]
-    if result.study.sample is not None or not numeric:
+    is_grid = result.study.sample is None and result.study.search is None
+    if not is_grid or not numeric:
         return [], 0
     x = max(numeric, key=lambda path: counts[path])
     apart_x = apart(result.study, x)
@@ -153,12 +166,11 @@ def heading(result: StudyResult, path: str) -> str:
     return f"{path} ({result.units[path]})" if path in result.units else path
 
 
-def _tornado(found: Sequence[Spot], paths: Sequence[str]) -> list[Figure]:
-    moved = effects(found, paths)
-    return [tornado(moved, "GB/s")] if len(moved) > 1 else []
+def _tornado(moved: Sequence[Effect], found: Sequence[Spot]) -> list[Figure]:
+    return [tornado(moved, "GB/s", fmean(spot.value for spot in found))] if len(moved) > 1 else []
 
 
-def _effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Table]:
+def _effects(moved: Sequence[Effect]) -> list[Table]:
     rows = [
         (
             effect.path,
@@ -167,7 +179,7 @@ def _effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Table]:
             f"{effect.most[1]:.3f}",
             plain(effect.most[0]),
         )
-        for effect in effects(found, paths)
+        for effect in moved
     ]
     columns = ("parameter", "#least, GB/s", "at", "#most, GB/s", "at")
     return rows_of("Mean goodput by parameter", columns, rows, "the mean over all other parameters")

@@ -2,19 +2,23 @@
 
 Each run gives the columns of `ALWAYS`. Others are named as cells of experiments are:
 ``sum flows.payload_bytes``, ``max links.utilisation where link=enclosure``, ``perftest: BW average (Gb/s)``.
+Those of the rig itself, like ``lanes``, are in ``lanes.py``.
 """
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.study.lanes import LANES, lanes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from lanewise.documents import Run
+    from lanewise.documents import Explain, Run
     from lanewise.experiment.metric import Metric
 
 Value = str | float | int | None
@@ -30,10 +34,16 @@ NUMBERS = {
 }
 """Columns that are numbers, and what they are."""
 
+LATENCIES = ("latency_ns_mean", TAIL)
+
 ALWAYS = (*NUMBERS, "limited_by", "limited_kind", "end_reason", "simulated_s", "fingerprint")
 """Columns of every study, in their order."""
 
 _WHERE = " where "
+
+_FIRST_TABLE = ',"links":'
+"""Behind what `row_of` reads by itself."""
+_OF_ROWS = {"flows", "limited_by", "end_reason", "simulated_s", "fingerprint"}
 
 
 @dataclass(frozen=True)
@@ -41,13 +51,16 @@ class Measure:
     """A number of a run by its name."""
 
     name: str
-    _metric: Metric
+    _metric: Metric | None
+    """None for a number of the rig."""
 
     @classmethod
     def parse(cls, text: str) -> Measure:
         """Read one; InputError says what is wrong with it."""
         from lanewise.experiment.metric import Metric
 
+        if text in LANES:
+            return cls(text, None)
         body, _, condition = text.partition(_WHERE)
         where: dict[str, str] = {}
         for part in condition.split(",") if condition else ():
@@ -60,17 +73,44 @@ class Measure:
         try:
             return cls(text, Metric.parse(body.strip(), where))
         except ValueError as error:
-            raise InputError(str(error)) from error
+            raise InputError(f"{error}, or a number of the rig: {', '.join(LANES)}") from error
 
-    def read(self, document: Run) -> float:
+    @property
+    def needs_tables(self) -> bool:
+        """Whether it is a number of a table."""
+        return self._metric is not None
+
+    def read(self, document: Run, explain: Callable[[], Explain]) -> float:
         """Return the number; InputError when the run has no such table, column or row."""
         from lanewise.results import RunResult
 
+        if self._metric is None:
+            return lanes_of(explain())[self.name]
         return self._metric.read(RunResult(document))
 
 
-def row_of(document: Run, measures: Iterable[Measure] = ()) -> dict[str, Value]:
-    """Return what a study keeps of a run. InputError for a measure that the run does not have."""
+def read_document(text: str, measures: Sequence[Measure]) -> Run:
+    """Decode a document of a run, as far as a row with these measures needs it.
+
+    Tables of links, buffers and resources come last. Of a rig with 24 drives they are nineteen parts of
+    twenty, and to decode them takes a twentieth of the run. Where it is cut off is in no text, whose
+    quotes are escaped; what is cut inside of something else is no JSON, and then all of it is decoded.
+    """
+    document: Run
+    if not any(measure.needs_tables for measure in measures):
+        with suppress(ValueError):
+            document = json.loads(text.partition(_FIRST_TABLE)[0] + "}")
+            if document.keys() >= _OF_ROWS:
+                return document
+    document = json.loads(text)
+    return document
+
+
+def row_of(document: Run, measures: Iterable[Measure], explain: Callable[[], Explain]) -> dict[str, Value]:
+    """Return what a study keeps of a run; `explain` resolves its scenario, and is called if that is needed.
+
+    InputError for a measure that the run does not have.
+    """
     flows = [flow for flow in document["flows"] if flow["direction"] != "control"]
     means = [(flow["operations"], flow["latency_ns"]["mean"]) for flow in flows]
     tails = [p99 for flow in flows if (p99 := flow["latency_ns"]["p99"]) is not None]
@@ -86,7 +126,7 @@ def row_of(document: Run, measures: Iterable[Measure] = ()) -> dict[str, Value]:
         "simulated_s": document["simulated_s"],
         "fingerprint": document["fingerprint"],
     }
-    return row | {measure.name: measure.read(document) for measure in measures}
+    return row | {measure.name: measure.read(document, explain) for measure in measures}
 
 
 def _mean_latency(flows: Sequence[tuple[int, float | None]]) -> float | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.study import sobol
 from lanewise.study.axes import (
     Axis,
     AxisError,
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1_000_000
 """Of one study: its results are kept in memory once, when they are read."""
+
+_FEWEST_ROWS = 8
+"""Of a design for Sobol indices. Assumed: with fewer of them an interval says nothing."""
 
 SEED = "run.seed"
 
@@ -43,30 +48,35 @@ def grid(axes: Sequence[Axis], seeds: Sequence[int]) -> list[Point]:
     and too many points.
     """
     check(axes, seeds)
-    return _with_seeds(_combinations(axes), seeds)
+    return _with_seeds(combinations(axes), seeds)
 
 
 def sample(axes: Sequence[Axis], seeds: Sequence[int], how: str) -> list[Point]:
     """Return points between the ends of the axes, spread as `how` says.
 
     'lhs:100' is a Latin hypercube, 'sobol:128' a scrambled Sobol sequence, and 'random:50' independent
-    points; the same ones each time. Whole numbers stay whole; of lists an element is taken. Needs the extra
+    points; 'saltelli:64' is a design for Sobol indices, of 64 points for each axis and 128 more. They are the
+    same each time. Whole numbers stay whole; of lists an element is taken. Needs the extra
     ``calibrate``. InputError for what is no sample.
     """
     from lanewise.extras import need
 
     check(axes, seeds)
-    count = sample_size(how)
+    count = _rows(how)
     if not axes:
         raise AxisError("a sample lies between the ends of axes: give one, like 'ssd.count=1..24'")
     if any(axis.only_if for axis in axes):
         raise AxisError("a sample has no conditional axes")
+    if sample_size(how, len(axes)) * max(len(seeds), 1) > MOST_POINTS:
+        raise AxisError(f"'{how}' makes more than {MOST_POINTS:,} points: take a smaller number")
     need("calibrate", "a sample")
     from scipy.stats import qmc
 
     kind = how.partition(":")[0]
     if kind == "lhs":
         shares = qmc.LatinHypercube(d=len(axes), rng=0).random(count)
+    elif kind == sobol.KIND:
+        shares = sobol.design(count, len(axes))
     elif kind == "sobol":
         shares = qmc.Sobol(d=len(axes), rng=0).random(count)
     else:
@@ -83,15 +93,30 @@ def sample(axes: Sequence[Axis], seeds: Sequence[int], how: str) -> list[Point]:
     )
 
 
-def sample_size(how: str) -> int:
-    """Return how many points a sample has, without the seeds. InputError for what is no sample."""
+def sample_size(how: str, axes: int) -> int:
+    """Return how many points a sample along so many axes has, without the seeds; InputError for no sample."""
+    rows = _rows(how)
+    return sobol.size(rows, axes) if how.startswith(f"{sobol.KIND}:") else rows
+
+
+def _rows(how: str) -> int:
     kind, _, text = how.partition(":")
     is_count = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_POINTS))
-    if kind not in ("lhs", "sobol", "random") or not is_count or not 1 <= int(text) <= MOST_POINTS:
-        raise InputError(f"'{how}' is no sample: write lhs:100, sobol:128 or random:50, with how many points")
+    if (
+        kind not in ("lhs", "sobol", "random", sobol.KIND)
+        or not is_count
+        or not 1 <= int(text) <= MOST_POINTS
+    ):
+        raise InputError(
+            f"'{how}' is no sample: write lhs:100, sobol:128, saltelli:64 or random:50, with how many points"
+        )
     count = int(text)
-    if kind == "sobol" and count & (count - 1):
-        raise InputError(f"a Sobol sequence has a power of two points: write sobol:{1 << count.bit_length()}")
+    if kind == sobol.KIND and count < _FEWEST_ROWS:
+        raise InputError(f"'{how}' has too few points for Sobol indices: write {kind}:{_FEWEST_ROWS} or more")
+    if kind in ("sobol", sobol.KIND) and count & (count - 1):
+        raise InputError(
+            f"a Sobol sequence has a power of two points: write {kind}:{1 << count.bit_length()}"
+        )
     return count
 
 
@@ -138,7 +163,7 @@ def _check_condition(
     path, allowed = condition
     if path not in seen:
         known = ", ".join(f"'{path}'" for path in seen) or "none"
-        raise AxisError(f"'{axis.name}' hangs on '{path}', which no axis before it varies: {known}")
+        raise AxisError(f"'{axis.name}' depends on '{path}', which no axis before it varies: {known}")
     if not any(same_as(value) in seen[path] for value in allowed):
         raise AxisError(
             f"'{axis.name}' varies only if '{path}' is {' or '.join(allowed)}, which it never is: "
@@ -146,7 +171,8 @@ def _check_condition(
         )
 
 
-def _combinations(axes: Sequence[Axis]) -> Iterator[tuple[tuple[str, str], ...]]:
+def combinations(axes: Sequence[Axis]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Give every combination of the values of axes that go together, one after another."""
     allowed = [
         frozenset() if axis.only_if is None else frozenset(map(same_as, axis.only_if[1])) for axis in axes
     ]
@@ -182,21 +208,31 @@ def _at(axis: Axis, share: float) -> Iterable[tuple[str, str]]:
 
 def _between(first: str, last: str, share: float) -> str:
     """Return a value between two ends: whole for whole numbers and sizes, else with 6 significant digits."""
+    low, span, unit, is_whole = _ends(first, last)
+    if is_whole and not unit:
+        return str(int(low) + min(int(share * (span + 1)), int(span)))
+    value = low + span * Fraction(share)
+    # A part of a byte is none: whole ones lie between the ends, too.
+    return written(Fraction(round(value)) if is_whole else rounded(value), unit)
+
+
+@lru_cache(maxsize=256)
+def _ends(first: str, last: str) -> tuple[Fraction, Fraction, str, bool]:
+    """Return where a range begins, how far it goes, in which unit, and whether its values are whole."""
     low, high = number_of(first), number_of(last)
     assert low is not None
     assert high is not None
     unit = low[1] or high[1]
     if not unit and low[0].denominator == 1 and high[0].denominator == 1:
-        return str(int(low[0]) + min(int(share * (high[0] - low[0] + 1)), int(high[0] - low[0])))
+        return low[0], high[0] - low[0], "", True
     least = size_in_bytes(f"{first} {'' if low[1] else unit}")
     most = size_in_bytes(f"{last} {'' if high[1] else unit}")
     if least is not None and most is not None:
-        # A part of a byte is none: whole ones lie between the ends, too.
-        return written(Fraction(round(least + (most - least) * Fraction(share))), "B")
+        return least, most - least, "B", True
     scale = Fraction(1)
     if high[1] and high[1] != unit:
         base_high, base_one = in_base_unit(last), in_base_unit(f"1 {unit}")
         assert base_high is not None
         assert base_one is not None
         scale = base_high[0] / base_one[0] / high[0]
-    return written(rounded(low[0] + (high[0] * scale - low[0]) * Fraction(share)), unit)
+    return low[0], high[0] * scale - low[0], unit, False

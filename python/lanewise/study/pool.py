@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections import Counter, deque
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
 
+from lanewise.study.runner import MOST_TRIES, for_ever, outcomes_of
 from lanewise.study.worker import Outcome
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from lanewise.study.points import Point
     from lanewise.study.worker import Work
-
-MOST_TRIES = 3
-"""A point whose process has died so often is given up."""
 
 _AHEAD = 2
 """Points in the hands of a process: the next one is there when one is done."""
@@ -69,85 +67,102 @@ class _Worker:
         answers.put((self, b""))
 
 
-@dataclass
-class _Pool:
-    work: Work
-    waiting: deque[Point]
-    answers: _Answers = field(default_factory=SimpleQueue)
-    workers: list[_Worker] = field(default_factory=list)
-    tries: Counter[int] = field(default_factory=Counter)
+class LocalPool:
+    """Processes of this machine; a `Runner`. As many as cores where nothing is said."""
 
-    def start(self) -> None:
-        worker = _Worker(self.work, self.answers)
-        self.workers.append(worker)
-        self.fill(worker)
+    def __init__(self, work: Work, processes: int | None = None) -> None:
+        """Start none yet: there are never more than points to run."""
+        self._work = work
+        self._most = processes or os.cpu_count() or 1
+        self._waiting: deque[Point] = deque()
+        self._answers: _Answers = SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._tries: Counter[int] = Counter()
 
-    def fill(self, worker: _Worker) -> None:
-        """Give a process its next points."""
-        while self.waiting and len(worker.points) < _AHEAD:
-            worker.give(self.waiting.popleft())
+    @property
+    def left(self) -> int:
+        """Points without an outcome yet."""
+        return len(self._waiting) + sum(len(worker.points) for worker in self._workers)
 
-    def replace(self, dead: _Worker) -> Outcome | None:
-        """Start another process for one that died.
+    def give(self, points: Iterable[Point]) -> None:
+        """Run these, too."""
+        self._waiting.extend(points)
+        self._fill()
+
+    def take(self, timeout_s: float | None = None) -> list[Outcome]:
+        """Return what has come, having waited for the first of it; nothing when the time is over."""
+        found: list[Outcome] = []
+        while not found and self.left:
+            try:
+                worker, line = self._answers.get(timeout=None if timeout_s is None else max(timeout_s, 0.0))
+            except Empty:
+                return found
+            found += self._heard(worker, line)
+            while not self._answers.empty():
+                found += self._heard(*self._answers.get())
+        return found
+
+    def end(self) -> None:
+        """End the processes now."""
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+
+    def _fill(self) -> None:
+        """Give every process a point before any is given one ahead."""
+        while self._waiting:
+            worker = min(self._workers, key=lambda worker: len(worker.points), default=None)
+            if (worker is None or worker.points) and len(self._workers) < self._most:
+                worker = _Worker(self._work, self._answers)
+                self._workers.append(worker)
+            if worker is None or len(worker.points) >= _AHEAD:
+                return
+            worker.give(self._waiting.popleft())
+
+    def _heard(self, worker: _Worker, line: bytes) -> list[Outcome]:
+        """Take a line of a process, empty or cut off where it died; return the outcome that it means."""
+        if worker not in self._workers:
+            return []
+        if not line.endswith(b"\n"):
+            return self._replace(worker)
+        point = worker.points.popleft()
+        self._fill()
+        return [replace(Outcome(**json.loads(line)), overrides=point.overrides)]
+
+    def _replace(self, dead: _Worker) -> list[Outcome]:
+        """Do without a process that died.
 
         The point that it worked on is tried again, or given up: then its outcome is returned. What it had
         not begun goes back to the others.
         """
-        self.workers.remove(dead)
+        self._workers.remove(dead)
         code = dead.end()
-        given_up = None
+        given_up = []
         if dead.points:
             begun = dead.points.popleft()
-            self.tries[begun.number] += 1
-            if self.tries[begun.number] < MOST_TRIES:
+            self._tries[begun.number] += 1
+            if self._tries[begun.number] < MOST_TRIES:
                 dead.points.appendleft(begun)
             else:
                 said = f"its process died {MOST_TRIES} times, the last time with {_said(code)}"
-                given_up = Outcome(begun.number, "failed", {}, said, overrides=begun.overrides)
-        self.waiting.extendleft(reversed(dead.points))
-        if self.waiting:
-            self.start()
+                given_up = [Outcome(begun.number, "failed", {}, said, overrides=begun.overrides)]
+        self._waiting.extendleft(reversed(dead.points))
+        self._fill()
         return given_up
-
-
-def _for_ever() -> None:
-    """Say that nothing is to be done while no answer comes."""
 
 
 def run_points(
     points: Iterable[Point],
     work: Work,
     processes: int | None = None,
-    before_waiting: Callable[[], float | None] = _for_ever,
+    before_waiting: Callable[[], float | None] = for_ever,
 ) -> Iterator[Outcome]:
-    """Run points on all cores, or on so many processes, and give their outcomes as they come.
+    """Run points on all cores of this machine, or on so many processes, and give their outcomes as they come.
 
     The processes end with the iterator. A point whose process dies `MOST_TRIES` times is `failed`.
-    `before_waiting` is called when no answer is there; it says after how many seconds without one it wants to
-    be called again, None for not at all.
+    `before_waiting` is as for `outcomes_of`.
     """
-    pool = _Pool(work, deque(points))
-    try:
-        for _ in range(min(processes or os.cpu_count() or 1, len(pool.waiting))):
-            pool.start()
-        while any(worker.points for worker in pool.workers):
-            try:
-                worker, line = pool.answers.get(timeout=before_waiting() if pool.answers.empty() else None)
-            except Empty:
-                continue
-            if worker not in pool.workers:
-                continue
-            if not line.endswith(b"\n"):
-                given_up = pool.replace(worker)
-                if given_up is not None:
-                    yield given_up
-                continue
-            point = worker.points.popleft()
-            pool.fill(worker)
-            yield replace(Outcome(**json.loads(line)), overrides=point.overrides)
-    finally:
-        for worker in pool.workers:
-            worker.end()
+    return outcomes_of(LocalPool(work, processes), points, before_waiting)
 
 
 def _said(code: int) -> str:

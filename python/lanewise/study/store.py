@@ -16,8 +16,7 @@ import json
 import os
 import sys
 import zlib
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
@@ -26,6 +25,7 @@ from lanewise.study.worker import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from io import FileIO
     from pathlib import Path
     from typing import BinaryIO
 
@@ -71,7 +71,8 @@ def open_study(folder: Path, asked: Mapping[str, object]) -> Iterator[Journal]:
         path = folder / FINISHED
         finished = {outcome.number: outcome for outcome in read_finished(folder)}
         try:
-            file = stack.enter_context(path.open("ab"))
+            # Without a buffer: what does not fit would be written once more when the file is closed.
+            file = stack.enter_context(path.open("ab", buffering=0))
             _end_line(path, file)
         except OSError as error:
             raise _not_written(path, error) from error
@@ -127,7 +128,7 @@ def read_finished(folder: Path) -> list[Outcome]:
 class Journal:
     """Finished points of a study that this process works on, to add to."""
 
-    def __init__(self, file: BinaryIO, folder: Path, finished: Mapping[int, Outcome]) -> None:
+    def __init__(self, file: FileIO, folder: Path, finished: Mapping[int, Outcome]) -> None:
         """Take an open file, and what is finished already, by number."""
         self._file = file
         self._folder = folder
@@ -137,17 +138,27 @@ class Journal:
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Write finished points, together; they are on the disk when the call returns.
 
-        StudyFolderError for a disk that is full, which keeps all that were there before.
+        StudyFolderError for a disk that is full, which keeps all that were there before, and those
+        of these that fit.
         """
         if not outcomes:
             return
+        data, written = b"".join(map(_line, outcomes)), 0
         try:
-            self._file.write(b"".join(map(_line, outcomes)))
-            self._file.flush()
+            while written < len(data):
+                written += self._file.write(data[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
+            self._cut(data[:written])
             raise _not_written(self._folder / FINISHED, error) from error
         self.finished |= {outcome.number: outcome for outcome in outcomes}
+
+    def _cut(self, written: bytes) -> None:
+        """Take back a line of which only the beginning was written."""
+        beginning = len(written) - written.rfind(b"\n") - 1
+        if beginning:
+            with suppress(OSError):
+                self._file.truncate(self._file.seek(0, os.SEEK_END) - beginning)
 
     def write_table(self, table: pl.DataFrame, units: Mapping[str, str]) -> None:
         """Write the table of all points, whole; `units` are those that names of columns do not say."""
@@ -160,7 +171,7 @@ class Journal:
 
 
 def _line(outcome: Outcome) -> bytes:
-    content = json.dumps(asdict(outcome), ensure_ascii=False).encode()
+    content = json.dumps(vars(outcome), ensure_ascii=False).encode()
     return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
@@ -176,7 +187,7 @@ def _outcome(line: bytes) -> Outcome | None:
         return None
 
 
-def _end_line(path: Path, file: BinaryIO) -> None:
+def _end_line(path: Path, file: FileIO) -> None:
     """Close a line that a killed process left open, so that the next one is a line of its own."""
     with path.open("rb") as there:
         if there.seek(0, os.SEEK_END) and (there.seek(-1, os.SEEK_END), there.read(1))[1] != b"\n":
@@ -206,7 +217,8 @@ _WORDS = {
     "scenario": "the scenario",
     "axes": "the axes",
     "sample": "the sample",
-    "samplers": "what makes the sample",
+    "samplers": "the libraries that choose points",
+    "search": "the goals and limits of the search",
     "seeds": "the seeds",
     "measures": "the metrics",
     "overrides": "the values of --set",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,28 +10,24 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.study.axes import Axis, parse_axis
 from lanewise.study.columns import measured_column, parameter_column, unit_of_values
-from lanewise.study.measures import ALWAYS, Measure
-from lanewise.study.points import SEED, Point, grid, sample_size, samplers
+from lanewise.study.measures import ALWAYS, GOODPUT, Measure
+from lanewise.study.points import SEED, Point, check, grid, sample_size, samplers
 from lanewise.study.points import sample as sampled
-from lanewise.study.store import StudyFolderError, open_study, read_asked, read_finished
+from lanewise.study.search import Search, makers
+from lanewise.study.store import StudyFolderError, read_asked, read_finished
+from lanewise.study.trials import OF_TRIALS, best_of, search_document, trial_columns, trials_of
 from lanewise.study.worker import Outcome, Work
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
 
     from lanewise.runs.simulator import Scenario
-
-PointsDone = Callable[[int, int], None]
-"""Called with how many points are finished and how many there are."""
-
-_TOGETHER = 64
-"""Finished points that are written at once at most; each write waits for the disk."""
-_SOON_S = 0.5
-"""A finished point waits so long at most until it is written."""
+    from lanewise.study.sobol import SobolIndex
+    from lanewise.study.trials import Trial
 
 _MOST_SEEDS = 10_000
-
-_KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +48,8 @@ class Study:
     """Numbers beside those that every study has."""
     overrides: tuple[tuple[str, str], ...] = ()
     """Of all points."""
+    search: Search | None = None
+    """Trials that are chosen one after another, instead of all points."""
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -73,10 +69,11 @@ class Study:
 
     @cached_property
     def points(self) -> list[Point]:
-        """The points, in their order. InputError for axes that do not go together.
+        """The points, in their order; those of a search are not known before.
 
-        A sample needs the extra ``calibrate``.
+        InputError for axes that do not go together. A sample needs the extra ``calibrate``.
         """
+        assert self.search is None
         made = (
             grid(self.axes, self.seeds)
             if self.sample is None
@@ -86,10 +83,12 @@ class Study:
 
     @cached_property
     def size(self) -> int:
-        """How many points there are; none of a sample is made for that."""
+        """How many points there are; none of a sample or a search is made for that."""
+        if self.search is not None:
+            return self.search.size(self.axes) * max(len(self.seeds), 1)
         if self.sample is None:
             return len(self.points)
-        return sample_size(self.sample) * max(len(self.seeds), 1)
+        return sample_size(self.sample, len(self.axes)) * max(len(self.seeds), 1)
 
     def work(self) -> Work:
         """Return what every process needs to run points.
@@ -114,14 +113,20 @@ class Study:
             "name": self.name,
             "axes": list(self.over),
             "sample": self.sample,
-            "samplers": None if self.sample is None else samplers(),
+            "samplers": self._makers(),
             "seeds": list(self.seeds),
             "measures": list(self.metrics),
             "overrides": [list(pair) for pair in self.overrides],
+            "search": None if self.search is None else self.search.asked(),
             "lanewise_version": __version__,
             "core": core_hash(),
             "scenario": self.text,
         }
+
+    def _makers(self) -> str | None:
+        if self.search is not None:
+            return makers()
+        return None if self.sample is None else samplers()
 
     @classmethod
     def of_asked(cls, asked: Mapping[str, object]) -> Study:
@@ -135,6 +140,7 @@ class Study:
                 None if asked["sample"] is None else str(asked["sample"]),
                 _texts(asked["measures"]),
                 tuple((str(path), str(value)) for path, value in map(_list, _list(asked["overrides"]))),
+                Search.of_asked(asked.get("search")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StudyFolderError(f"the study is damaged: what it asks lacks or mistakes {error}") from error
@@ -159,6 +165,28 @@ class StudyResult:
         return {path: unit for path in self.study.paths if (unit := unit_of_values(self._texts(path)))}
 
     @cached_property
+    def trials(self) -> list[Trial]:
+        """Of a search its trials, as far as all runs of one are finished; none of other studies."""
+        return trials_of(self)
+
+    @property
+    def best(self) -> list[Trial]:
+        """Of a search the trials that keep all limits and that no other such one beats.
+
+        One, or those that are as good; with several goals the Pareto front, the best in the first goal first.
+        """
+        return [] if self.study.search is None else best_of(self.trials, self.study.search.goals)
+
+    def sobol_indices(self, number: str = GOODPUT) -> list[SobolIndex]:
+        """Return the Sobol indices of a number of the table, one for each axis, of a sample ``saltelli:N``.
+
+        InputError for a study that has none, with the reason. Needs the extra ``calibrate``.
+        """
+        from lanewise.study.sobol import indices
+
+        return indices(self, number)
+
+    @cached_property
     def table(self) -> pl.DataFrame:
         """One row for each finished point: number, parameters, `status`, what is kept of it, and `error`.
 
@@ -174,6 +202,8 @@ class StudyResult:
         for path in self.study.paths:
             columns.append(parameter_column(path, self._texts(path), self.units.get(path, "")))
         columns.append(pl.Series("status", [outcome.status for outcome in self.outcomes], pl.String))
+        if self.study.search is not None:
+            columns += trial_columns(self)
         columns += [measured_column(name, rows) for name in (*ALWAYS, *self.study.metrics)]
         columns.append(pl.Series("error", [outcome.error for outcome in self.outcomes], pl.String))
         return pl.DataFrame(columns)
@@ -184,6 +214,7 @@ class StudyResult:
 
         from lanewise.output_format import stamped
         from lanewise.study.knees import knees
+        from lanewise.study.sobol import all_indices, for_json
 
         return stamped(
             {
@@ -193,6 +224,8 @@ class StudyResult:
                 "is_complete": self.is_complete,
                 "points": self.table.to_dicts(),
                 "knees": [{**asdict(knee), "others": dict(knee.others)} for knee in knees(self)],
+                **search_document(self),
+                **for_json(all_indices(self)),
             }
         )
 
@@ -204,80 +237,8 @@ class StudyResult:
         return [row.get(path) for row in self._overrides]
 
 
-_FIXED = ("point", "status", *ALWAYS, "error")
-"""Columns of every study."""
-
-
-def run_study(
-    study: Study,
-    folder: Path | None = None,
-    *,
-    processes: int | None = None,
-    on_progress: PointsDone | None = None,
-) -> StudyResult:
-    """Run the points of a study that are not finished yet; keep each in a folder as soon as it is.
-
-    Without a folder nothing is kept. A study that was interrupted goes on where it was. Raises InputError for
-    a study that means nothing, and StudyFolderError for a folder of another one.
-    """
-    work, points = study.work(), study.points
-    if folder is None:
-        found = _run_left(points, work, {}, processes, None, on_progress)
-        return StudyResult(study, [found[number] for number in sorted(found)])
-    with open_study(folder, study.asked()) as journal:
-        found = _run_left(points, work, journal.finished, processes, journal.add, on_progress)
-        result = StudyResult(study, [found[number] for number in sorted(found)])
-        journal.write_table(result.table, result.units)
-    return result
-
-
-def _run_left(
-    points: Sequence[Point],
-    work: Work,
-    before: Mapping[int, Outcome],
-    processes: int | None,
-    keep: Callable[[Sequence[Outcome]], None] | None,
-    on_progress: PointsDone | None,
-) -> dict[int, Outcome]:
-    """Run what is not finished; return all that is, by number. An outcome counts once it is written."""
-    from time import monotonic
-
-    from lanewise.study.pool import run_points
-
-    finished = {number: before[number] for number in before if number < len(points)}
-    fresh: list[Outcome] = []
-    since = 0.0
-
-    def tell() -> None:
-        if on_progress is not None:
-            on_progress(len(finished), len(points))
-
-    def write() -> None:
-        if not fresh:
-            return
-        if keep is not None:
-            keep(fresh)
-        finished.update({outcome.number: outcome for outcome in fresh})
-        fresh.clear()
-        tell()
-
-    def write_in_time() -> float | None:
-        left = since + _SOON_S - monotonic()
-        if fresh and left <= 0:
-            write()
-        return left if fresh else None
-
-    tell()
-    left = [point for point in points if point.number not in finished]
-    try:
-        for outcome in run_points(left, work, processes, write_in_time) if left else ():
-            since = since if fresh else monotonic()
-            fresh.append(outcome)
-            if len(fresh) >= _TOGETHER or monotonic() - since > _SOON_S:
-                write()
-    finally:
-        write()
-    return finished
+_FIXED = ("point", "status", *OF_TRIALS, *ALWAYS, "error")
+"""Columns of every study, and those of a search."""
 
 
 def load_study(folder: Path) -> StudyResult:
@@ -292,48 +253,19 @@ def load_study(folder: Path) -> StudyResult:
     return StudyResult(study, [finished[number] for number in sorted(finished) if number in known])
 
 
-def study_of_file(path: Path) -> Study | None:
-    """Read a study file; None for a TOML file that is none, as a scenario. InputError for a wrong one."""
-    from lanewise.inputs import read_input
-
-    try:
-        document = tomllib.loads(read_input(str(path), 4 << 20).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return None  # The core says what is wrong with a scenario.
-    if "over" not in document and not isinstance(document.get("scenario"), str):
-        return None
-    unknown = sorted(set(document) - _KEYS)
-    if unknown:
-        raise InputError(f"'{path}': unknown key '{unknown[0]}'; a study has {', '.join(sorted(_KEYS))}")
-    scenario = document.get("scenario")
-    if not isinstance(scenario, str):
-        raise InputError(f"'{path}' names no scenario: write scenario = \"FILE\"")
-    overrides = document.get("set", {})
-    if not isinstance(overrides, Mapping):
-        raise InputError(f"'{path}': 'set' is a table of paths and values")
-    from lanewise.toml import override
-
-    seeds = document.get("seeds", ())
-    return make_study(
-        path.parent / scenario,
-        over=_listed(path, document, "over"),
-        seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
-        sample=document.get("sample"),
-        metrics=_listed(path, document, "metrics"),
-        overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
-    )
-
-
 def make_study(
     scenario: Scenario,
     *,
     over: Sequence[str],
     seeds: int | Sequence[int] = (),
     sample: str | None = None,
+    search: Search | None = None,
     metrics: Sequence[str] = (),
     overrides: Sequence[tuple[str, str]] = (),
 ) -> Study:
     """Return a study of a scenario; `seeds` is how many, from 1 on, or which.
+
+    What a search is after is kept of each run, too.
 
     Raises `lanewise.ScenarioError` for a scenario that cannot be resolved, and InputError for no axis.
     """
@@ -351,20 +283,14 @@ def make_study(
     name, text = given(scenario)
     if text is None:
         text = Path(name).read_text(encoding="utf-8")
-    return Study(name, text, tuple(over), which, sample, tuple(metrics), tuple(overrides))
-
-
-def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
-    found = document.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise InputError(f"'{path}': '{key}' is a list of texts")
-    return found
-
-
-def _numbers(path: Path, found: object) -> list[int]:
-    if not isinstance(found, list | tuple) or not all(isinstance(each, int) for each in found):
-        raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
-    return list(found)
+    if search is not None:
+        if sample is not None:
+            raise InputError("a search chooses its points itself: leave the sample out")
+        axes = tuple(map(parse_axis, over))
+        check(axes, which)
+        search.check(axes)
+        metrics = tuple(dict.fromkeys((*metrics, *search.measures)))
+    return Study(name, text, tuple(over), which, sample, tuple(metrics), tuple(overrides), search)
 
 
 def _list(value: object) -> list[object]:

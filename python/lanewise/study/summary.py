@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+from lanewise.written import plain
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 _STUDENT_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Two-sided 95 % points of Student's t, 1 to 10 degrees of freedom: NIST/SEMATECH e-Handbook, §1.3.6.7.2."""
+_MOST_PARTS = 10
+"""Of a parameter's range in a sample."""
+_FEWEST_OF_PART = 20
+"""Spots, but where there are only two parts. Assumed: means of fewer are more chance than parameter."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +63,20 @@ def spots(result: StudyResult, number: str) -> list[Spot]:
     return [_spot(group, paths, number) for group in groups]
 
 
-def effects(found: Sequence[Spot], paths: Sequence[str]) -> list[Effect]:
-    """Return what each parameter moves, the one that moves most first."""
+def effects(found: Sequence[Spot], paths: Sequence[str], *, is_sample: bool = False) -> list[Effect]:
+    """Return what each parameter moves, the one that moves most first.
+
+    In a sample hardly two points have the same value of a parameter: then the mean is over parts of its range
+    with as many points each, and a value is the text of such a part.
+    """
     made = []
     for path in paths:
+        known = [spot for spot in found if spot.parameters[path] is not None]
         by: dict[object, list[float]] = {}
-        for spot in found:
-            if spot.parameters[path] is not None:
-                by.setdefault(spot.parameters[path], []).append(spot.value)
+        for value, spot in (
+            parts_of(known, path) if is_sample else ((spot.parameters[path], spot) for spot in known)
+        ):
+            by.setdefault(value, []).append(spot.value)
         means = [(value, fmean(values)) for value, values in by.items()]
         if len(means) > 1:
             made.append(
@@ -82,6 +94,30 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
             kept.append(index)
             best = points[index][1]
     return kept
+
+
+def parts_of(found: Sequence[Spot], path: str) -> list[tuple[object, Spot]]:
+    """Give each spot the part of a parameter's range that it is in, or its value where they are few or texts.
+
+    Parts have about as many spots each, 20 or more; equal values are in one. Spots without the parameter have
+    None.
+    """
+    numbers = sorted(value for spot in found if isinstance(value := spot.parameters[path], int | float))
+    count = max(2, min(_MOST_PARTS, len(numbers) // _FEWEST_OF_PART))
+    is_text = any(isinstance(spot.parameters[path], str) for spot in found)
+    if is_text or len(set(numbers)) <= count:
+        return [(spot.parameters[path], spot) for spot in found]
+    part_of: dict[object, int] = {}
+    for place, value in enumerate(numbers):
+        part_of.setdefault(value, place * count // len(numbers))
+    ends: dict[int, tuple[float, float]] = {}
+    for value in numbers:
+        part = part_of[value]
+        ends[part] = (ends.get(part, (value, value))[0], value)
+    names: dict[object, object] = {
+        value: "{} to {}".format(*map(plain, ends[part])) for value, part in part_of.items()
+    }
+    return [(names.get(spot.parameters[path]), spot) for spot in found]
 
 
 def _spot(group: pl.DataFrame, paths: Sequence[str], number: str) -> Spot:

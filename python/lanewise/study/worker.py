@@ -9,15 +9,17 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.study.measures import Measure, Value, row_of
+from lanewise.study.measures import Measure, Value, read_document, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lanewise.documents import Explain
 
 Status = Literal["done", "refused", "failed"]
 
@@ -51,9 +53,14 @@ def run_point(
 ) -> Outcome:
     """Simulate one point."""
     start = time.perf_counter()
+
+    def explain() -> Explain:
+        explained: Explain = json.loads(_core.explain(work.name, list(overrides), work.text))
+        return explained
+
     try:
-        document = json.loads(_core.run(work.name, list(overrides), None, work.text))
-        row = row_of(document, measures)
+        document = read_document(_core.run(work.name, list(overrides), None, work.text), measures)
+        row = row_of(document, measures, explain)
     except InputError as error:
         return Outcome(number, "refused", {}, str(error), time.perf_counter() - start)
     except BaseException as error:
@@ -82,7 +89,7 @@ def main() -> None:
         for line in sys.stdin.buffer:
             number, overrides = json.loads(line)
             outcome = run_point(work, measures, number, [(path, value) for path, value in overrides])
-            answers.write(json.dumps(asdict(outcome)) + "\n")
+            answers.write(json.dumps(vars(outcome)) + "\n")
             answers.flush()
 
 

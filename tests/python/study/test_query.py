@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lanewise.study.study import make_study, run_study
+from lanewise.study.running import run_study
+from lanewise.study.study import make_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,14 +19,17 @@ import pytest
 import lanewise
 from lanewise.errors import InputError
 from lanewise.study import pool
+from lanewise.study.running import run_study
 from lanewise.study.store import FINISHED, TABLE, read_finished
-from lanewise.study.study import load_study, make_study, run_study
+from lanewise.study.study import load_study, make_study
 from lanewise.study.worker import Outcome, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from click.testing import Result
+
+    from lanewise.documents import Explain
 
 ROOT = Path(__file__).parents[3]
 SWITCH = ROOT / "scenarios" / "switch.toml"
@@ -74,6 +77,30 @@ def test_a_number_that_a_run_does_not_have_is_told() -> None:
     assert "has no column 'speed'" in result.table["error"][0]
     with pytest.raises(InputError, match="is no metric"):
         lanewise.sweep(SWITCH, [WIDTHS], metrics=["speed"])
+
+
+def test_a_row_is_the_same_of_a_part_of_the_document() -> None:
+    from lanewise import _core
+    from lanewise.study.measures import Measure, read_document, row_of
+
+    lanes, used = (Measure.parse(text) for text in ("lanes", "max links.utilisation"))
+
+    def explain() -> Explain:
+        raise AssertionError("nothing asks for it")
+
+    # A title with what the tables begin with: in a text its quotes are escaped.
+    text = _core.run("x", (), None, SWITCH.read_text().replace("Two Gen3 x4", '\\",\\"links\\":[{} Two', 1))
+    whole = json.loads(text)
+    assert '","links":[' in whole["title"]
+    part = read_document(text, [lanes])
+    assert "links" not in part
+    assert part == {key: whole[key] for key in part}
+    assert row_of(part, (), explain) == row_of(whole, (), explain)
+    assert read_document(text, [lanes, used]) == whole
+    # In another order, or with such a table inside of another one, all of it is read.
+    other = {"phases": [{"a": 1, "links": []}], **dict(reversed(whole.items()))}
+    for document in (other, dict(reversed(whole.items()))):
+        assert read_document(json.dumps(document, separators=(",", ":")), ()) == document
 
 
 def test_the_table_on_disk_has_units(tmp_path: Path) -> None:

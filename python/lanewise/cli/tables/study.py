@@ -8,6 +8,7 @@ from rich.table import Table
 
 from lanewise.cli.console import stdout
 from lanewise.study.knees import alike, knees
+from lanewise.study.sobol import all_indices
 from lanewise.written import DASH, plain
 
 if TYPE_CHECKING:
@@ -22,7 +23,26 @@ _MOST_KNEES = 12
 
 
 def print_study(result: StudyResult, *, everything: bool) -> None:
-    """Print the points, then where along an axis another thing becomes the limit."""
+    """Print the points, then where along an axis another thing becomes the limit; of a search the best."""
+    if result.study.search is None:
+        _print_points(result, everything=everything)
+        _print_knees(knees(result))
+        _print_indices(result)
+    else:
+        from lanewise.cli.tables.search import print_search
+
+        if everything:
+            _print_points(result, everything=True)
+            stdout().print()
+        print_search(result)
+    failed = result.table.height - (result.table["status"] == "done").sum()
+    if failed:
+        stdout().print(
+            f"\n{failed} of {result.table.height} points cannot be built or failed: column 'error' says why."
+        )
+
+
+def _print_points(result: StudyResult, *, everything: bool) -> None:
     console = stdout()
     paths = result.study.paths
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -40,12 +60,6 @@ def print_study(result: StudyResult, *, everything: bool) -> None:
     if shown.height < result.table.height:
         console.print(
             f"The first {shown.height} of {result.table.height} points; --all prints all.", style="dim"
-        )
-    _print_knees(knees(result))
-    failed = result.table.height - (result.table["status"] == "done").sum()
-    if failed:
-        console.print(
-            f"\n{failed} of {result.table.height} points cannot be built or failed: column 'error' says why."
         )
 
 
@@ -76,6 +90,24 @@ def _print_knees(found: list[Knee]) -> None:
         console.print(f"  {between}: {knee.limit_before} → {knee.limit_after}", soft_wrap=True)
     if len(found) > _MOST_KNEES:
         console.print(f"  and {len(found) - _MOST_KNEES} more", style="dim")
+
+
+def _print_indices(result: StudyResult) -> None:
+    for number, found in all_indices(result).items():
+        stdout().print(f"\nSobol indices of {number}", style="bold")
+        if isinstance(found, str):
+            stdout().print(f"  none: {found}", soft_wrap=True)
+            continue
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("parameter", overflow="fold")
+        for heading in ("alone", "95 %", "with others", "95 %"):
+            table.add_column(heading, justify="right")
+        for index in sorted(found, key=lambda index: -index.total):
+            alone, together = (
+                f"{low:z.2f}..{high:z.2f}" for low, high in (index.first_interval, index.total_interval)
+            )
+            table.add_row(index.axis, f"{index.first:z.3f}", alone, f"{index.total:z.3f}", together)
+        stdout().print(table)
 
 
 def print_answer(table: pl.DataFrame) -> None:

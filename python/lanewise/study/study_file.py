@@ -1,0 +1,81 @@
+"""A study in a file: TOML with the scenario, the axes, and all that options of `lanewise sweep` say."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lanewise.errors import InputError
+from lanewise.study.search import Search
+from lanewise.study.study import Study, make_study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OF_SEARCH = ("maximize", "minimize", "subject_to", "trials", "search_seed", "batch")
+_KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set", *_OF_SEARCH}
+
+
+def study_of_file(path: Path) -> Study | None:
+    """Read a study file; None for a TOML file that is none, as a scenario. InputError for a wrong one."""
+    from lanewise.inputs import read_input
+
+    try:
+        document = tomllib.loads(read_input(str(path), 4 << 20).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return None  # The core says what is wrong with a scenario.
+    if "over" not in document and not isinstance(document.get("scenario"), str):
+        return None
+    unknown = sorted(set(document) - _KEYS)
+    if unknown:
+        raise InputError(f"'{path}': unknown key '{unknown[0]}'; a study has {', '.join(sorted(_KEYS))}")
+    scenario = document.get("scenario")
+    if not isinstance(scenario, str):
+        raise InputError(f"'{path}' names no scenario: write scenario = \"FILE\"")
+    overrides = document.get("set", {})
+    if not isinstance(overrides, Mapping):
+        raise InputError(f"'{path}': 'set' is a table of paths and values")
+    from lanewise.toml import override
+
+    seeds = document.get("seeds", ())
+    return make_study(
+        path.parent / scenario,
+        over=_listed(path, document, "over"),
+        seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
+        sample=document.get("sample"),
+        search=_search(path, document),
+        metrics=_listed(path, document, "metrics"),
+        overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
+    )
+
+
+def _search(path: Path, document: Mapping[str, object]) -> Search | None:
+    return Search.of_given(
+        _listed(path, document, "maximize"),
+        _listed(path, document, "minimize"),
+        _listed(path, document, "subject_to"),
+        _number(path, document, "trials"),
+        _number(path, document, "search_seed"),
+        _number(path, document, "batch"),
+    )
+
+
+def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
+    found = document.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise InputError(f"'{path}': '{key}' is a list of texts")
+    return found
+
+
+def _number(path: Path, document: Mapping[str, object], key: str) -> int | None:
+    found = document.get(key)
+    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
+        raise InputError(f"'{path}': '{key}' is a whole number")
+    return found
+
+
+def _numbers(path: Path, found: object) -> Sequence[int]:
+    if not isinstance(found, list | tuple) or not all(isinstance(each, int) for each in found):
+        raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
+    return list(found)

@@ -28,7 +28,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "ARCHITECTURE.md", "docs/tutorials/*.md", "docs/how-to/*.md", "docs/explanation/*.md")
+PAGES = (
+    *("README.md", "ARCHITECTURE.md", "docs/tutorials/*.md", "docs/how-to/*.md"),
+    *("docs/rigs/*.md", "docs/explanation/*.md"),
+)
 LINKED = ("scenarios", "experiments", "examples", "catalog")
 BLOCK = re.compile(
     r"^```(?P<kind>toml|console|python)(?: (?P<name>\S+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE

@@ -23,11 +23,15 @@ FUNCTIONS = (
     (
         "runs",
         "Runs of scenarios",
-        ("run", "why", "explain", "compare", "whatif", "run_sizes", "run_fio", "Session"),
+        ("run", "why", "explain", "compare", "whatif", "run_sizes", "run_fio", "copy_matrix", "Session"),
     ),
     ("traces", "Traces, pictures, reports", ("trace", "write_trace", "picture", "write_report")),
-    ("sweeps", "Sweeps", ("sweep", "load_study", "query_study")),
-    ("machines", "Machines", ("scan", "diagnose", "baseline", "predict", "judge", "measure")),
+    ("sweeps", "Sweeps", ("sweep", "search", "load_study", "query_study")),
+    (
+        "machines",
+        "Machines",
+        ("scan", "diagnose", "baseline", "predict", "predict_peers", "judge", "measure"),
+    ),
     ("experiments", "Experiments, parts, speed", ("reproduce", "calibrate", "sensitivity", "parts", "bench")),
     ("errors", "Errors", ("InputError", "ScenarioError")),
 )

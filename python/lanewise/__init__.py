@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lanewise.api import bench as bench
     from lanewise.api import calibrate as calibrate
     from lanewise.api import compare as compare
+    from lanewise.api import copy_matrix as copy_matrix
     from lanewise.api import explain as explain
     from lanewise.api import parts as parts
     from lanewise.api import reproduce as reproduce
@@ -46,12 +47,14 @@ if TYPE_CHECKING:
     from lanewise.machine_api import judge as judge
     from lanewise.machine_api import measure as measure
     from lanewise.machine_api import predict as predict
+    from lanewise.machine_api import predict_peers as predict_peers
     from lanewise.machine_api import scan as scan
     from lanewise.picture_api import picture as picture
     from lanewise.report_api import write_report as write_report
     from lanewise.session import Session as Session
     from lanewise.study_api import load_study as load_study
     from lanewise.study_api import query_study as query_study
+    from lanewise.study_api import search as search
     from lanewise.study_api import sweep as sweep
 
 _NAMES = {
@@ -59,6 +62,7 @@ _NAMES = {
         "bench",
         "calibrate",
         "compare",
+        "copy_matrix",
         "explain",
         "parts",
         "reproduce",
@@ -72,11 +76,11 @@ _NAMES = {
         "write_trace",
     ),
     "lanewise.errors": ("InputError", "ScenarioError"),
-    "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "scan"),
+    "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "predict_peers", "scan"),
     "lanewise.picture_api": ("picture",),
     "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
-    "lanewise.study_api": ("load_study", "query_study", "sweep"),
+    "lanewise.study_api": ("load_study", "query_study", "search", "sweep"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -89,6 +93,7 @@ __all__ = [
     "bench",
     "calibrate",
     "compare",
+    "copy_matrix",
     "diagnose",
     "explain",
     "judge",
@@ -97,12 +102,14 @@ __all__ = [
     "parts",
     "picture",
     "predict",
+    "predict_peers",
     "query_study",
     "reproduce",
     "run",
     "run_fio",
     "run_sizes",
     "scan",
+    "search",
     "sensitivity",
     "sweep",
     "trace",

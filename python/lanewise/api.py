@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lanewise.experiment.runner import RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.runs.cache import RunCache
+    from lanewise.runs.copy_matrix import CopyMatrix
     from lanewise.tools.job_file.plan import JobRuns
     from lanewise.trace_files import TraceForm
 
@@ -222,6 +223,39 @@ def explain(scenario: Scenario, *, overrides: Overrides = ()) -> ExplainResult:
     ('sw0.port1', 'card0', 'gen3', 'x4')
     """
     return resolve(scenario, _pairs(overrides))
+
+
+def copy_matrix(
+    scenario: Scenario,
+    devices: Iterable[str] = (),
+    *,
+    overrides: Overrides = (),
+    queued_start: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> CopyMatrix:
+    """Simulate copies between each two GPUs of a scenario: one way, both ways, latency, and to the host.
+
+    `scenario` and `overrides` are as in `run`; the scenario's workloads are put aside. `devices` are names,
+    or patterns such as ``gpu*``; without any, all endpoints whose part has copy engines. `queued_start` is
+    the time of a queued copy before its first request, 2 us without it. Pairs that are alike are run once.
+    `on_progress` hears the pair in progress. Raises `lanewise.ScenarioError`, and `lanewise.InputError` where
+    there are no two such devices.
+
+    >>> import lanewise
+    >>> matrix = lanewise.copy_matrix("scenarios/l40s.toml", ["gpu[0]", "gpu[2]"])
+    >>> matrix.table.select("first", "second", matrix.table["write_gb_per_s"].round(1)).rows()
+    [(0, 1, 22.8), (1, 0, 22.8)]
+    """
+    from lanewise.runs.copy_matrix import QUEUED_START
+    from lanewise.runs.copy_matrix import copy_matrix as simulated
+
+    return simulated(
+        scenario,
+        list(devices),
+        overrides=_pairs(overrides),
+        queued_start=queued_start or QUEUED_START,
+        on_progress=on_progress,
+    )
 
 
 def trace(

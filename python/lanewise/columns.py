@@ -148,6 +148,8 @@ NEGOTIATED_COLUMNS: Columns = {
     "width": pl.String,
     "generation_limited_by": pl.String,
     "width_limited_by": pl.String,
+    "through": pl.List(pl.String),
+    "one_way": pl.String,
     "mps_bytes": pl.UInt64,
     "mps_limited_by": pl.String,
 }

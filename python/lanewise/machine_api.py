@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lanewise.health.doctor import Diagnosis, Profile
     from lanewise.health.judge import Judgement
     from lanewise.health.predict import Prediction
+    from lanewise.health.predict.peers_result import PeerPrediction
     from lanewise.tools.instruments.measurement import Measurement
 
 Source: TypeAlias = Machine | str | Path | None
@@ -124,10 +125,10 @@ def predict(
     """Simulate what each device of a machine should reach, in GB/s or ns, alone and with all others at once.
 
     `source` is a machine, or what `scan` reads; without `together`, devices are simulated alone only.
-    `what_if` are changes to try, like ``"3b:00.0 -> gen5 x16"`` or ``"slot 3 -> mps 512"``. `devices` are
-    addresses; all that move data when there are none. `on_progress` hears the benchmark in progress. Raises
-    `lanewise.InputError` for a change or an address that the machine does not have, and when the links of no
-    device are known.
+    `what_if` are changes to try, in their order, like ``"3b:00.0 -> gen5 x16"``, ``"slot 3 -> mps 512"``,
+    ``"all -> acs off"`` or ``"3b:00.0 <-> 9b:00.0"``. `devices` are addresses; all that move data when there
+    are none. `on_progress` hears the benchmark in progress. Raises `lanewise.InputError` for a change or an
+    address that the machine does not have, and when the links of no device are known.
 
     >>> import lanewise
     >>> prediction = lanewise.predict("tests/python/machine/dumps/qemu.vvv", devices=["01:00.0"])
@@ -135,18 +136,54 @@ def predict(
     ['bdf', 'device', 'link', 'benchmark']
     """
     from lanewise.health.predict import predict as simulated
-    from lanewise.health.predict.machine_change import parse_address, parse_changes
+    from lanewise.health.predict.machine_change import parse_address
+    from lanewise.health.predict.what_if import parse_what_if
 
-    machine = _machine(source)
-    tried = tuple(what_if)
+    texts = tuple(what_if)
+    tried = parse_what_if(texts, _machine(source))
     prediction = simulated(
-        machine,
-        changes=parse_changes(list(tried), machine),
+        tried.machine,
+        changes=tried.changes,
+        translated=bool(tried.translates),
         devices=[parse_address(text) for text in devices] or None,
         together=together,
         on_progress=on_progress,
     )
-    return replace(prediction, changes=tried)
+    return replace(prediction, changes=texts)
+
+
+def predict_peers(
+    source: Source = None,
+    *,
+    what_if: Iterable[str] = (),
+    devices: Iterable[str] = (),
+    on_progress: Callable[[str], None] | None = None,
+) -> PeerPrediction:
+    """Simulate what GPUs, network adapters and drives write to and read from each GPU, pair by pair.
+
+    `source` is a machine, or what `scan` reads, and `what_if` as in `predict`. `devices` are addresses: pairs
+    that one of them is in; all when there are none. `on_progress` hears the pair in progress. Raises
+    `lanewise.InputError` for a change or an address that the machine does not have, and when there is no
+    pair.
+
+    >>> import lanewise
+    >>> peers = lanewise.predict_peers("examples/gpu-server.txt")
+    >>> sorted(set(peers.table["path"]))
+    ['NODE', 'PIX', 'SYS']
+    """
+    from lanewise.health.predict.machine_change import parse_address
+    from lanewise.health.predict.peers import predict_peers as simulated
+    from lanewise.health.predict.what_if import parse_what_if
+
+    texts = tuple(what_if)
+    tried = parse_what_if(texts, _machine(source))
+    peers = simulated(
+        tried.machine,
+        changes=tried.changes,
+        devices=[parse_address(text) for text in devices] or None,
+        on_progress=on_progress,
+    )
+    return replace(peers, changes=texts)
 
 
 def judge(output: str | Path | Measurement, source: Source = None, *, device: str | None = None) -> Judgement:

@@ -145,7 +145,7 @@ def _beginning(source: str | Path | None) -> bytes:
 
 
 def _tables(data: bytes) -> Mapping[str, Any]:
-    from lanewise.draw.scenario import written_tables
+    from lanewise.scenario_text import written_tables
 
     return written_tables(data.decode("utf-8", "replace"))
 

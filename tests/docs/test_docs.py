@@ -45,7 +45,7 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LAYERS = (
-    *("units", "engine", "pcie", "observe", "fabric", "network", "workload", "scenario", "sim"),
+    *("units", "engine", "pcie", "cxl", "observe", "fabric", "network", "workload", "scenario", "sim"),
     *("trace-formats", "wasm", "python"),
 )
 

@@ -12,7 +12,7 @@ import pytest
 
 import lanewise
 from lanewise.results import ExplainResult, RunResult
-from lanewise.tools.instruments import fio, iometer, osu, perftest, smartflow
+from lanewise.tools.instruments import fio, gdsio, iometer, nccl_tests, osu, perftest, smartflow
 from lanewise.tools.instruments.measurement import ImportProblemError, Measurement, case_called
 from lanewise.tools.instruments.native import WRITTEN, write_as
 from lanewise.tools.instruments.simulated import NoSuchInstrumentError
@@ -106,6 +106,23 @@ ALL_READ = {
     "Total Error Count": 0.0,
     "Read Error Count": 0.0,
     "Write Error Count": 0.0,
+}
+
+
+GDSIO_OPTIONS = {"io_type": "read", "xfer_type": "GPUD", "threads": "8", "io_size": "1 MiB"}
+GDSIO_METRICS = {
+    "Throughput (GiB/sec)": 24.5,
+    "Avg_Latency (usecs)": 1289.5,
+    "ops": 100.0,
+    "DataSetSize (KiB)": 102_400.0,
+    "total_time (secs)": 0.004,
+}
+
+COLLECTIVE_METRICS = {
+    "time (us)": 100.0,
+    "algbw (GB/s)": 10.49,
+    "busbw (GB/s)": 15.73,
+    "operations": 7.0,
 }
 
 
@@ -465,13 +482,30 @@ def test_each_tool_knows_its_own_output_and_no_other() -> None:
         "osu": simulated("osu", "mpi", "osu", {"Size (B)": 8.0, "Bandwidth (MB/s)": 1.0}, {"tool": "osu_bw"}),
         "iometer": simulated("iometer", "d", "iometer", ALL_READ, {"access": "[]"}),
         "smartflow": simulated("smartflow", "pair", "smartflow", SMARTFLOW_METRICS, {}),
+        "nccl-tests": simulated("nccl-tests", "ring", "collective", COLLECTIVE_METRICS, {"size": "1 MiB"}),
     }
-    modules = {"perftest": perftest, "osu": osu, "iometer": iometer, "smartflow": smartflow}
+    texts["gdsio"] = simulated("gdsio", "read", "gdsio", GDSIO_METRICS, GDSIO_OPTIONS)
+    modules = {
+        "gdsio": gdsio,
+        "perftest": perftest,
+        "osu": osu,
+        "iometer": iometer,
+        "smartflow": smartflow,
+        "nccl-tests": nccl_tests,
+    }
     for name, text in texts.items():
         assert [tool for tool, module in modules.items() if module.recognizes(text)] == [name]
         assert isinstance(modules[name].parse(text), Measurement)
     assert fio.recognizes(json.loads(fio_text()))
     assert {*texts, "fio"} == set(WRITTEN)
+
+
+def test_gdsio_is_read_as_it_was_written() -> None:
+    (case,) = gdsio.parse(simulated("gdsio", "read", "gdsio", GDSIO_METRICS, GDSIO_OPTIONS)).cases
+    assert (case.direction, case.block_bytes, case.workers, case.operations) == ("read", 1 << 20, 8, 100)
+    assert case.bandwidth_bytes_per_s == pytest.approx(24.5 * 2**30)
+    assert case.latency
+    assert case.latency.mean_ns == pytest.approx(1_289_500)
 
 
 def test_a_run_without_the_instrument_says_what_it_has() -> None:
@@ -483,7 +517,7 @@ def test_an_unknown_format_is_refused_before_anything_runs(lanewise: Any, core: 
     (tmp_path / "rig.toml").write_text("")
     result = lanewise("run", tmp_path / "rig.toml", "--as", "dd")
     assert result.exit_code == 2
-    assert "there is no output format 'dd'; there are fio, perftest" in result.stderr
+    assert "there is no output format 'dd'; there are fio, gdsio, perftest" in result.stderr
     assert core.asked == []
 
 

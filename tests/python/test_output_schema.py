@@ -66,6 +66,8 @@ def check(verb: str, document: Any) -> None:
         ["doctor", DUMP, "--fail-on", "never"],
         ["doctor", DUMP, "--fail-on", "never", "--expect", "tests/python/health/fleet.toml"],
         ["predict", DUMP, "--device", "01:00.0"],
+        ["predict", "examples/gpu-server.txt", "--peers", "--device", "18:00.0"],
+        ["matrix", "scenarios/l40s.toml", "gpu[0]", "gpu[2]"],
         ["import", f"{CAPTURED}/iperf3-3.12-tcp.json", "--machine", DUMP, "--device", "04:00.0"],
         ["import", f"{CAPTURED}/perftest-6.06-ib_write_bw.txt", "--machine", DUMP, "--device", "04:00.0"],
     ],

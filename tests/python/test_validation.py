@@ -72,6 +72,16 @@ def test_data_sets_that_the_link_limits_agree(name: str, most_percent: float, tm
     assert max(abs(cell.error_percent) for cell in cells) < most_percent
 
 
+def test_loaded_latency_of_an_expander_is_near_the_published_curves(tmp_path: Path) -> None:
+    validate = load()
+    simulations = validate.Simulations(tmp_path)
+    cells = validate.cells_of(ROOT / "sets" / "cxl-expander-model.toml", simulations)
+    errors = [abs(cell.error_percent) for cell in cells if cell.unit == "ns"]
+    assert len(errors) == 15
+    assert statistics.median(errors) < 3
+    assert max(errors) < 12
+
+
 def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     validate = load()
     simulations = validate.Simulations(tmp_path)

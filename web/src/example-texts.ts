@@ -1,16 +1,23 @@
 /** The texts of the example rigs, taken in when the page is built. */
 export { default as collective } from "../../scenarios/collective.toml?raw";
+export { default as cxlMemory } from "../../scenarios/cxl_memory.toml?raw";
+export { default as drives24Gen5 } from "../../scenarios/drives_24_gen5.toml?raw";
 export { default as enclosure } from "../../scenarios/enclosure.toml?raw";
 export { default as firstRig } from "../../scenarios/first_rig.toml?raw";
 export { default as gpuNode } from "../../scenarios/gpu_node.toml?raw";
 export { default as hgxH100 } from "../../scenarios/hgx_h100.toml?raw";
+export { default as hgxH200 } from "../../scenarios/hgx_h200.toml?raw";
 export { default as l40s } from "../../scenarios/l40s.toml?raw";
 export { default as nvmeFio } from "../../scenarios/nvme_fio.toml?raw";
 export { default as oversubscribed } from "../../scenarios/oversubscribed.toml?raw";
 export { default as peerToPeer } from "../../scenarios/peer_to_peer.toml?raw";
 export { default as rdmaWrite } from "../../scenarios/rdma_write.toml?raw";
 export { default as replay } from "../../scenarios/replay.toml?raw";
+export { default as retimedCable } from "../../scenarios/retimed_cable.toml?raw";
+export { default as sriov } from "../../scenarios/sriov.toml?raw";
+export { default as storageServer } from "../../scenarios/storage_server.toml?raw";
 export { default as twoSockets } from "../../scenarios/two_sockets.toml?raw";
+export { default as workstation } from "../../scenarios/workstation.toml?raw";
 export { default as dellGen3 } from "../../experiments/dell-1/gen3.toml?raw";
 export { default as h3Direct } from "../../experiments/h3-2/direct.toml?raw";
 export { default as idtT1Switch } from "../../experiments/idt-t1/switch.toml?raw";

@@ -14,6 +14,7 @@ from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
 from lanewise.cli.lab_verb import add_lab
 from lanewise.cli.machine_checks import add_to as add_machine_checks
+from lanewise.cli.matrix_verb import add_matrix
 from lanewise.cli.options import AsJson
 from lanewise.cli.report_verb import add_to as add_report
 from lanewise.cli.run_verb import add_to as add_run
@@ -83,6 +84,7 @@ add_run(app)
 add_explain(app)
 add_side_by_side(app)
 add_study(app)
+add_matrix(app)
 add_report(app)
 add_trace(app)
 add_draw(app)

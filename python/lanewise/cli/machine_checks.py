@@ -17,6 +17,7 @@ from lanewise.cli.options import AsJson, Overlays, Source, refuse_nan, refuse_to
 if TYPE_CHECKING:
     from lanewise.health.doctor import Diagnosis
     from lanewise.health.judge import Judgement
+    from lanewise.health.predict.peers_result import PeerPrediction
     from lanewise.machine.model import Machine
 
 
@@ -171,23 +172,52 @@ def predict(
     together: Annotated[
         bool, typer.Option("--together/--alone", help="Also run all devices at once, or each one only alone.")
     ] = True,
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers",
+            help="Instead, say what GPUs, network adapters and drives write to and read from each GPU: the "
+            "way between the two, what ACS costs, and which adapter is for which GPU.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what each device should reach, alone and all at once."""
     from lanewise import machine_api
     from lanewise.cli.progress import names_progress
 
+    refuse_together(("--peers", peers), ("--alone", not together))
     machine = machine_api.scan(source, overlays=overlays or ())
     with names_progress("predict") as on_progress:
-        prediction = machine_api.predict(
-            machine, what_if=what_if or (), devices=device or (), together=together, on_progress=on_progress
-        )
-    if as_json:
+        if not peers:
+            prediction = machine_api.predict(
+                machine,
+                what_if=what_if or (),
+                devices=device or (),
+                together=together,
+                on_progress=on_progress,
+            )
+        else:
+            matrix = machine_api.predict_peers(
+                machine, what_if=what_if or (), devices=device or (), on_progress=on_progress
+            )
+    if peers:
+        _print_peers(matrix, as_json=as_json)
+    elif as_json:
         sys.stdout.write(prediction.to_json() + "\n")
     else:
         from lanewise.cli.tables.predict import print_prediction
 
         print_prediction(prediction)
+
+
+def _print_peers(peers: "PeerPrediction", *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(peers.to_json() + "\n")
+    else:
+        from lanewise.cli.tables.peers import print_peers
+
+        print_peers(peers)
 
 
 def import_(

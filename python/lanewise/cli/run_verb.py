@@ -56,7 +56,8 @@ def _run(
         typer.Option(
             "--as",
             metavar="TOOL",
-            help="Print the output that this tool would print: fio, perftest, osu, iometer or smartflow.",
+            help="Print what this tool would print: fio, gdsio, perftest, osu, iometer, smartflow or "
+            "nccl-tests.",
             show_default=False,
             autocompletion=completion.tools,
         ),

@@ -7,9 +7,7 @@ nothing else.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -87,15 +85,6 @@ def trees(links: Iterable[NegotiatedLink | RunLink]) -> list[Node]:
         node.link = Link(own, mode, lanes=int(link["width"].removeprefix("x")))
         nodes[above].below.append(node)
     return [node for name, node in nodes.items() if name not in lower]
-
-
-def written_tables(text: str) -> Mapping[str, Any]:
-    """Return a scenario as it is written; nothing where it is no whole TOML or JSON."""
-    try:
-        found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 class _Rig:

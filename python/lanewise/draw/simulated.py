@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanewise import _core
-from lanewise.draw.scenario import of_run, of_scenario, written_tables
+from lanewise.draw.scenario import of_run, of_scenario
 from lanewise.errors import InputError
 from lanewise.runs.simulator import resolve
+from lanewise.scenario_text import written_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

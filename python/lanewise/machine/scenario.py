@@ -181,7 +181,7 @@ class _Writer:
         document: Scenario = {"title": self._title(title), "host": {"server": self._host(slots)}}
         if switches:
             document["switch"] = {
-                _switch_name(uplinks[address].device): self._switch(uplinks[address], ports)
+                switch_name(uplinks[address].device): self._switch(uplinks[address], ports)
                 for address, ports in switches.items()
             }
         document["endpoint"] = {endpoint_name(function): self._endpoint(function) for function in chosen}
@@ -285,7 +285,7 @@ class _Writer:
             child.registers.acs is not None and "ReqRedir" in (child.registers.acs.enabled or ())
             for child in self.machine.children(upstream)
         ]
-        path = ("switch", _switch_name(upstream))
+        path = ("switch", switch_name(upstream))
         self._note(*path, f"{upstream.address} {upstream.name}")
         switch: Switch = {}
         part = switch_part(upstream)
@@ -324,7 +324,7 @@ class _Writer:
             endpoint["part"] = part
             self._note(*path, "part", "Assumed: a drive of this generation")
         endpoint["attach"] = (
-            f"{_switch_name(link.device)}.{_beside_name(function)}" if beside else self._place(link)
+            f"{switch_name(link.device)}.{_beside_name(function)}" if beside else self._place(link)
         )
         endpoint["generation"], endpoint["width"] = _word(modes.lower).split()
         if (supported := self._payload_supported(function)) is not None:
@@ -375,7 +375,7 @@ class _Writer:
 
     def _place(self, link: Link) -> str:
         above = self.ways.above_switch(link)
-        owner = "server" if above is None else _switch_name(above.device)
+        owner = "server" if above is None else switch_name(above.device)
         return f"{owner}.{_port_name(link.upper.address)}"
 
     def _link(self, link: Link, modes: Modes, path: tuple[str, ...]) -> EndpointLink | None:
@@ -440,5 +440,6 @@ def _beside_name(function: Function) -> str:
     return f"beside_{_identifier(function.address)}"
 
 
-def _switch_name(upstream: Function) -> str:
+def switch_name(upstream: Function) -> str:
+    """Return the name that a switch has in the scenario, by its upstream port."""
     return f"switch_{_identifier(upstream.address)}"

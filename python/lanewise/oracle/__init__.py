@@ -8,6 +8,7 @@ bytes instead of a counter). If the two disagree, one of them is wrong. Standard
 - ``flit``: Flit Mode, its ceilings and its packing.
 - ``ack``: Ack latency and replay timer limits.
 - ``flow_control``: what credits allow, and how many a loop needs.
+- ``cxl``: lines of CXL.mem in slots and flits, over mixes, and their latency.
 - ``reads``: what tags allow, completion sizes, and the DLLPs that reads put beside their completions.
 
 Sources are sections and tables of PCIe Base 6.3 unless another is named. GB/s is 10^9 bytes per second, one

@@ -84,6 +84,17 @@ def header_bytes(kind: Kind, *, address: int = 0) -> int:
     return 16 if kind.startswith("message") else 12
 
 
+def ide_bytes(*, macs_per_tlp: Fraction | int = 1, pcrc: bool = False) -> Fraction:
+    """Return the bytes that IDE adds to a TLP on average: a prefix, and its share of a MAC and a PCRC.
+
+    These are 1, 3 and 1 DW; in Flit Mode OHC-C is in place of the prefix (PCIe Base 6.33.5, 2.2.1.2).
+    `macs_per_tlp` is 1, or 1/2, 1/4 or 1/8 where so many are aggregated. Raises ValueError for any other.
+    """
+    if macs_per_tlp not in {Fraction(1, unit) for unit in (1, 2, 4, 8)}:
+        raise ValueError(f"a MAC for 1, 2, 4 or 8 TLPs, not {macs_per_tlp} for each")
+    return 4 + (12 + 4 * pcrc) * Fraction(macs_per_tlp)
+
+
 def tlp_bytes(
     kind: Kind, *, payload: int = 0, address: int = 0, digest: bool = False, prefixes: int = 0
 ) -> int:
@@ -106,8 +117,12 @@ def payload_ceiling_gb_per_s(
     address: int = 0,
     digest: bool = False,
     separate_spread_clocks: bool = False,
+    ide: Fraction | int = 0,
 ) -> float:
-    """Return the payload a link carries in TLPs of one kind sent back to back, after SKP ordered sets."""
-    efficiency = Fraction(payload, tlp_bytes(kind, payload=payload, address=address, digest=digest))
+    """Return the payload a link carries in TLPs of one kind sent back to back, after SKP ordered sets.
+
+    `ide` is what `ide_bytes` returns, 0 without IDE.
+    """
+    efficiency = Fraction(payload) / (tlp_bytes(kind, payload=payload, address=address, digest=digest) + ide)
     usable = 1 - skip_share(generation, separate_spread_clocks=separate_spread_clocks)
     return float(lanes / symbol_ns(generation) * usable * efficiency)

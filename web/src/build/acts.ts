@@ -21,7 +21,7 @@ export interface Act {
   device: string | null;
 }
 
-const SECTIONS = ["host", "switch", "endpoint", "storage", "network", "system"];
+const SECTIONS = ["host", "switch", "endpoint", "storage", "network", "system", "retimer", "link_cable", "network_switch"];
 /** In the order that they are written in. */
 const ABOVE: Record<string, string[]> = {
   host: [],

@@ -46,9 +46,9 @@ export function linksOf(part: Part): string {
   return [...links].map(([link, count]) => `${count} × ${link}`).join(", ");
 }
 
-/** Whether it can be put somewhere by itself: sets of defaults for hosts have no slot. */
+/** Whether it can be put somewhere by itself: sets of defaults for hosts have no slot, retimers and cables are named by a link. */
 function isWhole(part: Part): boolean {
-  return part.kind !== "host" || part.parameters.some(({ path }) => path.startsWith("slots."));
+  return part.kind !== "host" ? kindOf(part) !== undefined : part.parameters.some(({ path }) => path.startsWith("slots."));
 }
 
 /** Those with every word, of one kind or of all; in the order of kinds, then of titles. */

@@ -4,7 +4,7 @@ import type { Keys } from "./place.ts";
 
 /** Keys whose value names a device, or a port of one. */
 const NAMING = new Set([
-  "attach", "ends", "partition_of", "to", "from", "device", "devices", "target", "targets", "gpus", "filename", "network", "iomem", "staging", "assigned_to",
+  "attach", "ends", "retimers", "cable", "partition_of", "to", "from", "device", "devices", "target", "targets", "gpus", "filename", "network", "iomem", "staging", "assigned_to",
 ]);
 
 /** One of them. */

@@ -31,7 +31,7 @@ export interface Meaning {
 }
 
 /** What names components, which the schema cannot know. */
-const NAMED = ["host", "switch", "endpoint", "storage", "network", "system"];
+const NAMED = ["host", "switch", "endpoint", "storage", "network", "system", "retimer", "link_cable", "network_switch"];
 
 /**
  * What the schema says of a path.

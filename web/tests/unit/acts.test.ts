@@ -85,7 +85,7 @@ test("one more of a device is one link more, where a port is free", () => {
 test("every part of the catalog can be put somewhere, as the palette does it", () => {
   const parts = partsFor(core.parts().parts, "", "");
   assert.ok(parts.length > 100);
-  const home = '[host.server]\npart = "generic-gen5-server"\n[endpoint.hba]\npart = "lsi-sas3801e"\nattach = "server.slot2"\n';
+  const home = '[host.server]\npart = "generic-gen5-server"\ncxl = { mem = true }\n[endpoint.hba]\npart = "lsi-sas3801e"\nattach = "server.slot2"\n';
   const places: Record<string, string | null> = { host: null, switch: "server.slot1", endpoint: "server.slot1", storage: "hba", system: "server" };
   for (const part of parts) assert.equal(refusal(withPart(home, part, places[part.kind] ?? null)), "", part.name);
 });

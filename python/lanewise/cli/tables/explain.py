@@ -161,7 +161,8 @@ def _beside(left: str, words: str, width: int) -> Iterator[str]:
 def _limits(link: Mapping[str, object]) -> str:
     """Name what decided speed, width and payload size of a link; what decided several is named once.
 
-    An end is named only where it can do less than the other.
+    An end is named only where it can do less than the other. What lies between the ends is named with the
+    time of one way.
     """
     decided: dict[str, list[str]] = {}
     for what in ("generation", "width", "mps"):
@@ -169,7 +170,11 @@ def _limits(link: Mapping[str, object]) -> str:
         if by in ("", "both ends"):
             continue
         decided.setdefault(by.removesuffix(".mps_supported"), []).append("MPS" if what == "mps" else what)
-    return "; ".join(f"{', '.join(what)}: {by}" for by, what in decided.items())
+    words = [f"{', '.join(what)}: {by}" for by, what in decided.items()]
+    through = link.get("through")
+    if isinstance(through, list) and through:
+        words.append(f"{link['one_way']} one way, through {', '.join(through)}")
+    return "; ".join(words)
 
 
 def _of_role(rows: Iterable[ExplainedParameter], *, choices: bool) -> list[_Component]:

@@ -35,6 +35,15 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
         yield Text(f"Assumed: {text}.", style="dim")
     for note in prediction.notes:
         yield Text(f"Note: {note}.", style="dim")
+    if _has_pairs(prediction.rows):
+        yield Text(
+            "Note: --peers says what pairs of devices reach, and which adapter is for which GPU.", style="dim"
+        )
+
+
+def _has_pairs(rows: tuple[Row, ...]) -> bool:
+    """Whether a GPU has another device to move data with."""
+    return len({row.bdf for row in rows}) > 1 and any(row.benchmark == "host to device" for row in rows)
 
 
 def _by_device(rows: tuple[Row, ...]) -> dict[str, list[Row]]:

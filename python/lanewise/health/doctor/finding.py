@@ -133,8 +133,8 @@ class Finding:
     """What to do."""
     cost: Cost | None = None
     """What it costs, where that needs no simulation or has been simulated."""
-    trial: Trial | None = field(default=None, repr=False)
-    """The experiment that tells what it costs."""
+    trial: Trial | None = field(default=None, repr=False, compare=False)
+    """The experiment that tells what it costs. Findings that say the same are the same without it."""
     also: tuple[str, ...] = ()
     """Other functions that the same finding is about."""
     waived: Waived | None = None

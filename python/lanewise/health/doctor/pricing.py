@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from lanewise import _core
 from lanewise.health.doctor.finding import Compared, Cost
-from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.health.doctor.finding import Finding
-    from lanewise.health.doctor.rig import Rig, Trial
+    from lanewise.health.doctor.rig import Source, Trial
 
 
 def priced(findings: Iterable[Finding], *, keep: bool = False) -> tuple[list[Finding], int]:
@@ -35,8 +34,8 @@ def priced(findings: Iterable[Finding], *, keep: bool = False) -> tuple[list[Fin
 
 def price(trial: Trial) -> Cost:
     """Run a trial."""
-    before = _simulated(trial.as_is, trial.quantity)
-    after = _simulated(trial.fixed, trial.quantity)
+    before = _simulated(trial.as_is.source(), trial.quantity)
+    after = _simulated(trial.fixed.source(), trial.quantity)
     most = trial.most_gb_per_s
     if before > most or after > most:
         before, after = min(before, most), min(after, most)
@@ -51,9 +50,10 @@ def price(trial: Trial) -> Cost:
 
 
 @cache
-def _simulated(rig: Rig, quantity: str) -> float:
+def _simulated(source: Source, quantity: str) -> float:
     """Return GB/s of all flows together, or the mean latency in ns of the first."""
-    result = json.loads(_core.run("doctor", source=scenario_text(rig.scenario())))
+    text, overrides = source
+    result = json.loads(_core.run("doctor", list(overrides), source=text))
     data = [flow for flow in result["flows"] if flow["direction"] != "control"]
     if quantity == "latency":
         return float(data[0]["latency_ns"]["mean"])

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from lanewise.machine.lanes import lanes_of
+from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
+    from lanewise.health.doctor.pair_rig import PairRig
     from lanewise.machine.lanes import Lanes
     from lanewise.machine.model import LinkMode
     from lanewise.machine.own_rate import Own
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
         SwitchPort,
         Workload,
     )
+
+Source: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+"""The text of a scenario, and what to change on top of it: paths and values."""
 
 _SETTLE_US = 12
 _MEASURE_US = 24
@@ -87,6 +92,10 @@ class Rig:
     def with_leaves(self, **changes: object) -> Rig:
         """Return the rig with something changed at every device."""
         return replace(self, leaves=tuple(replace(leaf, **changes) for leaf in self.leaves))  # type: ignore[arg-type]
+
+    def source(self) -> Source:
+        """Return the text of its scenario; nothing is changed on top of it."""
+        return scenario_text(self.scenario()), ()
 
     def scenario(self) -> Scenario:
         """Make the scenario."""
@@ -204,8 +213,8 @@ def _slot(link: Lanes, socket: int) -> str | Sourced | HostSlot:
 class Trial:
     """A rig as it is and put right; the difference is what a finding costs."""
 
-    as_is: Rig
-    fixed: Rig
+    as_is: Rig | PairRig
+    fixed: Rig | PairRig
     what: str
     """What is compared, like "reads of host memory"."""
     quantity: str = "goodput"
@@ -216,9 +225,10 @@ class Trial:
     @property
     def most_gb_per_s(self) -> float:
         """No link carries more than its device can use."""
+        if self.own is None or not isinstance(self.as_is, Rig) or self.quantity != "goodput":
+            return inf
         leaves = self.as_is.leaves
-        known = self.own is not None and len(leaves) == 1 and self.quantity == "goodput"
-        return self.own.of(leaves[0].direction) if self.own is not None and known else inf
+        return self.own.of(leaves[0].direction) if len(leaves) == 1 else inf
 
 
 def both_ways(

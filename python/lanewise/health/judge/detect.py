@@ -20,8 +20,9 @@ _SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTI
 """What fio prints of all jobs together, or in its terse format, neither of which says enough."""
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
-    "fio and iperf3 as text or JSON, nccl-tests, nvbandwidth with or without -j, CUDA's bandwidthTest and "
-    "p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, SmartFlow's CSV"
+    "fio and iperf3 as text or JSON, gdsio, nccl-tests, nvbandwidth with or without -j, CUDA's "
+    "bandwidthTest and p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, "
+    "SmartFlow's CSV"
 )
 
 
@@ -73,6 +74,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         cuda_samples,
         fio,
         fio_text,
+        gdsio,
         iometer,
         iperf3,
         iperf3_text,
@@ -100,6 +102,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (osu.recognizes, osu.parse),
         (nccl_tests.recognizes, nccl_tests.parse),
         (fio_text.recognizes, fio_text.parse),
+        (gdsio.recognizes, gdsio.parse),
         (iperf3_text.recognizes, iperf3_text.parse),
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),

@@ -28,6 +28,7 @@ _SCSI = re.compile(r"\bsd[a-z]{1,3}\d*\b")
 _NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
 _CLASSES = {
     "fio": "is_storage",
+    "gdsio": "is_storage",
     "iometer": "is_storage",
     "iperf3": "is_nic",
     "perftest": "is_nic",
@@ -80,7 +81,9 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     tool = measurement.tool
     wanted = _CLASSES.get(tool, "is_storage")
     candidates = _candidates(case, measurement, machine, wanted)
-    function = _named(case, machine) or chosen or (candidates[0] if len(candidates) == 1 else None)
+    # gdsio names files, which may lie on an array of drives.
+    only = candidates[0] if len(candidates) == 1 and tool != "gdsio" else None
+    function = _named(case, machine) or chosen or only
     if function is None:
         return Match(reason=_which(candidates, case))
     if case.bandwidth_bytes_per_s is None:

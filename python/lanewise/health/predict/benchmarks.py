@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lanewise.machine.model import Function
-    from lanewise.scenario.tables import Workload, WorkloadFio, WorkloadRings
+    from lanewise.scenario.tables import Workload, WorkloadCopy, WorkloadFio, WorkloadRings
 
 Direction: TypeAlias = Literal["read", "write", "both"]
 """Of the data on a link: read from memory, written to memory, or both."""
@@ -212,7 +212,10 @@ def dma(
 
 
 def copy(function: Function, direction: str, target: Function | None = None) -> Workload:
-    """Make one copy that is longer than any run: benchmarks queue copies, so that their start is hidden."""
+    """Make one copy that is longer than any run: benchmarks queue copies, so that their start is hidden.
+
+    `direction` is that of the data on the device's link; with a peer "write" into it, or "read" from it.
+    """
     name = endpoint_name(function)
     if target is None:
         return {
@@ -222,7 +225,7 @@ def copy(function: Function, direction: str, target: Function | None = None) -> 
             "direction": _COPIES[cast("Direction", direction)],
             "size": _LONG_COPY,
         }
-    return {
+    peers: WorkloadCopy = {
         "kind": "copy",
         "name": name,
         "device": name,
@@ -230,6 +233,7 @@ def copy(function: Function, direction: str, target: Function | None = None) -> 
         "target": endpoint_name(target),
         "size": _LONG_COPY,
     }
+    return {**peers, "by": "read"} if direction == "read" else peers
 
 
 def _rings(function: Function, word: str, size: int) -> WorkloadRings:

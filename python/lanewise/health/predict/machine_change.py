@@ -20,7 +20,8 @@ from lanewise.machine.ways import NO_CHANGE, Change
 if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
-_ARROW = re.compile(r"->|=>|→")
+ARROW = re.compile(r"->|=>|→")
+"""Between a place and what to change there."""
 _SLOT = re.compile(r"slot[ #=]*+(\S+)", re.IGNORECASE)
 _SETTING = re.compile(
     r"(?:pcie ?)?gen ?(?P<generation>[1-7])(?!\d)|pcie ?(?P<revision>[1-7])(?:\.0)?(?![\d.])"
@@ -32,7 +33,7 @@ _SETTING = re.compile(
 _TAGS = (5, 8, 10, 14)
 _ALLOWED = (
     "gen1 to gen7, x1 to x32, mps and mrrs 128 to 4096, tags 5, 8, 10 or 14, relaxed-ordering on or off, "
-    "aspm off"
+    "acs on or off, iommu on, pass-through or off, slot N, below PORT, aspm off"
 )
 
 
@@ -40,12 +41,12 @@ def parse_changes(texts: list[str], machine: Machine) -> dict[Address, Change]:
     """Read changes; InputError says what is wrong with the first that cannot be understood."""
     changes: dict[Address, Change] = {}
     for text in texts:
-        arrow = _ARROW.search(text)
+        arrow = ARROW.search(text)
         if arrow is None:
             raise InputError(
                 f"'{text}' is no change: write a device, '->' and settings, like '3b:00.0 -> gen5 x16'"
             )
-        address = _device(text[: arrow.start()].strip(), machine).address
+        address = device_at(text[: arrow.start()].strip(), machine).address
         changes[address] = _both(changes.get(address, NO_CHANGE), _change(text[arrow.end() :], text))
     return changes
 
@@ -56,8 +57,8 @@ def _both(earlier: Change, later: Change) -> Change:
     return replace(earlier, **{name: value for name, value in values.items() if value is not None})
 
 
-def _device(place: str, machine: Machine) -> Function:
-    """Find a device by address or name, or what is in a slot."""
+def device_at(place: str, machine: Machine) -> Function:
+    """Find a device by address or name, or what is in a slot; InputError says which there are."""
     named = next((function for function in machine if place in function.interfaces), None)
     if named is not None:
         return named

@@ -24,7 +24,7 @@ from lanewise.scenario.numbering import numbered, with_names
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from lanewise.documents import Flow, PredictPrediction, Run
     from lanewise.health.predict.benchmarks import Benchmark
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.sockets import Interconnect
     from lanewise.machine.ways import Change
+    from lanewise.scenario.numbering import Numbering
     from lanewise.scenario.tables import Run as RunTable
     from lanewise.scenario.tables import Workload
 
@@ -77,14 +78,18 @@ class Row:
 class Simulator:
     """Runs benchmarks on parts of one machine; equal parts are run once."""
 
-    def __init__(self, machine: Machine, changes: Mapping[Address, Change]) -> None:
-        """Take the machine and what to try instead."""
+    def __init__(
+        self, machine: Machine, changes: Mapping[Address, Change], *, translated: bool = False
+    ) -> None:
+        """Take the machine and what to try instead; `translated` is with an IOMMU that translates."""
+        self._everywhere = [("server.iommu.enabled", "true")] if translated else []
         self.machine = machine
         self.changes = changes
         self.runs = 0
         self.payloads: dict[Address, int] = {}
         """Maximum Payload Size in bytes of the way of each device that was simulated."""
         self._results: dict[str, Run] = {}
+        self._bases: dict[Hashable, tuple[str, Numbering] | None] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
             for f in machine
@@ -127,7 +132,7 @@ class Simulator:
             ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
             alone_gb_per_s=None if latency else goodput,
             together_gb_per_s=None,
-            latency_ns=_latency(result) if latency else None,
+            latency_ns=latency_of(result) if latency else None,
             frames_per_s=frames,
             binding=binding,
         )
@@ -150,8 +155,10 @@ class Simulator:
 
     def alone(self, benchmark: Benchmark) -> Run | None:
         """Return the result of a benchmark on its own."""
-        functions = [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
-        return self.run(functions, benchmark.workloads, benchmark, benchmark.overrides)
+        return self._alone_with(benchmark, benchmark.overrides)
+
+    def _alone_with(self, benchmark: Benchmark, overrides: Sequence[tuple[str, str]]) -> Run | None:
+        return self.run(parties(benchmark), benchmark.workloads, benchmark, overrides)
 
     def run(
         self,
@@ -161,33 +168,38 @@ class Simulator:
         overrides: Sequence[tuple[str, str]],
     ) -> Run | None:
         """Run a workload on some devices of the machine."""
-        peers = benchmark.peer is not None
-        try:
-            scenario = scan_to_document(
-                self.machine,
-                endpoints=[function.address for function in functions],
-                workload=workload,
-                run=_window(benchmark),
-                changes=self.changes,
-                peer_to_peer=peers,
-            )
-        except InputError:
+        base = self._base(functions, workload, benchmark)
+        if base is None:
             return None
-        bare, numbering = numbered(scenario.document)
-        pairs = [(numbering.path(path), value) for path, value in overrides]
-        text = scenario_text(bare)
+        text, numbering = base
+        pairs = [(numbering.path(path), value) for path, value in (*self._everywhere, *overrides)]
         key = text + repr(pairs)
         if key not in self._results:
             self.runs += 1
             self._results[key] = json.loads(_core.run("prediction", pairs, source=text))
         return with_names(self._results[key], numbering.names())
 
+    def _base(
+        self, functions: Sequence[Function], workload: Sequence[Workload], benchmark: Benchmark
+    ) -> tuple[str, Numbering] | None:
+        """Return the scenario of a run without its overrides, made once for all that differ in those."""
+        addresses = tuple(function.address for function in functions)
+        key = (addresses, repr(workload), benchmark.settle_us, benchmark.measure_us)
+        if key not in self._bases:
+            try:
+                self._bases[key] = prepared(
+                    self.machine, functions, workload, benchmark, changes=self.changes
+                )
+            except InputError:
+                self._bases[key] = None
+        return self._bases[key]
+
     def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
         """Say whether a drive is the limit, where it is known which drive it is."""
         part = drive_part(benchmark.function)
         if part is None:
             return f"{binding}; the drive itself may be slower"
-        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
+        bare = self._alone_with(benchmark, benchmark.without_media)
         possible = goodput_of(bare) if bare else 0.0
         if goodput >= _AS_FAST_AS_THE_LINK * possible:
             return binding
@@ -195,9 +207,9 @@ class Simulator:
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""
-        whole = _latency(result) or 0.0
-        bare = self.run([benchmark.function], benchmark.workloads, benchmark, benchmark.without_media)
-        rest = (_latency(bare) or 0.0) if bare else 0.0
+        whole = latency_of(result) or 0.0
+        bare = self._alone_with(benchmark, benchmark.without_media)
+        rest = (latency_of(bare) or 0.0) if bare else 0.0
         waking = whole - self._never_asleep(benchmark, result)
         media = (whole - rest - waking) / 1e3
         part = drive_part(benchmark.function)
@@ -213,8 +225,8 @@ class Simulator:
             if any(way["time_attribution"]["waking"] > 0 for way in (link["upstream"], link["downstream"]))
         ]
         awake = [*benchmark.overrides, *((f"{name}.link.aspm", "off") for name in asleep)]
-        again = self.run([benchmark.function], benchmark.workloads, benchmark, awake) if asleep else result
-        return _latency(again or result) or 0.0
+        again = self._alone_with(benchmark, awake) if asleep else result
+        return latency_of(again or result) or 0.0
 
     def ceiling(self, result: Run, benchmark: Benchmark) -> float | None:
         """Return the payload that the narrowest link carries, from coding and packet sizes alone."""
@@ -254,6 +266,36 @@ class Simulator:
         return f"{link['generation']} {link['width']}" if link else ""
 
 
+def prepared(
+    machine: Machine,
+    functions: Sequence[Function],
+    workload: Sequence[Workload],
+    benchmark: Benchmark,
+    *,
+    changes: Mapping[Address, Change] | None = None,
+) -> tuple[str, Numbering]:
+    """Make the scenario of some devices, with parts by number, and say which number is whose.
+
+    Overrides of the benchmark are not in it. Raises `InputError` when the way of a device to the root is not
+    known well enough.
+    """
+    scenario = scan_to_document(
+        machine,
+        endpoints=[function.address for function in functions],
+        workload=workload,
+        run=_window(benchmark),
+        changes=changes,
+        peer_to_peer=benchmark.peer is not None,
+    )
+    bare, numbering = numbered(scenario.document)
+    return scenario_text(bare), numbering
+
+
+def parties(benchmark: Benchmark) -> list[Function]:
+    """Return the devices of a benchmark: its own, and the peer that it has."""
+    return [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
+
+
 def _window(benchmark: Benchmark) -> RunTable:
     """Fix the time that is measured: such runs are periodic after a moment."""
     return {
@@ -273,6 +315,7 @@ def goodput_of(result: Run, device: str | None = None) -> float:
     return fsum(flow["goodput_gb_per_s"] for flow in flows)
 
 
-def _latency(result: Run) -> float | None:
+def latency_of(result: Run) -> float | None:
+    """Return the mean latency of one operation of a run, ns; None where none was over."""
     busy = [flow for flow in _data_flows(result) if flow["operations"]]
     return float(busy[0]["latency_ns"]["mean"]) if busy else None

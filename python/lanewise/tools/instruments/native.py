@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from lanewise.results import ExplainResult, RunResult
 
-WRITTEN = ("fio", "perftest", "osu", "iometer", "smartflow")
+WRITTEN = ("fio", "gdsio", "perftest", "osu", "iometer", "smartflow", "nccl-tests")
 """Tools whose output a simulated run can take the form of."""
+
+
+_KINDS = {"nccl-tests": "collective"}
+"""Kind of the workloads of a tool, where that is no name of a tool."""
 
 
 def check_known(tool: str) -> None:
@@ -30,7 +34,7 @@ def check_has(tool: str, scenario: str | Path, overrides: Sequence[tuple[str, st
     """Raise InputError unless the scenario has a workload of the tool; asked before simulating, too."""
     check_known(tool)
     begun = simulate(scenario, [*overrides, ("run.event_limit", "1")])
-    SimulatedRun(begun, {}).instruments(tool)
+    SimulatedRun(begun, {}).instruments(_KINDS.get(tool, tool))
 
 
 def write_as(tool: str, result: RunResult, explained: ExplainResult) -> str:
@@ -51,4 +55,4 @@ def _simulated(result: RunResult, explained: ExplainResult) -> SimulatedRun:
 
 
 def _module_of(tool: str) -> ModuleType:
-    return import_module(f"lanewise.tools.instruments.{tool}")
+    return import_module(f"lanewise.tools.instruments.{tool.replace('-', '_')}")

@@ -1,14 +1,21 @@
-"""Reads what nccl-tests and RCCL tests print: a table of sizes, with the bandwidth of each collective.
+"""nccl-tests and RCCL tests: reads their tables of sizes, a collective each, and writes simulated ones.
 
 The bus bandwidth counts what each GPU sends over its slowest connection, so that it can be set beside a link;
-both bandwidths are in 10^9 B/s. The first time, algorithm and bus bandwidth of a row are out of place, which
-is what is read. Lines may stand behind a rank (``0: ``). Source: NVIDIA/nccl-tests, `doc/PERFORMANCE.md`, and
-outputs of versions of 2021 to 2025.
+both bandwidths are in 10^9 B/s. What is read of a row are its times out of place, or in place where there are
+no others; those in place are in `raw`, and so is the number of wrong elements. Lines may stand behind a rank
+(``0: ``, ``[1,0]<stdout>:``). Source: NVIDIA/nccl-tests, `doc/PERFORMANCE.md` and `src/util.cu`;
+ROCm/rccl-tests, `src/common.cu`; and outputs of versions of 2021 to 2026.
+
+A written output has the columns of the real one, those in place as N/A: copies within a device are not
+simulated.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise.tools.instruments.measurement import (
     Case,
@@ -17,21 +24,35 @@ from lanewise.tools.instruments.measurement import (
     Measurement,
     refuse_too_many,
 )
+from lanewise.tools.instruments.simulated import size_in_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lanewise.tools.instruments.simulated import Instrument, SimulatedRun
 
 _COLUMNS = re.compile(r"#[ \t]++size[ \t]++count[ \t]++type\b[^\n]{0,80}\balgbw[ \t]++busbw", re.MULTILINE)
-_RANK_BEFORE = re.compile(r"^[ \t]{0,8}\d{1,5}:[ \t]")
-_ROW = re.compile(
-    r"[ \t]*+(\d{1,15})[ \t]++(\d{1,15})[ \t]++(\w{1,20})[ \t]++(?:(\w{1,20})[ \t]++)?(?:(-?\d{1,5})[ \t]++)?"
-    r"([\d.]{1,16})[ \t]++([\d.]{1,12})[ \t]++([\d.]{1,12})[ \t]"
-)
+_RANK_BEFORE = re.compile(r"^[ \t]{0,8}(?:\d{1,5}:[ \t]|\[\d{1,5}(?:,\d{1,5})?\](?:<std(?:out|err)>)?:?)")
+_ROW = re.compile(r"[ \t]*+\d{1,15}[ \t]++\d{1,15}[ \t]++[A-Za-z]\w{0,20}[ \t]")
 _DEVICE = re.compile(
-    r"#[ \t]++Rank[ \t]++(\d{1,5})\b.{0,60}? on[ \t]++(\S{1,80}) device[ \t]++(\d{1,3}) "
+    r"#[ \t]++Rank[ \t]++(\d{1,5})\b.{0,60}? on[ \t]++(?:(\S{1,80}) )?[ \t]*+device[ \t]++(\d{1,3}) "
     r"\[([^\]]{1,20})\][ \t]*+(.{0,80})"
 )
 _NAMED = re.compile(
-    r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|gather|scatter|sendrecv)_perf\b"
+    r"\b(all_reduce|all_gather|reduce_scatter|alltoallv|alltoall|broadcast|reduce|gather|scatter|sendrecv|hypercube)_perf\b"
 )
-_VERSION = re.compile(r"nccl-tests version ([\d.]{1,16})")
+_VERSION = re.compile(r"(?:nccl-tests version|rccl-tests: Version) ([\w.+-]{1,40})")
+_LIBRARY = re.compile(r"^[ \t]*+((?:NCCL|RCCL) version [\w.+:-]{1,40})", re.MULTILINE)
+_OUT_OF_BOUNDS = re.compile(r"#[ \t]++Out of bounds values[ \t]*+:[ \t]*+(\d{1,15})")
+_AVERAGE = re.compile(r"#[ \t]++Avg bus bandwidth[ \t]*+:[ \t]*+([\d.e+-]{1,20})")
+_BLOCK = re.compile(r"[ \t]*+#[ \t]++Using devices\b")
+_TIMES = ("time", "cputime")
+_WRONG = ("#wrong", "error")
+_UNTOLD = re.compile(r" NCCL | RCCL |^\s*(?:NCCL|RCCL) version|^rccl-tests: Version|^\s*={4,}")
+
+
+_Rank: TypeAlias = tuple[str, str, str | None, str]
+"""Host, number, address and name of a rank's device."""
 
 
 def recognizes(text: str) -> bool:
@@ -40,41 +61,66 @@ def recognizes(text: str) -> bool:
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
-    """Read one output; ImportProblemError says what is wrong with it."""
+    """Read one output, or several one after another; ImportProblemError says what is wrong with it."""
     cases: list[Case] = []
     left: list[str] = []
-    below, hosts, devices, names = False, set(), [], []
-    named = _NAMED.search(text)
-    test = named[1] if named else "collective"
+    columns: list[str] = []
+    ranks: list[_Rank] = []
+    """Of all blocks, each device once."""
+    block: list[_Rank] = []
+    has_rows = False
+    test, unnamed = "", 0
     for number, written in enumerate(text.splitlines(), start=1):
         line = _RANK_BEFORE.sub("", written)
         if _COLUMNS.search(line):
-            below = True
+            columns = line.replace("#wrong", " #wrong").split()[1:]
         elif device := _DEVICE.search(line):
-            hosts.add(device[2])
-            devices.append(_address(device[4]))
-            names.append(device[5].strip())
-        elif below and (row := _ROW.match(line)):
-            cases.append(_case(test, row))
+            if has_rows:
+                block, has_rows = [], False
+            block.append((device[2] or "", device[3], _address(device[4]), device[5].strip()))
+            if block.count(block[-1]) > ranks.count(block[-1]):
+                ranks.append(block[-1])
+        elif columns and _ROW.match(line):
+            case = _case(test or "collective", columns, line.split(), number)
+            cases.append(replace(case, workers=len(block) or None))
+            has_rows = True
             refuse_too_many(cases)
-        elif line.strip() and not line.lstrip().startswith("#") and " NCCL " not in line:
+        elif named := _NAMED.search(line):
+            test = named[1]
+            if "concluded" in line:
+                cases[unnamed:] = [_named(case, test) for case in cases[unnamed:]]
+                test, unnamed, columns = "", len(cases), []
+                block, has_rows = [], False
+        elif _BLOCK.match(line):
+            block, has_rows = [], False
+        elif line.strip() and not line.lstrip().startswith("#") and not _UNTOLD.search(line):
             left.append(f"line {number}: {line.strip()[:120]}")
     if not cases:
         raise ImportProblemError("no row of sizes under '#  size  count  type ... algbw  busbw'")
-    version = _VERSION.search(text)
+    version, library = _VERSION.search(text), _LIBRARY.search(text)
+    wrong = [int(found) for found in _OUT_OF_BOUNDS.findall(text)]
+    averages = [float(found) for found in _AVERAGE.findall(text)]
     return Measurement(
         tool="nccl-tests",
         version=version[1] if version else None,
         cases=tuple(cases),
         source=source,
+        simulated="Simulated by Lanewise" in text,
         not_understood=tuple(left),
-        raw={"hosts": sorted(hosts), "devices": devices, "device names": names},
+        raw={
+            "hosts": sorted({host for host, _, _, _ in ranks}),
+            "devices": [address for _, _, address, _ in ranks],
+            "device names": [name for _, _, _, name in ranks],
+            **({"library": library[1]} if library else {}),
+            **({"average busbw": averages} if averages else {}),
+            **({"out of bounds": wrong} if wrong else {}),
+        },
     )
 
 
 def _address(text: str) -> str | None:
-    """Read a bus (``0x07``), or domain, bus and device (``000f:01:00``)."""
-    words = text.removeprefix("0x").split(":")
+    """Read a bus (``0x07``), or domain, bus and device, and perhaps a function (``000f:01:00.0``)."""
+    words = text.removeprefix("0x").partition(".")[0].split(":")
     try:
         numbers = [int(word, 16) for word in words]
     except ValueError:
@@ -86,18 +132,124 @@ def _address(text: str) -> str | None:
     )
 
 
-def _case(test: str, row: re.Match[str]) -> Case:
-    size = int(row[1])
-    try:
-        time_us, algorithm, bus = float(row[6]), float(row[7]), float(row[8])
-    except ValueError as error:
-        raise ImportProblemError(f"{test} {size} B: {error}") from error
+def _case(test: str, columns: list[str], words: list[str], number: int) -> Case:
+    """Read a row by its head: the first times are out of place, the second in place, if there are two."""
+    fields = dict(zip(columns, words, strict=False)) if len(set(columns)) == len(columns) else {}
+    places = [at for at, name in enumerate(columns) if name in _TIMES]
+    sides = [_side(columns, words, at) for at in places]
+    if not sides or all(side is None for side in sides):
+        raise ImportProblemError(f"line {number}: {len(words)} words under {len(columns)} columns")
+    first = next(side for side in sides if side is not None)
+    fields = fields or dict(zip(columns[: places[0]], words, strict=False))
+    size = int(words[0])
     return Case(
         name=f"{test} {size} B",
         direction="write",
         block_bytes=size,
         queue_depth=1,
-        bandwidth_bytes_per_s=1e9 * bus,
-        latency=Latency(mean_ns=1e3 * time_us),
-        raw={"test": test, "type": row[3], "redop": row[4], "algbw": algorithm, "busbw": bus},
+        bandwidth_bytes_per_s=1e9 * first["busbw"],
+        latency=Latency(mean_ns=1e3 * first["time"]),
+        raw={
+            "test": test,
+            "type": fields["type"],
+            "redop": fields.get("redop"),
+            "algbw": first["algbw"],
+            "busbw": first["busbw"],
+            **({"wrong": first["wrong"]} if "wrong" in first else {}),
+            **({"in place": sides[1]} if len(sides) > 1 and sides[1] is not None else {}),
+        },
     )
+
+
+def _side(columns: list[str], words: list[str], at: int) -> dict[str, float] | None:
+    """Read the times that begin at a column; None where they are not numbers."""
+    if len(words) < at + 3 or columns[at + 1 : at + 3] != ["algbw", "busbw"]:
+        return None
+    try:
+        side = {name: float(word) for name, word in zip(("time", "algbw", "busbw"), words[at:], strict=False)}
+    except ValueError:
+        return None
+    if at + 3 < min(len(columns), len(words)) and columns[at + 3] in _WRONG:
+        with contextlib.suppress(ValueError):
+            side["wrong"] = float(words[at + 3])
+    return side
+
+
+def _named(case: Case, test: str) -> Case:
+    return replace(case, name=f"{test} {case.block_bytes} B", raw={**case.raw, "test": test})
+
+
+_TESTS = {
+    "all-reduce": "all_reduce",
+    "reduce-scatter": "reduce_scatter",
+    "all-gather": "all_gather",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "all-to-all": "alltoall",
+    "send-receive": "sendrecv",
+}
+_IN_PARTS = ("reduce-scatter", "all-gather", "all-to-all")
+"""Whose count is that of a rank."""
+_WITH_SUM = ("all-reduce", "reduce-scatter", "reduce")
+_HEAD = "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>6}"
+_FLOAT = 4
+
+
+def write(*runs: SimulatedRun) -> str:
+    """Return the collectives of runs as nccl-tests prints them, one after another."""
+    outputs = (_output(instrument, run) for run in runs for instrument in run.instruments("collective"))
+    return "\n".join(line for output in outputs for line in output) + "\n"
+
+
+def _output(instrument: Instrument, run: SimulatedRun) -> Iterator[str]:
+    operation = instrument.option("operation", "all-reduce")
+    rows = _rows(instrument)
+    program = f"{_TESTS[operation]}_perf"
+    yield f"# Simulated by Lanewise {run.version}: {run.result.title}, workload {instrument.name}"
+    yield f"# Collective test starting: {program}"
+    yield "#"
+    yield f"#{'':62}out-of-place                       in-place          "
+    side = ("time", "algbw", "busbw", "#wrong")
+    yield _HEAD.format("size", "count", "type", "redop", "root", *side, *side)
+    units = ("(us)", "(GB/s)", "(GB/s)", "")
+    yield _HEAD.format("(B)", "(elements)", "", "", "", *units, *units)
+    ranks = _ranks(instrument, run)
+    for size, row in rows:
+        count = size // _FLOAT // (ranks if operation in _IN_PARTS else 1)
+        redop = "sum" if operation in _WITH_SUM else "none"
+        root = instrument.option("root", "0") if operation in ("broadcast", "reduce") else "-1"
+        widths = {"time (us)": 7, "algbw (GB/s)": 6, "busbw (GB/s)": 6}
+        times = [_number(row[name], width) for name, width in widths.items()]
+        yield (
+            f"{size:>12}  {count:>12}  {'float':>8}  {redop:>6}  {root:>6}"
+            f"  {times[0]:>7}  {times[1]:>6}  {times[2]:>6}     N/A      N/A     N/A     N/A     N/A"
+        )
+    if rows:
+        average = sum(row["busbw (GB/s)"] for _, row in rows) / len(rows)
+        yield f"# {'Avg bus bandwidth':<20} : {average:g} "
+    yield "#"
+    yield f"# Collective test concluded: {program}"
+
+
+def _rows(instrument: Instrument) -> list[tuple[int, Mapping[str, float]]]:
+    """Return size and numbers of each row that was measured."""
+    by_size: dict[int, dict[str, float]] = {}
+    for name, value in instrument.metrics.items():
+        size, _, rest = name.partition(" B ")
+        of_several = bool(rest) and size.isdigit()
+        at = int(size) if of_several else size_in_bytes(instrument.option("size")) or 0
+        by_size.setdefault(at, {})[rest if of_several else name] = value
+    return [(size, row) for size, row in sorted(by_size.items()) if "time (us)" in row]
+
+
+def _ranks(instrument: Instrument, run: SimulatedRun) -> int:
+    """Return how many devices take part: its flow of operations is theirs together."""
+    flows = run.result.document["flows"]
+    joined = (flow["device"] for flow in flows if flow["name"] == instrument.name and "+" in flow["device"])
+    return next((device.count("+") + 1 for device in joined), 1)
+
+
+def _number(value: float, width: int) -> str:
+    """Write a number with as many decimals as fit, two at most, as `getFloatStr` does."""
+    fitting = (text for digits in (2, 1, 0) if len(text := f"{value:.{digits}f}") <= width)
+    return next(fitting, f"{value:.{1 if width >= 7 else 0}e}")

@@ -74,6 +74,7 @@ _REASONS = {
     "blockalign": "random blocks start at multiples of bs",
     "cpus_allowed": "each clone has a core of its own; `nvme.cores` of the host says how many there are",
     "directory": "there is no file system; name the device: filename=/dev/nvme0n1",
+    "gpu_dev_ids": "a scenario has names: --set 'workload.JOB.gpu_dev_ids=[\"gpu[*]\"]'",
     "filesize": "there is no file system; size says how much of a device is used",
     "io_size": "a job moves `size`, or goes on with time_based until runtime",
     "number_ios": "a job moves `size`, or goes on with time_based until runtime",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.pair_rig import PairRig, pair_rig_is_known
 from lanewise.health.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.health.doctor.rig import Leaf, Rig, Trial
 from lanewise.health.doctor.words import listed
+from lanewise.machine.gpu_modules import come_with_own_links
 from lanewise.machine.lanes import lanes_of
-from lanewise.machine.model import OWN_LINKS
+from lanewise.machine.moves import together
 from lanewise.machine.sockets import across_sockets, interconnect_of
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
-
-_NVIDIA = 0x10DE
 
 _FAST_NIC_GB_PER_S = 12.0
 """Network adapters with a link of this rate talk to GPUs directly. Assumed: 100 Gb/s and more."""
@@ -34,7 +33,8 @@ ACS = Rule(
     "its "
     "device.",
     severity="warning with a GPU or accelerator among the devices below; info otherwise",
-    cost="simulated: one device writing to another below the same switch, redirected and direct",
+    cost="simulated: two devices below the switch writing to each other, redirected and direct, in the "
+    "machine's own tree as `lanewise predict --peers` has it",
     fix="If no virtual machine needs the isolation, switch ACS off in the firmware setup, or clear "
     "ReqRedir and CmpltRedir on each of those ports (`setpci -s PORT ECAP_ACS+6.w=0:c`); with virtual "
     "machines, use ATS and direct translated P2P.",
@@ -53,10 +53,10 @@ APART = Rule(
     "across root ports or sockets they pass the root complex, which is slower on most hosts and forbidden "
     "on some.",
     severity="info",
-    cost="simulated: one device writing to another below a common switch, and from root port to root port, "
-    "over the link between sockets where they are on two",
+    cost="simulated: 4 KiB written by the adapter where the two are, in the machine's own tree as `lanewise "
+    "predict --peers` has it, and below a common switch",
     fix="Move the adapter into a slot below the switch of the GPU, or bind each GPU to the nearest "
-    "adapter (NCCL_IB_HCA, NCCL_NET_GDR_LEVEL).",
+    "adapter (NCCL_IB_HCA, NCCL_NET_GDR_LEVEL); `lanewise predict --peers` says which that is.",
     references=("PCIe Base 5.0 §1.3.1 (peer-to-peer through a root complex is optional)",),
     not_said="Machines without GPUs or without fast network adapters; GPUs with an adapter below the same "
     "switch or root port.",
@@ -71,8 +71,8 @@ GPUS = Rule(
     "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
     "alone it does not matter.",
     severity="info",
-    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, "
-    "and below a common switch",
+    cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, in "
+    "the machine's own tree as `lanewise predict --peers` has it, and below a common switch",
     fix="Where they exchange data, put them below one switch or on one socket, or join them with a bridge of "
     "their own (NVLink, Infinity Fabric) if they have the connector; keep each process on the socket of its "
     "GPU.",
@@ -128,6 +128,10 @@ def _enabled(port: Function) -> frozenset[str]:
 
 
 def _switch_trial(view: View, upstream: Function, one: Function, other: Function) -> Trial | None:
+    what = "two devices writing to each other"
+    if pair_rig_is_known(view.machine, one, other):
+        as_is = PairRig(view.machine, one.address, other.address, redirected=True, both=True)
+        return Trial(as_is, replace(as_is, redirected=False), what)
     above = view.physical_link(upstream)
     first, second = view.leaf_lanes(one), view.leaf_lanes(other)
     if above is None or first is None or second is None:
@@ -137,8 +141,8 @@ def _switch_trial(view: View, upstream: Function, one: Function, other: Function
         return None
     mps = min(view.payload(one), view.payload(other))
     leaves = (Leaf(first, "write", target=1), Leaf(second, "write", target=0))
-    as_is = Rig((up,), leaves, mps=mps, acs_redirect=True)
-    return Trial(as_is, Rig((up,), leaves, mps=mps), "two devices writing to each other")
+    customary = Rig((up,), leaves, mps=mps, acs_redirect=True)
+    return Trial(customary, replace(customary, acs_redirect=False), what)
 
 
 @rule(APART)
@@ -179,7 +183,7 @@ def distant_gpus(view: View, this: Rule) -> Iterable[Finding]:
     for gpus in kinds.values():
         first = gpus[0]
         apart = [gpu for gpu in gpus[1:] if not _near(view, first, gpu)]
-        if not apart or any(map(_joined_by_module, gpus)) or _own_links(view, gpus):
+        if not apart or come_with_own_links(view.machine, gpus):
             continue
         far = [gpu for gpu in apart if across_sockets(view.machine, first, gpu)]
         where = "two sockets" if far else "several root ports"
@@ -191,26 +195,6 @@ def distant_gpus(view: View, this: Rule) -> Iterable[Finding]:
             trial=_root_trial(view, first, (far or apart)[0], exchange=bool(far)),
             also=[gpu.address.short for gpu in gpus[1:]],
         )
-
-
-_MODULES = re.compile(r"\b(?:SXM\d?|OAM|MI2[05]0X?|MI3\d\dX|HGX|GB[23]00|NVL)\b")
-"""Names of GPUs that come with links between them, on one board or by a bridge (pci.ids)."""
-
-
-def _joined_by_module(gpu: Function) -> bool:
-    return _MODULES.search(gpu.name) is not None
-
-
-def _own_links(view: View, gpus: list[Function]) -> bool:
-    """Whether some source shows links between GPUs, like NVLink, or the switches that such links need."""
-    addresses = {gpu.address for gpu in gpus}
-    shown = any(
-        relation.path in OWN_LINKS and {relation.first_address, relation.second_address} & addresses
-        for relation in view.machine.relations
-    )
-    return shown or any(
-        function.identity.vendor_id == _NVIDIA and function.is_class(0x0680) for function in view.machine
-    )
 
 
 def _near(view: View, first: Function, second: Function) -> bool:
@@ -226,6 +210,13 @@ def _place(view: View, function: Function) -> str:
 
 def _root_trial(view: View, gpu: Function, peer: Function, *, exchange: bool = False) -> Trial | None:
     """Compare one write of a peer into a GPU, or with `exchange` all that both can write to each other."""
+    writer = "another" if peer.is_gpu else "the adapter"
+    what = "two GPUs writing to each other" if exchange else f"4 KiB written by {writer} into the GPU"
+    quantity = "goodput" if exchange else "latency"
+    if pair_rig_is_known(view.machine, peer, gpu):
+        far = PairRig(view.machine, peer.address, gpu.address, both=exchange, one_at_a_time=not exchange)
+        near = replace(far, machine=together(view.machine, peer, gpu), redirected=False)
+        return Trial(far, near, what, quantity=quantity)
     first, second = view.leaf_lanes(gpu), view.leaf_lanes(peer)
     if first is None or second is None:
         return None
@@ -236,11 +227,7 @@ def _root_trial(view: View, gpu: Function, peer: Function, *, exchange: bool = F
         leaves = (Leaf(first, "idle"), Leaf(second, "write", size=4096, outstanding=1, target=0))
     apart = Rig((), leaves, mps=mps, forward_between_roots=True)
     if across_sockets(view.machine, gpu, peer):
-        far = (leaves[0], replace(leaves[1], socket=1))
-        apart = replace(apart, leaves=far, interconnect=interconnect_of(view.machine))
+        sockets = (leaves[0], replace(leaves[1], socket=1))
+        apart = replace(apart, leaves=sockets, interconnect=interconnect_of(view.machine))
     up = first if (first.gt_s * first.width) >= (second.gt_s * second.width) else second
-    together = Rig((up,), leaves, mps=mps)
-    if exchange:
-        return Trial(apart, together, "two GPUs writing to each other")
-    writer = "another" if peer.is_gpu else "the adapter"
-    return Trial(apart, together, f"4 KiB written by {writer} into the GPU", quantity="latency")
+    return Trial(apart, Rig((up,), leaves, mps=mps), what, quantity=quantity)

@@ -1,0 +1,309 @@
+"""Copies between each two devices of a scenario, pair by pair, as nvbandwidth and p2pBandwidthLatencyTest do.
+
+The scenario's own workloads are put aside. For each pair the first device writes into the second, reads from
+it, both write or read at the same time, and the first writes 16 B at a time; each device also copies to and
+from its host. Copies are long, and one follows another, so that their start is hidden; pairs that are alike
+are run once.
+
+Left out: copies by way of host memory, which devices without peer access make, and copies within a device.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from math import fsum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from lanewise.errors import InputError
+from lanewise.output_format import FORMAT
+from lanewise.runs.pair_kinds import PairKinds, base_of
+from lanewise.runs.simulator import Scenario, given, resolve, simulate
+from lanewise.scenario_text import written_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    import polars as pl
+
+    from lanewise.documents import Matrix, MatrixDevice, MatrixPair
+    from lanewise.results import RunResult
+
+QUEUED_START = "2 us"
+"""Time of a queued copy before its first request. Assumed: writes of 16 B between GPUs, one after another in
+a stream, take 1.3 us on P100 and 2.6 us on A100 in public outputs of p2pBandwidthLatencyTest, most of it
+this. ``copy_engine.overhead`` is of copies that a program waits for one by one."""
+
+_LONG = "1 GiB"
+_SHORT = "16 B"
+_WARM_UP_US, _MEASURE_US = 30, 60
+_WINDOW = {
+    "warm_up": f"{_WARM_UP_US} us",
+    "time_limit": f"{_WARM_UP_US + _MEASURE_US} us",
+    "relative_half_width": "0.001 %",
+}
+
+Way: TypeAlias = Literal["write", "read"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A device that copies."""
+
+    number: int
+    """As in the matrices."""
+    name: str
+    """As in the scenario."""
+    address: str
+    """Where firmware puts it, like ``0000:01:00.0``."""
+    to_device_gb_per_s: float
+    """Copies from host memory, 10⁹ B/s."""
+    to_host_gb_per_s: float
+    """Copies to host memory, 10⁹ B/s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """What copies between two devices reach, payload in 10⁹ B/s; those of both ways are each of one way."""
+
+    first: int
+    """Number of the device whose copy engine is used."""
+    second: int
+    """Number of its peer."""
+    write_gb_per_s: float
+    read_gb_per_s: float
+    both_write_first_gb_per_s: float
+    """What the first writes while the second writes, too."""
+    both_write_second_gb_per_s: float
+    both_read_first_gb_per_s: float
+    both_read_second_gb_per_s: float
+    latency_us: float
+    """Mean of a copy of 16 B, one after another in a stream."""
+
+
+@dataclass(frozen=True)
+class CopyMatrix:
+    """Copies between each two of a scenario's devices."""
+
+    title: str
+    """Of the scenario."""
+    devices: tuple[Device, ...]
+    copies: tuple[Copies, ...]
+    """One for each ordered pair."""
+    queued_start: str
+    """Time of a queued copy before its first request, in `latency_us`."""
+    kinds: int
+    """How many pairs were run: the others are like one of them."""
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per ordered pair of devices, by number: rates in GB/s, latency in us."""
+        import polars as pl
+
+        return pl.DataFrame([vars(each) for each in self.copies])
+
+    @cached_property
+    def device_table(self) -> pl.DataFrame:
+        """One row per device: its name and address, and copies from and to the host in GB/s."""
+        import polars as pl
+
+        return pl.DataFrame([vars(each) for each in self.devices])
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: devices and pairs."""
+        from lanewise.notebook import html
+
+        return html(f"Copies of {self.title}", [], [("Devices", self.device_table), ("Pairs", self.table)])
+
+    @property
+    def document(self) -> Matrix:
+        """The matrix as JSON has it."""
+        return {
+            "format": FORMAT,
+            "title": self.title,
+            "devices": [cast("MatrixDevice", dict(vars(each))) for each in self.devices],
+            "pairs": [cast("MatrixPair", dict(vars(each))) for each in self.copies],
+            "queued_start": self.queued_start,
+            "kinds": self.kinds,
+        }
+
+    def to_json(self) -> str:
+        """Return the matrix as JSON text."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+
+def copy_matrix(
+    scenario: Scenario,
+    devices: Sequence[str] = (),
+    *,
+    overrides: Sequence[tuple[str, str]] = (),
+    queued_start: str = QUEUED_START,
+    on_progress: Callable[[str], None] | None = None,
+) -> CopyMatrix:
+    """Simulate copies between each two devices; without any named, between all with copy engines of a part.
+
+    `devices` are names, or patterns such as ``gpu*``. `on_progress` hears the pair in progress. Raises
+    `InputError` where there are fewer than two devices, and `ScenarioError` as a run does.
+    """
+    explained = resolve(scenario, overrides).document
+    kinds = PairKinds(explained)
+    chosen = _chosen(kinds, devices)
+    runs = _Runs(_without_workloads(scenario), overrides, queued_start)
+    by_kind: dict[Hashable, tuple[float, ...]] = {}
+    copies = []
+    for first in chosen:
+        for second in chosen:
+            if first == second:
+                continue
+            kind = kinds.kind(first, second)
+            if kind not in by_kind:
+                if on_progress:
+                    on_progress(f"{first} and {second}")
+                by_kind[kind] = runs.pair(first, second)
+            copies.append(_copies(chosen.index(first), chosen.index(second), by_kind[kind]))
+    return CopyMatrix(
+        title=explained["title"],
+        devices=tuple(_devices(kinds, chosen, runs, on_progress)),
+        copies=tuple(copies),
+        queued_start=queued_start,
+        kinds=len(by_kind),
+    )
+
+
+def _copies(first: int, second: int, figures: tuple[float, ...]) -> Copies:
+    write, read, write_first, write_second, read_first, read_second, latency = figures
+    return Copies(
+        first=first,
+        second=second,
+        write_gb_per_s=write,
+        read_gb_per_s=read,
+        both_write_first_gb_per_s=write_first,
+        both_write_second_gb_per_s=write_second,
+        both_read_first_gb_per_s=read_first,
+        both_read_second_gb_per_s=read_second,
+        latency_us=latency,
+    )
+
+
+def _devices(
+    kinds: PairKinds, chosen: Sequence[str], runs: _Runs, on_progress: Callable[[str], None] | None
+) -> Iterable[Device]:
+    found: dict[Hashable, tuple[float, float]] = {}
+    for number, name in enumerate(chosen):
+        kind = kinds.kind(name, name)
+        if kind not in found:
+            if on_progress:
+                on_progress(f"{name} and its host")
+            found[kind] = runs.host(name, "host-to-device"), runs.host(name, "device-to-host")
+        yield Device(
+            number=number,
+            name=name,
+            address=kinds.addresses[name],
+            to_device_gb_per_s=found[kind][0],
+            to_host_gb_per_s=found[kind][1],
+        )
+
+
+class _Runs:
+    """Runs copies on a scenario that has no workloads of its own."""
+
+    def __init__(
+        self, scenario: dict[str, Any], overrides: Sequence[tuple[str, str]], queued_start: str
+    ) -> None:
+        self._scenario = scenario
+        self._overrides = list(overrides)
+        self._queued_start = queued_start
+
+    def pair(self, first: str, second: str) -> tuple[float, ...]:
+        """Return rates in GB/s and a latency in us, in the order of `Copies`."""
+        write = self._rates(_peer(first, second, "write"))
+        read = self._rates(_peer(first, second, "read"))
+        writes = self._rates(_peer(first, second, "write"), _peer(second, first, "write", back=True))
+        reads = self._rates(_peer(first, second, "read"), _peer(second, first, "read", back=True))
+        return (*write, *read, *writes, *reads, self._latency_us(first, second))
+
+    def host(self, name: str, direction: str) -> float:
+        """Return the rate of copies from or to the host, GB/s."""
+        return self._rates(
+            {"kind": "copy", "name": "copies", "device": name, "direction": direction, "size": _LONG}
+        )[0]
+
+    def _rates(self, *workloads: dict[str, Any]) -> tuple[float, ...]:
+        result = self._run(workloads, [])
+        flows = result.document["flows"]
+        return tuple(
+            fsum(
+                flow["goodput_gb_per_s"]
+                for flow in flows
+                if flow["device"] == workload["device"] and flow["direction"] != "control"
+            )
+            for workload in workloads
+        )
+
+    def _latency_us(self, first: str, second: str) -> float:
+        start = [(f"{base_of(first)}.copy_engine.overhead", self._queued_start)]
+        result = self._run([_peer(first, second, "write", _SHORT)], start)
+        flow = next(each for each in result.document["flows"] if each["direction"] != "control")
+        if not flow["operations"]:
+            raise InputError(
+                f"no copy of {_SHORT} ended within {_MEASURE_US} us: with {self._queued_start} before its "
+                "first request each takes longer"
+            )
+        return float(flow["latency_ns"]["mean"]) / 1e3
+
+    def _run(self, workloads: Sequence[dict[str, Any]], overrides: list[tuple[str, str]]) -> RunResult:
+        scenario = {**self._scenario, "workload": list(workloads), "run": _WINDOW}
+        return simulate(scenario, [*self._overrides, *overrides])
+
+
+def _peer(device: str, target: str, by: Way, size: str = _LONG, *, back: bool = False) -> dict[str, Any]:
+    return {
+        "kind": "copy",
+        "name": "back" if back else "there",
+        "device": device,
+        "direction": "peer",
+        "target": target,
+        "by": by,
+        "size": size,
+    }
+
+
+def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
+    """Return the devices that are meant, by address; InputError where that is none, or one alone."""
+    if not patterns:
+        found = kinds.gpus
+        if len(found) < 2:
+            raise InputError(
+                "the scenario has no two devices with copy engines of a catalog part; name devices that "
+                f"copy, like {' '.join(kinds.devices[:2]) or 'gpu0 gpu1'}"
+            )
+        return found
+    unknown = [each for each in patterns if not any(_is_meant(name, each) for name in kinds.devices)]
+    if unknown:
+        raise InputError(
+            f"the scenario has no device '{unknown[0]}'; devices are {', '.join(kinds.devices[:12])}"
+        )
+    found = [name for name in kinds.devices if any(_is_meant(name, each) for each in patterns)]
+    if len(found) < 2:
+        raise InputError(f"'{found[0]}' is one device; a matrix needs two, or a pattern like 'gpu*'")
+    return found
+
+
+def _is_meant(name: str, pattern: str) -> bool:
+    """Whether a device is called like that: itself, as one of a number, or by a pattern with `*`."""
+    literal = pattern.replace("[", "[[]")
+    return name == pattern or base_of(name) == pattern or fnmatchcase(name, literal)
+
+
+def _without_workloads(scenario: Scenario) -> dict[str, Any]:
+    """Read a scenario that the core has accepted, as the tables that it consists of."""
+    if isinstance(scenario, Mapping):
+        return dict(scenario)
+    name, text = given(scenario)
+    if text is None:
+        text = Path(name).read_text(encoding="utf-8")
+    return dict(written_tables(text))

@@ -1,0 +1,182 @@
+"""What is tried on a machine: ACS, the IOMMU, other slots, and one change for all devices."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from machines import GPU, NIC, NVME, function, machine, switched
+
+from lanewise.errors import InputError
+from lanewise.health.predict import predict
+from lanewise.health.predict.peers import predict_peers
+from lanewise.health.predict.what_if import WhatIf, parse_what_if
+from lanewise.machine.model import Kind, Machine, Slot
+from lanewise.machine.path_type import path_type
+
+REDIRECT = frozenset({"ReqRedir", "CmpltRedir"})
+NV: dict[str, Any] = {"class_code": GPU, "vendor": 0x10DE}
+ADAPTER: dict[str, Any] = {"class_code": NIC}
+
+
+def acs_of(tried: WhatIf) -> dict[str, bool]:
+    return {
+        port.address.short: "ReqRedir" in ((port.registers.acs and port.registers.acs.enabled) or ())
+        for port in tried.machine
+        if tried.machine.role(port) is Kind.DOWNSTREAM_PORT
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "redirecting"),
+    [
+        ("all -> acs on", ["02:00.0", "02:01.0"]),
+        ("01:00.0 -> acs on", ["02:00.0", "02:01.0"]),
+        ("02:01.0 -> acs on", ["02:01.0"]),
+        ("04:00.0 -> acs on", ["02:01.0"]),
+        ("04:00.0 -> ACS ON, mps 128", ["02:01.0"]),
+    ],
+)
+def test_acs_is_of_a_device_a_port_a_switch_or_all(text: str, redirecting: list[str]) -> None:
+    tried = parse_what_if([text], switched(NV, ADAPTER))
+    assert [bdf for bdf, redirects in acs_of(tried).items() if redirects] == redirecting
+    assert [change.mps for change in tried.changes.values()] == ([128] if "mps" in text else [])
+
+
+def test_without_acs_a_pair_is_direct_again() -> None:
+    made = switched(NV, ADAPTER, uplink="16 x4", acs=REDIRECT)
+    before = predict_peers(made).pairs[-1]
+    after = predict_peers(parse_what_if(["all -> acs off"], made).machine).pairs[-1]
+    assert (before.redirected_by, after.redirected_by) == ("ACS", None)
+    assert after.write_gb_per_s == before.write_direct_gb_per_s
+    assert (after.write_gb_per_s or 0) > 3 * (before.write_gb_per_s or 0)
+
+
+@pytest.mark.parametrize(
+    ("how", "by"), [("on", "IOMMU"), ("off", None), ("pass-through", None), ("pt", None)]
+)
+def test_an_iommu_that_translates_sends_pairs_up(how: str, by: str | None) -> None:
+    tried = parse_what_if([f"all -> iommu {how}"], switched(NV, ADAPTER))
+    assert tried.translates == (how == "on")
+    assert predict_peers(tried.machine).pairs[-1].redirected_by == by
+
+
+def test_an_iommu_costs_small_transfers_of_a_device_with_memory_too() -> None:
+    """Frames of 64 B in many pages: each page that the cache of translations misses is walked for."""
+    made = machine(
+        function("00:01.0", Kind.ROOT_PORT), function("01:00.0", Kind.ENDPOINT, parent="00:01.0", **ADAPTER)
+    )
+    plain, translated = (predict(made, translated=on, together=False) for on in (False, True))
+    sent = [
+        next(row.alone_gb_per_s or 0.0 for row in each.rows if row.benchmark == "send 9000 B frames")
+        for each in (plain, translated)
+    ]
+    assert sent[1] < sent[0]
+    assert any("the IOMMU translates" in each for each in translated.assumptions)
+    assert not any("the IOMMU translates" in each for each in plain.assumptions)
+
+
+def test_one_change_of_all_devices() -> None:
+    tried = parse_what_if(["all -> relaxed-ordering off mrrs 4096"], switched(NV, ADAPTER))
+    assert {str(address.short) for address in tried.changes} == {"03:00.0", "04:00.0"}
+    assert {(each.relaxed_ordering, each.mrrs) for each in tried.changes.values()} == {(False, 4096)}
+
+
+def boards() -> Machine:
+    """A GPU below a switch with an empty x8 port at node 0; an adapter and an empty slot 7 at node 1."""
+    free: dict[str, Any] = {"registers": {"slot": Slot(number=7)}}
+    return machine(
+        function("00:01.0", Kind.ROOT_PORT, numa_node=0),
+        function("01:00.0", Kind.UPSTREAM_PORT, parent="00:01.0", numa_node=0),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", numa_node=0),
+        function("02:01.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", numa_node=0, can="16 x8"),
+        function("03:00.0", Kind.ENDPOINT, parent="02:00.0", numa_node=0, **NV),
+        function("80:01.0", Kind.ROOT_PORT, numa_node=1),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **ADAPTER),
+        function("81:00.1", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **ADAPTER),
+        function("80:02.0", Kind.ROOT_PORT, numa_node=1, can="16 x4", **free),
+    )
+
+
+def test_a_device_in_another_place_trains_to_what_both_ends_can_do() -> None:
+    made = boards()
+    assert path_type(made, made["03:00.0"], made["81:00.0"]) == "SYS"
+    tried = parse_what_if(["81:00.0 -> below 02:01.0"], made).machine
+    for bdf in ("81:00.0", "81:00.1"):
+        assert tried.parent(tried[bdf]) is tried["02:01.0"]
+        assert tried[bdf].numa_node == 0
+    assert path_type(tried, tried["03:00.0"], tried["81:00.0"]) == "PIX"
+    link = tried.link_above(tried["81:00.0"])
+    assert link is not None
+    assert (str(link.now), link.below_width, tried.link_below(tried["80:01.0"])) == ("16GT/s x8", False, None)
+    before, after = (predict_peers(each).pairs[-1].write_gb_per_s or 0 for each in (made, tried))
+    assert after == pytest.approx(before / 2, rel=0.1), "half of the lanes"
+
+
+def test_an_empty_slot_by_its_number() -> None:
+    tried = parse_what_if(["03:00.0 -> slot 7"], boards()).machine
+    assert tried.parent(tried["03:00.0"]) is tried["80:02.0"]
+    assert tried["03:00.0"].numa_node == 1
+    assert path_type(tried, tried["03:00.0"], tried["81:00.0"]) == "PHB"
+
+
+def test_a_slot_number_of_two_ports_is_refused_by_their_addresses() -> None:
+    free: dict[str, Any] = {"registers": {"slot": Slot(number=7)}}
+    made = machine(
+        function("00:01.0", Kind.ROOT_PORT),
+        function("00:02.0", Kind.ROOT_PORT, **free),
+        function("00:03.0", Kind.ROOT_PORT, **free),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", **NV),
+    )
+    with pytest.raises(InputError, match=re.escape("00:02.0, 00:03.0")):
+        parse_what_if(["01:00.0 -> slot 7"], made)
+
+
+def test_two_devices_exchanged() -> None:
+    tried = parse_what_if(["03:00.0 <-> 81:00.0"], boards()).machine
+    assert tried.parent(tried["03:00.0"]) is tried["80:01.0"]
+    assert tried.parent(tried["81:00.1"]) is tried["02:00.0"]
+    assert (tried["03:00.0"].numa_node, tried["81:00.0"].numa_node) == (1, 0)
+
+
+def test_changes_are_done_in_their_order() -> None:
+    tried = parse_what_if(["81:00.0 -> below 02:01.0", "81:00.0 -> acs on, gen3"], boards())
+    assert acs_of(tried) == {"02:00.0": False, "02:01.0": True}
+    assert [change.gt_s for change in tried.changes.values()] == [8.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("00:01.0 -> acs off", "no port of a switch"),
+        ("03:00.0 -> iommu on", "write 'all -> iommu on'"),
+        ("all -> slot 7", "one device goes to one place"),
+        ("03:00.0 -> slot 9", "no empty slot '9'; empty slots are 1, 7"),
+        ("03:00.0 -> below 80:01.0", "'03:00.0 <-> 81:00.0' exchanges the two"),
+        ("03:00.0 -> below 81:00.0", "no port that a device can be below; empty ones are 02:01.0, 80:02.0"),
+        ("03:00.0 <-> 03:00.0", "are at one port"),
+        ("03:00.0 <-> 05:00.0", "no function 05:00.0"),
+        ("03:00.0 -> acs", "is no setting"),
+        ("03:00.0 acs off", "is no change"),
+    ],
+)
+def test_what_cannot_be_tried_is_said(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        parse_what_if([text], boards())
+
+
+def test_a_switch_does_not_go_below_itself() -> None:
+    with pytest.raises(InputError, match="is below 01:00\\.0 itself"):
+        parse_what_if(["01:00.0 -> below 02:01.0"], boards())
+
+
+def test_a_drive_keeps_its_rows_where_it_goes() -> None:
+    made = machine(
+        function("00:01.0", Kind.ROOT_PORT, can="16 x4"),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", class_code=NVME, can="16 x4"),
+        function("00:02.0", Kind.ROOT_PORT, can="8 x4"),
+    )
+    tried = parse_what_if(["01:00.0 -> below 00:02.0"], made)
+    rows = [predict(each, together=False).rows[0] for each in (made, tried.machine)]
+    assert [row.link for row in rows] == ["gen4 x4", "gen3 x4"]

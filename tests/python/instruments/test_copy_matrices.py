@@ -1,0 +1,206 @@
+"""Copies between a scenario's GPUs: alike pairs once, printed as tools do, and read back."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from typer.testing import CliRunner
+
+import lanewise
+from lanewise.cli.commands import app
+from lanewise.errors import InputError
+from lanewise.runs.copy_matrix import Copies, CopyMatrix, Device
+from lanewise.runs.pair_kinds import PairKinds
+from lanewise.tools.instruments import cuda_samples, nvbandwidth
+from lanewise.tools.instruments.copy_matrices import write_as, write_nvbandwidth, write_p2p
+
+PAIRS = """\
+title = "Two switches with two GPUs each, at two sockets"
+[host.server]
+part = "intel-sapphire-rapids"
+peer_to_peer = true
+[host.server.slots]
+slot1 = { link = "gen5 x16", socket = 0 }
+slot2 = { link = "gen5 x16", socket = 1 }
+[switch.sw]
+part = "broadcom-pex89144"
+count = 2
+attach = "server.*"
+ports = { port0 = "gen5 x16", port1 = "gen5 x16", port2 = "gen5 x16", port3 = "gen5 x8" }
+[endpoint.gpu0]
+part = "nvidia-h100-pcie"
+attach = "sw[0].port1"
+[endpoint.gpu1]
+part = "nvidia-h100-pcie"
+attach = "sw[0].port2"
+[endpoint.gpu2]
+part = "nvidia-h100-pcie"
+attach = "sw[1].port1"
+[endpoint.gpu3]
+part = "nvidia-h100-pcie"
+attach = "sw[1].port2"
+[endpoint.narrow]
+part = "nvidia-h100-pcie"
+attach = "sw[0].port3"
+[[workload]]
+kind = "dma"
+name = "put_aside"
+device = "gpu0"
+direction = "write"
+"""
+
+
+def made_up(count: int = 2) -> CopyMatrix:
+    """Make a matrix in which every number is another."""
+    figures = iter(range(1, 1000))
+
+    def rate() -> float:
+        return 10.0 + next(figures) / 100
+
+    devices = [
+        Device(
+            number=n,
+            name=f"gpu[{n}]",
+            address=f"000{n}:{0xA0 + n:02x}:00.0",
+            to_device_gb_per_s=rate(),
+            to_host_gb_per_s=rate(),
+        )
+        for n in range(count)
+    ]
+    names = [name for name in Copies.__dataclass_fields__ if name not in ("first", "second")]
+    copies = [
+        Copies(first=one, second=other, **{name: rate() for name in names})
+        for one in range(count)
+        for other in range(count)
+        if one != other
+    ]
+    return CopyMatrix("Made up", tuple(devices), tuple(copies), "2 us", len(copies))
+
+
+def test_what_is_written_as_nvbandwidth_is_read_back() -> None:
+    matrix = made_up(3)
+    read = nvbandwidth.parse(write_nvbandwidth(matrix))
+    found = {case.name: (case.bandwidth_bytes_per_s or 0) / 1e9 for case in read.cases}
+    assert read.not_understood == ()
+    expected = {}
+    for each in matrix.devices:
+        expected[f"host_to_device_memcpy_ce GPU{each.number}"] = each.to_device_gb_per_s
+        expected[f"device_to_host_memcpy_ce GPU{each.number}"] = each.to_host_gb_per_s
+    for pair in matrix.copies:
+        place = f"GPU{pair.first} GPU{pair.second}"
+        expected[f"device_to_device_memcpy_write_ce {place}"] = pair.write_gb_per_s
+        expected[f"device_to_device_memcpy_read_ce {place}"] = pair.read_gb_per_s
+        for way, first, second in (
+            ("write", pair.both_write_first_gb_per_s, pair.both_write_second_gb_per_s),
+            ("read", pair.both_read_first_gb_per_s, pair.both_read_second_gb_per_s),
+        ):
+            test = f"device_to_device_bidirectional_memcpy_{way}_ce"
+            expected[f"{test} {way.title()}1 {place}"] = first
+            expected[f"{test} {way.title()}2 {place}"] = second
+            expected[f"{test} Total {place}"] = first + second
+    assert found == pytest.approx(expected, abs=0.005)
+    targets = {case.name: case.target for case in read.cases}
+    assert targets["device_to_device_memcpy_write_ce GPU0 GPU2"] == "0000:a0:00.0 -> 0002:a2:00.0"
+
+
+def test_what_is_written_as_p2p_bandwidth_latency_test_is_read_back() -> None:
+    matrix = made_up(3)
+    read = cuda_samples.parse(write_p2p(matrix))
+    assert read.tool == "p2pBandwidthLatencyTest"
+    assert len(read.cases) == 3 * 6
+    cases = {case.name: case for case in read.cases}
+    for pair in matrix.copies:
+        place = f"GPU{pair.first} GPU{pair.second}"
+        one = cases[f"unidirectional P2P=Enabled {place}"]
+        both = cases[f"bidirectional P2P=Enabled {place}"]
+        latency = cases[f"latency P2P=Enabled {place}"].latency
+        assert one.bandwidth_bytes_per_s == pytest.approx(1e9 * pair.write_gb_per_s, abs=5e6)
+        total = pair.both_write_first_gb_per_s + pair.both_write_second_gb_per_s
+        assert both.bandwidth_bytes_per_s == pytest.approx(1e9 * total, abs=5e6)
+        assert latency is not None
+        assert latency.mean_ns == pytest.approx(1e3 * pair.latency_us, abs=5)
+    assert cases["unidirectional P2P=Enabled GPU1 GPU2"].target == "0001:a1:00.0 -> 0002:a2:00.0"
+
+
+def test_columns_are_as_wide_as_those_of_the_tools() -> None:
+    """Scripts that cut columns find them: setw(10) behind two columns; "%6.02f " behind "%6d "."""
+    lines = write_nvbandwidth(made_up()).splitlines()
+    row = lines[lines.index("memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)") + 2]
+    assert row == f" 0{'N/A':>10}{10.05 + 0.0:10.2f}"
+    lines = write_p2p(made_up()).splitlines()
+    title = lines.index("Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)")
+    assert lines[title + 1] == "   D\\D     0      1 "
+    assert lines[title + 2] == "     0    nan  10.05 "
+    assert math.isnan(float(lines[title + 2].split()[1]))
+
+
+def test_pairs_are_alike_where_the_same_joins_them() -> None:
+    kinds = PairKinds(lanewise.explain(PAIRS).document)
+    assert kinds.gpus == ["gpu0", "gpu1", "narrow", "gpu2", "gpu3"]
+    near = kinds.kind("gpu0", "gpu1")
+    far = kinds.kind("gpu0", "gpu2")
+    assert near == kinds.kind("gpu1", "gpu0") == kinds.kind("gpu2", "gpu3")
+    assert far == kinds.kind("gpu1", "gpu3") == kinds.kind("gpu3", "gpu0")
+    narrow, back = kinds.kind("gpu0", "narrow"), kinds.kind("narrow", "gpu0")
+    assert len({near, far, narrow, back, kinds.kind("gpu2", "narrow")}) == 5
+
+
+def test_one_of_alike_pairs_speaks_for_all() -> None:
+    """Every pair for itself gives what the matrix has, to the last digits that the order of ports decides."""
+    names = ["gpu0", "gpu1", "gpu2", "gpu3"]
+    matrix = lanewise.copy_matrix(PAIRS, names)
+    assert matrix.kinds == 2
+    for one, other in ((2, 3), (1, 3), (3, 0)):
+        alone = lanewise.copy_matrix(PAIRS, [names[one], names[other]])
+        mine = next(each for each in alone.copies if (each.first < each.second) == (one < other))
+        found = next(each for each in matrix.copies if (each.first, each.second) == (one, other))
+        skip = ("first", "second")
+        assert {k: v for k, v in vars(mine).items() if k not in skip} == pytest.approx(
+            {k: v for k, v in vars(found).items() if k not in skip}, rel=2e-3
+        )
+
+
+def test_below_a_switch_is_faster_than_through_the_host_and_a_queued_start_counts() -> None:
+    matrix = lanewise.copy_matrix(PAIRS, ["gpu*"], queued_start="5 us")
+    near, far = (
+        next(each for each in matrix.copies if (each.first, each.second) == pair) for pair in ((0, 1), (0, 2))
+    )
+    assert near.write_gb_per_s > far.write_gb_per_s
+    assert 5.0 < near.latency_us < far.latency_us < 7.0
+    assert near.both_write_first_gb_per_s <= near.write_gb_per_s
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [(["gpu9"], "no device 'gpu9'"), (["gpu0"], "is one device"), (["sw"], "no device 'sw'")],
+)
+def test_devices_that_are_none(devices: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        lanewise.copy_matrix(PAIRS, devices)
+
+
+def test_a_scenario_without_gpus_says_what_to_name() -> None:
+    with pytest.raises(InputError, match="name devices that copy, like"):
+        lanewise.copy_matrix("scenarios/switch.toml")
+
+
+def test_a_start_that_is_longer_than_the_run_is_said() -> None:
+    with pytest.raises(InputError, match="no copy of 16 B ended within 60 us: with 1 ms"):
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], queued_start="1 ms")
+
+
+def test_a_format_that_nobody_has() -> None:
+    with pytest.raises(InputError, match="there are nvbandwidth, p2p"):
+        write_as("gpu-burn", made_up())
+
+
+@pytest.mark.parametrize("arguments", [[], ["--as", "nvbandwidth"], ["--as", "p2p"], ["--json"]])
+def test_the_verb_prints_each_form(arguments: list[str], tmp_path: object) -> None:
+    result = CliRunner().invoke(app, ["matrix", "scenarios/l40s.toml", "gpu[0]", "gpu[2]", *arguments])
+    assert result.exit_code == 0, result.stderr
+    if arguments == ["--json"]:
+        assert [pair["first"] for pair in json.loads(result.stdout)["pairs"]] == [0, 1]
+    else:
+        assert "22.8" in result.stdout

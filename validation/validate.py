@@ -6,13 +6,14 @@ template of ``templates/`` with parts filled in and parameters set to what the s
 nothing else is set. Nothing is fitted here.
 
 Run ``python validation/validate.py`` with the package installed; ``--json`` for a machine, names of sets for
-a few of them, ``--markdown`` for the tables of the documentation.
+a few of them, ``--page docs/explanation/validation.md`` to write the tables of the documentation.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import sys
 import tempfile
@@ -48,7 +49,17 @@ COMPONENTS = ("host", "device")
 """What a source may leave unnamed: the machine with its cores, or adapter, drive or GPU."""
 LATENCIES = ("us", "ns")
 """Units of latencies, which every component of the way has a part in."""
-WIRES = ("wire", "wire_beyond")
+COPY = """[[workload]]
+kind = "copy"
+name = "{name}"
+device = "{device}"
+target = "{target}"
+direction = "peer"
+by = "{by}"
+size = "1 GiB"
+"""
+"""A copy from one GPU to another."""
+WIRES = ("wire", "wire_beyond", "cxl_wire")
 """Limits that a source names with generation, width or network."""
 WAITS = ("window", "demand")
 """Limits that are latencies: so much is outstanding, or one thing is asked for after another."""
@@ -88,9 +99,8 @@ class Simulations:
         self.folder = folder
         self.results: dict[str, lanewise.RunResult] = {}
 
-    def run(self, template: str, parts: dict[str, Any], settings: dict[str, Any]) -> lanewise.RunResult:
-        """Fill in a template's parts, set parameters, and run."""
-        text = Template((HERE / "templates" / f"{template}.toml").read_text()).substitute(parts)
+    def run(self, template: str, text: str, settings: dict[str, Any]) -> lanewise.RunResult:
+        """Run a template that is filled in, with parameters set."""
         overrides = {
             path: str(value).lower() if isinstance(value, bool) else str(value)
             for path, value in settings.items()
@@ -103,15 +113,58 @@ class Simulations:
         return self.results[key]
 
 
+def filled_in(template: str, parts: dict[str, Any]) -> str:
+    """Return a template with its parts; flows of a case stand there as workloads."""
+    given = dict(parts)
+    if isinstance(given.get("flows"), str):
+        given["flows"] = copies(given["flows"], int(given["each"]))
+    return Template((HERE / "templates" / f"{template}.toml").read_text()).substitute(given)
+
+
+def copies(flows: str, each: int) -> str:
+    """Return a copy for each flow between GPUs of ``0>4 1>6`` or ``0-7>0-7``, with `each` GPUs to a switch.
+
+    A range stands for each of its GPUs with each of the other side's, itself left out. ``0<4`` is a copy from
+    4 to 0 that 0 asks for: reads.
+    """
+    workloads = []
+    for flow in flows.split():
+        sign = ">" if ">" in flow else "<"
+        ends = [[int(end) for end in side.split("-")] for side in flow.split(sign)]
+        ones, others = (range(end[0], end[-1] + 1) for end in ends)
+        workloads += [
+            COPY.format(
+                name=f"copy_{one}_{other}",
+                device=gpu_of(one, each),
+                target=gpu_of(other, each),
+                by="write" if sign == ">" else "read",
+            )
+            for one in ones
+            for other in others
+            if one != other
+        ]
+    return "\n".join(workloads)
+
+
+def gpu_of(number: int, each: int) -> str:
+    """Return the name of a GPU in ``peers_behind_switches.toml``."""
+    return f"gpu_{'abcd'[number // each]}[{number % each}]"
+
+
 def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
-    """Return a result in a unit; `what` names a flow's direction, a metric, or one of the words below."""
+    """Return a result in a unit; `what` names a flow's direction, a metric, or one of the words below.
+
+    ``latency`` is of the flow with most operations, ``latency read`` of that of reads.
+    """
     flows = [flow for flow in result.document["flows"] if flow["direction"] != "control"]
     scale = TO_UNIT[unit]
     if what == "rate":
         return scale * sum(flow["goodput_gb_per_s"] for flow in flows)
     if what == "operations":
         return scale * sum(flow["operations_per_s"] for flow in flows)
-    if what == "latency":
+    if what.startswith("latency"):
+        direction = what.removeprefix("latency").strip()
+        flows = [flow for flow in flows if direction in ("", flow["direction"])]
         flow = max(flows, key=lambda flow: flow["operations"])
         latency = flow["operation_latency_ns"] or flow["latency_ns"]
         return scale * float(latency["mean"])
@@ -150,9 +203,10 @@ def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
                 raise ValueError(f"{path.name}: role {role!r} is neither of {ROLES}")
             settings = data.get("set", {}) | case.get("set", {}) | cell.get("set", {})
             parts = case.get("with", {}) | cell.get("with", {})
-            result = simulations.run(case["template"], parts, settings)
+            text = filled_in(case["template"], parts)
+            result = simulations.run(case["template"], text, settings)
             limit = result.document["limited_by"]
-            template = tomllib.loads((HERE / "templates" / f"{case['template']}.toml").read_text())
+            template = tomllib.loads(text)
             cells.append(
                 Cell(
                     set=data["id"],
@@ -225,13 +279,38 @@ def markdown(heads: tuple[str, ...], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+SET_HEADS = ("data set", "what", "source", "licence", "role", "cells")
+
+
+def with_tables(page: str, cells: list[Cell]) -> str:
+    """Return the page of the documentation with its tables: all cells, how many agree, the data sets."""
+    sets = []
+    for path in sorted((HERE / "sets").glob("*.toml")):
+        data = tomllib.loads(path.read_text())
+        number = sum(cell.set == data["id"] for cell in cells)
+        sets.append([*(data[key] for key in ("id", "title", "source", "licence", "role")), str(number)])
+    tables = {
+        HEADS: [row_of(cell) for cell in cells],
+        SUMMARY_HEADS: summaries(cells),
+        SET_HEADS: sets,
+    }
+    for heads, rows in tables.items():
+        first = f"| {' | '.join(heads)} |"
+        before, after = page.split(f"{first}\n")
+        rest = after[re.match(r"(\|.*\n)*", after).end() :]  # type: ignore[union-attr]
+        page = f"{before}{markdown(heads, rows)}\n{rest}"
+    return page
+
+
 def main() -> None:
     """Simulate the data sets that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", help="names of files in sets/, without .toml; all by default")
     parser.add_argument("--json", action="store_true", help="print cells as JSON")
-    parser.add_argument("--markdown", action="store_true", help="print tables for the documentation")
+    parser.add_argument("--page", type=Path, help="rewrite the tables of this page, with all data sets")
     arguments = parser.parse_args()
+    if arguments.page and arguments.sets:
+        parser.error("--page is for all data sets")
     paths = [HERE / "sets" / f"{name}.toml" for name in arguments.sets] or sorted(
         (HERE / "sets").glob("*.toml")
     )
@@ -245,10 +324,12 @@ def main() -> None:
             [asdict(cell) | {"error_percent": cell.error_percent} for cell in cells], sys.stdout, indent=1
         )
         return
-    table = markdown if arguments.markdown else plain
-    print(table(HEADS, [row_of(cell) for cell in cells]))
+    if arguments.page:
+        arguments.page.write_text(with_tables(arguments.page.read_text(), cells))
+        return
+    print(plain(HEADS, [row_of(cell) for cell in cells]))
     print()
-    print(table(SUMMARY_HEADS, summaries(cells)))
+    print(plain(SUMMARY_HEADS, summaries(cells)))
 
 
 if __name__ == "__main__":

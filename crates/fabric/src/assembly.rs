@@ -350,17 +350,18 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
                     let link = &config.links[link];
                     let (device, other) = if upper { link.lower } else { link.upper };
                     let peer = parts.device_ports[device][other];
+                    let peers = &config.devices[device].ports[other];
                     let shared =
                         share(&mut kinds, PortSettings::new(settings, WireTiming::new(link), link.power));
-                    let mut made = Port::new(owner, port as u16, peer, settings, shared);
+                    let mut made = Port::new(owner, port as u16, peer, (settings, peers), shared);
                     made.faults = faults(config, link, upper);
                     made.sleep = Sleep::new(&link.power);
                     made.sleeps = made.sleep.is_some();
                     if link.channels.channels() > 1 {
-                        give_channels(&mut made, link.channels, settings, parts);
+                        give_channels(&mut made, link.channels, (settings, peers), parts);
                     }
                     if let DeviceKind::Endpoint(endpoint) = &config.devices[index].kind {
-                        leave_gaps(&mut made, endpoint.dma.tlp_gap, link.channels, settings);
+                        leave_gaps(&mut made, endpoint.dma.tlp_gap, link.channels, (settings, peers));
                     }
                     made
                 }
@@ -387,9 +388,14 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
 }
 
 /// Lets a port, and the device that it belongs to, use the virtual channels of its link.
-fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts: &mut Parts) {
+fn give_channels(
+    port: &mut Port,
+    map: ChannelMap,
+    (settings, peers): (&PortConfig, &PortConfig),
+    parts: &mut Parts,
+) {
     port.carries = Carries::Channels;
-    port.channels = Some(PortChannels::new(map, settings));
+    port.channels = Some(PortChannels::new(map, settings, peers));
     port.receiver.add_channels(settings);
     match port.owner {
         Owner::Switch(index) => parts.switches[index as usize].add_channels(port.index, &map),
@@ -399,10 +405,10 @@ fn give_channels(port: &mut Port, map: ChannelMap, settings: &PortConfig, parts:
 }
 
 /// Lets a port leave a silence after each TLP.
-fn leave_gaps(port: &mut Port, gap: Span, map: ChannelMap, settings: &PortConfig) {
+fn leave_gaps(port: &mut Port, gap: Span, map: ChannelMap, (settings, peers): (&PortConfig, &PortConfig)) {
     if !gap.is_zero() {
         port.carries = Carries::Channels;
-        port.channels.get_or_insert_with(|| PortChannels::new(map, settings)).tlp_gap = gap;
+        port.channels.get_or_insert_with(|| PortChannels::new(map, settings, peers)).tlp_gap = gap;
     }
 }
 

@@ -32,12 +32,12 @@ pub(crate) struct PortChannels {
 
 impl PortChannels {
     /// The channels of a port on a link with this map.
-    pub(crate) fn new(map: ChannelMap, config: &PortConfig) -> Box<Self> {
+    pub(crate) fn new(map: ChannelMap, config: &PortConfig, peer: &PortConfig) -> Box<Self> {
         let beyond_vc0 = config.more_credits.len();
         Box::new(Self {
             map,
             arbiter: ChannelArbiter::new(config.channel_arbitration.clone(), map.channels()),
-            credits: ChannelCredits::new(config.scale, beyond_vc0),
+            credits: ChannelCredits::new(peer.scale, beyond_vc0),
             queues: (0..beyond_vc0).map(|_| ClassQueues::default()).collect(),
             tlp_gap: Span::ZERO,
             silent_until: Time::ZERO,

@@ -134,8 +134,9 @@ pub struct PortConfig {
     pub more_credits: Vec<[CreditPool; 3]>,
     /// How the virtual channels of its link compete for the wire.
     pub channel_arbitration: ChannelArbitration,
-    /// Scaled flow control in use on this link.
-    pub scale: Scale,
+    /// Scaled flow control: in which steps the peer is told of the credits above, for posted, non-posted and completion. The
+    /// receiver of TLPs chooses it (PCIe Base 6.3 §3.4.2), so the two ends of a link may differ.
+    pub scale: [Scale; 3],
     /// When acknowledgements are sent.
     pub ack: AckPolicy,
     /// When flow control updates are sent.

@@ -131,14 +131,14 @@ impl Port {
         owner: Owner,
         index: u16,
         peer: PortId,
-        config: &PortConfig,
+        (config, peers): (&PortConfig, &PortConfig),
         settings: Arc<PortSettings>,
     ) -> Self {
         let wire = &settings.wire;
         Self {
             blocked_until: Time::ZERO,
             displaced_wake_at: Time::NEVER,
-            transmitter: Transmitter::new(config.scale, config.retry_buffer, wire),
+            transmitter: Transmitter::new(peers.scale, config.retry_buffer, wire),
             wake_at: Time::NEVER,
             receiver: Receiver::new(config),
             owner,
@@ -249,7 +249,7 @@ impl Port {
         config: &PortConfig,
         settings: Arc<PortSettings>,
     ) -> Self {
-        let mut port = Self::new(owner, index, id, config, settings);
+        let mut port = Self::new(owner, index, id, (config, config), settings);
         port.transmitter.reset();
         port
     }

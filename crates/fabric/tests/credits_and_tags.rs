@@ -18,7 +18,7 @@ fn over_a_long_link(scale: Scale) -> f64 {
     config.links[0].propagation = Span::from_ns(600);
     let most = CreditPool::finite(127 * scale.factor(), 2047 * scale.factor());
     for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
-        port.scale = scale;
+        port.scale = [scale; 3];
         port.credits[0] = most;
         port.credits[1] = CreditPool::finite(4 * scale.factor(), 4 * scale.factor());
         port.retry_buffer = Bytes::from_kib(512);
@@ -49,7 +49,7 @@ fn updates_count_what_is_free() {
     for (every, drain_ns) in [(2, 0), (2, 50), (8, 0), (8, 20), (8, 50), (8, 500), (16, 500)] {
         let mut config = without_background(direct(Generation::Gen5, Width::X16, 256));
         for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
-            port.scale = Scale::Sixteen;
+            port.scale = [Scale::Sixteen; 3];
             port.credits[0] = CreditPool::finite(2032, 32752);
             port.credits[1] = CreditPool::finite(16, 16);
             port.retry_buffer = Bytes::from_kib(512);
@@ -77,7 +77,7 @@ fn a_fraction_of_a_step_is_never_used() {
     for (headers, usable) in [(16u16, 16u32), (18, 16), (19, 20), (31, 32)] {
         let mut config = direct(Generation::Gen3, Width::X8, 256);
         for port in config.devices.iter_mut().flat_map(|device| &mut device.ports) {
-            port.scale = Scale::Four;
+            port.scale = [Scale::Four; 3];
             port.credits[1] = CreditPool::finite(headers, 4);
         }
         root_mut(&mut config).stack.read_trackers = 1;

@@ -123,12 +123,18 @@ fn scaled_flow_control_needs_both_ends() {
     let text = |upper: &str, lower: &str, rest: &str| {
         format!(
             "[host.h]\nslots = {{ s = \"{upper} x16\" }}\n[endpoint.e]\nattach = \"h.s\"\n\
-             generation = \"{lower}\"\nwidth = \"x16\"\ncredits = {{ posted_data = 4000 }}\n{rest}"
+             generation = \"{lower}\"\nwidth = \"x16\"\ncredits = {{ posted_data = 4000, non_posted_header = 16, non_posted_data = 16 }}\n{rest}"
         )
     };
     let load = |text: String| load(&Source::from_text("rig.toml", text), &[]);
     let both = load(text("gen4", "gen4", "")).unwrap();
-    assert_eq!(both.fabric.devices.iter().map(|d| d.ports[0].scale).collect::<Vec<_>>(), [Scale::Four; 2]);
+    let scales = |scenario: &Scenario| -> Vec<[Scale; 3]> {
+        scenario.fabric.devices.iter().map(|device| device.ports[0].scale).collect()
+    };
+    // Each class has the smallest that its credits fit in, whatever the others have.
+    assert_eq!(scales(&both)[1][..2], [Scale::Four, Scale::One]);
+    let told = load(text("gen4", "gen4", "flow_control_scale = \"scale-16\"\n")).unwrap();
+    assert_eq!(scales(&told)[1], [Scale::Sixteen; 3]);
     assert_eq!(load(text("gen3", "gen4", "")).unwrap_err().codes(), ["too-many-credits"]);
     assert!(load(text("gen3", "gen3", "flow_control_scale = \"scale-4\"\n[host.h.link]\n")).is_err());
 }

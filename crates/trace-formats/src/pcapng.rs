@@ -61,14 +61,14 @@ impl Pcapng {
         let directions = self.directions.as_ref().expect("it was begun");
         let Some(number) = directions.number(row) else { return };
         let Some(WireFact::OnWire(OnWire { what, .. })) = &row.fact else { return };
-        let scale = directions.all()[number].scale;
+        let scales = &directions.all()[number].own_scale;
         let (bytes, is_count_known) = match what {
             What::Tlp(tlp) => {
                 let count = self.byte_counts.of(tlp);
                 (tlp_header(tlp, count), count.is_some())
             }
             What::Dllp(dllp) | What::DllpInFlit(dllp) | What::AnswerInFlit(dllp) => {
-                (dllp_bytes(*dllp, scale), false)
+                (dllp_bytes(*dllp, scales), false)
             }
             What::Duplicate { .. } => (Vec::new(), false),
             What::OrderedSets { .. } | What::Flit { .. } => return,

@@ -27,8 +27,8 @@ impl IngressBuffer {
     pub(crate) fn new(class: FlowClass, pools: &[CreditPool; 3], config: &PortConfig) -> Self {
         Self {
             draining: Ring::default(),
-            credits: ReceiveCredits::new(config.scale, pools[class.index()]),
-            low_credit_threshold: low_credit_threshold(class, config.mps, config.scale),
+            credits: ReceiveCredits::new(config.scale[class.index()], pools[class.index()]),
+            low_credit_threshold: low_credit_threshold(class, config.mps, config.scale[class.index()]),
             freed_tlps: 0,
             update_every_tlps: update_every(class, &pools[class.index()], config),
         }
@@ -133,8 +133,9 @@ impl IngressBuffer {
 /// in TLPs of full size, so that the peer never waits for most of a small one. A step of the scale can always be told.
 fn update_every(class: FlowClass, pool: &CreditPool, config: &PortConfig) -> u32 {
     let data = low_credit_threshold(class, config.mps, Scale::One).data.max(1);
+    let step = config.scale[class.index()].factor();
     let quarter = |credits: Option<u16>, each: u16| match credits {
-        Some(credits) => u32::from(credits / each / 4).max(u32::from(config.scale.factor().div_ceil(each))),
+        Some(credits) => u32::from(credits / each / 4).max(u32::from(step.div_ceil(each))),
         None => u32::MAX,
     };
     config.update_flow_control.every_tlps.min(quarter(pool.header, 1)).min(quarter(pool.data, data)).max(1)

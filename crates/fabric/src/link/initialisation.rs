@@ -40,9 +40,9 @@ struct OfChannel {
 }
 
 impl ChannelCredits {
-    /// Of so many channels beside VC0, on a link that is down.
-    pub(crate) fn new(scale: Scale, beyond_vc0: usize) -> Self {
-        let channel = || OfChannel { credits: [TransmitCredits::new(scale); 3], initialised: 0 };
+    /// Of so many channels beside VC0, on a link that is down. The peer tells of its credits in steps of `scale`, by class.
+    pub(crate) fn new(scale: [Scale; 3], beyond_vc0: usize) -> Self {
+        let channel = || OfChannel { credits: scale.map(TransmitCredits::new), initialised: 0 };
         Self { beyond: (0..beyond_vc0).map(|_| channel()).collect() }
     }
 

@@ -99,11 +99,11 @@ pub(crate) enum Hold {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// A transmitter at rest on a link that comes up at the start.
-    pub(crate) fn new(scale: Scale, retry_buffer: Bytes, wire: &WireTiming) -> Self {
+    /// A transmitter at rest on a link that comes up at the start. The peer tells of its credits in steps of `scale`, by class.
+    pub(crate) fn new(scale: [Scale; 3], retry_buffer: Bytes, wire: &WireTiming) -> Self {
         Self {
             decided_from: Time::ZERO,
-            credits: [TransmitCredits::new(scale); 3],
+            credits: scale.map(TransmitCredits::new),
             idle_cause: Use::Down,
             waiting_for: DllpSet::ALL,
             last: Last::Silence,

@@ -36,7 +36,7 @@ pub fn port(mode: LinkMode, mps: u64) -> PortConfig {
         ],
         more_credits: Vec::new(),
         channel_arbitration: ChannelArbitration::Strict,
-        scale: Scale::One,
+        scale: [Scale::One; 3],
         ack: AckPolicy { every_tlps: 4, latency: ack.saturating_sub(mode.wire_span(mps + Bytes::new(28))) },
         update_flow_control: UpdatePolicy { every_tlps: 8, latency: ack, period: Span::from_us(30) },
         receive_latency: Span::from_ns(20),

@@ -35,11 +35,17 @@ impl LinkCase {
         LinkPower { l0s: l0s.map(|idle| state(idle, 1)), l1: l1.map(|idle| state(idle, 8)) }
     }
 
+    /// By class; the two ends of a link and the classes of an end differ.
+    fn scales(&self, receiver: ReceiverKind) -> [Scale; 3] {
+        let turn = self.scale + usize::from(receiver == ReceiverKind::Switch);
+        [turn, self.scale, turn].map(|scale| Scale::ALL[scale % Scale::ALL.len()])
+    }
+
     fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
         let mut made = port(self.mode(), mps);
-        made.scale = Scale::ALL[self.scale];
+        made.scale = self.scales(receiver);
         made.credits = FlowClass::ALL.map(|class| {
-            let least = minimum_advertisement(class, Bytes::new(mps), made.scale, receiver);
+            let least = minimum_advertisement(class, Bytes::new(mps), made.scale[class.index()], receiver);
             let times = |credits: Option<u16>| credits.map(|least| (least * (self.credits + 1)).min(127));
             let header = times(least.header).filter(|_| !self.infinite_headers);
             CreditPool { header, data: least.data.map(|data| data * (self.credits + 1)) }

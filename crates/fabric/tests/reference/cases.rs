@@ -117,13 +117,20 @@ impl LinkCase {
         LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"))
     }
 
+    /// By class; the two ends of a link and the classes of an end differ.
+    fn scales(&self, receiver: ReceiverKind) -> [Scale; 3] {
+        let turn = self.scale + usize::from(receiver == ReceiverKind::Switch);
+        [turn, self.scale, turn].map(|scale| Scale::ALL[scale % Scale::ALL.len()])
+    }
+
     fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
         let mut made = port(self.mode(), mps);
-        made.scale = Scale::ALL[self.scale];
+        made.scale = self.scales(receiver);
         made.credits = match self.credits {
             None => infinite(),
             Some(more) => FlowClass::ALL.map(|class| {
-                let least = minimum_advertisement(class, Bytes::new(mps), made.scale, receiver);
+                let least =
+                    minimum_advertisement(class, Bytes::new(mps), made.scale[class.index()], receiver);
                 let times = |credits: Option<u16>| credits.map(|least| least * (more + 1));
                 CreditPool {
                     header: times(least.header).map(|headers| headers.min(127)),

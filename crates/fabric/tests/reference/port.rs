@@ -97,7 +97,7 @@ pub struct Buffer {
 impl Buffer {
     pub fn new(config: &PortConfig, class: usize) -> Self {
         let pool = [config.credits[class].header, config.credits[class].data];
-        let step = u64::from(config.scale.factor());
+        let step = u64::from(config.scale[class].factor());
         // The largest TLP of the class: an MPS of data, or one unit of a non-posted request (PCIe Base 6.3 §2.6.1.2).
         let data = if class == super::tlp::NON_POSTED { 1 } else { config.mps.get().div_ceil(16) };
         // A quarter of the pool, in TLPs of full size, but at least what a step of the scale is (docs/explanation/data-link.md).

@@ -104,7 +104,7 @@ parameters! {
         /// Time without an Ack after which everything unacknowledged is sent again.
         replay_timer: Auto<Span> = "auto" in "100 ns" to "1 s",
         Spec "the time of the rule of the replay timer, with `replay_tolerance` where that is the legacy one";
-        /// Scaled flow control, where both ends agree on it.
+        /// Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale. "auto" for the smallest that the credits of each class fit in.
         flow_control_scale: ScaleChoice = "auto",
         Spec "ports that support 16 GT/s or more support it, PCIe Base 6.3 §3.4.2";
         /// Whether the port can run in Flit Mode.

@@ -21,8 +21,9 @@ const SMALL_PAYLOAD: Bytes = Bytes::new(64);
 /// Assumed.
 const LOOP_ALLOWANCE: Span = Span::from_ns(200);
 
-/// The scale both ends use: what is asked for, or the smallest that both ends' credits fit in.
-pub(super) fn common_scale(ends: &[End<'_>; 2]) -> Scale {
+/// In which steps each end tells of its credits, for posted, non-posted and completion: what is asked for, or the smallest that
+/// the credits of the class fit in, where both ends can scale at all.
+pub(super) fn scales(ends: &[End<'_>; 2]) -> [[Scale; 3]; 2] {
     // A port that is told to scale can; otherwise the rate tells.
     let able = |end: &End<'_>| match end.view.parameters.flow_control_scale {
         ScaleChoice::Off => false,
@@ -30,12 +31,12 @@ pub(super) fn common_scale(ends: &[End<'_>; 2]) -> Scale {
         ScaleChoice::Auto => end.view.shape.generation >= Generation::Gen4,
     };
     let wish = |end: &End<'_>| match end.view.parameters.flow_control_scale {
-        ScaleChoice::Off => Scale::One,
-        ScaleChoice::Four => Scale::Four,
-        ScaleChoice::Sixteen => Scale::Sixteen,
-        ScaleChoice::Auto => scale_for(wanted_credits(end)),
+        ScaleChoice::Off => [Scale::One; 3],
+        ScaleChoice::Four => [Scale::Four; 3],
+        ScaleChoice::Sixteen => [Scale::Sixteen; 3],
+        ScaleChoice::Auto => wanted_credits(end).map(scale_for),
     };
-    if ends.iter().all(able) { wish(&ends[0]).max(wish(&ends[1])) } else { Scale::One }
+    if ends.iter().all(able) { ends.each_ref().map(wish) } else { [[Scale::One; 3]; 2] }
 }
 
 fn scale_for((header, data): (u64, u64)) -> Scale {
@@ -47,22 +48,22 @@ fn scale_for((header, data): (u64, u64)) -> Scale {
     Scale::ALL.into_iter().find(fits).unwrap_or(Scale::Sixteen)
 }
 
-/// Header and data credits that this end would like to advertise: given ones, or those of a loop.
-fn wanted_credits(end: &End<'_>) -> (u64, u64) {
-    let automatic = loop_credits(end);
-    let credits = &end.view.parameters.credits;
-    let most = |pools: [Auto<Credit>; 3], automatic: u64| {
-        let each = pools.map(|pool| match pool {
-            Auto::Auto => automatic,
-            Auto::Given(Credit::Infinite) => 0,
-            Auto::Given(Credit::Finite(credits)) => credits.into(),
-        });
-        each.into_iter().max().unwrap_or(0)
-    };
-    (
-        most([credits.posted_header, credits.non_posted_header, credits.completion_header], automatic.0),
-        most([credits.posted_data, credits.non_posted_data, credits.completion_data], automatic.1),
-    )
+/// Header and data credits of each class that this end would like to advertise, on any of its virtual channels: given ones, or
+/// those of a loop.
+fn wanted_credits(end: &End<'_>) -> [(u64, u64); 3] {
+    let tables = [CreditTable::Vc0, CreditTable::BeyondVc0];
+    let used = &tables[..end.channels.min(tables.len())];
+    FlowClass::ALL.map(|class| {
+        let most = |kind: usize| {
+            let of = |table: &CreditTable| match pools(end, *table)[class.index()][kind] {
+                Pool { given: Auto::Auto, automatic, .. } => automatic,
+                Pool { given: Auto::Given(Credit::Infinite), .. } => 0,
+                Pool { given: Auto::Given(Credit::Finite(credits)), .. } => credits.into(),
+            };
+            used.iter().map(of).max().unwrap_or(0)
+        };
+        (most(0), most(1))
+    })
 }
 
 /// Header and data credits that keep the link busy for one credit loop, over a link of the length that the part is built for.
@@ -116,10 +117,32 @@ pub(super) fn credits(
     inputs: &Inputs<'_>,
     end: &End<'_>,
     table: CreditTable,
-    scale: Scale,
+    scales: [Scale; 3],
     computed: &mut Computed,
     output: &mut Output,
 ) -> [CreditPool; 3] {
+    let pools = pools(end, table);
+    FlowClass::ALL.map(|class| {
+        let ([header, data], scale) = (&pools[class.index()], scales[class.index()]);
+        let least = minimum_advertisement(class, end.mps, scale, end.receiver);
+        // A port that counts where the specification says infinite still has to take a packet of full size.
+        let counted = minimum_advertisement(class, end.mps, scale, ReceiverKind::Switch);
+        let most = largest_advertisement(scale);
+        let mut pool = |pool: &Pool, least, counted, most| match pool.given {
+            Auto::Auto => automatic_pool(inputs, end, pool, (least, most), scale, computed),
+            Auto::Given(Credit::Infinite) => None,
+            Auto::Given(Credit::Finite(credits)) => {
+                Some(given_pool(inputs, end, pool, (counted, most), credits, output))
+            }
+        };
+        let header = pool(header, least.header, counted.header, most.header);
+        let data = pool(data, least.data, counted.data, most.data);
+        CreditPool { header, data }
+    })
+}
+
+/// The pools of one virtual channel, headers and data of each class.
+fn pools(end: &End<'_>, table: CreditTable) -> [[Pool; 2]; 3] {
     let given = match table {
         CreditTable::Vc0 => &end.view.parameters.credits,
         CreditTable::BeyondVc0 => &end.view.parameters.channels.credits,
@@ -137,27 +160,7 @@ pub(super) fn credits(
         Pool { key: "completion_header", table, given: given.completion_header, automatic: header },
         Pool { key: "completion_data", table, given: given.completion_data, automatic: data },
     ];
-    let classes = [
-        (FlowClass::Posted, posted),
-        (FlowClass::NonPosted, non_posted),
-        (FlowClass::Completion, completion),
-    ];
-    classes.map(|(class, [header, data])| {
-        let least = minimum_advertisement(class, end.mps, scale, end.receiver);
-        // A port that counts where the specification says infinite still has to take a packet of full size.
-        let counted = minimum_advertisement(class, end.mps, scale, ReceiverKind::Switch);
-        let most = largest_advertisement(scale);
-        let mut pool = |pool: &Pool, least, counted, most| match pool.given {
-            Auto::Auto => automatic_pool(inputs, end, pool, (least, most), scale, computed),
-            Auto::Given(Credit::Infinite) => None,
-            Auto::Given(Credit::Finite(credits)) => {
-                Some(given_pool(inputs, end, pool, (counted, most), credits, output))
-            }
-        };
-        let header = pool(&header, least.header, counted.header, most.header);
-        let data = pool(&data, least.data, counted.data, most.data);
-        CreditPool { header, data }
-    })
+    [posted, non_posted, completion]
 }
 
 /// One of the six pools of a port.

@@ -5,7 +5,7 @@
 //! where a link is longer than that, or a scenario or a part says so; [`super::loops`] tells.
 
 use super::computed::Computed;
-use super::credits::{CreditTable, common_scale, credits};
+use super::credits::{CreditTable, credits, scales};
 use super::link::TrainedLink;
 use super::payload::Payload;
 use super::{Inputs, PortView, Settings, place_in};
@@ -96,9 +96,9 @@ pub(crate) fn configure(
         };
         let ends =
             [make(above, upper_view, lower_view.parameters), make(lower, lower_view, upper_view.parameters)];
-        let scale = common_scale(&ends);
-        let [upper, lower_config] =
-            [&ends[0], &ends[1]].map(|end| configure_end(inputs, end, scale, computed, output));
+        let [upper_scales, lower_scales] = scales(&ends);
+        let [upper, lower_config] = [(&ends[0], upper_scales), (&ends[1], lower_scales)]
+            .map(|(end, scales)| configure_end(inputs, end, scales, computed, output));
         loops::check(inputs, component, &ends, [&upper, &lower_config], output);
         if let Some(port) = ports[above].get_mut(slot) {
             *port = upper;
@@ -124,7 +124,7 @@ fn idle_ports(inputs: &Inputs<'_>, instance: usize) -> Vec<PortConfig> {
         let (propagation, l0s_exit) = (Span::ZERO, Span::ZERO);
         let end = End { view, mode, mps, peer, propagation, l0s_exit, receiver, drain, channels: 1 };
         // No packet meets the settings of an idle port; problems in them are found where they are in use.
-        Some(configure_end(inputs, &end, Scale::One, &mut Computed::default(), &mut Output::default()))
+        Some(configure_end(inputs, &end, [Scale::One; 3], &mut Computed::default(), &mut Output::default()))
     });
     each.collect()
 }
@@ -232,7 +232,7 @@ pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
 fn configure_end(
     inputs: &Inputs<'_>,
     end: &End<'_>,
-    scale: Scale,
+    scales: [Scale; 3],
     computed: &mut Computed,
     output: &mut Output,
 ) -> PortConfig {
@@ -243,10 +243,10 @@ fn configure_end(
     let config = PortConfig {
         mps: end.mps,
         retry_buffer,
-        credits: credits(inputs, end, CreditTable::Vc0, scale, computed, output),
-        more_credits: more_credits(inputs, end, scale, computed, output),
+        credits: credits(inputs, end, CreditTable::Vc0, scales, computed, output),
+        more_credits: more_credits(inputs, end, scales, computed, output),
         channel_arbitration: super::channels::arbitration(inputs, end.view, end.channels, output),
-        scale,
+        scale: scales,
         ack: AckPolicy { every_tlps: given.ack_every_tlps, latency: ack_latency(end) },
         update_flow_control: UpdatePolicy {
             every_tlps: given.update_every_tlps,
@@ -270,14 +270,14 @@ fn configure_end(
 fn more_credits(
     inputs: &Inputs<'_>,
     end: &End<'_>,
-    scale: Scale,
+    scales: [Scale; 3],
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<[CreditPool; 3]> {
     if end.channels == 1 {
         return Vec::new();
     }
-    vec![credits(inputs, end, CreditTable::BeyondVc0, scale, computed, output); end.channels - 1]
+    vec![credits(inputs, end, CreditTable::BeyondVc0, scales, computed, output); end.channels - 1]
 }
 
 /// Notes what every "auto" came to.
@@ -355,12 +355,13 @@ fn tell(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, computed: &mut 
         spec,
         "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3",
     );
-    let factor = match config.scale {
+    let largest = config.scale.into_iter().max().expect("three classes");
+    let factor = match largest {
         Scale::One => "off",
         Scale::Four => "scale-4",
         Scale::Sixteen => "scale-16",
     };
-    let scale = "data link feature exchange, PCIe Base 6.3 §3.4.2";
+    let scale = "data link feature exchange, PCIe Base 6.3 §3.4.2; the class with most credits";
     // A wish that the other end does not share comes to nothing, and that is told too.
     let differs = given.flow_control_scale.show() != factor;
     tell(differs, "flow_control_scale", factor.to_owned(), spec, scale);

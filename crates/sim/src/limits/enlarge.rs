@@ -87,10 +87,7 @@ fn root_complex(scenario: &mut Scenario, device: usize) -> Option<&mut RootCompl
 /// Credits of all virtual channels of a class, in scaled steps where the field would not hold them otherwise, and as many as
 /// that holds.
 fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClass) -> Option<()> {
-    let (transmitter, receiver) = ends(&scenario.fabric, link, upstream);
-    for (device, port) in [transmitter, receiver] {
-        scenario.fabric.devices[device].ports[port].scale = Scale::Sixteen;
-    }
+    let (_, receiver) = ends(&scenario.fabric, link, upstream);
     let widths = Scale::Sixteen.widths();
     let port = &mut scenario.fabric.devices[receiver.0].ports[receiver.1];
     let larger = |pool: &mut CreditPool| {
@@ -102,6 +99,7 @@ fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClas
         pool.data = pool.data.map(|data| times(data, widths.data));
     };
     let index = class as usize;
+    port.scale[index] = Scale::Sixteen;
     larger(&mut port.credits[index]);
     port.more_credits.iter_mut().for_each(|pools| larger(&mut pools[index]));
     Some(())

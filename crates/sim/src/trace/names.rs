@@ -33,8 +33,10 @@ pub struct Direction {
     pub travel: Option<Span>,
     /// Generation, width and mode of the link.
     pub mode: LinkMode,
-    /// Scaled flow control in use on the link.
-    pub scale: Scale,
+    /// By class, in which steps the receiver of this direction tells of its credits: DLLPs of the other direction do.
+    pub scale: [Scale; 3],
+    /// By class, in which steps DLLPs of this direction tell of the transmitter's own credits.
+    pub own_scale: [Scale; 3],
     /// What is sent may arrive damaged.
     pub has_faults: bool,
 }
@@ -47,7 +49,7 @@ impl Names {
             let ends = [(link.lower, link.upper, "upstream"), (link.upper, link.lower, "downstream")];
             for (from, to, way) in ends {
                 let index = fabric.port_index(DeviceId(from.0 as u32), from.1) as u32;
-                ports.insert(index, Direction::of(devices, link, from.0, to, way));
+                ports.insert(index, Direction::of(devices, link, from, to, way));
             }
         }
         let named = devices.iter().zip(0..);
@@ -85,7 +87,7 @@ impl Direction {
     fn of(
         devices: &[DeviceConfig],
         link: &LinkConfig,
-        from: usize,
+        from: (usize, usize),
         to: (usize, usize),
         way: &'static str,
     ) -> Self {
@@ -94,12 +96,13 @@ impl Direction {
         Self {
             link: devices[link.lower.0].name.clone(),
             way,
-            from: devices[from].name.clone(),
+            from: devices[from.0].name.clone(),
             to: devices[to.0].name.clone(),
             propagation: link.propagation,
             travel: (!link.mode.flit).then_some(travel),
             mode: link.mode,
             scale: devices[to.0].ports[to.1].scale,
+            own_scale: devices[from.0].ports[from.1].scale,
             has_faults: faults.bit_error_rate > 0.0 || !faults.corrupt_tlps.is_empty(),
         }
     }

@@ -36,3 +36,36 @@ fn one_channel_needs_no_weight() {
     let goodput = results(text, &[]).flows[0].goodput_gb_per_s;
     assert!((0.22..0.256).contains(&goodput), "{goodput}");
 }
+
+/// A root port that holds so many packets for 200 ns each, and whatever is automatic beside that.
+fn small_pool(generation: u8, packets: u32) -> f64 {
+    let text = format!(
+        "[run]\nrelative_half_width = \"0.1 %\"\n[host.server]\nmps_supported = \"256 B\"\nmemory_base = \"0 B\"\n\
+         write_latency = \"200 ns\"\nwrite_bandwidth = \"10 TB/s\"\nmemory_bandwidth = \"10 TB/s\"\nslots = {{ a = {{ link = \"gen{generation} x16\", \
+         credits = {{ posted_header = {packets}, posted_data = {} }} }} }}\n\
+         [endpoint.card]\nattach = \"server.a\"\ngeneration = \"gen{generation}\"\nwidth = \"x16\"\n\
+         link = {{ propagation = \"1 ns\" }}\n\
+         [[workload]]\nkind = \"dma\"\ndevice = \"card\"\ndirection = \"write\"\nsize = \"64 KiB\"\n",
+        16 * packets
+    );
+    results(text, &[]).flows[0].goodput_gb_per_s
+}
+
+/// Credits of a small pool come back one by one at every generation: only a large pool is told of in steps of four or more,
+/// and that its own end and the other end have such pools changes nothing.
+#[test]
+fn a_small_pool_beside_large_ones_is_told_of_one_by_one() {
+    for (generation, rate) in
+        [(3, 16.0 * 128.0 / 130.0), (4, 32.0 * 128.0 / 130.0), (5, 64.0 * 128.0 / 130.0)]
+    {
+        for packets in 4..=7 {
+            let span = 276.0 / rate;
+            // Wires and checks there and back, the buffer, the UpdateFC, half a symbol before each start.
+            let around = 2.0 * (1.0 + 20.0) + 200.0 + 8.0 / rate + 16.0 / rate;
+            let expected = f64::from(packets) * 256.0 / (around + span);
+            let found = small_pool(generation, packets);
+            let off = found / expected - 1.0;
+            assert!(off.abs() < 0.005, "gen{generation}, {packets} packets: {found}, expected {expected}");
+        }
+    }
+}

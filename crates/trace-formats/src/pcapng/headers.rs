@@ -138,19 +138,19 @@ impl ByteCounts {
     }
 }
 
-/// A DLLP with its CRC: six bytes. PCIe Base §3.5.
-pub(super) fn dllp_bytes(dllp: Dllp, scale: Scale) -> Vec<u8> {
+/// A DLLP with its CRC: six bytes. PCIe Base §3.5. Its transmitter tells of its credits in these steps, by class.
+pub(super) fn dllp_bytes(dllp: Dllp, scales: &[Scale; 3]) -> Vec<u8> {
     let word = match dllp {
         Dllp::Ack(sequence) => u32::from(sequence.get()),
         Dllp::Nak(sequence) => 0x10 << 24 | u32::from(sequence.get()),
         Dllp::InitFlowControl1 { channel, class, header, data } => {
-            credits(0b0100, (channel, class), (header, data), scale)
+            credits(0b0100, (channel, class), (header, data), scales)
         }
         Dllp::InitFlowControl2 { channel, class, header, data } => {
-            credits(0b1100, (channel, class), (header, data), scale)
+            credits(0b1100, (channel, class), (header, data), scales)
         }
         Dllp::UpdateFlowControl { channel, class, header, data } => {
-            credits(0b1000, (channel, class), (header, data), scale)
+            credits(0b1000, (channel, class), (header, data), scales)
         }
     };
     let mut bytes = word.to_be_bytes().to_vec();
@@ -158,10 +158,17 @@ pub(super) fn dllp_bytes(dllp: Dllp, scale: Scale) -> Vec<u8> {
     bytes
 }
 
-/// PCIe Base §3.5; the scale is coded as in §3.4.2, and the fields are in steps of it.
-fn credits(kind: u32, (channel, class): (u8, FlowClass), (header, data): (u16, u16), scale: Scale) -> u32 {
+/// PCIe Base §3.5; the scale is coded as in §3.4.2, and the fields are in steps of it. One is said in another way where flow
+/// control is scaled than where it is not.
+fn credits(
+    kind: u32,
+    (channel, class): (u8, FlowClass),
+    (header, data): (u16, u16),
+    scales: &[Scale; 3],
+) -> u32 {
+    let scale = scales[class.index()];
     let code = match scale {
-        Scale::One => 0,
+        Scale::One => u32::from(*scales != [Scale::One; 3]),
         Scale::Four => 0b10,
         Scale::Sixteen => 0b11,
     };
@@ -285,8 +292,10 @@ mod tests {
     fn dllps_say_steps_of_their_scale() {
         let update =
             Dllp::UpdateFlowControl { channel: 3, class: FlowClass::NonPosted, header: 40, data: 400 };
-        assert_eq!(dllp_bytes(update, Scale::One)[..4], [0x93, 0x0a, 0x01, 0x90]);
-        assert_eq!(dllp_bytes(update, Scale::Four)[..4], [0x93, 0x82, 0xa0, 0x64]);
-        assert_eq!(dllp_bytes(Dllp::Nak(Sequence::new(0xabc)), Scale::One)[..4], [0x10, 0, 0x0a, 0xbc]);
+        assert_eq!(dllp_bytes(update, &[Scale::One; 3])[..4], [0x93, 0x0a, 0x01, 0x90]);
+        assert_eq!(dllp_bytes(update, &[Scale::Four; 3])[..4], [0x93, 0x82, 0xa0, 0x64]);
+        let posted_alone = [Scale::Four, Scale::One, Scale::One];
+        assert_eq!(dllp_bytes(update, &posted_alone)[..4], [0x93, 0x4a, 0x11, 0x90]);
+        assert_eq!(dllp_bytes(Dllp::Nak(Sequence::new(0xabc)), &[Scale::One; 3])[..4], [0x10, 0, 0x0a, 0xbc]);
     }
 }

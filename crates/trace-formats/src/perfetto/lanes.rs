@@ -93,7 +93,7 @@ impl Lane {
             let unit = if of_data { "credits of 16 B" } else { "credits" };
             let track = packets.counter(self.track, &name, rank, unit);
             let made = if of_data { Credits::data } else { Credits::headers };
-            self.credits.insert(key, made(track, direction.scale));
+            self.credits.insert(key, made(track, direction.scale[class.index()]));
         }
         self.credits.get_mut(&key).expect("it is there now")
     }

@@ -40,7 +40,7 @@ fn port(mode: LinkMode, completions: CreditPool) -> PortConfig {
         credits: [CreditPool::finite(32, 256), CreditPool::finite(32, 32), completions],
         more_credits: Vec::new(),
         channel_arbitration: ChannelArbitration::Strict,
-        scale: Scale::One,
+        scale: [Scale::One; 3],
         ack: AckPolicy { every_tlps: 4, latency: ack.saturating_sub(mode.wire_span(Bytes::new(MPS + 28))) },
         update_flow_control: UpdatePolicy { every_tlps: 8, latency: ack, period: Span::from_us(30) },
         receive_latency: Span::from_ns(40),

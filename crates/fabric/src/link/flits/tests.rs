@@ -18,7 +18,7 @@ impl Bench {
         let wire = WireTiming::new(&link((0, 0), (1, 0), mode));
         Self {
             flits: Flits::new(mode, wire.span(FLIT_BYTES), Bytes::from_kib(4)),
-            transmitter: Transmitter::new(Scale::One, Bytes::from_kib(4), &wire),
+            transmitter: Transmitter::new([Scale::One; 3], Bytes::from_kib(4), &wire),
             wire,
             effects: Vec::new(),
         }

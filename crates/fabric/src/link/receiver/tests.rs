@@ -24,7 +24,7 @@ fn config(posted: CreditPool) -> PortConfig {
         credits: [posted, CreditPool::finite(8, 8), CreditPool::INFINITE],
         more_credits: Vec::new(),
         channel_arbitration: ChannelArbitration::Strict,
-        scale: Scale::One,
+        scale: [Scale::One; 3],
         ack: AckPolicy { every_tlps: 4, latency: Span::from_ns(100) },
         update_flow_control: UpdatePolicy {
             every_tlps: 8,

@@ -44,7 +44,7 @@ impl Bench {
 
     fn with(pool: CreditPool) -> Self {
         let wire = wire();
-        let mut transmitter = Transmitter::new(Scale::One, Bytes::new(3 * KEPT.get()), &wire);
+        let mut transmitter = Transmitter::new([Scale::One; 3], Bytes::new(3 * KEPT.get()), &wire);
         FlowClass::ALL.iter().for_each(|class| transmitter.hear_init(None, 0, *class, pool, ns(0)));
         transmitter.become_active();
         transmitter.idle_cause = Use::Idle;
@@ -208,8 +208,8 @@ fn the_replay_timer_runs_while_something_is_not_acknowledged() {
 
 #[test]
 fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised() {
-    let mut transmitter: Transmitter<u32> = Transmitter::new(Scale::One, Bytes::from_kib(1), &wire());
-    let (mut beyond, pool) = (ChannelCredits::new(Scale::One, 1), CreditPool::finite(4, 4));
+    let mut transmitter: Transmitter<u32> = Transmitter::new([Scale::One; 3], Bytes::from_kib(1), &wire());
+    let (mut beyond, pool) = (ChannelCredits::new([Scale::One; 3], 1), CreditPool::finite(4, 4));
     assert_eq!(transmitter.next_deadline(0), (ns(0), Timer::InitFlowControl));
     assert_eq!(transmitter.take_init(ns(0)), Some(InitFlowControl::First));
     assert_eq!(transmitter.take_init(ns(33_999)), None);

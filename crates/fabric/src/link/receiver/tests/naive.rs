@@ -36,7 +36,7 @@ struct NaiveBuffer {
 impl NaiveBuffer {
     fn new(class: FlowClass, config: &PortConfig) -> Self {
         let pool = [config.credits[class.index()].header, config.credits[class.index()].data];
-        let step = u64::from(config.scale.factor());
+        let step = u64::from(config.scale[class.index()].factor());
         let largest = if class == FlowClass::NonPosted { 1 } else { 16 };
         let quarter = |pool: Option<u16>, each: u64| {
             pool.map_or(u64::MAX, |pool| (u64::from(pool) / each / 4).max(step.div_ceil(each)))
@@ -308,17 +308,19 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
 
 prop_compose! {
     fn settings()(
-        scale in prop::sample::select(vec![Scale::One, Scale::Four]),
+        scale in prop::array::uniform3(prop::sample::select(vec![Scale::One, Scale::Four])),
         pools in prop::collection::vec((1u16..20, 16u16..200), 3),
         infinite in any::<bool>(),
         (ack_every, ack_ns) in (1u32..6, 0u64..300),
         (update_every, update_ns, period_ns) in (1u32..10, 0u64..400, 500u64..3_000),
     ) -> PortConfig {
-        let factor = scale.factor();
-        let pool = |(headers, data): (u16, u16)| CreditPool::finite(headers * factor, data * factor);
-        let completion = if infinite { CreditPool::INFINITE } else { pool(pools[2]) };
+        let pool = |class: usize| {
+            let ((headers, data), factor) = (pools[class], scale[class].factor());
+            CreditPool::finite(headers * factor, data * factor)
+        };
+        let completion = if infinite { CreditPool::INFINITE } else { pool(2) };
         PortConfig {
-            credits: [pool(pools[0]), pool(pools[1]), completion],
+            credits: [pool(0), pool(1), completion],
             scale,
             ack: AckPolicy { every_tlps: ack_every, latency: Span::from_ns(ack_ns) },
             update_flow_control: UpdatePolicy {

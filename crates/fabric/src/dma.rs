@@ -297,6 +297,11 @@ impl DmaEngines {
         self.parked > 0
     }
 
+    /// The rate of its data path, where it has one: of what is read, and of what is written.
+    pub(crate) fn path_rates(&self) -> [Option<&Server>; 2] {
+        self.paths.each_ref().map(|path| path.rate.as_ref())
+    }
+
     /// When data that arrive `now` are in the device.
     pub(crate) fn take_in(&mut self, now: Time, bytes: Bytes) -> Time {
         self.paths[Direction::Read as usize].pass(now, bytes)

@@ -302,6 +302,14 @@ fn of_endpoint(endpoint: &Endpoint, name: &str, at: Time, found: &mut Vec<Resour
         book,
     );
     found.push(drain);
+    let paths = endpoint.dma.as_ref().map_or([None; 2], |dma| dma.path_rates());
+    for (part, path) in ["read_path", "write_path"].into_iter().zip(paths) {
+        let of_path = |path: &Server| {
+            let name = format!("{name}.dma.{part}");
+            ResourceReading::of_rate(name, ResourceKind::Pipeline, path.rate(), path.book_at(at))
+        };
+        found.extend(path.map(of_path));
+    }
     if let Some(translations) = endpoint.dma.as_ref().and_then(|dma| dma.translations.as_ref()) {
         let (places, book) = translations.cache_at(at);
         let (part, kind) = (format!("{name}.atc"), ResourceKind::DeviceTranslationCache);

@@ -52,6 +52,11 @@ pub enum Candidate {
         /// The endpoint.
         device: usize,
     },
+    /// The silence that a device leaves after each TLP.
+    TlpGap {
+        /// The endpoint.
+        device: usize,
+    },
     /// Latency of a host's memory.
     MemoryLatency {
         /// The root complex.
@@ -91,7 +96,7 @@ const fn class_words(class: FlowClass) -> &'static str {
 
 impl Candidate {
     /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`,
-    /// `request_interval`, `memory_latency`, `wire_beyond`, `demand`.
+    /// `request_interval`, `tlp_gap`, `memory_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
@@ -101,6 +106,7 @@ impl Candidate {
             Self::Tags { .. } => "tags",
             Self::Window { .. } => "window",
             Self::RequestInterval { .. } => "request_interval",
+            Self::TlpGap { .. } => "tlp_gap",
             Self::MemoryLatency { .. } => "memory_latency",
             // A wire beyond an adapter is not a link.
             Self::Beyond { .. } | Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
@@ -129,6 +135,7 @@ impl Candidate {
             Self::Tags { device: at } => format!("{}.tags", device(*at)),
             Self::Window { device: at } => format!("{}.window", device(*at)),
             Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
+            Self::TlpGap { device: at } => format!("{}.tlp_gap", device(*at)),
             Self::MemoryLatency { device: at } => format!("{}.memory_latency", device(*at)),
             Self::Resource { name, .. } => name.clone(),
             Self::Beyond { device: at } => format!("{}.wire_beyond", device(*at)),
@@ -168,6 +175,9 @@ impl Candidate {
             }
             Self::RequestInterval { device } => {
                 format!("the rate of requests of {}", fabric.devices[*device].name)
+            }
+            Self::TlpGap { device } => {
+                format!("the silence that {} leaves after each TLP", fabric.devices[*device].name)
             }
             Self::MemoryLatency { device } => {
                 format!("the latency of {}'s memory", fabric.devices[*device].name)

@@ -83,6 +83,9 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             let keys = ["request_interval", "read_interval", "write_interval"];
             vec![editor.of_devices("half the time between requests", members, &keys, Halve)]
         }
+        Candidate::TlpGap { .. } => {
+            vec![editor.of_devices("half the silence after a TLP", members, &["tlp_gap"], Halve)]
+        }
         Candidate::MemoryLatency { .. } => {
             vec![editor.of_devices("half the latency of memory", members, &["memory_latency"], Halve)]
         }
@@ -112,6 +115,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             Candidate::Tags { device: at }
             | Candidate::Window { device: at }
             | Candidate::RequestInterval { device: at }
+            | Candidate::TlpGap { device: at }
             | Candidate::MemoryLatency { device: at }
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
@@ -308,6 +312,7 @@ fn device_of(candidate: &Candidate) -> Option<usize> {
         Candidate::Tags { device }
         | Candidate::Window { device }
         | Candidate::RequestInterval { device }
+        | Candidate::TlpGap { device }
         | Candidate::MemoryLatency { device }
         | Candidate::Beyond { device }
         | Candidate::Demand { device } => Some(*device),

@@ -56,8 +56,12 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
         }
         Candidate::Window { device } => each(scenario, |load| load.deepen(DeviceId(*device as u32), larger))?,
         Candidate::RequestInterval { device } => {
-            larger.shorten(&mut endpoint(scenario, *device)?.request_interval)
+            let endpoint = endpoint(scenario, *device)?;
+            larger.shorten(&mut endpoint.request_interval);
+            larger.shorten(&mut endpoint.dma.read_interval);
+            larger.shorten(&mut endpoint.dma.write_interval);
         }
+        Candidate::TlpGap { device } => larger.shorten(&mut endpoint(scenario, *device)?.dma.tlp_gap),
         Candidate::MemoryLatency { device } => {
             let host = root_complex(scenario, *device)?;
             larger.shorten(&mut host.memory_latency);
@@ -120,7 +124,7 @@ fn resource(scenario: &mut Scenario, larger: &mut Larger, name: &str, kind: Reso
     let own = found.and_then(|device| match &mut device.kind {
         DeviceKind::RootComplex(host) => of_host(larger, host, name, kind),
         DeviceKind::Switch(switch) => of_switch(larger, switch, kind),
-        DeviceKind::Endpoint(endpoint) => of_endpoint(larger, endpoint, kind),
+        DeviceKind::Endpoint(endpoint) => of_endpoint(larger, endpoint, name, kind),
     });
     own.or_else(|| scenario.workloads.iter_mut().find_map(|load| load.enlarge(name, kind, larger)))
 }
@@ -188,8 +192,15 @@ fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind)
     Some(())
 }
 
-fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, kind: ResourceKind) -> Option<()> {
+fn of_endpoint(
+    larger: &mut Larger,
+    endpoint: &mut EndpointConfig,
+    name: &str,
+    kind: ResourceKind,
+) -> Option<()> {
     match kind {
+        // What a workload has of this kind is not the DMA engines'.
+        ResourceKind::Pipeline if name.contains(".dma.") => larger.quicken(endpoint.dma.path_rate.as_mut()?),
         ResourceKind::EndpointDrain => larger.quicken(&mut endpoint.write_drain),
         ResourceKind::EndpointMemory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
         ResourceKind::SideLink => larger.quicken(&mut endpoint.side_link.as_mut()?.rate),

@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`, `request_interval`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     pub kind: &'static str,
     /// Part of the time: in use, of wires and resources; waited for, of all others.
     pub share: f64,
@@ -70,8 +70,11 @@ const ALIKE: f64 = 0.05;
 const MINOR: f64 = 0.05;
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
 const CONTENDED: f64 = 0.7;
-/// Credits that are waited for in less of the time are not what keeps a link direction from being free.
+/// A wire that a requester waits for in less of the time does not hold it up.
 const LEAST_BLOCKED: f64 = 0.3;
+/// Credits, or silence after TLPs, that are waited for in less of the time are not what keeps a link direction from being free: more
+/// of them brings what is waited, over what the wire is used, which is a sixth here and no more than what the wire itself would.
+const LEAST_SHORT: f64 = 0.15;
 /// A state that a requester is in for more of the time.
 const MOSTLY: f64 = 0.5;
 
@@ -218,6 +221,7 @@ impl<'a> Evidence<'a> {
             Candidate::RetryBuffer { .. }
             | Candidate::Window { .. }
             | Candidate::RequestInterval { .. }
+            | Candidate::TlpGap { .. }
             | Candidate::MemoryLatency { .. }
             | Candidate::Beyond { .. }
             | Candidate::Demand { .. } => String::new(),
@@ -363,6 +367,12 @@ impl<'a> Evidence<'a> {
             wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
         }
         found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
+        if let Some(link) = self.above[device] {
+            let upstream = &self.results.links[link].upstream;
+            let silent = share_of(&upstream.time_attribution, "tlp_gap");
+            let gap = Suspect::waited_for(Candidate::TlpGap { device }, silent);
+            found.push(Suspect { occupied: upstream.utilisation + silent, ..gap });
+        }
         found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
     }
 
@@ -477,7 +487,7 @@ fn select_suspect(suspects: Vec<Suspect>) -> Option<Suspect> {
         fn most<'a>(best: &'a Suspect, next: &'a Suspect) -> &'a Suspect {
             if next.share > best.share { next } else { best }
         }
-        let never_free = |suspect: &&Suspect| suspect.occupied >= SATURATED && suspect.share >= LEAST_BLOCKED;
+        let never_free = |suspect: &&Suspect| suspect.occupied >= SATURATED && suspect.share >= LEAST_SHORT;
         let waits = suspects.iter().filter(|suspect| !suspect.in_use || suspect.contended);
         let first = suspects.iter().filter(never_free).reduce(most).or_else(|| waits.reduce(most));
         return first.filter(|suspect| suspect.share > 0.0).cloned();

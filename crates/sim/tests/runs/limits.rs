@@ -519,6 +519,56 @@ fn the_pipelines_of_an_adapter_are_the_limit() {
     limited(VERBS, &path, "pipeline", &["nic0.shared_path"], 100.0);
 }
 
+/// A pool of packets whose credits are on their way for longer than the packets take: from a third of the time to a sixth of it,
+/// the wire waits for them, and ten times as many bring more than a wire ten times as fast.
+#[test]
+fn credits_that_a_busy_wire_waits_for_are_the_limit() {
+    for packets in [4, 5, 6] {
+        let (headers, data) = (packets.to_string(), (16 * packets).to_string());
+        let small = [
+            ("server.slots.slot1.link", "gen3 x8"),
+            ("card.generation", "gen3"),
+            ("card.width", "x8"),
+            ("server.credits.posted_header", headers.as_str()),
+            ("server.credits.posted_data", data.as_str()),
+            ("server.write_latency", "200 ns"),
+            ("workload.stream.size", "256 B"),
+            ("workload.stream.outstanding", "256"),
+        ];
+        limited(RIG, &small, "credits", &["server.slot1.posted_credits"], 30.0);
+    }
+}
+
+/// Each of what slows a device's own engines down is named, proven, and can be changed.
+#[test]
+fn the_pace_of_a_device_is_the_limit() {
+    let small = ("workload.stream.size", "64 B");
+    for (key, direction) in [
+        ("card.request_interval", "write"),
+        ("card.request_interval", "read"),
+        ("card.write_interval", "write"),
+        ("card.read_interval", "read"),
+    ] {
+        let slow = [(key, "50 ns"), ("workload.stream.direction", direction), small];
+        limited(RIG, &slow, "request_interval", &["card.request_interval"], 50.0);
+    }
+    // A TLP takes 9 ns of the wire, and is followed by four times as much silence.
+    limited(RIG, &[("card.tlp_gap", "40 ns")], "tlp_gap", &["card.tlp_gap"], 100.0);
+}
+
+/// The data path inside a device has a rate, and is in use all the time; the requester says that it waits for its engines.
+#[test]
+fn the_data_path_of_a_device_is_the_limit() {
+    for (direction, name) in [("write", "card.dma.write_path"), ("read", "card.dma.read_path")] {
+        let slow = [("card.path_rate", "3 GB/s"), ("workload.stream.direction", direction)];
+        let found = limited(RIG, &slow, "pipeline", &[name], 500.0);
+        let path = found.run.resources.iter().find(|resource| resource.name == name).expect("it was used");
+        assert!(path.utilisation > 0.999, "{path:?}");
+        let goodput = found.run.flows[0].goodput_gb_per_s;
+        assert!((goodput / 3.0 - 1.0).abs() < 0.005, "{goodput}");
+    }
+}
+
 /// Two hosts at each of two leaves, all of which write across the spine.
 const TREE: &str = r#"
 [run]

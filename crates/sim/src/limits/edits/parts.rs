@@ -177,9 +177,16 @@ impl Editor<'_> {
             "writes" => {
                 vec![of("twice the rate of the expander's controller", &["expander.write_rate"], Double)]
             }
-            "read_path" => vec![of(rate, &["nvme.read_rate", "adapter.internal_read_bandwidth"], Double)],
+            "read_path" => {
+                vec![of(rate, &["nvme.read_rate", "adapter.internal_read_bandwidth", "path_rate"], Double)]
+            }
             "write_path" => {
-                let keys = ["nvme.write_rate", "nvme.random_write_rate", "adapter.internal_write_bandwidth"];
+                let keys = [
+                    "nvme.write_rate",
+                    "nvme.random_write_rate",
+                    "adapter.internal_write_bandwidth",
+                    "path_rate",
+                ];
                 vec![of(rate, &keys, Double)]
             }
             "internal_path" => vec![of(rate, &["adapter.internal_bandwidth"], Double)],

@@ -168,6 +168,13 @@ pub(crate) enum Watch {
     },
     /// Read data have passed the internal path of an endpoint.
     TakenIn(PacketId),
+    /// Data of a line may be there, at a root port with a queue for completions.
+    Lines {
+        /// The root complex.
+        root_complex: u32,
+        /// Index of the port there.
+        port: u16,
+    },
     /// A tag of an endpoint is free again.
     TagFree {
         /// The endpoint.
@@ -213,6 +220,7 @@ impl Fabric {
             Watch::Late { root_complex, request } => self.answer_late(root_complex, request),
             Watch::Mmio { root_complex, packet } => self.mmio_at_root_port(root_complex, packet),
             Watch::TakenIn(packet) => self.taken_in(packet),
+            Watch::Lines { root_complex, port } => self.look_for_lines(root_complex, port),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
             Watch::Cxl(step) => self.on_cxl(step),
         }

@@ -45,6 +45,11 @@ impl IdeEnd {
 pub(crate) struct IdeEnds(Vec<Option<IdeEnd>>);
 
 impl IdeEnds {
+    /// Whether there is a stream.
+    pub(crate) fn has_any(&self) -> bool {
+        self.0.iter().any(Option::is_some)
+    }
+
     /// A stream to an endpoint. Before the run.
     pub(crate) fn add(&mut self, endpoint: RouteEnd, config: &IdeConfig) {
         let index = endpoint.0 as usize;

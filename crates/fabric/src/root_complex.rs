@@ -6,6 +6,7 @@
 //! translation, is in `memory_path.rs`. Left out: root complex event collectors.
 
 use crate::cache::{Landing, LastLevelCache};
+use crate::completion_queue::Lines;
 use crate::config::{IdeConfig, RootComplexConfig};
 use crate::errors::DeviceErrors;
 use crate::memory::{Memory, Place};
@@ -46,6 +47,8 @@ pub(crate) struct RootComplex {
     reads_seen: u64,
     /// By root port, the completions in its queue and when their data are there, in that order.
     pub(crate) ready: Vec<Ring<(Time, PacketId)>>,
+    /// By root port, lines of reads that have no place in its queue yet; none where root ports join whatever they may.
+    pub(crate) lines: Vec<Lines>,
     /// The outbound queue that root ports share, if they do: port index and packet.
     pub(crate) outbound: VecDeque<(u16, PacketId)>,
     /// Packets of the shared queue's head that each root port has taken over.
@@ -76,6 +79,9 @@ impl RootComplex {
             jitter,
             reads_seen: 0,
             ready: vec![Ring::default(); ports.len()],
+            lines: std::iter::repeat_with(Lines::default)
+                .take(config.completion_queue.map_or(0, |_| ports.len()))
+                .collect(),
             outbound: VecDeque::new(),
             staged: vec![[0; 2]; ports.len()],
             path: MemoryPath::new(&config, ports.len()),
@@ -232,6 +238,7 @@ impl RootComplex {
             && self.outbound.is_empty()
             && self.staged.iter().all(|staged| *staged == [0; 2])
             && self.ready.iter().all(|ready| ready.is_empty())
+            && self.lines.iter().all(|lines| lines.is_empty())
     }
 
     /// Reads that wait for an entry, or for room in the queue that root ports share.
@@ -239,13 +246,23 @@ impl RootComplex {
         self.stacks.iter().map(|stack| stack.trackers.waiting.len()).sum()
     }
 
-    /// Starts a read: makes its completions, each with the time at which its data is there. Returns that of the last.
+    /// Places of a root port's queue of completions, and the block in which lines are joined there: of one whose Maximum Payload
+    /// Size is `mps`, in a root complex that has such queues.
+    pub(crate) fn completion_queue(&self, mps: Bytes) -> (usize, Bytes) {
+        let places = self.config.completion_queue.expect("asked for only where there is one");
+        let sealed = self.path.as_ref().is_some_and(|path| path.ide.has_any());
+        let block = if sealed { self.config.rcb } else { self.config.completion_combine_max.min(mps) };
+        (places as usize, block)
+    }
+
+    /// Starts a read: makes its completions of up to `most` bytes, each with the time at which its data is there. Returns that of
+    /// the last.
     pub(crate) fn read(
         &mut self,
         now: Time,
         request: &Packet,
         port: u16,
-        mps: Bytes,
+        most: Bytes,
         packets: &mut PacketPool,
         made: &mut Vec<PacketId>,
     ) -> Time {
@@ -264,8 +281,7 @@ impl RootComplex {
             jitter += path.read(now, request, port, &mut self.sockets[near].memory);
         }
         let length = Bytes::new(u64::from(request.length));
-        let combine = self.config.completion_combine_max.min(mps);
-        let chunks = splitting::completions(request.address, length, self.config.rcb, combine);
+        let chunks = splitting::completions(request.address, length, self.config.rcb, most);
         let completions = completions(request, RouteEnd::HOST, now, chunks, self.config.ecrc);
         let latency = self.config.memory_latency + jitter;
         let stack = usize::from(self.stack_of_port[usize::from(port)]);

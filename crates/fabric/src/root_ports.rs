@@ -3,7 +3,7 @@
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
-use crate::port::PortId;
+use crate::port::{Port, PortId};
 use crate::ring::Ring;
 use crate::stack::WaitingRead;
 use crate::wire::WireTiming;
@@ -161,16 +161,28 @@ impl Fabric {
     pub(crate) fn complete_read(&mut self, index: u32, request: &Packet) -> Time {
         let now = self.engine.now();
         let ingress = &self.ports[PortId(request.ingress).index()];
-        let (mps, egress) = (ingress.settings.mps, ingress.index);
+        let (mps, egress, by_lines) =
+            (ingress.settings.mps, ingress.index, self.leaves_by_lines(index, ingress));
         let mut completions = std::mem::take(&mut self.scratch);
         let root_complex = &mut self.root_complexes[index as usize];
-        let last = root_complex.read(now, request, egress, mps, &mut self.packets, &mut completions);
+        let most = if by_lines {
+            root_complex.config.rcb
+        } else {
+            root_complex.config.completion_combine_max.min(mps)
+        };
+        let last = root_complex.read(now, request, egress, most, &mut self.packets, &mut completions);
         if root_complex.errors.is_some() && !request.flags.has(Flags::TRANSLATION) {
             self.inject_into_completions(index, &completions);
         }
         self.queue_completions(index, egress, PortId(request.ingress), &mut completions);
         self.scratch = completions;
         last
+    }
+
+    /// Whether lines of reads wait for places in the queue of this root port.
+    #[inline(always)]
+    fn leaves_by_lines(&self, index: u32, port: &Port) -> bool {
+        !self.root_complexes[index as usize].lines.is_empty() && !port.more_channels()
     }
 
     /// Queues the completions of one read at its root port, `id`.
@@ -183,6 +195,14 @@ impl Fabric {
             sent += wire.span(packet.cost.tlp()) + wire.framing;
             turn
         };
+        if self.leaves_by_lines(index, &self.ports[id.index()]) {
+            let wire = &self.ports[id.index()].settings.wire;
+            let lines = &mut self.root_complexes[index as usize].lines[usize::from(egress)];
+            for line in completions.drain(..) {
+                lines.add(take_turn(&self.packets[line], wire), line);
+            }
+            return self.take_places(index, egress, id);
+        }
         if root_complex.config.shared_outbound_queue.is_some() || self.ports[id.index()].more_channels() {
             for completion in completions.drain(..) {
                 let wire = &self.ports[id.index()].settings.wire;
@@ -227,7 +247,7 @@ impl Fabric {
     /// belong to (PCIe Base 6.3 §2.4.1, Table 2-42: completions of different requests may pass each other); all else in the order
     /// in which it comes. True when it is the first of its class.
     #[inline(always)]
-    fn stand_in_line(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) -> bool {
+    pub(crate) fn stand_in_line(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) -> bool {
         let id = self.root_complexes[index as usize].ports[usize::from(egress)];
         if self.observers.are_heard() {
             self.tell_of_queued(id, packet_id);
@@ -273,6 +293,9 @@ impl Fabric {
         let root_complex = &mut self.root_complexes[index as usize];
         if packet.class() == FlowClass::Completion && in_line {
             root_complex.ready[egress].pop_front();
+            if root_complex.lines.get(egress).is_some_and(|lines| !lines.is_empty()) {
+                return self.take_places(index, egress as u16, id);
+            }
         }
         if root_complex.config.shared_outbound_queue.is_some() {
             let (kind, _) = root_complex.config.staging(packet.class());

@@ -127,6 +127,58 @@ fn completion_sizes_give_the_closed_form() {
     }
 }
 
+/// A read of 512 B on an idle link, and what all its completions take of the wire: with places for all lines each leaves alone. With
+/// one place the first two do, because the second comes just when the first has left; the rest of their block and the next block
+/// have waited, and each is one packet.
+#[test]
+fn lines_join_while_they_wait_for_a_place() {
+    let read = |places: Option<u32>, offset: u64| {
+        let mut config = without_background(direct(GEN1, Width::X4, 256));
+        let root = root_mut(&mut config);
+        (root.completion_combine_max, root.completion_queue) = (Bytes::new(256), places);
+        // No DLLP for the request goes out among its completions.
+        let port = &mut config.devices[0].ports[0];
+        (port.ack.latency, port.update_flow_control.latency) = (Span::from_us(20), Span::from_us(20));
+        let (simulation, log) = run_script(&config, vec![(us(5), dma(1, Direction::Read, offset, 512))], 100);
+        let root = simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(0), 0));
+        (log.latency(0), root.tlps_sent)
+    };
+    let (whole, packets) = read(None, 0);
+    assert_eq!(packets, 2);
+    let more = |places, offset| {
+        let (latency, packets) = read(Some(places), offset);
+        (latency - whole, packets)
+    };
+    // 20 B of header and framing at 1 B per ns for each packet more.
+    assert_eq!(more(48, 0), (Span::from_ns(6 * 20), 8));
+    assert_eq!(more(8, 0), (Span::from_ns(6 * 20), 8));
+    assert_eq!(more(1, 0), (Span::from_ns(2 * 20), 4));
+    // Blocks are aligned: 64 and 64 alone, then 128 or less up to each multiple of 256.
+    assert_eq!(more(1, 192).1, 4, "64, 64, 192, 192");
+}
+
+/// With many reads under way the queue is full, and a wire that lines would slow down carries completions of full size.
+#[test]
+fn lines_that_queue_up_leave_in_full_size() {
+    let goodput_of = |places: Option<u32>, outstanding: u64, size: u64| {
+        let mut config = direct(Generation::Gen3, Width::X8, 256);
+        let root = root_mut(&mut config);
+        (root.completion_combine_max, root.completion_queue) = (Bytes::new(256), places);
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, size, outstanding)], 300);
+        goodput(&simulation, 0, 300)
+    };
+    let joined = goodput_of(None, 32, 4096);
+    for places in [1, 4, 16, 48] {
+        assert_close(goodput_of(Some(places), 32, 4096), joined, 0.005, &format!("{places} places"));
+    }
+    // With no more lines under way than there are places, all leave alone.
+    let alone = goodput_of(Some(128), 32, 256);
+    let mut lines = direct(Generation::Gen3, Width::X8, 256);
+    root_mut(&mut lines).completion_combine_max = Bytes::new(64);
+    let simulation = measure(&lines, vec![Stream::new(1, Direction::Read, 256, 32)], 300);
+    assert_close(alone, goodput(&simulation, 0, 300), 0.002, "lines alone");
+}
+
 /// Completions are never above the payload size, however much the host would combine. The first ends at a multiple of it, too.
 #[test]
 fn the_payload_size_bounds_completions() {

@@ -31,6 +31,9 @@ pub struct RootComplexConfig {
     pub rcb: Bytes,
     /// Largest completion the completer combines to; never above MPS.
     pub completion_combine_max: Bytes,
+    /// Packets of completions in a root port's queue for the wire: lines that come while it is full are joined. None to join
+    /// whatever may be joined.
+    pub completion_queue: Option<u32>,
     /// From the last byte of a posted write until its buffer space is free.
     pub write_latency: Span,
     /// One outbound queue of so many TLPs shared by all root ports; none for a queue per port.

@@ -65,6 +65,7 @@ pub fn root_complex() -> RootComplexConfig {
         rcb: Bytes::new(64),
         completion_combine_max: Bytes::new(64),
         write_latency: Span::from_ns(50),
+        completion_queue: None,
         shared_outbound_queue: None,
         root_port_queue: 2,
         root_port_request_queue: None,

@@ -149,6 +149,8 @@ pub struct RootCase {
     pub engines: u32,
     pub jitter: bool,
     pub shared_outbound: bool,
+    /// Places of a root port's queue of completions.
+    pub line_places: Option<u32>,
     pub high_memory: bool,
     /// Root ports at two sockets in turn, and memory of endpoints likewise.
     pub sockets: bool,
@@ -310,13 +312,15 @@ fn root_case() -> impl Strategy<Value = RootCase> {
         (prop::bool::weighted(0.2), prop::bool::weighted(0.3)),
         (any::<bool>(), prop::sample::select(vec![None, Some(0), Some(2)]), any::<bool>()),
         prop::sample::select(vec![None, Some(64u64), Some(128)]),
+        prop::sample::select(vec![None, None, Some(1), Some(6)]),
     )
-        .prop_map(|(reads, path, rare, memory, cuts_at)| RootCase {
+        .prop_map(|(reads, path, rare, memory, cuts_at, line_places)| RootCase {
             combine: reads.0,
             rcb_128: reads.1,
             engines: reads.2,
             jitter: reads.3,
             shared_outbound: path.0,
+            line_places,
             high_memory: path.1,
             sockets: path.2,
             iommu: path.3,

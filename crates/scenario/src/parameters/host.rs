@@ -68,6 +68,9 @@ parameters! {
         /// Completions are combined up to this size, and never above the Maximum Payload Size.
         completion_combine: PayloadSizeOrRcb = "256 B",
         Assumed "what recent hosts do; older ones send one completion for each 64 B";
+        /// Packets of completions in the queue of a root port. Lines of a read that find a place leave alone, those that have to wait for one are joined up to `completion_combine`; "none" to join all that may be joined.
+        completion_queue: Option<u32> = "none" in "1" to "65536",
+        Assumed "reads are answered in completions of full size, unless the host is known for a queue";
         /// From the last byte of a posted write until its buffer space is free.
         write_latency: Span = "50 ns" in "0 ns" to "100 us",
         Assumed "time to hand a line to the memory controller";

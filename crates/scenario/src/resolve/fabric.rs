@@ -140,6 +140,7 @@ fn root_complex(
         rcb,
         // What a default says of hosts with the smaller boundary means one boundary here.
         completion_combine_max: host.completion_combine.0.max(rcb).min(largest),
+        completion_queue: host.completion_queue.filter(|_| host.shared_outbound_queue.is_none()),
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,
         root_port_queue: host.root_port_queue,

@@ -313,6 +313,10 @@ fn idle_of_host(name: &str, host: &HostParameters, idle: &mut Idle) {
             idle.because(format!("{name}.memory.interleave"), "memory has one channel, and no banks");
         }
     }
+    if host.shared_outbound_queue.is_some() {
+        let reason = "root ports share a queue (`shared_outbound_queue`)";
+        idle.because(format!("{name}.completion_queue"), reason);
+    }
     if host.shared_outbound_queue.is_none() {
         for key in ["root_port_queue", "root_port_request_queue"] {
             idle.because(format!("{name}.{key}"), "root ports share no queue (`shared_outbound_queue`)");

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BRINGS_PERCENT = 1.0
 """What brings less is told as bringing nothing: runs are only as narrow as that."""
-_WAITED_FOR = ("credits", "retry_buffer", "errors", "tags", "window", "request_interval", "demand")
+_WAITED_FOR = ("credits", "retry_buffer", "errors", "tags", "window", "request_interval", "tlp_gap", "demand")
 """Kinds of limits whose share is of the time that others waited; of wires and resources it is their use."""
 _IN_FULL = 0.99
 _MORE = "more flow"

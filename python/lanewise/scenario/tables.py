@@ -174,7 +174,9 @@ class Endpoint(TypedDict, total=False):
     replay_timer: str | Sourced
     """Time without an Ack after which everything unacknowledged is sent again. Default: auto."""
     flow_control_scale: Literal["auto", "off", "scale-4", "scale-16"] | Sourced
-    """Scaled flow control, where both ends agree on it. Default: auto."""
+    """Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale.
+    "auto" for the smallest that the credits of each class fit in. Default: auto.
+    """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
     errors: EndpointErrors
@@ -731,6 +733,11 @@ class Host(TypedDict, total=False):
     """Read Completion Boundary: completions of a long read end at multiples of it. Default: 64 B."""
     completion_combine: str | Sourced
     """Completions are combined up to this size, and never above the Maximum Payload Size. Default: 256 B."""
+    completion_queue: Literal["none"] | int | Sourced
+    """Packets of completions in the queue of a root port. Lines of a read that find a place leave alone,
+    those that have to wait for one are joined up to `completion_combine`; "none" to join all that may be
+    joined. Default: none.
+    """
     write_latency: str | Sourced
     """From the last byte of a posted write until its buffer space is free. Default: 50 ns."""
     shared_outbound_queue: Literal["none"] | int | Sourced
@@ -800,7 +807,9 @@ class Host(TypedDict, total=False):
     replay_timer: str | Sourced
     """Time without an Ack after which everything unacknowledged is sent again. Default: auto."""
     flow_control_scale: Literal["auto", "off", "scale-4", "scale-16"] | Sourced
-    """Scaled flow control, where both ends agree on it. Default: auto."""
+    """Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale.
+    "auto" for the smallest that the credits of each class fit in. Default: auto.
+    """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
     stack: HostStack
@@ -903,7 +912,9 @@ class HostSlot(TypedDict, total=False):
     replay_timer: str | Sourced
     """Time without an Ack after which everything unacknowledged is sent again. Default: auto."""
     flow_control_scale: Literal["auto", "off", "scale-4", "scale-16"] | Sourced
-    """Scaled flow control, where both ends agree on it. Default: auto."""
+    """Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale.
+    "auto" for the smallest that the credits of each class fit in. Default: auto.
+    """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
     credits: HostSlotCredits
@@ -1722,7 +1733,9 @@ class Switch(TypedDict, total=False):
     replay_timer: str | Sourced
     """Time without an Ack after which everything unacknowledged is sent again. Default: auto."""
     flow_control_scale: Literal["auto", "off", "scale-4", "scale-16"] | Sourced
-    """Scaled flow control, where both ends agree on it. Default: auto."""
+    """Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale.
+    "auto" for the smallest that the credits of each class fit in. Default: auto.
+    """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
     errors: SwitchErrors
@@ -1858,7 +1871,9 @@ class SwitchPort(TypedDict, total=False):
     replay_timer: str | Sourced
     """Time without an Ack after which everything unacknowledged is sent again. Default: auto."""
     flow_control_scale: Literal["auto", "off", "scale-4", "scale-16"] | Sourced
-    """Scaled flow control, where both ends agree on it. Default: auto."""
+    """Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale.
+    "auto" for the smallest that the credits of each class fit in. Default: auto.
+    """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
     credits: SwitchPortCredits

@@ -519,6 +519,20 @@ fn the_pipelines_of_an_adapter_are_the_limit() {
     limited(VERBS, &path, "pipeline", &["nic0.shared_path"], 100.0);
 }
 
+/// What is written for one slot is changed there, whatever the slot is called.
+#[test]
+fn edits_find_a_slot_by_its_name() {
+    let text = RIG.replace(
+        "slots = { slot1 = \"gen4 x16\" }",
+        "slots = { left = { link = \"gen4 x8\", credits = { posted_header = 4, posted_data = 64 } } }",
+    );
+    let found = results(text.replace("server.slot1", "server.left"), &[]);
+    let limit = found.limited_by.expect("something moved");
+    assert_eq!(limit.kind, "credits", "{}", limit.sentence);
+    let paths: Vec<&str> = limit.edits[0].settings.iter().map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["server.slots.left.credits.posted_header", "server.slots.left.credits.posted_data"]);
+}
+
 /// A pool of packets whose credits are on their way for longer than the packets take: from a third of the time to a sixth of it,
 /// the wire waits for them, and ten times as many bring more than a wire ten times as fast.
 #[test]

@@ -47,7 +47,7 @@ pub enum Cause {
     /// Every tracking entry of the host's stack is in use.
     Entries,
     /// A queue that root ports share: what stands before it in there goes first, whichever port that is for; of a read within a host, that
-    /// queue has no room.
+    /// queue has no room. Also a root port's own queue of completions, while data of a read wait for a place in it.
     SharedQueue,
 }
 

@@ -71,7 +71,8 @@ pub struct Queued {
     pub port: u32,
     /// Virtual channel there.
     pub channel: u8,
-    /// When it stands in line for the port, and it is known: no more than [`WaitingTlp::ready_at`] but behind a queue that root ports share.
+    /// When it stands in line for the port, and it is known: no more than [`WaitingTlp::ready_at`] but behind a queue that root ports share, or
+    /// where data of a read wait for a place.
     pub joined: Time,
     /// Which.
     pub tlp: WaitingTlp,

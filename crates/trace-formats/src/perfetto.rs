@@ -127,6 +127,22 @@ impl Writer {
         }
     }
 
+    /// The counter of a requester's tags, from now on.
+    fn open_tags(&mut self, requester: &str) {
+        if self.tags.contains_key(requester) {
+            return;
+        }
+        let packets = &mut self.packets;
+        let parent = match self.requesters {
+            Some(track) => track,
+            None => packets.track(None, "requesters", RANK_OF_REQUESTERS),
+        };
+        self.requesters = Some(parent);
+        let at_start = self.tags_at_start.as_ref().and_then(|tags| tags.get(requester).copied());
+        let tags = tags_of(packets, parent, requester, self.tags.len(), self.from, at_start);
+        self.tags.insert(requester.to_owned(), tags);
+    }
+
     fn count_tag(&mut self, number: usize, row: &TraceRow, tlp: &WireTlp) {
         let direction = &self.directions.all()[number];
         let Some(requester) = &row.requester else { return };
@@ -137,22 +153,17 @@ impl Writer {
                 if !answers.is_some_and(|back| back.travel.is_some() && !back.has_faults) {
                     return;
                 }
-                let packets = &mut self.packets;
-                if !self.tags.contains_key(requester) {
-                    let parent = match self.requesters {
-                        Some(track) => track,
-                        None => packets.track(None, "requesters", RANK_OF_REQUESTERS),
-                    };
-                    self.requesters = Some(parent);
-                    let tags = tags_of(packets, parent, requester, self.tags.len(), self.from, {
-                        self.tags_at_start.as_ref().and_then(|tags| tags.get(requester).copied())
-                    });
-                    self.tags.insert(requester.clone(), tags);
-                }
+                self.open_tags(requester);
                 let tags = self.tags.get_mut(requester).expect("it is there now");
-                tags.left(packets, tlp.tag, issued_at)
+                tags.left(&mut self.packets, tlp.tag, issued_at)
             }
             FlowClass::Completion if direction.to == *requester && tlp.is_last_completion => {
+                // A read that was under way at the start may end before the requester asks again.
+                let is_counted = self.tags_at_start.as_ref().is_some_and(|tags| tags.contains_key(requester));
+                if is_counted && direction.travel.is_some() && !direction.has_faults {
+                    self.open_tags(requester);
+                }
+                let direction = &self.directions.all()[number];
                 if let (Some(tags), Some(travel)) = (self.tags.get_mut(requester), direction.travel) {
                     let arrives_at = row.at_ticks + row.span_ticks + travel.ticks();
                     tags.completes(tlp.tag, issued_at, arrives_at);

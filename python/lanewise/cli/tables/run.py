@@ -231,9 +231,9 @@ def _latencies(flows: pl.DataFrame) -> Group:
             rows.append((flow, name, "operation", "operation_latency_ns", samples))
     unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, _, kind, _ in rows)
     names = ("min", "mean", "p50", "p95", "p99", "p99.9", "max")
-    largest = max((flow[f"{kind}_max"] or 0.0) / scale for flow, _, _, kind, _ in rows) if rows else 0.0
+    largest = max(((flow[f"{kind}_max"] or 0.0) / scale for flow, _, _, kind, _ in rows), default=0.0)
     table = style.table()
-    # So many columns fit a terminal of 80 columns with names in two lines, and without digits that do not matter.
+    # So many columns fit 80 characters with names in two lines, and without digits that do not matter.
     style.words(table, "flow", at_least=5)
     style.words(table, "of one", at_least=9)
     style.numbers(table, *names, "n")
@@ -251,7 +251,7 @@ def _latencies(flows: pl.DataFrame) -> Group:
 
 
 def _latency(value: float | None, largest: float) -> str:
-    """Write a latency with two decimals, or with four digits in a table whose largest has more than three before them."""
+    """Write a latency with two decimals; with four digits in a table that has one of a thousand or more."""
     if value is None or largest < 1000 or value < 100:
         return style.fixed(value, 2)
     return style.fixed(value, 1 if value < 1000 else 0)

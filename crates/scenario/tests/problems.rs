@@ -154,10 +154,9 @@ partition_of = \"nic0\"",
         ("no-cxl-mem", second("attach = \"server.slot2\"\nexpander = { capacity = \"64 GiB\" }")),
         (
             "cxl-link-too-slow",
-            format!(
-                "[host.server.cxl]\nmem = true\n{}",
-                second("attach = \"server.slot2\"\ngeneration = \"gen2\"\nexpander = { capacity = \"64 GiB\" }")
-            ),
+            "[host.server.cxl]\nmem = true\n[endpoint.cxl0]\nattach = \"server.slot2\"\ngeneration = \"gen2\"\nwidth = \"x4\"\n\
+             expander = { capacity = \"64 GiB\" }\n"
+                .to_owned(),
         ),
         ("cxl-wire-shared", format!("{SWITCH}{SHARED_WIRE}")),
     ]

@@ -172,6 +172,7 @@ fn lines_with_flags_are_dealt_with_in_turn() {
     let in_turn = |lines: &str| config(&format!("devices = [\"gpu[*]\"]\n{lines}"), &[]).passes[0].in_turn;
     assert!(in_turn("protocol = \"ll\"") && in_turn("protocol = \"ll128\""));
     assert!(!in_turn("protocol = \"simple\"") && !in_turn("protocol = \"ll\"\nslices = 4"));
+    assert!(!in_turn("protocol = \"ll\"\noperation = \"send-receive\""));
 }
 
 #[test]

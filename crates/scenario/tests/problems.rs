@@ -541,7 +541,7 @@ fn a_name_is_looked_up_also_beside_another_mistake() {
     let text =
         format!("{RIG}[[workload]]\nkind = \"perftest\"\ntool = \"ib_wriet_bw\"\nnetwork = \"wire\"\n");
     let found: Vec<_> = told(&text).into_iter().map(|(code, _, hint)| (code, hint)).collect();
-    let devices = ("unknown-device", String::new());
+    let devices = ("unknown-device", "the file has no `[network.NAME]`".to_owned());
     assert_eq!(found, [("unknown-choice", "did you mean `ib_write_bw`?".to_owned()), devices]);
 }
 

@@ -137,8 +137,13 @@ fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tu
         slices,
         least_slice,
         window,
-        in_turn: protocol != Protocol::Simple && least_slice == cut.least_slice,
+        in_turn: is_cut_in_turns(operation, protocol) && least_slice == cut.least_slice,
     }
+}
+
+/// Whether NCCL's slices are what a block of threads moves in one turn.
+fn is_cut_in_turns(operation: Operation, protocol: Protocol) -> bool {
+    protocol != Protocol::Simple && !operation.is_between_pairs()
 }
 
 /// What `explain` says in the place of "auto": one value, or each with the sizes from which on it holds.

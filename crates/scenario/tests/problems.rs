@@ -152,6 +152,12 @@ partition_of = \"nic0\"",
             format!("{}{}", second("attach = \"server.slot2\""), dma("target = \"nic1\"")),
         ),
         ("no-cxl-mem", second("attach = \"server.slot2\"\nexpander = { capacity = \"64 GiB\" }")),
+        (
+            "cxl-link-too-slow",
+            "[host.server.cxl]\nmem = true\n[endpoint.cxl0]\nattach = \"server.slot2\"\ngeneration = \"gen2\"\nwidth = \"x4\"\n\
+             expander = { capacity = \"64 GiB\" }\n"
+                .to_owned(),
+        ),
         ("cxl-wire-shared", format!("{SWITCH}{SHARED_WIRE}")),
     ]
 }
@@ -535,7 +541,7 @@ fn a_name_is_looked_up_also_beside_another_mistake() {
     let text =
         format!("{RIG}[[workload]]\nkind = \"perftest\"\ntool = \"ib_wriet_bw\"\nnetwork = \"wire\"\n");
     let found: Vec<_> = told(&text).into_iter().map(|(code, _, hint)| (code, hint)).collect();
-    let devices = ("unknown-device", String::new());
+    let devices = ("unknown-device", "the file has no `[network.NAME]`".to_owned());
     assert_eq!(found, [("unknown-choice", "did you mean `ib_write_bw`?".to_owned()), devices]);
 }
 

@@ -2,7 +2,7 @@
 
 use super::network_switches::{self, Switches};
 use super::workload::place;
-use super::{Inputs, Settings};
+use super::{Inputs, Settings, place_in};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -161,11 +161,14 @@ fn refuse_name(inputs: &Inputs<'_>, workload: &WrittenWorkload, name: &str, outp
         components.filter(|other| other.kind == ComponentKind::Network).map(|other| other.name.as_str())
     };
     let hint = hint_unless_crowded(&output.diagnostics, || {
-        did_you_mean(name, networks()).or_else(|| listing("networks", networks()))
+        let none = || Some("the file has no `[network.NAME]`".to_owned());
+        did_you_mean(name, networks()).or_else(|| listing("networks", networks())).or_else(none)
     });
-    let (path, found) = (format!("workload.{}.network", workload.name), shortened(name));
+    let is_written = |key: &str| place_in(&workload.layers(), &[key]).is_some();
+    let key = if is_written("networks") { "networks" } else { "network" };
+    let (path, found) = (format!("workload.{}.{key}", workload.name), shortened(name));
     let expected = "there is no network of this name".to_owned();
-    output.report(place(workload, "network"), Problem::UnknownDevice { path, found, expected }, hint);
+    output.report(place(workload, key), Problem::UnknownDevice { path, found, expected }, hint);
 }
 
 /// What both ends of a network are called.

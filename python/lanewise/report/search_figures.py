@@ -75,7 +75,12 @@ def front(trials: Sequence[Trial], best: Sequence[Trial], search: Search, pair: 
     kinds = _kinds(rows)
     rows.sort(key=lambda row: -kinds.index(str(row["kind"])))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("x:Q", title=heading(goals[one]), scale=alt.Scale(zero=False)),
+        x=alt.X(
+            "x:Q",
+            title=heading(goals[one]),
+            scale=alt.Scale(zero=False),
+            axis=alt.Axis(labelFlush=False, tickCount=8),
+        ),
         y=alt.Y("y:Q", title=heading(goals[other]), scale=alt.Scale(zero=False)),
     )
     layers = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
@@ -11,10 +13,23 @@ from lanewise.study.search import Search
 from lanewise.study.study import Study, make_study
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from lanewise.runs.simulator import Scenario
 
 _OF_SEARCH = ("maximize", "minimize", "subject_to", "trials", "search_seed", "batch")
 _KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set", *_OF_SEARCH}
+
+
+def study_at(scenario: Scenario, *, is_told_more: bool) -> Study | None:
+    """Return the study of a study file; None for what is none, as a scenario.
+
+    InputError for one that is wrong, and where the caller asks for something besides.
+    """
+    if isinstance(scenario, Mapping) or "\n" in str(scenario) or not os.path.isfile(scenario):
+        return None
+    study = study_of_file(Path(scenario))
+    if study is not None and is_told_more:
+        raise InputError(f"'{scenario}' is a study file, which says all of it: change it there")
+    return study
 
 
 def study_of_file(path: Path) -> Study | None:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lanewise
+from lanewise import sweep
 from lanewise.errors import InputError
 from lanewise.study import pool
 from lanewise.study.running import run_study
@@ -328,6 +329,9 @@ def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: 
     assert done.exit_code == 0, done.stderr
     (point,) = json.loads(done.stdout)["points"]
     assert (point["card0.link.force_width"], point["run.seed"]) == ("x1", 3)
+    assert sweep(file).table.to_dicts() == [point]
+    with pytest.raises(InputError, match="is a study file, which says all of it"):
+        sweep(str(file), seeds=2)
     assert lanewise("sweep", file, "--seeds", "2").exit_code == 2
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nsteps = 3\n')
     wrong = lanewise("sweep", file)

@@ -282,6 +282,8 @@ def make_study(
     """
     from lanewise.runs.simulator import given, resolve
 
+    # First: of a file that is broken it is not known what it would say.
+    explained = resolve(scenario, overrides)
     if not over and not seeds:
         raise InputError("a study varies something: give an axis, like 'ssd.count=1..24', or seeds")
     count = seeds if isinstance(seeds, int) else len(seeds)
@@ -290,7 +292,6 @@ def make_study(
     which = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(which)) < len(which) or any(seed < 0 for seed in which):
         raise InputError(f"seeds are different whole numbers from 0 on; found {', '.join(map(str, which))}")
-    explained = resolve(scenario, overrides)
     name, text = given(scenario)
     if text is None:
         text = Path(name).read_text(encoding="utf-8")

@@ -53,12 +53,11 @@ def study_of_file(path: Path) -> Study | None:
         raise InputError(f"'{path}': 'set' is a table of paths and values")
     from lanewise.toml import override
 
-    seeds = document.get("seeds", ())
     return make_study(
         path.parent / scenario,
         over=_listed(path, document, "over"),
-        seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
-        sample=document.get("sample"),
+        seeds=_seeds(path, document.get("seeds", [])),
+        sample=_text(path, document, "sample"),
         search=_search(path, document),
         metrics=_listed(path, document, "metrics"),
         overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
@@ -90,7 +89,16 @@ def _number(path: Path, document: Mapping[str, object], key: str) -> int | None:
     return found
 
 
-def _numbers(path: Path, found: object) -> Sequence[int]:
-    if not isinstance(found, list | tuple) or not all(isinstance(each, int) for each in found):
+def _text(path: Path, document: Mapping[str, object], key: str) -> str | None:
+    found = document.get(key)
+    if found is not None and not isinstance(found, str):
+        raise InputError(f"'{path}': '{key}' is a text")
+    return found
+
+
+def _seeds(path: Path, found: object) -> int | Sequence[int]:
+    if isinstance(found, int) and not isinstance(found, bool):
+        return found
+    if not isinstance(found, list) or not all(type(each) is int for each in found):
         raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
-    return list(found)
+    return found

@@ -339,6 +339,28 @@ def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: 
     assert "unknown key 'steps'" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sample = 5", "'sample' is a text"),
+        ("seeds = true", "'seeds' is how many, or a list of whole numbers"),
+        ('seeds = ["1"]', "'seeds' is how many, or a list of whole numbers"),
+        ("seeds = [1, 1]", "seeds are different whole numbers"),
+        ('metrics = "lanes"', "'metrics' is a list of texts"),
+        ("trials = true", "'trials' is a whole number"),
+        ('set = ["run.seed=1"]', "'set' is a table of paths and values"),
+        ("trials = 5", "a search is after something"),
+        ("over = [", "syntax-error"),
+    ],
+)
+def test_what_is_wrong_in_a_study_file(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "study.toml"
+    axes = "" if line.startswith("over") else 'over = ["card0.link.force_width=x1"]\n'
+    file.write_text(f'scenario = "{SWITCH}"\n{axes}{line}\n')
+    with pytest.raises(InputError, match=re.escape(said)):
+        sweep(file)
+
+
 def test_a_sweep_over_nothing_is_refused(lanewise: Callable[..., Result]) -> None:
     wrong = lanewise("sweep", SWITCH)
     assert wrong.exit_code == 2

@@ -8,12 +8,14 @@ Those of the rig itself, like ``lanes``, are in ``lanes.py``.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.study.lanes import LANES, lanes_of
+from lanewise.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +42,7 @@ ALWAYS = (*NUMBERS, "limited_by", "limited_kind", "end_reason", "simulated_s", "
 """Columns of every study, in their order."""
 
 _WHERE = " where "
+_IN_BRACKETS = re.compile(r"\(([^()]+)\)\s*$")
 
 _FIRST_TABLE = ',"links":'
 """Behind what `row_of` reads by itself."""
@@ -92,6 +95,17 @@ class Measure:
         if self._metric is None:
             return lanes_of(explain())[self.name]
         return self._metric.read(RunResult(document))
+
+
+def unit_of_measure(name: str) -> str:
+    """Return the unit of a measure, '' for none: what its column states, or what a tool says in brackets."""
+    if name in LANES:
+        return "lanes"
+    body = name.partition(_WHERE)[0]
+    if ": " in body:
+        said = _IN_BRACKETS.search(body)
+        return "" if said is None else said[1]
+    return unit_of(body.rpartition(".")[2]) or ""
 
 
 def read_document(text: str, measures: Sequence[Measure]) -> Run:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.study.axes import Axis, parse_axis
 from lanewise.study.columns import measured_column, parameter_column, unit_of_values
-from lanewise.study.measures import ALWAYS, GOODPUT, Measure
+from lanewise.study.measures import ALWAYS, GOODPUT, Measure, unit_of_measure
 from lanewise.study.points import SEED, Point, check, grid, sample_size, samplers
 from lanewise.study.points import sample as sampled
 from lanewise.study.search import Search, makers
@@ -172,6 +172,11 @@ class StudyResult:
     def units(self) -> dict[str, str]:
         """Units of axes whose values are numbers, by path."""
         return {path: unit for path in self.study.paths if (unit := unit_of_values(self._texts(path)))}
+
+    @property
+    def units_of_columns(self) -> dict[str, str]:
+        """Units of axes and of metrics, '' for one without; other columns state theirs in their names."""
+        return {**{name: unit_of_measure(name) for name in self.study.metrics}, **self.units}
 
     @cached_property
     def trials(self) -> list[Trial]:

@@ -142,6 +142,21 @@ def test_the_table_on_disk_has_units(tmp_path: Path) -> None:
     assert schema.field("goodput_gb_per_s").metadata[b"unit"] == b"GB/s"
 
 
+def test_metrics_on_disk_have_their_units(tmp_path: Path) -> None:
+    units = {
+        "max links.goodput_gb_per_s where link=sw0, direction=downstream": b"GB/s",
+        "max links.mps_bytes where link=card0": b"B",
+        "max links.utilisation": b"1",
+        "sum flows.operations where flow=read0_ns": None,
+        "lanes": b"lanes",
+        "perftest: BW average (Gb/s)": b"Gb/s",
+        "fio: iops": None,
+    }
+    lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=list(units), out=tmp_path / "study")
+    schema = pq.read_schema(tmp_path / "study" / TABLE)
+    assert {name: (schema.field(name).metadata or {}).get(b"unit") for name in units} == units
+
+
 def test_a_study_goes_on_where_it_was(tmp_path: Path) -> None:
     study = make_study(SWITCH, over=[WIDTHS])
     whole = run_study(study, tmp_path / "whole", processes=1)

@@ -10,7 +10,7 @@ from lanewise.study.knees import alike
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lanewise.study.goals import Goal
+    from lanewise.study.goals import Goal, Number
     from lanewise.study.search import Search
     from lanewise.study.trials import Trial
 
@@ -130,8 +130,13 @@ def importance(goal: Goal, found: Mapping[str, float]) -> Figure:
 
 def heading(goal: Goal) -> str:
     """Return a goal with its unit, as an axis or a column is headed."""
-    unit = goal.number.unit
-    return goal.number.text if not unit or goal.number.text.endswith(unit) else f"{goal.number.text}, {unit}"
+    return with_unit_of(goal.number)
+
+
+def with_unit_of(number: Number) -> str:
+    """Return a number's name with its unit, unless it ends with that."""
+    unit = number.unit
+    return number.text if not unit or number.text.endswith(unit) else f"{number.text}, {unit}"
 
 
 def told(trial: Trial, goals: Sequence[Goal]) -> str:

@@ -73,10 +73,10 @@ def lines(
         knees.mark_point(filled=False, size=190, strokeWidth=2, color="var(--ink)"),
     ]
     by = f"By {series[0]}. " if len(series) == 1 else ""
-    caption = f"{by}A ring is where another thing becomes the limit."
+    caption = f"{by}A ring is where another thing becomes the limit." if turns else by.strip()
     if any(spot.half_width for spot in drawn):
         caption += " A bar is the 95 % interval over the seeds."
-    caption += _left_out(spots, drawn, path)
+    caption = f"{caption}{_left_out(spots, drawn, path)}".strip()
     return Figure(unit, caption, svg_of(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)))
 
 

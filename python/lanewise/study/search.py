@@ -59,8 +59,10 @@ class Search:
     @property
     def numbers(self) -> tuple[Number, ...]:
         """Those of the goals, then those of the limits; each column once."""
-        numbers = (*(goal.number for goal in self.goals), *(limit.number for limit in self.limits))
-        return tuple({number.column: number for number in reversed(numbers)}.values())[::-1]
+        found: dict[str, Number] = {}
+        for number in (*(goal.number for goal in self.goals), *(limit.number for limit in self.limits)):
+            found.setdefault(number.column, number)
+        return tuple(found.values())
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ def test_a_search_of_one_goal_is_drawn_over_its_trials() -> None:
     ]
     (table,) = best.tables
     assert table.rows[0][0] == str(result.best[0].number)
+    lanes = 4 * int(result.best[0].parameters["a.n"])
+    assert table.rows[0][-2] == str(lanes), "what limits are about"
     (figure,) = best.figures
     assert figure.title == "How the best got better"
     assert "misses a limit" in figure.svg

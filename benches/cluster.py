@@ -1,6 +1,7 @@
 """What a cluster costs: `--ray local` beside processes of this machine, and the driver alone.
 
-.venv/bin/python benches/cluster.py points [COUNT]     # 5,000 points either way
+.venv/bin/python benches/cluster.py points [COUNT]     # 5,000 points of a few ms either way
+.venv/bin/python benches/cluster.py enclosure [COUNT]  # 1,000 points of some 20 ms either way
 .venv/bin/python benches/cluster.py driver [HOSTS]     # what the driver spends on calls and on points
 """
 
@@ -10,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +26,22 @@ if TYPE_CHECKING:
 
 MARK = f"LANEWISE_BENCHMARK={os.getpid()}"
 os.environ.update([MARK.split("=")])
+CLOCK = os.sysconf("SC_CLK_TCK")
 SWITCH = Path(__file__).parents[1] / "scenarios" / "switch.toml"
+ENCLOSURE = SWITCH.with_name("enclosure.toml")
 
 
 def points(count: int) -> None:
-    """Run the same study both ways."""
-    study = make_study(SWITCH, over=[f"sw0.latency=1 ns..{count} ns:1 ns"])
+    """Run points that take a few ms both ways."""
+    _both_ways(make_study(SWITCH, over=[f"sw0.latency=1 ns..{count} ns:1 ns"]))
+
+
+def enclosure(count: int) -> None:
+    """Run points of 24 drives both ways: they take some 20 ms."""
+    _both_ways(make_study(ENCLOSURE, over=[f"enclosure.latency=1 ns..{count} ns:1 ns"]))
+
+
+def _both_ways(study: Study) -> None:
     local, local_used = _timed("local", study, None)
     there, there_used = _timed("--ray local", study, "local")
     assert there.table.equals(local.table)
@@ -39,9 +51,11 @@ def points(count: int) -> None:
 def _timed(what: str, study: Study, ray: str | None) -> tuple[StudyResult, float]:
     """Run a study, print the seconds it took; return what came of it, and seconds of processors.
 
-    Those do not hang on what else the machine does.
+    Those hang less on what else the machine does. They are told apart by who spent them: what runs the points
+    does the same work both ways, so that what it takes more of is not the cluster's.
     """
-    start, used, begun, spent = time.perf_counter(), processors_s(), (0, 0.0, 0.0), (0, 0.0)
+    start, used = time.perf_counter(), processors_s()
+    begun, spent = (0, 0.0, Counter[str]()), (0, 0.0, Counter[str]())
 
     def hear(done: int, total: int) -> None:
         nonlocal begun, spent
@@ -49,28 +63,43 @@ def _timed(what: str, study: Study, ray: str | None) -> tuple[StudyResult, float
             begun = (done, time.perf_counter() - start, processors_s() - used)
         # What runs the points has ended when the last one is heard of.
         elif 0.9 * total < done < total:
-            spent = (done, processors_s() - used)
+            spent = (done, time.perf_counter() - start, processors_s() - used)
 
     with tempfile.TemporaryDirectory() as folder:
         result = run_study(study, Path(folder) / "study", ray=ray, on_progress=hear)
     wall_s = time.perf_counter() - start
-    point_s = (spent[1] - begun[2]) / (spent[0] - begun[0])
-    used_s = begun[2] + (study.size - begun[0]) * point_s
+    each = {who: (spent[2][who] - begun[2][who]) / (spent[0] - begun[0]) for who in spent[2]}
+    point_s = sum(each.values())
+    used_s = begun[2].total() + (study.size - begun[0]) * point_s
     print(
         f"{what:12} {wall_s:6.1f} s, the first points after {begun[1]:4.1f} s; processors {used_s:6.1f} s: "
-        f"{begun[2]:5.1f} s until then, {1e3 * point_s:6.2f} ms a point"
+        f"{begun[2].total():5.1f} s until then, {1e3 * point_s:6.2f} ms a point"
     )
+    print(
+        f"{'':12} at a load of {os.getloadavg()[0]:.1f}; "
+        f"{spent[0] - begun[0]} points in {spent[1] - begun[1]:.1f} s, which are:"
+    )
+    shares = sorted(each.items(), key=lambda share: -share[1])
+    print(f"{'':12} ms a point: {', '.join(f'{who} {1e3 * s:.2f}' for who, s in shares)}", flush=True)
     return result, used_s
 
 
-def processors_s() -> float:
+POINTS = "points"
+WHO = {"lanewise.study.worker": POINTS, "ray::LanewiseHost": "hosts", "raylet": "raylet", "gcs_server": "gcs"}
+"""Who spends seconds of processors, by what its command line has."""
+
+
+def processors_s() -> Counter[str]:
     """Return seconds of processors that this process took, and all that has its mark: what it began."""
-    used = 0.0
+    used: Counter[str] = Counter()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if folder.name == str(os.getpid()) or MARK.encode() in (folder / "environ").read_bytes():
+            is_own = folder.name == str(os.getpid())
+            if is_own or MARK.encode() in (folder / "environ").read_bytes():
+                said = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                who = next((name for part, name in WHO.items() if part in said), "others of Ray")
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                used += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+                used["driver" if is_own else who] += sum(map(int, fields[11:15])) / CLOCK
     return used
 
 
@@ -136,4 +165,5 @@ def _spent(study: Study, hosts: int, count: int, keep: Callable[[Any], None]) ->
 
 if __name__ == "__main__":
     what, *more = sys.argv[1:] or ["points"]
-    {"points": points, "driver": driver}[what](int(more[0]) if more else {"points": 5000, "driver": 2}[what])
+    do, count = {"points": (points, 5000), "enclosure": (enclosure, 1000), "driver": (driver, 2)}[what]
+    do(int(more[0]) if more else count)

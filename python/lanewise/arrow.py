@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def schema_of(table: pl.DataFrame, units: Mapping[str, str] | None = None) -> na.Schema:
     """Return the schema of a table; the field of a column whose name states a unit has it as ``unit``.
 
-    `units` are those of columns whose names do not state theirs.
+    `units` are those of columns whose names do not state theirs, '' for one that has none.
     """
     import nanoarrow as na
     from nanoarrow.c_array_stream import c_array_stream
@@ -48,7 +48,7 @@ def _with_units(schema: na.Schema, units: Mapping[str, str]) -> na.Schema:
     import nanoarrow as na
 
     def unit(name: str) -> str | None:
-        return units.get(name) or unit_of(name)
+        return units[name] if name in units else unit_of(name)
 
     return na.struct(
         [

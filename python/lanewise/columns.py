@@ -153,6 +153,20 @@ NEGOTIATED_COLUMNS: Columns = {
     "mps_bytes": pl.UInt64,
     "mps_limited_by": pl.String,
 }
+RUN_TABLES: Mapping[str, Columns] = {
+    "flows": FLOW_COLUMNS,
+    "links": LINK_COLUMNS,
+    "time_attribution": ATTRIBUTION_COLUMNS,
+    "phases": PHASE_COLUMNS,
+    "requesters": REQUESTER_COLUMNS,
+    "buffers": BUFFER_COLUMNS,
+    "resources": RESOURCE_COLUMNS,
+    "errors": ERROR_COLUMNS,
+    "instruments": INSTRUMENT_COLUMNS,
+    "assumptions": PARAMETER_COLUMNS,
+    "latencies": LATENCY_COLUMNS,
+}
+"""Tables of every run, and their columns."""
 TRACE_COLUMNS: Columns = {
     "at_ns": pl.Float64,
     "at_ticks": pl.UInt64,

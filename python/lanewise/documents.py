@@ -1801,6 +1801,7 @@ class SweepPoint(TypedDict):
     status: Literal["done", "refused", "failed"]
     """refused: it cannot be built. failed: a mistake of Lanewise, or its process died."""
     error: str | None
+    """Why it cannot be built or failed; of a point that is done, which metrics its run does not have."""
     goodput_gb_per_s: float | None
     """Payload of all flows of data."""
     operations_per_s: float | None

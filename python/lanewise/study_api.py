@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def sweep(
     scenario: Scenario,
-    over: Mapping[str, Iterable[object]] | Sequence[str],
+    over: Mapping[str, Iterable[object]] | Sequence[str] = (),
     *,
     seeds: int | Sequence[int] = (),
     sample: str | None = None,
@@ -34,8 +34,10 @@ def sweep(
 ) -> StudyResult:
     """Run a scenario at every point of a grid, on all cores.
 
-    `scenario` is as in `run`. `over` is a mapping of paths and their values, or axes as the command line has
-    them, like "ssd.count=1..24". `seeds` is how many, from 1 on, or which: the same ones at each point.
+    `scenario` is as in `run`, or the path of a study file, which says all that is asked, a search included:
+    then nothing else says what is asked. `over` is a mapping of paths and their values, or axes as the
+    command line has them, like "ssd.count=1..24". `seeds` is how many, from 1 on, or which: the same ones at
+    each point.
     `sample` takes points between the ends of the axes instead: "lhs:100", "sobol:128" or "random:50"; with
     "saltelli:64", which takes 64 for each axis and twice 64 more, the result has ``sobol_indices``.
     `metrics` are numbers beside those that every study has, like "max links.utilisation where link=sw0".
@@ -62,14 +64,18 @@ def sweep(
     """
     from lanewise.study.running import run_study
     from lanewise.study.study import make_study
+    from lanewise.study.study_file import study_at
 
-    study = make_study(
+    axes = _axes(over) if isinstance(over, Mapping) else list(over)
+    given = run_pairs(overrides, None, None)
+    asked = study_at(scenario, is_told_more=bool(axes or seeds or sample or metrics or given))
+    study = asked or make_study(
         scenario,
-        over=_axes(over) if isinstance(over, Mapping) else list(over),
+        over=axes,
         seeds=seeds,
         sample=sample,
         metrics=metrics,
-        overrides=run_pairs(overrides, None, None),
+        overrides=given,
     )
     folder = None if out is None else Path(out)
     return run_study(study, folder, processes=processes, ray=ray, on_progress=on_progress, on_note=on_note)

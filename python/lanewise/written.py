@@ -26,6 +26,11 @@ def plain(value: object) -> str:
     return DASH if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def with_unit(value: object, unit: str | None) -> str:
+    """Write a value as `plain` does, with its unit where it is a number that has one."""
+    return f"{plain(value)} {unit}" if unit and isinstance(value, int | float) else plain(value)
+
+
 def counted(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -18,6 +18,7 @@ use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::sync::{Arc, LazyLock};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
@@ -25,7 +26,7 @@ include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 #[derive(Clone, Debug)]
 pub struct Catalog {
     /// Name and text of every part, sorted by name.
-    files: Vec<(String, SourceFile)>,
+    files: Arc<Vec<(String, SourceFile)>>,
 }
 
 /// One part as written.
@@ -108,12 +109,15 @@ impl From<&PartListing> for PartRecord {
     }
 }
 
-/// The catalog that comes with the program.
+/// The catalog that comes with the program. Made once: a study loads thousands of scenarios.
 pub fn catalog() -> Catalog {
-    let files = CATALOG_FILES
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), SourceFile::new(format!("catalog/{name}.toml"), *text)));
-    Catalog { files: files.collect() }
+    static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
+        let files = CATALOG_FILES
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), SourceFile::new(format!("catalog/{name}.toml"), *text)));
+        Catalog { files: Arc::new(files.collect()) }
+    });
+    BUILT_IN.clone()
 }
 
 impl Catalog {
@@ -137,9 +141,11 @@ impl Catalog {
 
     /// Adds or replaces a part given as text.
     pub fn add(&mut self, name: &str, file: SourceFile) {
-        match self.position(name) {
-            Ok(at) => self.files[at].1 = file,
-            Err(at) => self.files.insert(at, (name.to_owned(), file)),
+        let position = self.position(name);
+        let files = Arc::make_mut(&mut self.files);
+        match position {
+            Ok(at) => files[at].1 = file,
+            Err(at) => files.insert(at, (name.to_owned(), file)),
         }
     }
 

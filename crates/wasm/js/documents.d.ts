@@ -1579,6 +1579,7 @@ export interface SweepPoint {
   point: number;
   /** refused: it cannot be built. failed: a mistake of Lanewise, or its process died. */
   status: "done" | "refused" | "failed";
+  /** Why it cannot be built or failed; of a point that is done, which metrics its run does not have. */
   error: string | null;
   /** Payload of all flows of data. */
   goodput_gb_per_s: number | null;

@@ -147,14 +147,21 @@ def _sweep(
     """Run a scenario at every point of a grid, or search for the best.
 
     All cores take part, of this machine or of a Ray cluster. What limits is said for each point, and where
-    along a parameter that changes.
+    along a parameter that changes. Exit status 1 means that no point could be run.
     """
+    from lanewise.cli.guard import ExitStatus
     from lanewise.cli.progress import runs_progress
     from lanewise.study.running import run_study
     from lanewise.study.search import Search
 
     search = Search.of_given(maximize or (), minimize or (), subject_to or (), trials, search_seed, batch)
     study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [], search)
+    if study.goes_on_for_percentiles:
+        typer.echo(
+            "note: runs go on until their 99th percentiles are known, as the search asks for them "
+            "(run.until=latency)",
+            err=True,
+        )
     goes_on = None if out is None else "the same command goes on from there"
     with runs_progress(f"sweep {scenario}", goes_on=goes_on) as progress:
         result = run_study(
@@ -163,6 +170,8 @@ def _sweep(
     _print(result, everything=everything, as_json=as_json)
     if out is not None:
         typer.echo(f"study: {out}", err=True)
+    if all(outcome.status != "done" for outcome in result.outcomes):
+        raise typer.Exit(ExitStatus.FINDINGS)
 
 
 def _asked(

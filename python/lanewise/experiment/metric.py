@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lanewise.columns import RUN_TABLES
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,15 +72,25 @@ class Metric:
             raise ValueError(_no_metric(text))
         return cls(reduction, "instruments", "value", {"metric": (name.strip(),)}, words[0])
 
+    def check(self) -> None:
+        """Raise MetricError where no run has such a table or column, or no numbers in it."""
+        columns = RUN_TABLES.get(self.table)
+        if columns is None:
+            raise MetricError(f"a run has no table '{self.table}'; it has {', '.join(RUN_TABLES)}")
+        for column in (self.column, *self.where):
+            if column not in columns:
+                known = ", ".join(columns)
+                raise MetricError(f"table '{self.table}' has no column '{column}'; it has {known}")
+        if not columns[self.column].is_numeric():
+            numbers = ", ".join(name for name, kind in columns.items() if kind.is_numeric())
+            raise MetricError(
+                f"column '{self.column}' of '{self.table}' has no numbers; those that have are {numbers}"
+            )
+
     def read(self, result: RunResult) -> float:
         """Return the number; MetricError when the run has no such table, column or row."""
-        table = result.tables.get(self.table)
-        if table is None:
-            raise MetricError(f"a run has no table '{self.table}'; it has {', '.join(result.tables)}")
-        missing = [column for column in (self.column, *self.where) if column not in table.columns]
-        if missing:
-            known = ", ".join(table.columns)
-            raise MetricError(f"table '{self.table}' has no column '{missing[0]}'; it has {known}")
+        self.check()
+        table = result.tables[self.table]
         # Masks, because the filter of a frame plans a query each time: a reproduction reads 1,600 metrics.
         counted = pl.repeat(value=True, n=table.height, dtype=pl.Boolean, eager=True)
         if self.instrument is not None:
@@ -99,7 +110,8 @@ class Metric:
 
     def _nothing_found(self, table: pl.DataFrame, candidates: pl.DataFrame) -> str:
         if self.instrument is None:
-            return f"no row of '{self.table}' has a {self.column} where {dict(self.where)}"
+            asked = ", ".join(f"{name}={' or '.join(values)}" for name, values in self.where.items())
+            return f"no row of '{self.table}' has a {self.column}{f' where {asked}' if asked else ''}"
         if candidates.is_empty():
             known = dict.fromkeys([*table.get_column("workload"), *table.get_column("kind")])
             return f"the run has no instrument '{self.instrument}'; it has {', '.join(known) or 'none'}"

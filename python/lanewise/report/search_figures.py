@@ -10,7 +10,7 @@ from lanewise.study.knees import alike
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lanewise.study.goals import Goal
+    from lanewise.study.goals import Goal, Number
     from lanewise.study.search import Search
     from lanewise.study.trials import Trial
 
@@ -75,7 +75,12 @@ def front(trials: Sequence[Trial], best: Sequence[Trial], search: Search, pair: 
     kinds = _kinds(rows)
     rows.sort(key=lambda row: -kinds.index(str(row["kind"])))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("x:Q", title=heading(goals[one]), scale=alt.Scale(zero=False)),
+        x=alt.X(
+            "x:Q",
+            title=heading(goals[one]),
+            scale=alt.Scale(zero=False),
+            axis=alt.Axis(labelFlush=False, tickCount=8),
+        ),
         y=alt.Y("y:Q", title=heading(goals[other]), scale=alt.Scale(zero=False)),
     )
     layers = [
@@ -125,8 +130,13 @@ def importance(goal: Goal, found: Mapping[str, float]) -> Figure:
 
 def heading(goal: Goal) -> str:
     """Return a goal with its unit, as an axis or a column is headed."""
-    unit = goal.number.unit
-    return goal.number.text if not unit or goal.number.text.endswith(unit) else f"{goal.number.text}, {unit}"
+    return with_unit_of(goal.number)
+
+
+def with_unit_of(number: Number) -> str:
+    """Return a number's name with its unit, unless it ends with that."""
+    unit = number.unit
+    return number.text if not unit or number.text.endswith(unit) else f"{number.text}, {unit}"
 
 
 def told(trial: Trial, goals: Sequence[Goal]) -> str:

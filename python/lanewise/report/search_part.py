@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.report.content import NUMBER, Section
 from lanewise.report.rows import rows_of
-from lanewise.report.search_figures import front, heading, importance, progress
+from lanewise.report.search_figures import front, heading, importance, progress, with_unit_of
 from lanewise.study.importance import importances
 from lanewise.study.knees import alike
 from lanewise.study.trials import history, in_words
@@ -80,12 +80,16 @@ def _importance(result: StudyResult, search: Search) -> Iterator[Figure]:
 
 def _table(result: StudyResult, search: Search, best: Sequence[Trial]) -> list[Table]:
     paths = result.study.parameters
-    columns = ("trial", *paths, *(f"{NUMBER}{heading(goal)}" for goal in search.goals), "limited by")
+    goals = {goal.number.column for goal in search.goals}
+    limits = [number for number in search.numbers if number.column not in goals]
+    headings = (*map(heading, search.goals), *(with_unit_of(number) for number in limits))
+    columns = ("trial", *paths, *(f"{NUMBER}{each}" for each in headings), "limited by")
     rows = [
         (
             str(trial.number),
             *(trial.parameters.get(path, DASH) for path in paths),
             *(plain(_short(value)) for value in trial.values),
+            *(plain(_short(number.of(trial.outcomes))) for number in limits),
             DASH if trial.limited_by is None else alike(trial.limited_by),
         )
         for trial in best

@@ -75,7 +75,7 @@ def sobol_figure(number: str, found: Sequence[SobolIndex]) -> Figure:
     )
     layers = [
         base.mark_bar(height=11).encode(
-            x=alt.X("part:Q", title="part of the variance"),
+            x=alt.X("part:Q", title="part of the variance", axis=alt.Axis(labelFlush=False, tickCount=8)),
             color=alt.Color("kind:N", scale=scale_of(kinds), sort=kinds, legend=legend_above()),
             description="said:N",
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.report.plots import Figure, legend_above, scale_of, svg_of
 from lanewise.study.knees import alike
-from lanewise.written import DASH, counted, plain
+from lanewise.written import DASH, counted, plain, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,12 @@ def lines(
     values = sorted({float(str(row["x"])) for row in rows})
     logarithmic = values[0] > 0 and values[-1] / values[0] >= _LOGARITHMIC_FROM and len(values) < _LINEAR_FROM
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("x:Q", title=heading, scale=alt.Scale(type="log" if logarithmic else "linear", nice=False)),
+        x=alt.X(
+            "x:Q",
+            title=heading,
+            scale=alt.Scale(type="log" if logarithmic else "linear", nice=False),
+            axis=alt.Axis(labelFlush=False),
+        ),
         color=alt.Color(
             "series:N", scale=scale_of(names), sort=names, legend=legend_above() if series else None
         ),
@@ -68,10 +73,10 @@ def lines(
         knees.mark_point(filled=False, size=190, strokeWidth=2, color="var(--ink)"),
     ]
     by = f"By {series[0]}. " if len(series) == 1 else ""
-    caption = f"{by}A ring is where another thing becomes the limit."
+    caption = f"{by}A ring is where another thing becomes the limit." if turns else by.strip()
     if any(spot.half_width for spot in drawn):
         caption += " A bar is the 95 % interval over the seeds."
-    caption += _left_out(spots, drawn, path)
+    caption = f"{caption}{_left_out(spots, drawn, path)}".strip()
     return Figure(unit, caption, svg_of(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)))
 
 
@@ -99,7 +104,13 @@ def heat_map(spots: Sequence[Spot], x: tuple[str, str], y: tuple[str, str], unit
     columns, lanes = (_order([spot.parameters[path] for spot in drawn]) for path in (x[0], y[0]))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:N", sort=columns, title=x[1], axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-        y=alt.Y("y:N", sort=lanes[::-1], title=y[1]),
+        y=alt.Y(
+            "y:N",
+            sort=lanes[::-1],
+            title=y[1],
+            # Above the labels: beside them it would be longer than a map of few rows is high.
+            axis=alt.Axis(titleAngle=0, titleAlign="right", titleX=-6, titleY=-10, titleBaseline="bottom"),
+        ),
     )
     middle = (max(spot.value for spot in drawn) + min(spot.value for spot in drawn)) / 2
     cells = base.mark_rect().encode(
@@ -124,7 +135,7 @@ def heat_map(spots: Sequence[Spot], x: tuple[str, str], y: tuple[str, str], unit
 
 def _ring(before: Spot, after: Spot, path: str) -> dict[str, object]:
     one, two = alike(str(before.limited_by)), alike(str(after.limited_by))
-    said = f"{path} {plain(after.parameters[path])}: limited by {two}, before by {one}"
+    said = f"{path} {after.written(path)}: limited by {two}, before by {one}"
     return {"x": after.parameters[path], "y": after.value, "said": said}
 
 
@@ -143,8 +154,9 @@ def tornado(effects: Sequence[Effect], unit: str, middle: float) -> Figure:
             "path": effect.path,
             "low": effect.least[1],
             "high": effect.most[1],
-            "said": f"{effect.path}: {effect.least[1]:.4g} {unit} at {plain(effect.least[0])}, "
-            f"{effect.most[1]:.4g} {unit} at {plain(effect.most[0])}",
+            "said": f"{effect.path}: "
+            f"{effect.least[1]:.4g} {unit} at {with_unit(effect.least[0], effect.unit)}, "
+            f"{effect.most[1]:.4g} {unit} at {with_unit(effect.most[0], effect.unit)}",
         }
         for effect in effects
     ]
@@ -153,7 +165,9 @@ def tornado(effects: Sequence[Effect], unit: str, middle: float) -> Figure:
         .mark_bar(height=16, color="var(--series-1)")
         .encode(
             y=alt.Y("path:N", sort=order, title=None, axis=alt.Axis(labelLimit=260, ticks=False)),
-            x=alt.X("low:Q", title=unit, scale=alt.Scale(zero=False)),
+            x=alt.X(
+                "low:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(labelFlush=False, tickCount=8)
+            ),
             x2="high:Q",
             description="said:N",
         )
@@ -185,7 +199,9 @@ def trade(points: Sequence[tuple[float, float, str]], best: Sequence[int]) -> Fi
     # What is drawn last lies on top.
     rows.sort(key=lambda row: str(row["kind"]) == "best")
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("x:Q", title="GB/s", scale=alt.Scale(zero=False)),
+        x=alt.X(
+            "x:Q", title="GB/s", scale=alt.Scale(zero=False), axis=alt.Axis(labelFlush=False, tickCount=8)
+        ),
         y=alt.Y("y:Q", title="99th percentile, us", scale=alt.Scale(zero=False)),
     )
     colour = alt.condition("datum.kind == 'best'", alt.value("var(--series-2)"), alt.value("var(--series-6)"))
@@ -203,14 +219,12 @@ def trade(points: Sequence[tuple[float, float, str]], best: Sequence[int]) -> Fi
 
 def line_of(spot: Spot, paths: Sequence[str]) -> str:
     """Name the line of a spot: by the value where one parameter tells lines apart."""
-    return plain(spot.parameters[paths[0]]) if len(paths) == 1 else label(spot, paths)
+    return spot.written(paths[0]) if len(paths) == 1 else label(spot, paths)
 
 
 def label(spot: Spot, paths: Sequence[str]) -> str:
     """Name a spot by some of its parameters."""
-    return ", ".join(
-        f"{path}={plain(spot.parameters[path])}" for path in paths if spot.parameters[path] is not None
-    )
+    return ", ".join(f"{path}={spot.written(path)}" for path in paths if spot.parameters[path] is not None)
 
 
 def told(spot: Spot, unit: str) -> str:

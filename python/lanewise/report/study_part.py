@@ -14,7 +14,7 @@ from lanewise.report.study_figures import MOST_SERIES, heat_map, label, lines, t
 from lanewise.study.knees import alike, apart, changes, knees
 from lanewise.study.measures import GOODPUT, TAIL
 from lanewise.study.summary import effects, front, spots
-from lanewise.written import DASH, counted, fixed, plain
+from lanewise.written import DASH, counted, fixed, plain, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,13 +103,15 @@ def _in_short(result: StudyResult, found: Sequence[Spot]) -> Iterator[str]:
     if len(limits) == 1:
         yield f"The same limits all of them: {next(iter(limits))}."
     changes: dict[str, list[str]] = {}
+    units = result.units
     for knee in knees(result):
+        to = with_unit(knee.after, units.get(knee.path))
         moved = (
-            f"{knee.path} from {plain(knee.before)} to {plain(knee.after)}: {knee.limit_after} limits in "
-            f"place of {knee.limit_before}"
+            f"{knee.path} from {plain(knee.before)} to {to}: {knee.limit_after} limits in place of "
+            f"{knee.limit_before}"
         )
         changes.setdefault(moved, []).append(
-            ", ".join(f"{path}={plain(value)}" for path, value in knee.others)
+            ", ".join(f"{path}={with_unit(value, units.get(path))}" for path, value in knee.others)
         )
     for moved, places in list(changes.items())[:_MOST_SENTENCES]:
         where = "; ".join(places[:_MOST_PLACES]) + (
@@ -175,9 +177,9 @@ def _effects(moved: Sequence[Effect]) -> list[Table]:
         (
             effect.path,
             f"{effect.least[1]:.3f}",
-            plain(effect.least[0]),
+            with_unit(effect.least[0], effect.unit),
             f"{effect.most[1]:.3f}",
-            plain(effect.most[0]),
+            with_unit(effect.most[0], effect.unit),
         )
         for effect in moved
     ]

@@ -7,6 +7,7 @@
     switch.sw0.ports.port0=gen4 x8,gen4 x16,gen5 x16
     a.count=1,2,4 & b.count=8,4,2          in step: the first with the first
     ssd.queues=1..8 if ssd.count=1,2       only where another axis has one of these values
+    sw0.latency=100 ns..400 ns             of a sample, which takes what lies between
 
 A range includes its end when a step meets it. Sums, products and units are reckoned exactly: 0.1 is a tenth.
 What is written is exact for whole numbers and for up to 15 significant digits; of values that ``:/7`` spaces
@@ -82,8 +83,11 @@ class Axis:
         return " & ".join(self.paths)
 
 
-def parse_axis(text: str) -> Axis:
-    """Read an axis; AxisError says what is wrong with it."""
+def parse_axis(text: str, *, is_sampled: bool = False) -> Axis:
+    """Read an axis; AxisError says what is wrong with it.
+
+    Where it `is_sampled`, ranges need no step: a point lies anywhere between their ends.
+    """
     body, condition = _split_condition(text)
     parts = [part.strip() for part in body.split(" & ")]
     paths, columns, ends = [], [], []
@@ -95,15 +99,19 @@ def parse_axis(text: str) -> Axis:
             )
         items = _items(values)
         paths.append(_full(path.strip()))
-        columns.append(list(_values(items, text)))
         ends.append(_ends(items))
+        needs_no_step = is_sampled and ends[-1] is not None and ":" not in values
+        columns.append(_two_ends(items[0]) if needs_no_step else list(_values(items, text)))
+    between = tuple(pair for pair in ends if pair is not None)
+    if is_sampled and len(between) == len(paths):
+        # How many values there would be without the sample is nothing to it.
+        columns = [list(pair) for pair in between]
     sizes = sorted({len(column) for column in columns})
     if len(sizes) > 1:
         counts = ", ".join(f"{path} {len(column)}" for path, column in zip(paths, columns, strict=True))
         raise AxisError(f"'{text}' joins lists of different lengths: {counts}")
     if len(set(paths)) < len(paths):
         raise AxisError(f"'{text}' has the same path twice")
-    between = tuple(pair for pair in ends if pair is not None)
     return Axis(
         tuple(paths),
         tuple(zip(*columns, strict=True)),
@@ -228,6 +236,22 @@ def _ends(items: Sequence[str]) -> tuple[str, str] | None:
 
 def _range(item: str) -> Iterator[str]:
     """Go from the first to the last: by one, by a step, by a factor, or so many evenly spaced."""
+    low, high, unit, how = _bounds(item)
+    if how.startswith("*"):
+        yield from _by_factor(low, high, unit, how, item)
+    elif how.startswith("/"):
+        yield from _evenly(low, high, unit, how, item)
+    else:
+        yield from _by_step(low, high, unit, how, item)
+
+
+def _two_ends(item: str) -> list[str]:
+    low, high, unit, _ = _bounds(item)
+    return [written(low, unit), written(high, unit)]
+
+
+def _bounds(item: str) -> tuple[Fraction, Fraction, str, str]:
+    """Return the ends of a range, their unit, and how it goes from the one to the other."""
     first, _, rest = item.partition("..")
     last, _, how = rest.partition(":")
     start, stop = number_of(first), number_of(last)
@@ -237,13 +261,7 @@ def _range(item: str) -> Iterator[str]:
     low, high = start[0], _in(stop, unit, item)
     if high < low:
         raise AxisError(f"'{item}' ends before it begins")
-    how = how.strip()
-    if how.startswith("*"):
-        yield from _by_factor(low, high, unit, how, item)
-    elif how.startswith("/"):
-        yield from _evenly(low, high, unit, how, item)
-    else:
-        yield from _by_step(low, high, unit, how, item)
+    return low, high, unit, how.strip()
 
 
 def _in(value: tuple[Fraction, str], unit: str, item: str) -> Fraction:
@@ -263,9 +281,8 @@ def _by_step(low: Fraction, high: Fraction, unit: str, how: str, item: str) -> I
             raise AxisError(f"'{item}': a step is a number above zero, like ':50 ns', ':*2' or ':/7'")
         step = _in(found, unit, item)
     elif low.denominator != 1 or unit:
-        raise AxisError(
-            f"'{item}' needs a step, like '{item}:50 {unit}', '{item}:*2' or '{item}:/7'".replace(" '", "'")
-        )
+        step_of_unit = f"50 {unit}" if unit else "0.1"
+        raise AxisError(f"'{item}' needs a step, like '{item}:{step_of_unit}', '{item}:*2' or '{item}:/7'")
     while low <= high:
         yield written(low, unit)
         low += step

@@ -8,12 +8,14 @@ Those of the rig itself, like ``lanes``, are in ``lanes.py``.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.study.lanes import LANES, lanes_of
+from lanewise.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +42,7 @@ ALWAYS = (*NUMBERS, "limited_by", "limited_kind", "end_reason", "simulated_s", "
 """Columns of every study, in their order."""
 
 _WHERE = " where "
+_IN_BRACKETS = re.compile(r"\(([^()]+)\)\s*$")
 
 _FIRST_TABLE = ',"links":'
 """Behind what `row_of` reads by itself."""
@@ -56,7 +59,7 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Read one; InputError says what is wrong with it."""
+        """Read one; InputError says what is wrong with it, or that no run has such a table or column."""
         from lanewise.experiment.metric import Metric
 
         if text in LANES:
@@ -71,9 +74,14 @@ class Measure:
         if ": " in body and where:
             raise InputError(f"'{text}': numbers of an instrument have no 'where'")
         try:
-            return cls(text, Metric.parse(body.strip(), where))
+            metric = Metric.parse(body.strip(), where)
         except ValueError as error:
             raise InputError(f"{error}, or a number of the rig: {', '.join(LANES)}") from error
+        try:
+            metric.check()
+        except InputError as error:
+            raise InputError(f"'{text}': {error}") from error
+        return cls(text, metric)
 
     @property
     def needs_tables(self) -> bool:
@@ -81,12 +89,23 @@ class Measure:
         return self._metric is not None
 
     def read(self, document: Run, explain: Callable[[], Explain]) -> float:
-        """Return the number; InputError when the run has no such table, column or row."""
+        """Return the number; MetricError when the run has no such row."""
         from lanewise.results import RunResult
 
         if self._metric is None:
             return lanes_of(explain())[self.name]
         return self._metric.read(RunResult(document))
+
+
+def unit_of_measure(name: str) -> str:
+    """Return the unit of a measure, '' for none: what its column states, or what a tool says in brackets."""
+    if name in LANES:
+        return "lanes"
+    body = name.partition(_WHERE)[0]
+    if ": " in body:
+        said = _IN_BRACKETS.search(body)
+        return "" if said is None else said[1]
+    return unit_of(body.rpartition(".")[2]) or ""
 
 
 def read_document(text: str, measures: Sequence[Measure]) -> Run:
@@ -106,10 +125,12 @@ def read_document(text: str, measures: Sequence[Measure]) -> Run:
     return document
 
 
-def row_of(document: Run, measures: Iterable[Measure], explain: Callable[[], Explain]) -> dict[str, Value]:
-    """Return what a study keeps of a run; `explain` resolves its scenario, and is called if that is needed.
+def row_of(
+    document: Run, measures: Iterable[Measure], explain: Callable[[], Explain]
+) -> tuple[dict[str, Value], str | None]:
+    """Return what a study keeps of a run, and which measures it does not have, with the reason.
 
-    InputError for a measure that the run does not have.
+    `explain` resolves its scenario, and is called if that is needed.
     """
     flows = [flow for flow in document["flows"] if flow["direction"] != "control"]
     means = [(flow["operations"], flow["latency_ns"]["mean"]) for flow in flows]
@@ -126,7 +147,14 @@ def row_of(document: Run, measures: Iterable[Measure], explain: Callable[[], Exp
         "simulated_s": document["simulated_s"],
         "fingerprint": document["fingerprint"],
     }
-    return row | {measure.name: measure.read(document, explain) for measure in measures}
+    lacking = []
+    for measure in measures:
+        try:
+            row[measure.name] = measure.read(document, explain)
+        except InputError as error:
+            row[measure.name] = None
+            lacking.append(str(error))
+    return row, "; ".join(dict.fromkeys(lacking)) or None
 
 
 def _mean_latency(flows: Sequence[tuple[int, float | None]]) -> float | None:

@@ -60,7 +60,7 @@ def run_study(
     with open_study(folder, study.asked()) as journal:
         found = run(journal.finished, journal.add, on_progress)
         result = StudyResult(study, [found[number] for number in sorted(found)])
-        journal.write_table(result.table, result.units)
+        journal.write_table(result.table, result.units_of_columns)
     return result
 
 

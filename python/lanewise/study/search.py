@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.study.axes import AxisError, same_as
 from lanewise.study.goals import Goal, Limit, Number, parse_limits
+from lanewise.study.measures import TAIL
 from lanewise.study.points import MOST_POINTS, combinations
 
 if TYPE_CHECKING:
@@ -56,10 +57,22 @@ class Search:
         return tuple(parse_limits(self.subject_to))
 
     @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Those of the goals, then those of the limits; each column once."""
+        found: dict[str, Number] = {}
+        for number in (*(goal.number for goal in self.goals), *(limit.number for limit in self.limits)):
+            found.setdefault(number.column, number)
+        return tuple(found.values())
+
+    @property
     def measures(self) -> tuple[str, ...]:
         """What the study has to keep of each run for it, beside what every study has."""
-        numbers = (*(goal.number for goal in self.goals), *(limit.number for limit in self.limits))
-        return tuple(dict.fromkeys(number.measure for number in numbers if number.measure is not None))
+        return tuple(number.measure for number in self.numbers if number.measure is not None)
+
+    @property
+    def needs_percentiles(self) -> bool:
+        """Whether it asks for the 99th percentile of latencies."""
+        return any(number.column == TAIL for number in self.numbers)
 
     def size(self, axes: Sequence[Axis]) -> int:
         """Return how many trials there are: no point is tried twice."""

@@ -232,7 +232,7 @@ def _refuse_difference(folder: Path, before: Mapping[str, object], now: Mapping[
         return
     told = [_difference(key, before.get(key), now[key]) for key in different]
     raise StudyFolderError(
-        f"the study in '{folder}' asks something else: {'; '.join(told)}; name another one"
+        f"the study in '{folder}' asks something else (for a new one name another folder): {'; '.join(told)}"
     )
 
 

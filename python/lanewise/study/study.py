@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.study.axes import Axis, parse_axis
 from lanewise.study.columns import measured_column, parameter_column, unit_of_values
-from lanewise.study.measures import ALWAYS, GOODPUT, Measure
+from lanewise.study.measures import ALWAYS, GOODPUT, Measure, unit_of_measure
 from lanewise.study.points import SEED, Point, check, grid, sample_size, samplers
 from lanewise.study.points import sample as sampled
 from lanewise.study.search import Search, makers
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from lanewise.results import ExplainResult
     from lanewise.runs.simulator import Scenario
     from lanewise.study.sobol import SobolIndex
     from lanewise.study.trials import Trial
 
 _MOST_SEEDS = 10_000
+RUN_UNTIL = "run.until"
+UNTIL_LATENCY = (RUN_UNTIL, "latency")
+"""What has a run go on until its 99th percentiles are known, as they are not where throughput is alone."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,15 @@ class Study:
     search: Search | None = None
     """Trials that are chosen one after another, instead of all points."""
 
+    @property
+    def goes_on_for_percentiles(self) -> bool:
+        """Whether runs go on until percentiles are known because the search asks for them."""
+        return self.search is not None and self.search.needs_percentiles and UNTIL_LATENCY in self.overrides
+
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes. AxisError for one that means nothing."""
-        return tuple(parse_axis(text) for text in self.over)
+        return tuple(parse_axis(text, is_sampled=self.sample is not None) for text in self.over)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -164,6 +173,11 @@ class StudyResult:
         """Units of axes whose values are numbers, by path."""
         return {path: unit for path in self.study.paths if (unit := unit_of_values(self._texts(path)))}
 
+    @property
+    def units_of_columns(self) -> dict[str, str]:
+        """Units of axes and of metrics, '' for one without; other columns state theirs in their names."""
+        return {**{name: unit_of_measure(name) for name in self.study.metrics}, **self.units}
+
     @cached_property
     def trials(self) -> list[Trial]:
         """Of a search its trials, as far as all runs of one are finished; none of other studies."""
@@ -191,7 +205,8 @@ class StudyResult:
         """One row for each finished point: number, parameters, `status`, what is kept of it, and `error`.
 
         Parameters are numbers where all values are, in the unit of the first, and texts otherwise. `status`
-        is `done`, `refused` (it cannot be built) or `failed`.
+        is `done`, `refused` (it cannot be built) or `failed`. A metric that a run does not have is null, and
+        `error` says so.
         """
         import polars as pl
 
@@ -265,12 +280,15 @@ def make_study(
 ) -> Study:
     """Return a study of a scenario; `seeds` is how many, from 1 on, or which.
 
-    What a search is after is kept of each run, too.
+    What a search is after is kept of each run, too; where that is a percentile, runs go on until theirs are
+    known, unless the scenario or an override says until when they go on.
 
     Raises `lanewise.ScenarioError` for a scenario that cannot be resolved, and InputError for no axis.
     """
     from lanewise.runs.simulator import given, resolve
 
+    # First: of a file that is broken it is not known what it would say.
+    explained = resolve(scenario, overrides)
     if not over and not seeds:
         raise InputError("a study varies something: give an axis, like 'ssd.count=1..24', or seeds")
     count = seeds if isinstance(seeds, int) else len(seeds)
@@ -279,7 +297,6 @@ def make_study(
     which = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
     if len(set(which)) < len(which) or any(seed < 0 for seed in which):
         raise InputError(f"seeds are different whole numbers from 0 on; found {', '.join(map(str, which))}")
-    resolve(scenario, overrides)
     name, text = given(scenario)
     if text is None:
         text = Path(name).read_text(encoding="utf-8")
@@ -290,7 +307,15 @@ def make_study(
         check(axes, which)
         search.check(axes)
         metrics = tuple(dict.fromkeys((*metrics, *search.measures)))
+        if search.needs_percentiles and _is_default(explained, RUN_UNTIL, axes):
+            overrides = (*overrides, UNTIL_LATENCY)
     return Study(name, text, tuple(over), which, sample, tuple(metrics), tuple(overrides), search)
+
+
+def _is_default(explained: ExplainResult, path: str, axes: Sequence[Axis]) -> bool:
+    """Whether nothing sets a parameter: neither the scenario or an override, nor an axis."""
+    places = [each["place"] for each in explained.document["parameters"] if each["path"] == path]
+    return places == ["default"] and not any(path in axis.paths for axis in axes)
 
 
 def _list(value: object) -> list[object]:

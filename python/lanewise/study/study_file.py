@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
@@ -11,10 +13,23 @@ from lanewise.study.search import Search
 from lanewise.study.study import Study, make_study
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from lanewise.runs.simulator import Scenario
 
 _OF_SEARCH = ("maximize", "minimize", "subject_to", "trials", "search_seed", "batch")
 _KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set", *_OF_SEARCH}
+
+
+def study_at(scenario: Scenario, *, is_told_more: bool) -> Study | None:
+    """Return the study of a study file; None for what is none, as a scenario.
+
+    InputError for one that is wrong, and where the caller asks for something besides.
+    """
+    if isinstance(scenario, Mapping) or "\n" in str(scenario) or not os.path.isfile(scenario):
+        return None
+    study = study_of_file(Path(scenario))
+    if study is not None and is_told_more:
+        raise InputError(f"'{scenario}' is a study file, which says all of it: change it there")
+    return study
 
 
 def study_of_file(path: Path) -> Study | None:
@@ -38,12 +53,11 @@ def study_of_file(path: Path) -> Study | None:
         raise InputError(f"'{path}': 'set' is a table of paths and values")
     from lanewise.toml import override
 
-    seeds = document.get("seeds", ())
     return make_study(
         path.parent / scenario,
         over=_listed(path, document, "over"),
-        seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
-        sample=document.get("sample"),
+        seeds=_seeds(path, document.get("seeds", [])),
+        sample=_text(path, document, "sample"),
         search=_search(path, document),
         metrics=_listed(path, document, "metrics"),
         overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
@@ -75,7 +89,16 @@ def _number(path: Path, document: Mapping[str, object], key: str) -> int | None:
     return found
 
 
-def _numbers(path: Path, found: object) -> Sequence[int]:
-    if not isinstance(found, list | tuple) or not all(isinstance(each, int) for each in found):
+def _text(path: Path, document: Mapping[str, object], key: str) -> str | None:
+    found = document.get(key)
+    if found is not None and not isinstance(found, str):
+        raise InputError(f"'{path}': '{key}' is a text")
+    return found
+
+
+def _seeds(path: Path, found: object) -> int | Sequence[int]:
+    if isinstance(found, int) and not isinstance(found, bool):
+        return found
+    if not isinstance(found, list) or not all(type(each) is int for each in found):
         raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
-    return list(found)
+    return found

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lanewise.written import plain
+from lanewise.study.points import SEED
+from lanewise.written import plain, with_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -32,10 +33,16 @@ class Spot:
     value: float
     """Mean over the seeds."""
     half_width: float | None
-    """Of its 95 % interval; None with one seed."""
+    """Of its 95 % interval; None with one seed, and where several points of a sample are the same."""
     limited_by: str | None
     """Of the first seed."""
     runs: int
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Of parameters that are numbers, by path."""
+
+    def written(self, path: str) -> str:
+        """Write a parameter, with its unit."""
+        return with_unit(self.parameters[path], self.units.get(path))
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class Effect:
     least: tuple[object, float]
     """The value of the parameter with the least, and the mean there."""
     most: tuple[object, float]
+    unit: str = ""
+    """Of the parameter, if it is a number."""
 
     @property
     def span(self) -> float:
@@ -60,7 +69,8 @@ def spots(result: StudyResult, number: str) -> list[Spot]:
     paths = result.study.parameters
     table = result.table.filter((pl.col("status") == "done") & pl.col(number).is_not_null())
     groups = table.partition_by(paths, maintain_order=True) if paths else [table] * bool(table.height)
-    return [_spot(group, paths, number) for group in groups]
+    has_seeds = SEED in result.study.paths
+    return [_spot(group, paths, number, result.units, has_seeds=has_seeds) for group in groups]
 
 
 def effects(found: Sequence[Spot], paths: Sequence[str], *, is_sample: bool = False) -> list[Effect]:
@@ -80,7 +90,12 @@ def effects(found: Sequence[Spot], paths: Sequence[str], *, is_sample: bool = Fa
         means = [(value, fmean(values)) for value, values in by.items()]
         if len(means) > 1:
             made.append(
-                Effect(path, min(means, key=lambda each: each[1]), max(means, key=lambda each: each[1]))
+                Effect(
+                    path,
+                    min(means, key=lambda each: each[1]),
+                    max(means, key=lambda each: each[1]),
+                    known[0].units.get(path, ""),
+                )
             )
     return sorted(made, key=lambda effect: -effect.span)
 
@@ -115,20 +130,24 @@ def parts_of(found: Sequence[Spot], path: str) -> list[tuple[object, Spot]]:
         part = part_of[value]
         ends[part] = (ends.get(part, (value, value))[0], value)
     names: dict[object, object] = {
-        value: "{} to {}".format(*map(plain, ends[part])) for value, part in part_of.items()
+        value: f"{plain(ends[part][0])} to {with_unit(ends[part][1], found[0].units.get(path))}"
+        for value, part in part_of.items()
     }
     return [(names.get(spot.parameters[path]), spot) for spot in found]
 
 
-def _spot(group: pl.DataFrame, paths: Sequence[str], number: str) -> Spot:
+def _spot(
+    group: pl.DataFrame, paths: Sequence[str], number: str, units: Mapping[str, str], *, has_seeds: bool
+) -> Spot:
     values = [float(value) for value in group[number]]
     first = group.row(0, named=True)
     return Spot(
         {path: first[path] for path in paths},
         fmean(values),
-        _half_width(values),
+        _half_width(values) if has_seeds else None,
         first["limited_by"],
         len(values),
+        units,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,11 @@ from lanewise.study.goals import judge
 from lanewise.written import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
-    from lanewise.study.goals import Goal, Judged
+    from lanewise.study.goals import Goal, Judged, Limit
     from lanewise.study.search import Search
     from lanewise.study.study import StudyResult
     from lanewise.study.worker import Outcome
@@ -112,21 +113,41 @@ def history(trials: Sequence[Trial], goal: Goal) -> list[tuple[int, float]]:
     return found
 
 
-def misses(trials: Sequence[Trial]) -> dict[str, int]:
-    """Return for each limit how many trials miss it, the most missed first; 'done' are those not measured."""
-    counts: dict[str, int] = {}
+def misses(search: Search, trials: Sequence[Trial]) -> list[str]:
+    """Say for each limit how many trials miss it, and how many have not been measured, the most first."""
+    # Of equal counts in the order of the limits.
+    counts = Counter({_missed(limit): 0 for limit in search.limits})
     for trial in trials:
-        not_done = trial.judged.missed["done"]
-        for name, missed in {"done": not_done}.items() if not_done else trial.judged.missed.items():
-            counts[name] = counts.get(name, 0) + (missed > 0)
-    return dict(sorted(((name, count) for name, count in counts.items() if count), key=lambda each: -each[1]))
+        counts.update(_misses_of(search, trial))
+    return [said.format(count) for said, count in counts.most_common() if count]
+
+
+def _misses_of(search: Search, trial: Trial) -> Iterator[str]:
+    if any(outcome.status != "done" for outcome in trial.outcomes):
+        yield "{} cannot be built or failed"
+        return
+    lacking = {number.column for number in search.numbers if number.of(trial.outcomes) is None}
+    for number in search.numbers:
+        if number.column in lacking:
+            yield f"{{}} without {_escaped(number.text)}"
+    for limit in search.limits:
+        if limit.number.column not in lacking and trial.judged.missed[limit.text]:
+            yield _missed(limit)
+
+
+def _missed(limit: Limit) -> str:
+    return f"{_escaped(limit.text)} missed by {{}}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def in_words(search: Search, trials: Sequence[Trial], best: Sequence[Trial]) -> str:
     """Say what the best trials are, and how many miss which limit."""
     of = f"of {counted(len(trials), 'trial')}"
     if not best:
-        said = f"No one {of} keeps all limits"
+        said = f"None {of} keeps all limits" if search.limits else f"None {of} has what is asked for"
     elif len(search.goals) > 1:
         said = f"The Pareto front has {len(best)} {of}"
     else:
@@ -134,13 +155,7 @@ def in_words(search: Search, trials: Sequence[Trial], best: Sequence[Trial]) -> 
     kept = sum(trial.is_feasible for trial in trials)
     if best and kept < len(trials):
         said += f"; all limits are kept by {kept}"
-    for name, count in misses(trials).items():
-        said += (
-            f"; {count} without a number that is asked for"
-            if name == "done"
-            else f"; {name} missed by {count}"
-        )
-    return f"{said}."
+    return "; ".join((said, *misses(search, trials))) + "."
 
 
 def trial_columns(result: StudyResult) -> list[pl.Series]:

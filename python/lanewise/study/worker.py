@@ -30,9 +30,10 @@ class Outcome:
 
     number: int
     status: Status
-    """`refused`: it cannot be built, or has no such measure. `failed`: our fault, or its process died."""
+    """`refused`: it cannot be built. `failed`: our fault, or its process died."""
     row: dict[str, Value]
     error: str | None = None
+    """Of a point that is done, which measures it does not have."""
     wall_s: float = 0.0
     overrides: tuple[tuple[str, str], ...] = ()
     """Of its run, as the driver asked for it: parameters are read from here, and never made again."""
@@ -60,7 +61,7 @@ def run_point(
 
     try:
         document = read_document(_core.run(work.name, list(overrides), None, work.text), measures)
-        row = row_of(document, measures, explain)
+        row, lacking = row_of(document, measures, explain)
     except InputError as error:
         return Outcome(number, "refused", {}, str(error), time.perf_counter() - start)
     except BaseException as error:
@@ -68,7 +69,7 @@ def run_point(
         if type(error).__name__ != "PanicException" and not isinstance(error, Exception):
             raise
         return Outcome(number, "failed", {}, f"{type(error).__name__}: {error}", time.perf_counter() - start)
-    return Outcome(number, "done", row, None, time.perf_counter() - start)
+    return Outcome(number, "done", row, lacking, time.perf_counter() - start)
 
 
 def main() -> None:

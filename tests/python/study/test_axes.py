@@ -67,6 +67,16 @@ def test_what_is_no_axis(text: str, said: str) -> None:
         parse_axis(text)
 
 
+def test_a_range_without_a_step_is_told_how_to_have_one() -> None:
+    with pytest.raises(InputError) as wrong:
+        parse_axis("a.t=1 ns..9 ns")
+    assert str(wrong.value) == (
+        "'1 ns..9 ns' needs a step, like '1 ns..9 ns:50 ns', '1 ns..9 ns:*2' or '1 ns..9 ns:/7'"
+    )
+    with pytest.raises(InputError, match=r"like '0\.5\.\.9:0\.1', '"):
+        parse_axis("a.x=0.5..9")
+
+
 def test_a_port_is_named_as_a_scenario_has_it() -> None:
     assert parse_axis("sw0.port3=gen4 x8").paths == ("switch.sw0.ports.port3",)
 
@@ -140,6 +150,25 @@ def test_a_sample_lies_between_the_ends_and_is_the_same_each_time(how: str) -> N
     assert max(times) <= 1000
     assert max(times) > 700, "the end of a range may be in another unit"
     assert {each["c.g"] for each in made} == {"x", "y"}
+
+
+def test_a_sampled_range_needs_no_step() -> None:
+    axes = [
+        parse_axis(text, is_sampled=True)
+        for text in ("a.t=100 ns..1 us", "b.n=1..1000000", "c.x=0.5..0.75 & d.n=1..4:1", "e.n=1,2..4")
+    ]
+    made = [dict(point.overrides) for point in sample(axes, (), "lhs:32")]
+    times = [float(each["a.t"].removesuffix(" ns")) for each in made]
+    assert 100 <= min(times) < 150
+    assert 950 < max(times) <= 1000
+    assert max(int(each["b.n"]) for each in made) > 900_000
+    shares = [float(each["c.x"]) for each in made]
+    assert 0.5 <= min(shares) < max(shares) <= 0.75
+    assert {each["d.n"] for each in made} == {"1", "2", "3", "4"}, "in step with it"
+    assert {each["e.n"] for each in made} == {"1", "2", "3", "4"}, "of a list its elements"
+    for text, said in (("a.t=9 ns..1 ns", "ends before it begins"), ("a.t=1 ns..2 B", "mixes the units")):
+        with pytest.raises(InputError, match=said):
+            parse_axis(text, is_sampled=True)
 
 
 def test_a_latin_hypercube_has_one_point_in_each_slice() -> None:

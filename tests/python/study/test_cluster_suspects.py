@@ -159,3 +159,32 @@ def test_outcomes_that_came_before_an_error_are_returned_first(cluster: _Cluster
     assert got
     with pytest.raises(ClusterError, match="wrong"):
         runner.take()
+
+
+def test_a_head_that_does_not_answer_is_told_once_and_asked_for_no_nodes(
+    cluster: _Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = SimpleNamespace(up=True)
+    monkeypatch.setattr(module, "head_address", lambda: ("head", 6379))
+    monkeypatch.setattr(module, "answers", lambda host, port: head.up)
+    notes: list[str] = []
+    runner = _runner(cluster, notes)
+    runner.give(Point(number, ()) for number in range(10, 40))
+    found = runner.take()
+    asked: list[None] = []
+    nodes = sys.modules["ray"].nodes
+    monkeypatch.setattr(sys.modules["ray"], "nodes", lambda: asked.append(None) or nodes())
+    head.up = False
+    for _ in range(3):
+        runner._look_at = 0.0
+        found += runner.take()
+    assert asked == []
+    (note,) = notes
+    assert note.startswith("the head of the cluster does not answer: after a minute")
+    head.up = True
+    runner._look_at = 0.0
+    while runner.left:
+        found += runner.take()
+    assert asked, "it is back"
+    assert sorted(outcome.number for outcome in found) == list(range(10, 40))
+    assert len(notes) == 1

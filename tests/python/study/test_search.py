@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from itertools import product
@@ -251,6 +252,29 @@ def test_without_optuna_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
         InputError, match=r"a search needs optuna \(extra 'search'\).*\n  pip install 'optuna"
     ):
         lanewise.search(switch, ["sw0.latency=1 ns,2 ns"], maximize="goodput")
+
+
+def test_runs_of_a_search_after_percentiles_go_on_until_they_are_known(
+    lanewise: Callable[..., Result], tmp_path: Path
+) -> None:
+    """An enclosure's throughput is known long before its percentiles are."""
+    enclosure = ROOT / "scenarios" / "enclosure.toml"
+    arguments = ["--over", "drive.count=8,9,12,24", "--maximize", "goodput"]
+    limits = ["--subject-to", "lanes<=96, p99_us<1300"]
+    done = lanewise("sweep", enclosure, *arguments, *limits, "--trials", "4", "--out", tmp_path / "study")
+    assert done.exit_code == 0, done.stderr
+    assert "runs go on until their 99th percentiles are known" in done.stderr
+    assert "without p99_us" not in done.stdout
+    found = load_study(tmp_path / "study")
+    assert found.table["latency_ns_p99"].null_count() == 0
+    assert found.best
+    # What a scenario or an option says about that holds, and then it is told what is lacking.
+    done = lanewise("sweep", enclosure, *arguments, *limits, "--trials", "4", "--set", "run.until=throughput")
+    assert "go on until" not in done.stderr
+    assert re.search(r"; [23] without p99_us", done.stdout), done.stdout
+    asked = make_study(enclosure, over=["run.until=throughput"], search=Search(("goodput",), ("p99_us",)))
+    assert asked.overrides == ()
+    assert make_study(enclosure, over=["drive.count=1"], search=Search(("goodput",))).overrides == ()
 
 
 def test_the_history_of_the_best_is_of_trials_that_keep_limits() -> None:

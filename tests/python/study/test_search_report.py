@@ -40,6 +40,8 @@ def test_a_search_of_one_goal_is_drawn_over_its_trials() -> None:
     ]
     (table,) = best.tables
     assert table.rows[0][0] == str(result.best[0].number)
+    lanes = 4 * int(result.best[0].parameters["a.n"])
+    assert table.rows[0][-2] == str(lanes), "what limits are about"
     (figure,) = best.figures
     assert figure.title == "How the best got better"
     assert "misses a limit" in figure.svg
@@ -69,7 +71,7 @@ def test_a_search_of_several_goals_is_drawn_as_its_front() -> None:
 def test_a_search_that_is_not_complete_has_a_report() -> None:
     asked = Study("made", "", AXES, search=Search(("goodput",), trials=8))
     part = study_part(StudyResult(asked, []), drawn=True)
-    assert section(part, "The best").sentences == ["No one of 0 trials keeps all limits."]
+    assert section(part, "The best").sentences == ["None of 0 trials has what is asked for."]
     assert ("finished", "0 of 8 points: the study is not complete") in part.facts
 
 

@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import lanewise
+from lanewise import sweep
 from lanewise.errors import InputError
 from lanewise.study import pool
 from lanewise.study.running import run_study
 from lanewise.study.store import FINISHED, TABLE, read_finished
 from lanewise.study.study import load_study, make_study
 from lanewise.study.worker import Outcome, Work
+from lanewise.written import DASH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,12 +73,39 @@ def test_any_number_of_a_run_can_be_kept() -> None:
     assert result.table[name].to_list() == [used]
 
 
-def test_a_number_that_a_run_does_not_have_is_told() -> None:
-    result = lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=["sum flows.speed"])
-    assert result.table["status"].to_list() == ["refused"]
-    assert "has no column 'speed'" in result.table["error"][0]
-    with pytest.raises(InputError, match="is no metric"):
-        lanewise.sweep(SWITCH, [WIDTHS], metrics=["speed"])
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("speed", "is no metric"),
+        ("max speeds.x", "'max speeds.x': a run has no table 'speeds'; it has flows, links"),
+        ("sum flows.speed", "table 'flows' has no column 'speed'; it has flow, device"),
+        ("sum links.utilisation where name=sw0", "table 'links' has no column 'name'"),
+        ("max links.link", "column 'link' of 'links' has no numbers; those that have are mps_bytes"),
+    ],
+)
+def test_a_number_that_no_run_has_is_refused_before_one_is_run(metric: str, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        lanewise.sweep(SWITCH, [WIDTHS], metrics=[metric])
+
+
+def test_a_number_that_a_run_does_not_have_costs_none_of_the_others() -> None:
+    names = ["max links.utilisation where link=sw7", "max links.utilisation where link=sw0", "fio: IOPS"]
+    result = lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=names)
+    (row,) = result.table.iter_rows(named=True)
+    assert row["status"] == "done"
+    assert row["goodput_gb_per_s"] > 1.0
+    assert (row[names[0]], row[names[2]]) == (None, None)
+    assert row[names[1]] > 0.1
+    assert row["error"].startswith("no row of 'links' has a utilisation where link=sw7; the run has no ")
+
+
+def test_tables_of_a_run_are_those_that_metrics_may_name() -> None:
+    from lanewise.columns import RUN_TABLES
+
+    tables = lanewise.run(SWITCH).tables
+    assert {name: table.schema for name, table in tables.items()} == {
+        name: pl.Schema(columns) for name, columns in RUN_TABLES.items()
+    }
 
 
 def test_a_row_is_the_same_of_a_part_of_the_document() -> None:
@@ -96,6 +125,7 @@ def test_a_row_is_the_same_of_a_part_of_the_document() -> None:
     assert "links" not in part
     assert part == {key: whole[key] for key in part}
     assert row_of(part, (), explain) == row_of(whole, (), explain)
+    assert row_of(part, (), explain)[1] is None
     assert read_document(text, [lanes, used]) == whole
     # In another order, or with such a table inside of another one, all of it is read.
     other = {"phases": [{"a": 1, "links": []}], **dict(reversed(whole.items()))}
@@ -110,6 +140,21 @@ def test_the_table_on_disk_has_units(tmp_path: Path) -> None:
     schema = pq.read_schema(tmp_path / "study" / TABLE)
     assert schema.field("sw0.latency").metadata[b"unit"] == b"ns"
     assert schema.field("goodput_gb_per_s").metadata[b"unit"] == b"GB/s"
+
+
+def test_metrics_on_disk_have_their_units(tmp_path: Path) -> None:
+    units = {
+        "max links.goodput_gb_per_s where link=sw0, direction=downstream": b"GB/s",
+        "max links.mps_bytes where link=card0": b"B",
+        "max links.utilisation": b"1",
+        "sum flows.operations where flow=read0_ns": None,
+        "lanes": b"lanes",
+        "perftest: BW average (Gb/s)": b"Gb/s",
+        "fio: iops": None,
+    }
+    lanewise.sweep(SWITCH, ["card0.link.force_width=x1"], metrics=list(units), out=tmp_path / "study")
+    schema = pq.read_schema(tmp_path / "study" / TABLE)
+    assert {name: (schema.field(name).metadata or {}).get(b"unit") for name in units} == units
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -152,7 +197,7 @@ def test_another_question_is_refused_with_the_difference(tmp_path: Path) -> None
     other = tmp_path / "switch.toml"
     other.write_text(changed)
     study = make_study(SWITCH, over=["card0.link.force_width=x1"])
-    with pytest.raises(InputError, match=r"the scenario has changed:\n(?s:.*)\n  \+# a word more"):
+    with pytest.raises(InputError, match=r"the scenario has changed:\n(?s:.*)\n  \+# a word more\Z"):
         run_study(make_study(other, over=["card0.link.force_width=x1"]), folder)
     assert (folder / FINISHED).read_bytes() == before
     run_study(study, folder)
@@ -271,6 +316,27 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path) -> None:
     assert "the query is refused" in wrong.stderr
 
 
+def test_points_with_an_error_are_told_below_the_table(lanewise: Callable[..., Result]) -> None:
+    axes = ["--over", "card0.link.force_width=x1,x64,x3", "--over", "sw0.latency=100 ns,0.2 us"]
+    done = lanewise("sweep", SWITCH, *axes, "--metric", "max links.utilisation where link=sw7")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(rf"^x64 +100 +{DASH} +{DASH} +{DASH} +refused *$", done.stdout, re.M), done.stdout
+    assert (
+        "\nrefused, 2 points, the first at card0.link.force_width=x64, sw0.latency=100 ns: "
+        "error[impossible-width]: " in done.stdout
+    )
+    assert (
+        "\nwithout a metric, 2 points, the first at card0.link.force_width=x1, sw0.latency=100 ns: no row"
+        in done.stdout
+    )
+
+
+def test_a_study_without_a_point_that_can_be_run_is_a_finding(lanewise: Callable[..., Result]) -> None:
+    done = lanewise("sweep", SWITCH, "--over", "card0.link.force_with=x1,x2")
+    assert done.exit_code == 1
+    assert "refused, 2 points, the first at card0.link.force_with=x1: error" in done.stdout
+
+
 def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nseeds = [3]\n')
@@ -278,11 +344,36 @@ def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: 
     assert done.exit_code == 0, done.stderr
     (point,) = json.loads(done.stdout)["points"]
     assert (point["card0.link.force_width"], point["run.seed"]) == ("x1", 3)
+    assert sweep(file).table.to_dicts() == [point]
+    with pytest.raises(InputError, match="is a study file, which says all of it"):
+        sweep(str(file), seeds=2)
     assert lanewise("sweep", file, "--seeds", "2").exit_code == 2
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nsteps = 3\n')
     wrong = lanewise("sweep", file)
     assert wrong.exit_code == 2
     assert "unknown key 'steps'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sample = 5", "'sample' is a text"),
+        ("seeds = true", "'seeds' is how many, or a list of whole numbers"),
+        ('seeds = ["1"]', "'seeds' is how many, or a list of whole numbers"),
+        ("seeds = [1, 1]", "seeds are different whole numbers"),
+        ('metrics = "lanes"', "'metrics' is a list of texts"),
+        ("trials = true", "'trials' is a whole number"),
+        ('set = ["run.seed=1"]', "'set' is a table of paths and values"),
+        ("trials = 5", "a search is after something"),
+        ("over = [", "syntax-error"),
+    ],
+)
+def test_what_is_wrong_in_a_study_file(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "study.toml"
+    axes = "" if line.startswith("over") else 'over = ["card0.link.force_width=x1"]\n'
+    file.write_text(f'scenario = "{SWITCH}"\n{axes}{line}\n')
+    with pytest.raises(InputError, match=re.escape(said)):
+        sweep(file)
 
 
 def test_a_sweep_over_nothing_is_refused(lanewise: Callable[..., Result]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from lanewise.report.study_part import study_part
 from lanewise.study.knees import knees
 from lanewise.study.study import Study, StudyResult
+from lanewise.study.summary import spots
 from lanewise.study.worker import Outcome
 from lanewise.written import DASH
 
@@ -99,3 +100,30 @@ def test_it_is_said_which_maps_and_letters_are_left_out() -> None:
     more = made(["a.n=1..9", "b.n=1..8", "c.n=1..7"], of_a)
     (said,) = section(study_part(more, drawn=True), "Goodput").sentences
     assert said == "The first 6 maps are drawn; left out: 1 map. The table has all points."
+
+
+def test_rings_are_told_of_where_there_are_some() -> None:
+    for limit, has_rings in ((of_a, True), (lambda _: "link", False)):
+        (figure,) = section(study_part(made(["a.n=1..4"], limit), drawn=True), "Goodput").figures
+        assert ("A ring is where" in figure.caption) == has_rings
+
+
+def test_values_have_their_units() -> None:
+    result = made(["a.n=1..4", "b.t=100 ns,0.2 us"], of_a)
+    part = study_part(result, drawn=True)
+    assert part.tiles[0][1] == "most: a.n=4, b.t=200 ns"
+    (figure,) = section(part, "Goodput").figures
+    assert "200 ns" in figure.svg
+    assert (
+        "a.n from 2 to 3: other limits in place of one (at b.t=100 ns; b.t=200 ns)."
+        in section(part, "In short").sentences
+    )
+    (table,) = section(part, "What moves it").tables
+    assert [row[2] for row in table.rows] == ["1", "100 ns"]
+
+
+def test_points_of_a_sample_that_are_the_same_have_no_interval() -> None:
+    study = Study("made", "", ("a.n=1..2",), sample="random:4")
+    same = [Outcome(at, "done", {"goodput_gb_per_s": 1.0}, overrides=(("a.n", "1"),)) for at in range(4)]
+    (spot,) = spots(StudyResult(study, same), "goodput_gb_per_s")
+    assert (spot.runs, spot.half_width) == (4, None)

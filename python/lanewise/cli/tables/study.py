@@ -9,7 +9,7 @@ from rich.table import Table
 from lanewise.cli.console import stdout
 from lanewise.study.knees import alike, knees
 from lanewise.study.sobol import all_indices
-from lanewise.written import DASH, plain
+from lanewise.written import DASH, plain, with_unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ def print_study(result: StudyResult, *, everything: bool) -> None:
     """Print the points, then where along an axis another thing becomes the limit; of a search the best."""
     if result.study.search is None:
         _print_points(result, everything=everything)
-        _print_knees(knees(result))
+        _print_knees(result, knees(result))
         _print_indices(result)
     else:
         from lanewise.cli.tables.search import print_search
@@ -35,11 +35,7 @@ def print_study(result: StudyResult, *, everything: bool) -> None:
             _print_points(result, everything=True)
             stdout().print()
         print_search(result)
-    failed = result.table.height - (result.table["status"] == "done").sum()
-    if failed:
-        stdout().print(
-            f"\n{failed} of {result.table.height} points cannot be built or failed: column 'error' says why."
-        )
+    _print_errors(result)
 
 
 def _print_points(result: StudyResult, *, everything: bool) -> None:
@@ -49,9 +45,10 @@ def _print_points(result: StudyResult, *, everything: bool) -> None:
     for path in paths:
         unit = result.units.get(path)
         is_number = result.table.schema[path].is_numeric()
-        table.add_column(f"{path}{f' ({unit})' if unit else ''}", justify="right" if is_number else "left")
+        heading = f"{path}{f' ({unit})' if unit else ''}"
+        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for heading in ("GB/s", "p99 (us)", *result.study.metrics):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     table.add_column("limited by", overflow="fold")
     shown = result.table if everything else result.table.head(_MOST_ROWS)
     for row in shown.iter_rows(named=True):
@@ -65,8 +62,7 @@ def _print_points(result: StudyResult, *, everything: bool) -> None:
 
 def _given(row: dict[str, object], metrics: tuple[str, ...]) -> list[str]:
     if row["status"] != "done":
-        words = str(row["error"]).splitlines()[0] if row["error"] else ""
-        return [DASH, DASH, *(DASH for _ in metrics), f"{row['status']}: {words}"]
+        return [DASH, DASH, *(DASH for _ in metrics), str(row["status"])]
     goodput, p99 = row["goodput_gb_per_s"], row["latency_ns_p99"]
     assert isinstance(goodput, float)
     latency = f"{p99 / 1e3:.2f}" if isinstance(p99, float) else DASH
@@ -79,14 +75,40 @@ def _given(row: dict[str, object], metrics: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _print_knees(found: list[Knee]) -> None:
+def _print_errors(result: StudyResult) -> None:
+    """Say of points that cannot be built, that failed or that lack a metric, why; of many alike once."""
+    told: dict[tuple[str, str], list[dict[str, object]]] = {}
+    for row in result.table.filter(result.table["error"].is_not_null()).iter_rows(named=True):
+        status = _WHAT_IS_WRONG[str(row["status"])]
+        told.setdefault((status, str(row["error"]).splitlines()[0]), []).append(row)
+    console = stdout()
+    for (status, error), rows in list(told.items())[:_MOST_ERRORS]:
+        at = ", ".join(
+            f"{path}={with_unit(rows[0][path], result.units.get(path))}"
+            for path in result.study.paths
+            if rows[0][path] is not None
+        )
+        where = f"at {at}" if len(rows) == 1 else f"{len(rows)} points, the first at {at}"
+        console.print(f"\n{status}, {where}: {error}", soft_wrap=True)
+    if len(told) > _MOST_ERRORS:
+        console.print(f"\nand {len(told) - _MOST_ERRORS} more: column 'error' has them.", style="dim")
+
+
+_MOST_ERRORS = 6
+_WHAT_IS_WRONG = {"done": "without a metric", "refused": "refused", "failed": "failed"}
+"""By status, of points with an error."""
+
+
+def _print_knees(result: StudyResult, found: list[Knee]) -> None:
     if not found:
         return
     console = stdout()
     console.print("\nWhere the limit changes", style="bold")
     for knee in found[:_MOST_KNEES]:
-        where = "".join(f", {path}={plain(value)}" for path, value in knee.others)
-        between = f"{knee.path} from {plain(knee.before)} to {plain(knee.after)}{where}"
+        units = result.units
+        where = "".join(f", {path}={with_unit(value, units.get(path))}" for path, value in knee.others)
+        unit = units.get(knee.path)
+        between = f"{knee.path} from {plain(knee.before)} to {with_unit(knee.after, unit)}{where}"
         console.print(f"  {between}: {knee.limit_before} → {knee.limit_after}", soft_wrap=True)
     if len(found) > _MOST_KNEES:
         console.print(f"  and {len(found) - _MOST_KNEES} more", style="dim")

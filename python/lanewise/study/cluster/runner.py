@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lanewise.study.cluster.host import MOST_CORES, host_class
-from lanewise.study.cluster.session import connect
+from lanewise.study.cluster.session import answers, connect, head_address
 from lanewise.study.cluster.shares import gather_s, share
 from lanewise.study.cluster.versions import ClusterError, check_versions
 from lanewise.study.runner import MOST_TRIES
@@ -104,6 +104,8 @@ class ClusterRunner:
         self._look_at = 0.0
         self._heard_at = monotonic()
         self._let_go = connect(address, processes)
+        self._head = head_address()
+        self._head_answers = True
 
     @property
     def left(self) -> int:
@@ -163,6 +165,8 @@ class ClusterRunner:
         self._look_at = monotonic() + _LOOK_S
         import ray
 
+        if not self._hears_of_nodes():
+            return
         for node in ray.nodes():
             if node["Alive"] and self._bad_starts[node["NodeID"]] < _MOST_STARTS:
                 self._start_on(node)
@@ -174,6 +178,20 @@ class ClusterRunner:
             )
         if not any(host.is_greeted for host in self._hosts) and monotonic() - self._heard_at > _PATIENCE_S:
             raise ClusterError(f"none of the cluster's {self._cores} cores came free in {_PATIENCE_S:.0f} s")
+
+    def _hears_of_nodes(self) -> bool:
+        """Whether the head of the cluster answers; a question about nodes would wait for it.
+
+        It may come back. Ray ends a process that is without it for a minute, and nothing in here can say why
+        then.
+        """
+        answered, self._head_answers = self._head_answers, self._head is None or answers(*self._head)
+        if answered and not self._head_answers:
+            self._note(
+                "the head of the cluster does not answer: after a minute without it Ray ends this process, "
+                "with exit status 1. What is finished is kept, and the same command goes on from there"
+            )
+        return self._head_answers
 
     def _start_on(self, node: Mapping[str, Any]) -> None:
         """Start hosts on all cores of a node that have none, as far as there are points for them."""

@@ -99,6 +99,34 @@ def connect(address: str, processes: int | None = None) -> Callable[[], None]:
             return stack.pop_all().close
 
 
+def head_address() -> tuple[str, int] | None:
+    """Return where the head of the cluster listens that this process is connected to.
+
+    None where it need not be reached from here: clients speak to a server of theirs.
+    """
+    import ray
+
+    with suppress(Exception):
+        from ray.util.client import ray as client
+
+        if client.is_connected():
+            return None
+    with suppress(Exception):
+        found = _ADDRESS.fullmatch(ray.get_runtime_context().gcs_address)
+        if found is not None:
+            return found["host"].strip("[]"), int(found["port"])
+    return None
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether something listens at an address."""
+    try:
+        socket.create_connection((host, port), timeout=_ANSWERS_WITHIN_S).close()
+    except OSError:
+        return False
+    return True
+
+
 def _init(address: str, settings: Mapping[str, Any]) -> None:
     """Let Ray connect; once more where the server that it starts for a client did not come up."""
     import ray

@@ -191,6 +191,63 @@ def test_a_start_that_is_longer_than_the_run_is_said() -> None:
         lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], queued_start="1 ms")
 
 
+THREE = """\
+title = "Three GPUs at root ports"
+[host.server]
+slots = { "slot1..slot3" = "gen4 x16" }
+peer_to_peer = true
+[endpoint.gpu]
+part = "nvidia-l40s"
+count = 3
+attach = "server.*"
+"""
+
+
+def test_side_links_have_their_rate() -> None:
+    """A copy over one is a single transfer, longer than the time in which packets are counted."""
+    matrix = lanewise.copy_matrix(
+        THREE, overrides={"gpu.side_link.rate": "300 GB/s", "gpu.side_link.joins": "2"}
+    )
+    assert matrix.kinds == 2
+    near, far = (
+        next(each for each in matrix.copies if (each.first, each.second) == pair) for pair in ((0, 1), (0, 2))
+    )
+    rates = [name for name in Copies.__dataclass_fields__ if name.endswith("_gb_per_s")]
+    assert [getattr(near, name) for name in rates] == pytest.approx([300.0] * 6, rel=0.01)
+    assert max(getattr(far, name) for name in rates) < 27
+    assert near.latency_us == pytest.approx(2.5, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            {"gpu.side_link.rate": "0.05 GB/s"},
+            "ended within 10 s of simulated time; see `gpu.side_link.rate`",
+        ),
+        (
+            {"gpu.copy_engine.overhead": "100 us"},
+            "copies between gpu.0. and gpu.1. moved nothing from 30 to 90 us",
+        ),
+    ],
+)
+def test_a_matrix_never_says_that_a_pair_moves_nothing(overrides: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        lanewise.copy_matrix(THREE, ["gpu[0]", "gpu[1]"], overrides=overrides)
+
+
+def test_one_device_set_apart_has_pairs_of_its_own() -> None:
+    matrix = lanewise.copy_matrix(THREE, overrides={"gpu[2].copy_engine.outstanding": "2 KiB"})
+    alone = lanewise.copy_matrix(
+        THREE, ["gpu[1]", "gpu[2]"], overrides={"gpu[2].copy_engine.outstanding": "2 KiB"}
+    )
+    reads = {(each.first, each.second): each.read_gb_per_s for each in matrix.copies}
+    assert reads[2, 1] == pytest.approx(alone.copies[1].read_gb_per_s, rel=2e-3)
+    assert reads[1, 2] == pytest.approx(alone.copies[0].read_gb_per_s, rel=2e-3)
+    assert reads[2, 1] < 0.3 * reads[1, 2]
+    assert matrix.devices[2].to_device_gb_per_s < 0.3 * matrix.devices[1].to_device_gb_per_s
+
+
 def test_a_format_that_nobody_has() -> None:
     with pytest.raises(InputError, match="there are nvbandwidth, p2p"):
         write_as("gpu-burn", made_up())

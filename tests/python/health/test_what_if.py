@@ -62,6 +62,24 @@ def test_an_iommu_that_translates_sends_pairs_up(how: str, by: str | None) -> No
     assert predict_peers(tried.machine).pairs[-1].redirected_by == by
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["all -> acs off", "all -> acs on", "03:00.0 -> acs on", "04:00.0 -> acs on"]
+    + [f"all -> iommu {how}" for how in ("on", "off", "pass-through")],
+)
+def test_rows_of_peers_say_what_their_pairs_say(text: str) -> None:
+    """Two GPUs below a switch with a narrow uplink: a copy is at a quarter of the rate where it goes up."""
+    tried = parse_what_if([text], switched(NV, NV, uplink="16 x4"))
+    rows = predict(tried.machine, translated=bool(tried.translates), together=False).rows
+    of_rows = {
+        (row.bdf, row.benchmark.split()[-1]): row.alone_gb_per_s for row in rows if "peer" in row.benchmark
+    }
+    pairs = predict_peers(tried.machine).pairs
+    assert of_rows == pytest.approx(
+        {(each.device, each.peer): each.write_gb_per_s for each in pairs}, rel=3e-3
+    )
+
+
 def test_an_iommu_costs_small_transfers_of_a_device_with_memory_too() -> None:
     """Frames of 64 B in many pages: each page that the cache of translations misses is walked for."""
     made = machine(

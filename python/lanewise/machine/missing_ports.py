@@ -45,8 +45,8 @@ def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
     listed = ", ".join(names[:_MOST_NAMES])
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     note = (
-        f"the ports above {listed}{more} are not in the source; taken to match their devices, and ways between "
-        "these go by NUMA node alone"
+        f"the ports above {listed}{more} are not in the source; taken to match their devices, and ways "
+        "between these go by NUMA node alone"
     )
     return replace(machine, functions=ordered), [note]
 

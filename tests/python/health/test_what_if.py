@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -156,6 +157,41 @@ def test_two_devices_exchanged() -> None:
     assert tried.parent(tried["03:00.0"]) is tried["80:01.0"]
     assert tried.parent(tried["81:00.1"]) is tried["02:00.0"]
     assert (tried["03:00.0"].numa_node, tried["81:00.0"].numa_node) == (1, 0)
+
+
+def navi() -> Machine:
+    """A GPU with a switch inside (1002:1478, 1479) at node 0; an adapter and an empty x4 port at node 1."""
+    made = machine(
+        function("00:01.0", Kind.ROOT_PORT, numa_node=0),
+        function("01:00.0", Kind.UPSTREAM_PORT, parent="00:01.0", vendor=0x1002, numa_node=0),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", vendor=0x1002, numa_node=0),
+        function("03:00.0", Kind.ENDPOINT, parent="02:00.0", class_code=GPU, vendor=0x1002, numa_node=0),
+        function("80:01.0", Kind.ROOT_PORT, numa_node=1),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **ADAPTER),
+        function("80:02.0", Kind.ROOT_PORT, numa_node=1, can="16 x4"),
+    )
+    known = dict(made.functions)
+    for bdf, device_id in (("01:00.0", 0x1478), ("02:00.0", 0x1479)):
+        one = made[bdf]
+        known[one.address] = replace(one, identity=replace(one.identity, device_id=device_id))
+    return replace(made, functions=known)
+
+
+def test_a_gpu_takes_the_switch_inside_it_along() -> None:
+    made = navi()
+    moved = parse_what_if(["03:00.0 -> below 80:02.0"], made).machine
+    way = [bridge.address.short for bridge in moved.path(moved["03:00.0"])]
+    assert way == ["02:00.0", "01:00.0", "80:02.0"]
+    link = moved.link_above(moved["01:00.0"])
+    assert link is not None
+    assert (str(link.now), moved["03:00.0"].numa_node) == ("16GT/s x4", 1)
+    assert moved.link_below(moved["00:01.0"]) is None
+    swapped = parse_what_if(["03:00.0 <-> 81:00.0"], made).machine
+    way = [bridge.address.short for bridge in swapped.path(swapped["03:00.0"])]
+    assert way == ["02:00.0", "01:00.0", "80:01.0"]
+    assert swapped.parent(swapped["81:00.0"]) is swapped["00:01.0"]
+    whole, narrow = (predict_peers(each).pairs[-1].write_gb_per_s or 0 for each in (swapped, moved))
+    assert narrow == pytest.approx(whole / 4, rel=0.1), "a quarter of the lanes"
 
 
 def test_changes_are_done_in_their_order() -> None:

@@ -87,6 +87,11 @@ def test_several_goals_have_a_front() -> None:
     assert sorted(rows) == sorted(trial.number for trial in result.best)
 
 
+def test_a_search_does_not_choose_its_seed(switch: Path) -> None:
+    with pytest.raises(InputError, match="whose best trial would be the luckiest: use --seeds 3"):
+        make_study(switch, over=["sw0.latency=100 ns,200 ns", "run.seed=1..9"], search=Search(("goodput",)))
+
+
 def test_limits_are_kept_by_the_best() -> None:
     def with_lanes(values: Mapping[str, str]) -> Mapping[str, float]:
         return {**hill(values), "lanes": 4.0 * int(values["a.n"])}

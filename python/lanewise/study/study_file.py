@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from lanewise.errors import InputError
 from lanewise.study.search import Search
@@ -42,8 +42,8 @@ def study_of_file(path: Path) -> Study | None:
     return make_study(
         path.parent / scenario,
         over=_listed(path, document, "over"),
-        seeds=seeds if isinstance(seeds, int) else _numbers(path, seeds),
-        sample=document.get("sample"),
+        seeds=seeds if _is_whole(seeds) else _numbers(path, seeds),
+        sample=_text(path, document, "sample"),
         search=_search(path, document),
         metrics=_listed(path, document, "metrics"),
         overrides=tuple((str(key), override(value)) for key, value in overrides.items()),
@@ -61,6 +61,17 @@ def _search(path: Path, document: Mapping[str, object]) -> Search | None:
     )
 
 
+def _is_whole(found: object) -> TypeGuard[int]:
+    return isinstance(found, int) and not isinstance(found, bool)
+
+
+def _text(path: Path, document: Mapping[str, object], key: str) -> str | None:
+    found = document.get(key)
+    if found is not None and not isinstance(found, str):
+        raise InputError(f"'{path}': '{key}' is a text, like \"lhs:100\"")
+    return found
+
+
 def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
     found = document.get(key, [])
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
@@ -70,12 +81,12 @@ def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
 
 def _number(path: Path, document: Mapping[str, object], key: str) -> int | None:
     found = document.get(key)
-    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
+    if found is not None and not _is_whole(found):
         raise InputError(f"'{path}': '{key}' is a whole number")
     return found
 
 
 def _numbers(path: Path, found: object) -> Sequence[int]:
-    if not isinstance(found, list | tuple) or not all(isinstance(each, int) for each in found):
+    if not isinstance(found, list | tuple) or not all(map(_is_whole, found)):
         raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
     return list(found)

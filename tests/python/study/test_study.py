@@ -271,6 +271,25 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path) -> None:
     assert "the query is refused" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sample = 5", "'sample' is a text, like"),
+        ("seeds = true", "'seeds' is how many, or a list of whole numbers"),
+        ("seeds = [true]", "'seeds' is how many, or a list of whole numbers"),
+        ("trials = true", "'trials' is a whole number"),
+    ],
+)
+def test_a_study_file_says_what_it_takes(
+    lanewise: Callable[..., Result], tmp_path: Path, line: str, words: str
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\n{line}\n')
+    said = lanewise("sweep", file)
+    assert said.exit_code == 2
+    assert words in said.stderr
+
+
 def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nseeds = [3]\n')

@@ -194,6 +194,16 @@ def test_a_gpu_takes_the_switch_inside_it_along() -> None:
     assert narrow == pytest.approx(whole / 4, rel=0.1), "a quarter of the lanes"
 
 
+@pytest.mark.parametrize("place", ["slot 7", "below 80:02.0"])
+@pytest.mark.parametrize(
+    "text", ["03:00.0 -> {}, mrrs 512", "03:00.0 -> mrrs 512, {}", "03:00.0 -> {} mrrs 512"]
+)
+def test_a_place_goes_with_settings(place: str, text: str) -> None:
+    tried = parse_what_if([text.format(place)], boards())
+    assert tried.machine.parent(tried.machine["03:00.0"]) is tried.machine["80:02.0"]
+    assert [(str(at), change.mrrs) for at, change in tried.changes.items()] == [("0000:03:00.0", 512)]
+
+
 def test_changes_are_done_in_their_order() -> None:
     tried = parse_what_if(["81:00.0 -> below 02:01.0", "81:00.0 -> acs on, gen3"], boards())
     assert acs_of(tried) == {"02:00.0": False, "02:01.0": True}
@@ -213,6 +223,10 @@ def test_changes_are_done_in_their_order() -> None:
         ("03:00.0 <-> 05:00.0", "no function 05:00.0"),
         ("03:00.0 -> acs", "is no setting"),
         ("03:00.0 acs off", "is no change"),
+        (
+            "03:00.0 <-> 81:00.0, mrrs 512",
+            "an exchange has no settings: write 'mrrs 512' as another --what-if",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_said(text: str, words: str) -> None:

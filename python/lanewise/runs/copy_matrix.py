@@ -22,7 +22,7 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from lanewise.errors import InputError
+from lanewise.errors import InputError, ScenarioError
 from lanewise.output_format import FORMAT
 from lanewise.runs.pair_kinds import PairKinds, base_of
 from lanewise.runs.simulator import Scenario, given, resolve, simulate
@@ -156,9 +156,13 @@ def copy_matrix(
     `devices` are names, or patterns such as ``gpu*``. `on_progress` hears the pair in progress. Raises
     `InputError` where there are fewer than two devices, and `ScenarioError` as a run does.
     """
+    _refuse_own(overrides)
     explained = resolve(scenario, overrides).document
     kinds = PairKinds(explained)
     chosen = _chosen(kinds, devices)
+    _refuse_hosts(kinds, chosen)
+    if queued_start != QUEUED_START:
+        _check_start(scenario, overrides, chosen[0], queued_start)
     runs = _Runs(kinds, _without_workloads(scenario), overrides, queued_start)
     by_kind: dict[Hashable, tuple[float, ...]] = {}
     copies = []
@@ -322,9 +326,10 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
     if not patterns:
         found = kinds.gpus
         if len(found) < 2:
+            like = f"; name devices that copy, like {' '.join(kinds.devices[:2])}"
             raise InputError(
-                "the scenario has no two devices with copy engines of a catalog part; name devices that "
-                f"copy, like {' '.join(kinds.devices[:2]) or 'gpu0 gpu1'}"
+                "the scenario has no two devices with copy engines of a catalog part"
+                f"{like if len(kinds.devices) > 1 else ''}"
             )
         return found
     unknown = [each for each in patterns if not any(_is_meant(name, each) for name in kinds.devices)]
@@ -336,6 +341,41 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
     if len(found) < 2:
         raise InputError(f"'{found[0]}' is one device; a matrix needs two, or a pattern like 'gpu*'")
     return found
+
+
+def _refuse_own(overrides: Sequence[tuple[str, str]]) -> None:
+    """Raise InputError for settings of workloads and of the time of runs: a matrix has its own."""
+    for path, _ in overrides:
+        table = path.partition(".")[0]
+        if table in {"run", "workload"} and path != "run.seed":
+            raise InputError(
+                f"'{path}' cannot be set: a matrix has {table}s of its own; set what devices, switches and "
+                "hosts have"
+            )
+
+
+def _refuse_hosts(kinds: PairKinds, chosen: Sequence[str]) -> None:
+    """Raise InputError for devices of several hosts, between which no copy engine copies."""
+    by_host: dict[str, list[str]] = {}
+    for name in chosen:
+        by_host.setdefault(kinds.host_of(name), []).append(name)
+    if len(by_host) == 1:
+        return
+    several = next((names for names in by_host.values() if len(names) > 1), None)
+    like = f": name devices of it, like {' '.join(several[:2])}" if several else ""
+    raise InputError(f"a matrix is of one host, and these devices are below {' and '.join(by_host)}{like}")
+
+
+def _check_start(
+    scenario: Scenario, overrides: Sequence[tuple[str, str]], device: str, queued_start: str
+) -> None:
+    """Raise InputError for a time that no copy engine can have before its first request."""
+    path = f"{base_of(device)}.copy_engine.overhead"
+    try:
+        resolve(scenario, [*overrides, (path, queued_start)])
+    except ScenarioError as error:
+        said = error.diagnostics[0]["message"].replace(f"`{path}`", "the queued start")
+        raise InputError(f"{said}; without one it is {QUEUED_START}") from error
 
 
 def _is_meant(name: str, pattern: str) -> bool:

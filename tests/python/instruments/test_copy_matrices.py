@@ -253,6 +253,41 @@ def test_a_format_that_nobody_has() -> None:
         write_as("gpu-burn", made_up())
 
 
+def test_a_scenario_with_one_device_has_no_pair_to_name() -> None:
+    alone = THREE.replace("count = 3", "").replace("server.*", "server.slot1").replace("gpu]", "one]")
+    with pytest.raises(InputError, match=r"no two devices with copy engines of a catalog part$"):
+        lanewise.copy_matrix(alone)
+
+
+TWO_HOSTS = "scenarios/collective_nodes.toml"
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [
+        (["gpu[0]", "gpu1[0]"], r"first and second$"),
+        (["gpu[0]", "gpu1"], r"first and second: name devices of it, like gpu1\[0\] gpu1\[1\]"),
+    ],
+)
+def test_devices_of_several_hosts(devices: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=f"a matrix is of one host, and these devices are below {words}"):
+        lanewise.copy_matrix(TWO_HOSTS, devices)
+
+
+@pytest.mark.parametrize("path", ["run.time_limit", "workload.put_aside.size"])
+def test_what_a_matrix_has_of_its_own_is_not_set(path: str) -> None:
+    with pytest.raises(InputError, match=f"'{path}' cannot be set: a matrix has (run|workload)s of its own"):
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], overrides={path: "1 ms"})
+
+
+@pytest.mark.parametrize(("start", "words"), [("soon", "is not a number"), ("1 s", "between 0 ns and 10 ms")])
+def test_a_queued_start_that_is_none_is_called_so(start: str, words: str) -> None:
+    with pytest.raises(
+        InputError, match=f"the queued start is .{start}., .*{words}.*; without one it is 2 us"
+    ):
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], queued_start=start)
+
+
 @pytest.mark.parametrize("arguments", [[], ["--as", "nvbandwidth"], ["--as", "p2p"], ["--json"]])
 def test_the_verb_prints_each_form(arguments: list[str], tmp_path: object) -> None:
     result = CliRunner().invoke(app, ["matrix", "scenarios/l40s.toml", "gpu[0]", "gpu[2]", *arguments])

@@ -275,6 +275,19 @@ def test_the_history_of_the_best_is_of_trials_that_keep_limits() -> None:
     assert [trial.number for trial in best_of(trials, search.goals)] == [3]
 
 
+@pytest.mark.parametrize("first", [3, 10, 13])
+def test_more_trials_go_on_with_those_that_are_there(first: int) -> None:
+    """Also where the last batch was not whole: a trial is chosen after those before it in its batch."""
+    fewer, more = (
+        Study("made", "", AXES, search=Search(("goodput",), trials=trials, batch=5)) for trials in (first, 24)
+    )
+    before = searching.run_search(fewer, StandIn(hill), {}, None, None)
+    again = StandIn(hill)
+    found = searching.run_search(more, again, before, None, None)
+    assert found == searching.run_search(more, StandIn(hill), {}, None, None)
+    assert sorted(again.ran) == list(range(first, 24))
+
+
 def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path) -> None:
     folder = tmp_path / "study"
     axes = ("--over", "card0.link.force_width=x1,x2,x4,x64", "--over", "sw0.latency=100 ns..400 ns:100 ns")
@@ -294,7 +307,15 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
     assert json.loads(asked.stdout)["rows"] == [[len(document["search"]["best"])]]
     other = lanewise("sweep", switch, *axes, *goals, "--search-seed", "1", "--out", folder)
     assert other.exit_code == 2
-    assert "the goals and limits of the search were" in other.stderr
+    assert "of the search, 'seed' was 0 and is 1; name another one" in other.stderr
+    less = lanewise("sweep", switch, *axes, *goals[:-1], "8", "--out", folder)
+    assert "of the search, 'trials' was 9 and is 8; name another one" in less.stderr
+    more = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--out", folder, "--json")
+    assert more.exit_code == 0, more.stderr
+    assert (folder / FINISHED).read_bytes().startswith(lines), "what was run is there"
+    anew = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--json")
+    assert json.loads(more.stdout)["points"] == json.loads(anew.stdout)["points"]
+    assert load_study(folder).study.size == 11
 
 
 def test_a_study_file_may_be_a_search(lanewise: Callable[..., Result], tmp_path: Path, switch: Path) -> None:

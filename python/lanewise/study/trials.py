@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -122,11 +123,17 @@ def misses(trials: Sequence[Trial]) -> dict[str, int]:
     return dict(sorted(((name, count) for name, count in counts.items() if count), key=lambda each: -each[1]))
 
 
+def reasons_of(trials: Sequence[Trial]) -> dict[str, int]:
+    """Return why runs came to nothing, and of how many of them; the most frequent reason first."""
+    errors = Counter(outcome.error for trial in trials for outcome in trial.outcomes if outcome.error)
+    return dict(errors.most_common())
+
+
 def in_words(search: Search, trials: Sequence[Trial], best: Sequence[Trial]) -> str:
     """Say what the best trials are, and how many miss which limit."""
     of = f"of {counted(len(trials), 'trial')}"
     if not best:
-        said = f"No one {of} keeps all limits"
+        said = f"None {of} keeps all limits"
     elif len(search.goals) > 1:
         said = f"The Pareto front has {len(best)} {of}"
     else:

@@ -318,6 +318,14 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
     assert load_study(folder).study.size == 11
 
 
+def test_a_search_in_which_nothing_can_be_run_says_why(lanewise: Callable[..., Result], switch: Path) -> None:
+    axes = ("--over", "card0.mrrs=3 B,5 B", "--over", "sw0.latency=100 ns,200 ns")
+    done = lanewise("sweep", switch, *axes, "--maximize", "goodput", "--trials", "4")
+    assert "None of 4 trials keeps all limits; 4 without a number that is asked for." in done.stdout
+    assert "Why 2 runs of 4 came to nothing, and 1 other reason:" in done.stdout
+    assert "error[unknown-choice]: `card0.mrrs` is `" in done.stdout
+
+
 def test_a_study_file_may_be_a_search(lanewise: Callable[..., Result], tmp_path: Path, switch: Path) -> None:
     file = tmp_path / "study.toml"
     text = f"""

@@ -69,7 +69,7 @@ def test_a_search_of_several_goals_is_drawn_as_its_front() -> None:
 def test_a_search_that_is_not_complete_has_a_report() -> None:
     asked = Study("made", "", AXES, search=Search(("goodput",), trials=8))
     part = study_part(StudyResult(asked, []), drawn=True)
-    assert section(part, "The best").sentences == ["No one of 0 trials keeps all limits."]
+    assert section(part, "The best").sentences == ["None of 0 trials keeps all limits."]
     assert ("finished", "0 of 8 points: the study is not complete") in part.facts
 
 

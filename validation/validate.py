@@ -290,7 +290,8 @@ def named_in_words(cells: list[Cell]) -> str:
     """Return what `NAMED` finds in the page, as it is now."""
     errors = [abs(cell.error_percent) for cell in cells if cell.role == "unseen" and not cell.open]
     most = WITHIN[-1]
-    return f"{len(errors)}, {100 * sum(error <= most for error in errors) / len(errors):.0f} % are within {most} %"
+    share = 100 * sum(error <= most for error in errors) / len(errors)
+    return f"{len(errors)}, {share:.0f} % are within {most} %"
 
 
 def with_tables(page: str, cells: list[Cell]) -> str:

@@ -282,8 +282,23 @@ def markdown(heads: tuple[str, ...], rows: list[list[str]]) -> str:
 SET_HEADS = ("data set", "what", "source", "licence", "role", "cells")
 
 
+NAMED = re.compile(r"(?<=Of the other )\d+, \d+ % are within \d+ %")
+"""A sentence of the page: how many unseen cells with named inputs there are, and how many of them agree."""
+
+
+def named_in_words(cells: list[Cell]) -> str:
+    """Return what `NAMED` finds in the page, as it is now."""
+    errors = [abs(cell.error_percent) for cell in cells if cell.role == "unseen" and not cell.open]
+    most = WITHIN[-1]
+    share = 100 * sum(error <= most for error in errors) / len(errors)
+    return f"{len(errors)}, {share:.0f} % are within {most} %"
+
+
 def with_tables(page: str, cells: list[Cell]) -> str:
-    """Return the page of the documentation with its tables: all cells, how many agree, the data sets."""
+    """Return the page of the documentation with its tables, and the sentence that sums one of them up.
+
+    The tables are all cells, how many agree, the data sets.
+    """
     sets = []
     for path in sorted((HERE / "sets").glob("*.toml")):
         data = tomllib.loads(path.read_text())
@@ -299,6 +314,9 @@ def with_tables(page: str, cells: list[Cell]) -> str:
         before, after = page.split(f"{first}\n")
         rest = after[re.match(r"(\|.*\n)*", after).end() :]  # type: ignore[union-attr]
         page = f"{before}{markdown(heads, rows)}\n{rest}"
+    page, count = NAMED.subn(named_in_words(cells), page)
+    if count != 1:
+        raise ValueError(f"the page says {count} times how many cells with named inputs agree")
     return page
 
 

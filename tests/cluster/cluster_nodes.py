@@ -40,8 +40,8 @@ if "lanewise.study.worker" in getattr(sys, "orig_argv", []):
 """
 """Runs where a node starts Python: points are counted, 666 ns ends its process, and 667 ns the host.
 
-A point is held while there is a file for it, or one for all; what holds it ends with the host. A node that is a
-victim lets go all others once it has a point, and never finishes that.
+A point is held while there is a file for it, or one for all, and as long as its host lives. A node that is a
+victim lets all others go once it has a point, and never finishes that.
 """
 
 

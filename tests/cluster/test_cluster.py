@@ -15,6 +15,7 @@ import pytest
 
 from lanewise.study.cluster.versions import ClusterError
 from lanewise.study.running import run_study
+from lanewise.study.search import Search
 from lanewise.study.store import FINISHED, TABLE, read_finished
 from lanewise.study.study import make_study
 
@@ -162,6 +163,23 @@ def test_a_cluster_on_this_machine_leaves_nothing(tmp_path: Path) -> None:
     assert [point["status"] for point in json.loads(done.stdout)["points"]] == ["done", "done"]
     assert set(Path("/tmp").glob("lanewise-ray-*")) == before
     assert not (home / ".ray").exists()
+
+
+def test_a_search_on_a_cluster_is_the_search_of_this_machine() -> None:
+    """Which trials are chosen depends on no order in which runs come back."""
+    pytest.importorskip("optuna")
+    asked = make_study(
+        SWITCH,
+        over=["sw0.latency=100 ns..400 ns:10 ns", "card0.link.force_width=x1,x2,x4"],
+        seeds=2,
+        search=Search(("goodput",), ("mean_us",), trials=20),
+    )
+    there = run_study(asked, ray="local", processes=2)
+    here = run_study(asked, processes=1)
+    assert len(there.trials) == 20
+    assert len(there.outcomes) == 40
+    assert there.table.equals(here.table)
+    assert [trial.number for trial in there.best] == [trial.number for trial in here.best]
 
 
 @pytest.mark.parametrize(

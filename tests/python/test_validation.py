@@ -82,6 +82,28 @@ def test_loaded_latency_of_an_expander_is_near_the_published_curves(tmp_path: Pa
     assert max(errors) < 12
 
 
+def test_the_page_says_in_words_what_its_table_says() -> None:
+    page = (ROOT.parent / "docs" / "explanation" / "validation.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| unseen, inputs named |"))
+    _, _, number, *_, within, _ = (cell.strip() for cell in row.split("|"))
+    (said,) = load().NAMED.findall(page)
+    assert said == f"{number}, {within} are within 10 %"
+
+
+def test_the_page_is_written_with_its_sentence() -> None:
+    validate = load()
+    errors = {"unseen": [1.0, 9.0, 11.0, 50.0], "used": [0.0]}
+    cells = [
+        validate.Cell(
+            set="made", case="", group="dma", role=role, unit="GB/s", measured=100.0, tolerance_percent=3.0,
+            simulated=100.0 + error, limited_by="", open="host" if error == 50.0 else "", why="",
+        )
+        for role, each in errors.items()
+        for error in each
+    ]  # fmt: skip
+    assert validate.named_in_words(cells) == "3, 67 % are within 10 %"
+
+
 def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     validate = load()
     simulations = validate.Simulations(tmp_path)

@@ -88,6 +88,12 @@ fn side_links_are_nearer_than_all_else() {
     let bridge = [("gpu.side_link.rate", "50 GB/s"), ("gpu.side_link.joins", "2"), joined[1]];
     assert_eq!(path("[\"gpu[*]\"]", &bridge), Path::Peer(Hardware::SideLink));
     assert_eq!(path("[\"gpu[0]\", \"third\"]", &bridge), Path::HostMemory);
+    let apart = ("gpu[1].mrrs", "512 B");
+    assert_eq!(
+        path("[\"gpu[1]\", \"third\"]", &[joined[0], joined[1], apart]),
+        Path::Peer(Hardware::SideLink)
+    );
+    assert_eq!(path("[\"gpu[*]\"]", &[bridge[0], bridge[1], apart]), Path::Peer(Hardware::SideLink));
 }
 
 #[test]

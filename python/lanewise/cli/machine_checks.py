@@ -156,7 +156,7 @@ def predict(
         typer.Option(
             "--device",
             metavar="BDF",
-            help="Only this device, like 3b:00.0. May be repeated.",
+            help="Only this device, like 3b:00.0; with --peers, only pairs that it is in. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -165,7 +165,9 @@ def predict(
         typer.Option(
             "--what-if",
             metavar="CHANGE",
-            help="Try a change, like '3b:00.0 -> gen5 x16' or 'slot 3 -> mps 512'. May be repeated.",
+            help="Try a change: settings, like '3b:00.0 -> gen5 x16' or 'slot 3 -> mps 512'; 'all -> acs "
+            "off' or 'all -> iommu on'; another place, as in '3b:00.0 -> slot 4', or '3b:00.0 <-> 9b:00.0'. "
+            "May be repeated.",
             show_default=False,
         ),
     ] = None,

@@ -22,7 +22,7 @@ def _matrix(
     devices: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="DEVICE",
+            metavar="DEVICE...",
             help="Devices that copy: names, or patterns like 'gpu*'. Without them: all whose part has copy "
             "engines.",
             show_default=False,

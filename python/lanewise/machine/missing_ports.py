@@ -1,7 +1,8 @@
 """Ports that a source leaves out: filtered dumps and virtual machines show a device and nothing above it.
 
-Each such device gets a root port that matches it, on a bus of its own, so that its link can be simulated.
-Left out: ports of conventional devices, and of those whose own link is not known.
+Each such device gets a root port that matches it, so that its link can be simulated. The port is marked as
+implied (`Function.implied`) and is at the NUMA node of its device; its address says nothing. Left out: ports
+of conventional devices, and of those whose own link is not known.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
     names = [function.address.short for below in devices.values() for function in below]
     listed = ", ".join(names[:_MOST_NAMES])
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    note = f"the ports above {listed}{more} are not in the source; taken to match their devices"
+    note = (
+        f"the ports above {listed}{more} are not in the source; taken to match their devices, and ways "
+        "between these go by NUMA node alone"
+    )
     return replace(machine, functions=ordered), [note]
 
 
@@ -83,4 +87,6 @@ def _assumed_port(below: Sequence[Function], address: Address) -> Function:
         registers=registers,
         children=tuple(function.address for function in below),
         buses=Buses(address.bus, bus, bus),
+        numa_node=next((each.numa_node for each in below if each.numa_node is not None), None),
+        implied=True,
     )

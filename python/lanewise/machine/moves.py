@@ -1,8 +1,9 @@
 """A machine with devices at other ports: moved to an empty one, exchanged, or together below a switch.
 
-A device takes all of its functions and what is below them along. Its address stays, as that is how people
-know it, although firmware would give it another. The link trains to what both ends can do, and the NUMA node
-is that of the port. Left out: windows and BARs, which firmware would place anew.
+A device takes all of its functions and what is below them along, and a GPU the switch inside it. Its address
+stays, as that is how people know it, although firmware would give it another. The link trains to what both
+ends can do, and the NUMA node is that of the port. Left out: windows and BARs, which firmware
+would place anew.
 """
 
 from __future__ import annotations
@@ -34,19 +35,22 @@ def moved(machine: Machine, device: Function, port: Function) -> Machine:
             f"{below.device.address.short} is below {port.address.short}; "
             f"'{device.address.short} <-> {below.device.address.short}' exchanges the two"
         )
-    if port in machine.descendants(device):
+    card = _card_of(machine, device)
+    if port in machine.descendants(card):
         raise InputError(f"{port.address.short} is below {device.address.short} itself")
-    old = _port_of(machine, device)
-    return _with_children(machine, {old: (), port: _functions(machine, device)})
+    old = _port_of(machine, card)
+    return _with_children(machine, {old: (), port: _functions(machine, card)})
 
 
 def exchanged(machine: Machine, first: Function, second: Function) -> Machine:
     """Put each of two devices where the other is; InputError where one is below the other."""
-    ports = [_port_of(machine, device) for device in (first, second)]
-    if first in machine.descendants(second) or second in machine.descendants(first) or ports[0] is ports[1]:
+    cards = [_card_of(machine, device) for device in (first, second)]
+    ports = [_port_of(machine, card) for card in cards]
+    below = [machine.descendants(card) for card in cards]
+    if cards[0] in below[1] or cards[1] in below[0] or ports[0] is ports[1]:
         raise InputError(f"{first.address.short} and {second.address.short} are at one port")
     return _with_children(
-        machine, {ports[0]: _functions(machine, second), ports[1]: _functions(machine, first)}
+        machine, {ports[0]: _functions(machine, cards[1]), ports[1]: _functions(machine, cards[0])}
     )
 
 
@@ -56,7 +60,8 @@ def together(machine: Machine, first: Function, second: Function) -> Machine:
     The switch has no name, its ports can do what the present ports of the devices can, and its own link what
     the better of them can. InputError where that is not known of one.
     """
-    links = [(_port_of(machine, device), _able(machine, device)) for device in (first, second)]
+    cards = [_card_of(machine, device) for device in (first, second)]
+    links = [(_port_of(machine, card), _able(machine, card)) for card in cards]
     domain = max(machine.domains) + 1
     places = [Address(domain, bus, device, 0) for bus, device in ((0, 0), (1, 0), (2, 0), (2, 1))]
     root, upstream, *downstream = places
@@ -101,6 +106,18 @@ def _capable(port: Function, mode: LinkMode) -> Function:
     """Return a port that can do so much, and has done nothing yet."""
     link = (port.registers.link or LinkRegisters())._replace(capability=mode, status=mode)
     return replace(port, registers=port.registers._replace(link=link))
+
+
+def _card_of(machine: Machine, device: Function) -> Function:
+    """Return what hangs on a port of the board: the device, or the upstream port of the switch inside it."""
+    link = machine.link_above(device)
+    while link is not None and link.on_die:
+        inside = machine.parent(link.upper)
+        above = None if inside is None else machine.link_above(inside)
+        if inside is None or above is None or above.tunnel or machine.gpu_below(above) is None:
+            break
+        device, link = inside, above
+    return device
 
 
 def _port_of(machine: Machine, device: Function) -> Function:

@@ -5,6 +5,9 @@ it, both write or read at the same time, and the first writes 16 B at a time; ea
 from its host. Copies are long, and one follows another, so that their start is hidden; pairs that are alike
 are run once.
 
+A side link carries a copy whole, as one transfer, so copies over one take as long as it takes; nothing of
+them is in packets, so that this is few events.
+
 Left out: copies by way of host memory, which devices without peer access make, and copies within a device.
 """
 
@@ -19,7 +22,7 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from lanewise.errors import InputError
+from lanewise.errors import InputError, ScenarioError
 from lanewise.output_format import FORMAT
 from lanewise.runs.pair_kinds import PairKinds, base_of
 from lanewise.runs.simulator import Scenario, given, resolve, simulate
@@ -46,8 +49,12 @@ _WINDOW = {
     "time_limit": f"{_WARM_UP_US + _MEASURE_US} us",
     "relative_half_width": "0.001 %",
 }
+_LONG_LIMIT_S = 10
+_LONG_WINDOW = {"time_limit": f"{_LONG_LIMIT_S} s"}
+"""Of copies over side links, which end one by one: the run stops as soon as their rate is known."""
 
 Way: TypeAlias = Literal["write", "read"]
+_WAYS: tuple[Way, ...] = ("write", "read")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +156,14 @@ def copy_matrix(
     `devices` are names, or patterns such as ``gpu*``. `on_progress` hears the pair in progress. Raises
     `InputError` where there are fewer than two devices, and `ScenarioError` as a run does.
     """
+    _refuse_own(overrides)
     explained = resolve(scenario, overrides).document
     kinds = PairKinds(explained)
     chosen = _chosen(kinds, devices)
-    runs = _Runs(_without_workloads(scenario), overrides, queued_start)
+    _refuse_hosts(kinds, chosen)
+    if queued_start != QUEUED_START:
+        _check_start(scenario, overrides, chosen[0], queued_start)
+    runs = _Runs(kinds, _without_workloads(scenario), overrides, queued_start)
     by_kind: dict[Hashable, tuple[float, ...]] = {}
     copies = []
     for first in chosen:
@@ -212,19 +223,25 @@ class _Runs:
     """Runs copies on a scenario that has no workloads of its own."""
 
     def __init__(
-        self, scenario: dict[str, Any], overrides: Sequence[tuple[str, str]], queued_start: str
+        self,
+        kinds: PairKinds,
+        scenario: dict[str, Any],
+        overrides: Sequence[tuple[str, str]],
+        queued_start: str,
     ) -> None:
+        self._kinds = kinds
         self._scenario = scenario
         self._overrides = list(overrides)
         self._queued_start = queued_start
 
     def pair(self, first: str, second: str) -> tuple[float, ...]:
         """Return rates in GB/s and a latency in us, in the order of `Copies`."""
-        write = self._rates(_peer(first, second, "write"))
-        read = self._rates(_peer(first, second, "read"))
-        writes = self._rates(_peer(first, second, "write"), _peer(second, first, "write", back=True))
-        reads = self._rates(_peer(first, second, "read"), _peer(second, first, "read", back=True))
-        return (*write, *read, *writes, *reads, self._latency_us(first, second))
+        rates: list[float] = []
+        for by in _WAYS:
+            rates += self._rates(_peer(first, second, by))
+        for by in _WAYS:
+            rates += self._rates(_peer(first, second, by), _peer(second, first, by, back=True))
+        return (*rates, self._latency_us(first, second))
 
     def host(self, name: str, direction: str) -> float:
         """Return the rate of copies from or to the host, GB/s."""
@@ -233,9 +250,16 @@ class _Runs:
         )[0]
 
     def _rates(self, *workloads: dict[str, Any]) -> tuple[float, ...]:
-        result = self._run(workloads, [])
+        """Return the rate of each workload, GB/s; InputError where one moves nothing."""
+        is_whole = all(
+            self._kinds.are_joined(each["device"], each.get("target", each["device"])) for each in workloads
+        )
+        if is_whole:
+            result = self._run(workloads, _LONG_WINDOW, start="0 ns")
+        else:
+            result = self._run(workloads, _WINDOW)
         flows = result.document["flows"]
-        return tuple(
+        rates = tuple(
             fsum(
                 flow["goodput_gb_per_s"]
                 for flow in flows
@@ -243,10 +267,13 @@ class _Runs:
             )
             for workload in workloads
         )
+        for workload, rate in zip(workloads, rates, strict=True):
+            if rate == 0.0:
+                raise InputError(_nothing_moved(workload, is_whole=is_whole))
+        return rates
 
     def _latency_us(self, first: str, second: str) -> float:
-        start = [(f"{base_of(first)}.copy_engine.overhead", self._queued_start)]
-        result = self._run([_peer(first, second, "write", _SHORT)], start)
+        result = self._run([_peer(first, second, "write", _SHORT)], _WINDOW, start=self._queued_start)
         flow = next(each for each in result.document["flows"] if each["direction"] != "control")
         if not flow["operations"]:
             raise InputError(
@@ -255,9 +282,31 @@ class _Runs:
             )
         return float(flow["latency_ns"]["mean"]) / 1e3
 
-    def _run(self, workloads: Sequence[dict[str, Any]], overrides: list[tuple[str, str]]) -> RunResult:
-        scenario = {**self._scenario, "workload": list(workloads), "run": _WINDOW}
-        return simulate(scenario, [*self._overrides, *overrides])
+    def _run(
+        self, workloads: Sequence[dict[str, Any]], window: dict[str, str], *, start: str | None = None
+    ) -> RunResult:
+        """Run copies; with `start` in place of the time that each takes before its first request."""
+        overrides = list(self._overrides)
+        if start is not None:
+            paths = {f"{base_of(each['device'])}.copy_engine.overhead" for each in workloads}
+            overrides = [each for each in overrides if base_of(each[0]) not in paths]
+            overrides += [(path, start) for path in sorted(paths)]
+        return simulate({**self._scenario, "workload": list(workloads), "run": window}, overrides)
+
+
+def _nothing_moved(workload: dict[str, Any], *, is_whole: bool) -> str:
+    """Say that a workload has no rate, and what would give it one."""
+    device, target = workload["device"], workload.get("target", "its host")
+    if is_whole:
+        return (
+            f"no copy of {_LONG} from {device} to {target} ended within {_LONG_LIMIT_S} s of simulated time; "
+            f"see `{base_of(device)}.side_link.rate`"
+        )
+    return (
+        f"copies between {device} and {target} moved nothing from {_WARM_UP_US} to "
+        f"{_WARM_UP_US + _MEASURE_US} us of simulated time, so a matrix has no rate for them; see "
+        f"`{base_of(device)}.copy_engine.overhead`, and the latencies on the way"
+    )
 
 
 def _peer(device: str, target: str, by: Way, size: str = _LONG, *, back: bool = False) -> dict[str, Any]:
@@ -277,9 +326,10 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
     if not patterns:
         found = kinds.gpus
         if len(found) < 2:
+            like = f"; name devices that copy, like {' '.join(kinds.devices[:2])}"
             raise InputError(
-                "the scenario has no two devices with copy engines of a catalog part; name devices that "
-                f"copy, like {' '.join(kinds.devices[:2]) or 'gpu0 gpu1'}"
+                "the scenario has no two devices with copy engines of a catalog part"
+                f"{like if len(kinds.devices) > 1 else ''}"
             )
         return found
     unknown = [each for each in patterns if not any(_is_meant(name, each) for name in kinds.devices)]
@@ -291,6 +341,41 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
     if len(found) < 2:
         raise InputError(f"'{found[0]}' is one device; a matrix needs two, or a pattern like 'gpu*'")
     return found
+
+
+def _refuse_own(overrides: Sequence[tuple[str, str]]) -> None:
+    """Raise InputError for settings of workloads and of the time of runs: a matrix has its own."""
+    for path, _ in overrides:
+        table = path.partition(".")[0]
+        if table in {"run", "workload"} and path != "run.seed":
+            raise InputError(
+                f"'{path}' cannot be set: a matrix has {table}s of its own; set what devices, switches and "
+                "hosts have"
+            )
+
+
+def _refuse_hosts(kinds: PairKinds, chosen: Sequence[str]) -> None:
+    """Raise InputError for devices of several hosts, between which no copy engine copies."""
+    by_host: dict[str, list[str]] = {}
+    for name in chosen:
+        by_host.setdefault(kinds.host_of(name), []).append(name)
+    if len(by_host) == 1:
+        return
+    several = next((names for names in by_host.values() if len(names) > 1), None)
+    like = f": name devices of it, like {' '.join(several[:2])}" if several else ""
+    raise InputError(f"a matrix is of one host, and these devices are below {' and '.join(by_host)}{like}")
+
+
+def _check_start(
+    scenario: Scenario, overrides: Sequence[tuple[str, str]], device: str, queued_start: str
+) -> None:
+    """Raise InputError for a time that no copy engine can have before its first request."""
+    path = f"{base_of(device)}.copy_engine.overhead"
+    try:
+        resolve(scenario, [*overrides, (path, queued_start)])
+    except ScenarioError as error:
+        said = error.diagnostics[0]["message"].replace(f"`{path}`", "the queued start")
+        raise InputError(f"{said}; without one it is {QUEUED_START}") from error
 
 
 def _is_meant(name: str, pattern: str) -> bool:

@@ -1404,12 +1404,12 @@ class ScenarioNetworkSwitch(TypedDict, total=False):
     buffer: str | ScenarioNetworkSwitchBuffer
     """Buffer of each port for packets that come in, until they have left by another. Default: 256 KiB."""
     xoff: str | ScenarioNetworkSwitchXoff
-    """Bytes in a port's buffer above which an Ethernet switch pauses whoever sends to it; "auto" leaves just
-    the headroom that its wires need: for what comes until the pause is heeded. InfiniBand has credits
+    """Bytes in a port's buffer above which an Ethernet switch pauses the port that sends to it; "auto" leaves
+    just the headroom that its wires need: for what comes until the pause is heeded. InfiniBand has credits
     instead. Default: auto.
     """
     xon: str | ScenarioNetworkSwitchXon
-    """Bytes in the buffer at which it lets them go on. Default: auto."""
+    """Bytes in the buffer at which that port may go on. Default: auto."""
     pause_response: str | ScenarioNetworkSwitchPauseResponse
     """From the end of a pause frame at a transmitter until it starts no more packets. Default: 100 ns."""
     ways: Literal["auto", "destination", "flow"] | ScenarioNetworkSwitchWays

@@ -28,9 +28,11 @@ FEWEST_TRIALS = 20
 def importances(result: StudyResult, goal: Goal) -> dict[str, float]:
     """Return the part of a goal's variance that goes with each axis, 0 to 1, the largest first.
 
-    Nothing for fewer than `FEWEST_TRIALS` trials with the goal, and where all are equal.
+    Trials that lack a seed have no value, and do not count. Nothing for fewer than `FEWEST_TRIALS` trials
+    with the goal, and where all are equal.
     """
-    found = spots(result, goal.number.column)
+    seeds = max(len(result.study.seeds), 1)
+    found = [spot for spot in spots(result, goal.number.column) if spot.runs == seeds]
     values = [spot.value for spot in found]
     if len(found) < FEWEST_TRIALS or min(values) == max(values):
         return {}

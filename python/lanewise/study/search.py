@@ -12,7 +12,7 @@ from lanewise.errors import InputError
 from lanewise.study.axes import AxisError, same_as
 from lanewise.study.goals import Goal, Limit, Number, parse_limits
 from lanewise.study.measures import TAIL
-from lanewise.study.points import MOST_POINTS, combinations
+from lanewise.study.points import MOST_POINTS, SEED, combinations
 
 if TYPE_CHECKING:
     from lanewise.study.axes import Axis
@@ -88,6 +88,7 @@ class Search:
         if not axes:
             raise InputError("a search chooses among the values of axes: give one, like 'ssd.count=1..24'")
         for axis in axes:
+            _refuse_seed(axis)
             _refuse_equal(axis)
         for word, value, least, most in (
             ("trials", self.trials, 1, MOST_POINTS),
@@ -137,6 +138,14 @@ class Search:
             TRIALS if trials is None else trials,
             0 if seed is None else seed,
             BATCH if batch is None else batch,
+        )
+
+
+def _refuse_seed(axis: Axis) -> None:
+    if SEED in axis.paths:
+        raise AxisError(
+            f"'{SEED}' is an axis of a search, whose best trial would be the luckiest: use --seeds 3, so "
+            "that the means of three seeds count"
         )
 
 

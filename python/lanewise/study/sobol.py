@@ -87,10 +87,16 @@ def indices(result: StudyResult, number: str = GOODPUT) -> list[SobolIndex]:
     if not has_indices(result):
         raise NoIndicesError(f"Sobol indices need a design of their own: --sample {KIND}:64")
     values = np.array(_values(result, number))
-    if np.ptp(values) == 0.0:
-        raise NoIndicesError(f"{number} is {values[0]:g} at every point: nothing moves it")
     names = [axis.name for axis in result.study.axes]
     parts = values.reshape(len(names) + 2, -1)
+    if np.ptp(values) == 0.0:
+        raise NoIndicesError(f"{number} is {values[0]:g} at every point: nothing moves it")
+    if np.ptp(parts[:2]) == 0.0:
+        # Variance is that of A and B alone.
+        raise NoIndicesError(
+            f"{number} is {values[0]:g} at all points of both samples, and moves at others: "
+            "sample more points"
+        )
 
     rows = np.arange(parts.shape[1])
     first, total = _first_and_total(parts, rows[None])[0].tolist()
@@ -109,20 +115,21 @@ def indices(result: StudyResult, number: str = GOODPUT) -> list[SobolIndex]:
 
 
 def _first_and_total(parts: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return first-order and total indices for each choice of rows, shape (choices, 2, axes)."""
+    """Return first-order and total indices for each choice of rows, shape (choices, 2, axes), or NaN."""
     import numpy as np
     from scipy import stats
 
     drawn = parts[:, rows]
-    # A choice may be of equal rows, and then has no variance to share out.
     with np.errstate(divide="ignore", invalid="ignore"):
         found = stats.sobol_indices(
             func={"f_A": drawn[0], "f_B": drawn[1], "f_AB": drawn[2:]}, n=rows.shape[1]
         )
     # Of a single choice SciPy leaves that axis out.
-    return np.stack(
+    both = np.stack(
         [np.reshape(each, (len(rows), -1)) for each in (found.first_order, found.total_order)], axis=1
     )
+    # A choice may be of equal rows, and then has no variance to share out: SciPy calls its indices 0.
+    return np.where((np.ptp(drawn[:2], axis=(0, 2)) == 0.0)[:, None, None], np.nan, both)
 
 
 def all_indices(result: StudyResult) -> dict[str, list[SobolIndex] | str]:

@@ -6,7 +6,8 @@
     .lock             held by the process that works on the study; empty
 
 A process that is killed leaves a line that is cut off at worst: it is dropped, and its point is run again.
-What is asked does not change: a study that would ask something else is refused, with the difference.
+What is asked does not change, but that a search may take more trials: the first ones stay what they were, as
+each is chosen after those before it. A study that would ask something else is refused, with the difference.
 """
 
 from __future__ import annotations
@@ -64,10 +65,12 @@ def open_study(folder: Path, asked: Mapping[str, object]) -> Iterator[Journal]:
         _refuse_foreign(folder)
         remove_stale_halves(folder)
         if is_study(folder):
-            _refuse_difference(folder, read_asked(folder), {"format": FORMAT, **asked})
+            before = read_asked(folder)
+            _refuse_difference(folder, before, {"format": FORMAT, **asked})
+            if before.get("search") != asked.get("search"):
+                _write_asked(folder, asked)
         else:
-            content = json.dumps({"format": FORMAT, **asked}, indent=1, ensure_ascii=False)
-            write_whole(folder / ASKED, f"{content}\n")
+            _write_asked(folder, asked)
         path = folder / FINISHED
         finished = {outcome.number: outcome for outcome in read_finished(folder)}
         try:
@@ -77,6 +80,11 @@ def open_study(folder: Path, asked: Mapping[str, object]) -> Iterator[Journal]:
         except OSError as error:
             raise _not_written(path, error) from error
         yield Journal(file, folder, finished)
+
+
+def _write_asked(folder: Path, asked: Mapping[str, object]) -> None:
+    content = json.dumps({"format": FORMAT, **asked}, indent=1, ensure_ascii=False)
+    write_whole(folder / ASKED, f"{content}\n")
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -228,6 +236,8 @@ _WORDS = {
 
 def _refuse_difference(folder: Path, before: Mapping[str, object], now: Mapping[str, object]) -> None:
     different = [key for key in now if key not in _MAY_DIFFER and before.get(key) != now[key]]
+    if _has_more_trials(before.get("search"), now.get("search")):
+        different.remove("search")
     if not different:
         return
     told = [_difference(key, before.get(key), now[key]) for key in different]
@@ -236,12 +246,29 @@ def _refuse_difference(folder: Path, before: Mapping[str, object], now: Mapping[
     )
 
 
+def _has_more_trials(before: object, now: object) -> bool:
+    """Whether a search is what it was, but for more trials."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return False
+    trials, more = before.get("trials"), now.get("trials")
+    is_more = isinstance(trials, int) and isinstance(more, int) and trials < more
+    return is_more and {**before, "trials": more} == now
+
+
 def _difference(key: str, before: object, now: object) -> str:
     word = _WORDS.get(key, key)
     if key == "scenario":
         return f"{word} has changed:\n{_changed_lines(str(before), str(now))}"
     if key == "core":
         return f"{word} has changed"
+    if key == "search" and isinstance(before, dict) and isinstance(now, dict):
+        told = [
+            f"'{name}' was {json.dumps(before.get(name), ensure_ascii=False)} and is "
+            f"{json.dumps(now[name], ensure_ascii=False)}"
+            for name in now
+            if before.get(name) != now[name]
+        ]
+        return f"of the search, {', '.join(told)}"
     if key == "lanewise_version":
         return f"it was begun by Lanewise {before}, and this is {now}"
     return (

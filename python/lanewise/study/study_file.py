@@ -75,6 +75,17 @@ def _search(path: Path, document: Mapping[str, object]) -> Search | None:
     )
 
 
+def _is_whole(found: object) -> TypeGuard[int]:
+    return type(found) is int  # True is none.
+
+
+def _text(path: Path, document: Mapping[str, object], key: str) -> str | None:
+    found = document.get(key)
+    if found is not None and not isinstance(found, str):
+        raise InputError(f"'{path}': '{key}' is a text, like \"lhs:100\"")
+    return found
+
+
 def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
     found = document.get(key, [])
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
@@ -84,21 +95,14 @@ def _listed(path: Path, document: Mapping[str, object], key: str) -> list[str]:
 
 def _number(path: Path, document: Mapping[str, object], key: str) -> int | None:
     found = document.get(key)
-    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
+    if found is not None and not _is_whole(found):
         raise InputError(f"'{path}': '{key}' is a whole number")
     return found
 
 
-def _text(path: Path, document: Mapping[str, object], key: str) -> str | None:
-    found = document.get(key)
-    if found is not None and not isinstance(found, str):
-        raise InputError(f"'{path}': '{key}' is a text")
-    return found
-
-
 def _seeds(path: Path, found: object) -> int | Sequence[int]:
-    if isinstance(found, int) and not isinstance(found, bool):
+    if _is_whole(found):
         return found
-    if not isinstance(found, list) or not all(type(each) is int for each in found):
+    if not isinstance(found, list) or not all(map(_is_whole, found)):
         raise InputError(f"'{path}': 'seeds' is how many, or a list of whole numbers")
     return found

@@ -143,6 +143,12 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
+def reasons_of(trials: Sequence[Trial]) -> dict[str, int]:
+    """Return why runs came to nothing, and of how many of them; the most frequent reason first."""
+    errors = Counter(outcome.error for trial in trials for outcome in trial.outcomes if outcome.error)
+    return dict(errors.most_common())
+
+
 def in_words(search: Search, trials: Sequence[Trial], best: Sequence[Trial]) -> str:
     """Say what the best trials are, and how many miss which limit."""
     of = f"of {counted(len(trials), 'trial')}"

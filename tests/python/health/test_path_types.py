@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from machines import GPU, NIC, function, machine, switched
 
+from lanewise.health.predict.peers import predict_peers
 from lanewise.machine import read
 from lanewise.machine.model import Function, Kind, Machine
 from lanewise.machine.path_type import PathType, path_type
 from lanewise.machine.view import View
 
+CAPTURED = Path(__file__).parents[1] / "captured"
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus")
 
 
@@ -114,6 +116,24 @@ def test_ports_that_a_source_leaves_out_have_no_bus_of_their_own(
     ports = [replace(port(f"00:0{n}.0", node), implied=True) for n, node in enumerate(numa)]
     made = machine(*ports, *(gpu(f"0{n + 1}:00.0", f"00:0{n}.0") for n in range(2)))
     assert way(made, "01:00.0", "02:00.0") == expected
+
+
+def test_a_filtered_dump_says_of_an_adapter_and_gpus_what_nvidia_smi_prints() -> None:
+    """Two GPUs of one host bridge and an adapter of another, of a real machine, without any port.
+
+    That the GPUs are at one host bridge, PHB, cannot be known from such a dump: it has neither ports nor NUMA
+    nodes, so that NODE stands for what is unknown.
+    """
+    lines = (CAPTURED / "stelline-wrx90-topo.txt").read_text(encoding="utf-8").splitlines()
+    printed = {line.split()[0]: line.split()[1:5] for line in lines if line.startswith(("GPU", "NIC0"))}
+    assert printed["NIC0"][:2] == ["NODE", "NODE"]
+    assert printed["GPU0"][1] == "PHB"
+    peers = predict_peers(read(CAPTURED / "stelline-wrx90.vvv"))
+    found = {(each.device, each.peer): each.path for each in peers.pairs}
+    gpus = "c1:00.0", "c2:00.0"
+    assert [found["21:00.0", gpu] for gpu in gpus] == printed["NIC0"][:2]
+    assert found[gpus] == found[gpus[::-1]] == "NODE"
+    assert [each.path for each in peers.adapters] == ["NODE", "NODE"]
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no folder of dumps")

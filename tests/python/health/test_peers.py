@@ -256,3 +256,19 @@ def test_tables_fit_a_terminal(
     assert max(map(len, lines)) <= width
     rows = [line for line in lines if line.split()[:1] == ["NIC0"] and "17:00.0" not in line]
     assert len(rows) == 3 * parts, "ways, writes and reads"
+
+
+@pytest.mark.parametrize(("numa", "expected"), [((0, 1), "SYS"), ((0, 0), "PHB"), ((None, None), "NODE")])
+def test_ways_of_devices_whose_ports_are_not_in_the_source_go_by_numa_node(
+    numa: tuple[int | None, int | None], expected: str
+) -> None:
+    """Filtered dumps and guests: ports are made up, and addresses of those say nothing of host bridges."""
+    guest = machine(
+        function("18:00.0", Kind.ENDPOINT, numa_node=numa[0], **NV),
+        function("98:00.0", Kind.ENDPOINT, numa_node=numa[1], **ADAPTER),
+    )
+    peers = predict_peers(guest)
+    (found,) = peers.pairs
+    assert found.path == expected
+    assert [each.path for each in peers.adapters] == [expected]
+    assert any("ways between these go by NUMA node alone" in note for note in peers.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,6 +61,24 @@ def test_an_iommu_that_translates_sends_pairs_up(how: str, by: str | None) -> No
     tried = parse_what_if([f"all -> iommu {how}"], switched(NV, ADAPTER))
     assert tried.translates == (how == "on")
     assert predict_peers(tried.machine).pairs[-1].redirected_by == by
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["all -> acs off", "all -> acs on", "03:00.0 -> acs on", "04:00.0 -> acs on"]
+    + [f"all -> iommu {how}" for how in ("on", "off", "pass-through")],
+)
+def test_rows_of_peers_say_what_their_pairs_say(text: str) -> None:
+    """Two GPUs below a switch with a narrow uplink: a copy is at a quarter of the rate where it goes up."""
+    tried = parse_what_if([text], switched(NV, NV, uplink="16 x4"))
+    rows = predict(tried.machine, translated=bool(tried.translates), together=False).rows
+    of_rows = {
+        (row.bdf, row.benchmark.split()[-1]): row.alone_gb_per_s for row in rows if "peer" in row.benchmark
+    }
+    pairs = predict_peers(tried.machine).pairs
+    assert of_rows == pytest.approx(
+        {(each.device, each.peer): each.write_gb_per_s for each in pairs}, rel=3e-3
+    )
 
 
 def test_an_iommu_costs_small_transfers_of_a_device_with_memory_too() -> None:
@@ -140,6 +159,51 @@ def test_two_devices_exchanged() -> None:
     assert (tried["03:00.0"].numa_node, tried["81:00.0"].numa_node) == (1, 0)
 
 
+def navi() -> Machine:
+    """A GPU with a switch inside (1002:1478, 1479) at node 0; an adapter and an empty x4 port at node 1."""
+    made = machine(
+        function("00:01.0", Kind.ROOT_PORT, numa_node=0),
+        function("01:00.0", Kind.UPSTREAM_PORT, parent="00:01.0", vendor=0x1002, numa_node=0),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", vendor=0x1002, numa_node=0),
+        function("03:00.0", Kind.ENDPOINT, parent="02:00.0", class_code=GPU, vendor=0x1002, numa_node=0),
+        function("80:01.0", Kind.ROOT_PORT, numa_node=1),
+        function("81:00.0", Kind.ENDPOINT, parent="80:01.0", numa_node=1, **ADAPTER),
+        function("80:02.0", Kind.ROOT_PORT, numa_node=1, can="16 x4"),
+    )
+    known = dict(made.functions)
+    for bdf, device_id in (("01:00.0", 0x1478), ("02:00.0", 0x1479)):
+        one = made[bdf]
+        known[one.address] = replace(one, identity=replace(one.identity, device_id=device_id))
+    return replace(made, functions=known)
+
+
+def test_a_gpu_takes_the_switch_inside_it_along() -> None:
+    made = navi()
+    moved = parse_what_if(["03:00.0 -> below 80:02.0"], made).machine
+    way = [bridge.address.short for bridge in moved.path(moved["03:00.0"])]
+    assert way == ["02:00.0", "01:00.0", "80:02.0"]
+    link = moved.link_above(moved["01:00.0"])
+    assert link is not None
+    assert (str(link.now), moved["03:00.0"].numa_node) == ("16GT/s x4", 1)
+    assert moved.link_below(moved["00:01.0"]) is None
+    swapped = parse_what_if(["03:00.0 <-> 81:00.0"], made).machine
+    way = [bridge.address.short for bridge in swapped.path(swapped["03:00.0"])]
+    assert way == ["02:00.0", "01:00.0", "80:01.0"]
+    assert swapped.parent(swapped["81:00.0"]) is swapped["00:01.0"]
+    whole, narrow = (predict_peers(each).pairs[-1].write_gb_per_s or 0 for each in (swapped, moved))
+    assert narrow == pytest.approx(whole / 4, rel=0.1), "a quarter of the lanes"
+
+
+@pytest.mark.parametrize("place", ["slot 7", "below 80:02.0"])
+@pytest.mark.parametrize(
+    "text", ["03:00.0 -> {}, mrrs 512", "03:00.0 -> mrrs 512, {}", "03:00.0 -> {} mrrs 512"]
+)
+def test_a_place_goes_with_settings(place: str, text: str) -> None:
+    tried = parse_what_if([text.format(place)], boards())
+    assert tried.machine.parent(tried.machine["03:00.0"]) is tried.machine["80:02.0"]
+    assert [(str(at), change.mrrs) for at, change in tried.changes.items()] == [("0000:03:00.0", 512)]
+
+
 def test_changes_are_done_in_their_order() -> None:
     tried = parse_what_if(["81:00.0 -> below 02:01.0", "81:00.0 -> acs on, gen3"], boards())
     assert acs_of(tried) == {"02:00.0": False, "02:01.0": True}
@@ -159,6 +223,10 @@ def test_changes_are_done_in_their_order() -> None:
         ("03:00.0 <-> 05:00.0", "no function 05:00.0"),
         ("03:00.0 -> acs", "is no setting"),
         ("03:00.0 acs off", "is no change"),
+        (
+            "03:00.0 <-> 81:00.0, mrrs 512",
+            "an exchange has no settings: write 'mrrs 512' as another --what-if",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_said(text: str, words: str) -> None:

@@ -191,9 +191,101 @@ def test_a_start_that_is_longer_than_the_run_is_said() -> None:
         lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], queued_start="1 ms")
 
 
+THREE = """\
+title = "Three GPUs at root ports"
+[host.server]
+slots = { "slot1..slot3" = "gen4 x16" }
+peer_to_peer = true
+[endpoint.gpu]
+part = "nvidia-l40s"
+count = 3
+attach = "server.*"
+"""
+
+
+def test_side_links_have_their_rate() -> None:
+    """A copy over one is a single transfer, longer than the time in which packets are counted."""
+    matrix = lanewise.copy_matrix(
+        THREE, overrides={"gpu.side_link.rate": "300 GB/s", "gpu.side_link.joins": "2"}
+    )
+    assert matrix.kinds == 2
+    near, far = (
+        next(each for each in matrix.copies if (each.first, each.second) == pair) for pair in ((0, 1), (0, 2))
+    )
+    rates = [name for name in Copies.__dataclass_fields__ if name.endswith("_gb_per_s")]
+    assert [getattr(near, name) for name in rates] == pytest.approx([300.0] * 6, rel=0.01)
+    assert max(getattr(far, name) for name in rates) < 27
+    assert near.latency_us == pytest.approx(2.5, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            {"gpu.side_link.rate": "0.05 GB/s"},
+            "ended within 10 s of simulated time; see `gpu.side_link.rate`",
+        ),
+        (
+            {"gpu.copy_engine.overhead": "100 us"},
+            "copies between gpu.0. and gpu.1. moved nothing from 30 to 90 us",
+        ),
+    ],
+)
+def test_a_matrix_never_says_that_a_pair_moves_nothing(overrides: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        lanewise.copy_matrix(THREE, ["gpu[0]", "gpu[1]"], overrides=overrides)
+
+
+def test_one_device_set_apart_has_pairs_of_its_own() -> None:
+    matrix = lanewise.copy_matrix(THREE, overrides={"gpu[2].copy_engine.outstanding": "2 KiB"})
+    alone = lanewise.copy_matrix(
+        THREE, ["gpu[1]", "gpu[2]"], overrides={"gpu[2].copy_engine.outstanding": "2 KiB"}
+    )
+    reads = {(each.first, each.second): each.read_gb_per_s for each in matrix.copies}
+    assert reads[2, 1] == pytest.approx(alone.copies[1].read_gb_per_s, rel=2e-3)
+    assert reads[1, 2] == pytest.approx(alone.copies[0].read_gb_per_s, rel=2e-3)
+    assert reads[2, 1] < 0.3 * reads[1, 2]
+    assert matrix.devices[2].to_device_gb_per_s < 0.3 * matrix.devices[1].to_device_gb_per_s
+
+
 def test_a_format_that_nobody_has() -> None:
     with pytest.raises(InputError, match="there are nvbandwidth, p2p"):
         write_as("gpu-burn", made_up())
+
+
+def test_a_scenario_with_one_device_has_no_pair_to_name() -> None:
+    alone = THREE.replace("count = 3", "").replace("server.*", "server.slot1").replace("gpu]", "one]")
+    with pytest.raises(InputError, match=r"no two devices with copy engines of a catalog part$"):
+        lanewise.copy_matrix(alone)
+
+
+TWO_HOSTS = "scenarios/collective_nodes.toml"
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [
+        (["gpu[0]", "gpu1[0]"], r"first and second$"),
+        (["gpu[0]", "gpu1"], r"first and second: name devices of it, like gpu1\[0\] gpu1\[1\]"),
+    ],
+)
+def test_devices_of_several_hosts(devices: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=f"a matrix is of one host, and these devices are below {words}"):
+        lanewise.copy_matrix(TWO_HOSTS, devices)
+
+
+@pytest.mark.parametrize("path", ["run.time_limit", "workload.put_aside.size"])
+def test_what_a_matrix_has_of_its_own_is_not_set(path: str) -> None:
+    with pytest.raises(InputError, match=f"'{path}' cannot be set: a matrix has (run|workload)s of its own"):
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], overrides={path: "1 ms"})
+
+
+@pytest.mark.parametrize(("start", "words"), [("soon", "is not a number"), ("1 s", "between 0 ns and 10 ms")])
+def test_a_queued_start_that_is_none_is_called_so(start: str, words: str) -> None:
+    with pytest.raises(
+        InputError, match=f"the queued start is .{start}., .*{words}.*; without one it is 2 us"
+    ):
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu1"], queued_start=start)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--as", "nvbandwidth"], ["--as", "p2p"], ["--json"]])

@@ -50,8 +50,10 @@ def test_a_line_that_breaks_off_is_refused() -> None:
 
 
 def test_a_command_without_a_gpu_has_none() -> None:
-    """The GPU of a line is that of the last command above it."""
+    """The GPU of a line is that of the last command above it, and of several there is none."""
     text = (
         f"$ gdsio -f a -d 3 -w 1\n{READ}{READ}$ gdsio -f b -w 1\n{READ}$ gdsio -f /mnt/gdsio/c -d 0\n{READ}"
+        f"$ gdsio -f a -d 0 -w 1 -f b -d 1 -w 1\n{READ}$ gdsio -f a -d 2 -f b -d 2\n{READ}"
     )
-    assert [case.raw["gpu"] for case in parse_measurement(text).cases] == ["3", "3", None, "0"]
+    found = [case.raw["gpu"] for case in parse_measurement(text).cases]
+    assert found == ["3", "3", None, "0", None, "2"]

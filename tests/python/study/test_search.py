@@ -88,6 +88,11 @@ def test_several_goals_have_a_front() -> None:
     assert sorted(rows) == sorted(trial.number for trial in result.best)
 
 
+def test_a_search_does_not_choose_its_seed(switch: Path) -> None:
+    with pytest.raises(InputError, match="whose best trial would be the luckiest: use --seeds 3"):
+        make_study(switch, over=["sw0.latency=100 ns,200 ns", "run.seed=1..9"], search=Search(("goodput",)))
+
+
 def test_limits_are_kept_by_the_best() -> None:
     def with_lanes(values: Mapping[str, str]) -> Mapping[str, float]:
         return {**hill(values), "lanes": 4.0 * int(values["a.n"])}
@@ -294,6 +299,19 @@ def test_the_history_of_the_best_is_of_trials_that_keep_limits() -> None:
     assert [trial.number for trial in best_of(trials, search.goals)] == [3]
 
 
+@pytest.mark.parametrize("first", [3, 10, 13])
+def test_more_trials_go_on_with_those_that_are_there(first: int) -> None:
+    """Also where the last batch was not whole: a trial is chosen after those before it in its batch."""
+    fewer, more = (
+        Study("made", "", AXES, search=Search(("goodput",), trials=trials, batch=5)) for trials in (first, 24)
+    )
+    before = searching.run_search(fewer, StandIn(hill), {}, None, None)
+    again = StandIn(hill)
+    found = searching.run_search(more, again, before, None, None)
+    assert found == searching.run_search(more, StandIn(hill), {}, None, None)
+    assert sorted(again.ran) == list(range(first, 24))
+
+
 def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path) -> None:
     folder = tmp_path / "study"
     axes = ("--over", "card0.link.force_width=x1,x2,x4,x64", "--over", "sw0.latency=100 ns..400 ns:100 ns")
@@ -313,7 +331,23 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
     assert json.loads(asked.stdout)["rows"] == [[len(document["search"]["best"])]]
     other = lanewise("sweep", switch, *axes, *goals, "--search-seed", "1", "--out", folder)
     assert other.exit_code == 2
-    assert "the goals and limits of the search were" in other.stderr
+    assert "of the search, 'seed' was 0 and is 1; name another one" in other.stderr
+    less = lanewise("sweep", switch, *axes, *goals[:-1], "8", "--out", folder)
+    assert "of the search, 'trials' was 9 and is 8; name another one" in less.stderr
+    more = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--out", folder, "--json")
+    assert more.exit_code == 0, more.stderr
+    assert (folder / FINISHED).read_bytes().startswith(lines), "what was run is there"
+    anew = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--json")
+    assert json.loads(more.stdout)["points"] == json.loads(anew.stdout)["points"]
+    assert load_study(folder).study.size == 11
+
+
+def test_a_search_in_which_nothing_can_be_run_says_why(lanewise: Callable[..., Result], switch: Path) -> None:
+    axes = ("--over", "card0.mrrs=3 B,5 B", "--over", "sw0.latency=100 ns,200 ns")
+    done = lanewise("sweep", switch, *axes, "--maximize", "goodput", "--trials", "4")
+    assert "None of 4 trials keeps all limits; 4 without a number that is asked for." in done.stdout
+    assert "Why 2 runs of 4 came to nothing, and 1 other reason:" in done.stdout
+    assert "error[unknown-choice]: `card0.mrrs` is `" in done.stdout
 
 
 def test_a_study_file_may_be_a_search(lanewise: Callable[..., Result], tmp_path: Path, switch: Path) -> None:

@@ -88,6 +88,18 @@ def test_what_matters_is_what_moves_the_goal() -> None:
     assert importances(alike, search.goals[0]) == {}
 
 
+def test_trials_that_lack_a_seed_do_not_count() -> None:
+    search = Search(("goodput",), trials=40)
+
+    def second_seed(values: Mapping[str, str]) -> Mapping[str, float] | None:
+        return None if values["run.seed"] == "2" else {"goodput_gb_per_s": float(values["a.n"])}
+
+    result = searched(search, second_seed, AXES[:1], seeds=(1, 2))
+    assert len(result.trials) == 40
+    assert result.best == []
+    assert importances(result, search.goals[0]) == {}
+
+
 def test_the_correlation_ratio_is_that_of_an_analysis_of_variance() -> None:
     """Within: 2 and 2; all six: 28; with 6 values in 2 groups 1 - 4/28 * 5/4."""
     assert correlation_ratio([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]) == pytest.approx(1 - 4 / 28 * 5 / 4)

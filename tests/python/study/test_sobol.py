@@ -100,6 +100,33 @@ def test_there_are_none_where_they_would_mean_nothing(function: Callable[..., fl
     assert isinstance(found[NUMBER], str)
 
 
+def study_of(parts: Sequence[Sequence[float]]) -> StudyResult:
+    """Make a study of two axes with these values: of A, of B, and of A with each column of B."""
+    study = Study("made", "", AXES[:2], sample=f"saltelli:{len(parts[0])}")
+    values = [value for part in parts for value in part]
+    rows = zip(study.points, values, strict=True)
+    return StudyResult(
+        study,
+        [Outcome(point.number, "done", {NUMBER: value}, overrides=point.overrides) for point, value in rows],
+    )
+
+
+def test_what_moves_at_none_of_both_samples_has_no_indices() -> None:
+    """The variance is that of the samples alone, and an index of 0 would say that nothing matters."""
+    flat, moves = [1.0] * 8, [1.0] * 7 + [2.0]
+    with pytest.raises(InputError, match="is 1 at all points of both samples, and moves at others"):
+        indices(study_of([flat, flat, moves, flat]))
+
+
+def test_choices_of_rows_without_variance_do_not_count_in_intervals() -> None:
+    """One row of eight differs: a third of all choices of eight leave it out, and say nothing."""
+    once = [1.0] * 7 + [2.0]
+    first, second = indices(study_of([once, once, once, [1.0] * 8]))
+    assert (first.first, second.total) == (pytest.approx(0.0), pytest.approx(4 / 7))
+    assert second.total_interval[0] > 0.5
+    assert all(map(math.isfinite, (*first.first_interval, *second.first_interval)))
+
+
 def test_a_study_without_the_design_has_none() -> None:
     result = StudyResult(Study("made", "", AXES, sample="lhs:4"), [])
     assert all_indices(result) == {}

@@ -337,6 +337,25 @@ def test_a_study_without_a_point_that_can_be_run_is_a_finding(lanewise: Callable
     assert "refused, 2 points, the first at card0.link.force_with=x1: error" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sample = 5", "'sample' is a text"),
+        ("seeds = true", "'seeds' is how many, or a list of whole numbers"),
+        ("seeds = [true]", "'seeds' is how many, or a list of whole numbers"),
+        ("trials = true", "'trials' is a whole number"),
+    ],
+)
+def test_a_study_file_says_what_it_takes(
+    lanewise: Callable[..., Result], tmp_path: Path, line: str, words: str
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\n{line}\n')
+    said = lanewise("sweep", file)
+    assert said.exit_code == 2
+    assert words in said.stderr
+
+
 def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nseeds = [3]\n')

@@ -40,11 +40,11 @@ parameters! {
         /// Buffer of each port for packets that come in, until they have left by another.
         buffer: Bytes = "256 KiB" in "1 KiB" to "1 GiB",
         Assumed "the 42 MB that the product brief of Spectrum-2 states are 650 KiB for each of 64 ports; a lossless class has a part of it";
-        /// Bytes in a port's buffer above which an Ethernet switch pauses whoever sends to it; "auto" leaves just the headroom
+        /// Bytes in a port's buffer above which an Ethernet switch pauses the port that sends to it; "auto" leaves just the headroom
         /// that its wires need: for what comes until the pause is heeded. InfiniBand has credits instead.
         xoff: Auto<Bytes> = "auto" in "1 KiB" to "512 MiB",
         Assumed "as late as nothing is lost";
-        /// Bytes in the buffer at which it lets them go on.
+        /// Bytes in the buffer at which that port may go on.
         xon: Auto<Bytes> = "auto" in "0 B" to "512 MiB",
         Assumed "two full packets below `xoff`";
         /// From the end of a pause frame at a transmitter until it starts no more packets.

@@ -12,7 +12,9 @@ pub(super) fn of_device(inputs: &Inputs<'_>, instance: usize) -> Option<SideLink
     let (written, topology) = (&endpoint.side_link, &inputs.topology);
     let rate = written.rate?;
     let host = topology.path_up(instance).last()? as u32;
-    let component = topology.instances[instance].component;
+    let own = topology.instances[instance].component;
+    // A device that is set apart has its place among those of its group.
+    let component = inputs.file.components[own].one_of.map_or(own, |one_of| one_of.group);
     let of_component = topology.instances_of(component);
     let first = of_component.clone().find(|other| topology.path_up(*other).last() == Some(host as usize));
     let number = (instance - first?) as u32;

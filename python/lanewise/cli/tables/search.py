@@ -8,8 +8,8 @@ from rich.table import Table
 
 from lanewise.cli.console import stdout
 from lanewise.study.knees import alike
-from lanewise.study.trials import in_words
-from lanewise.written import DASH, plain
+from lanewise.study.trials import in_words, reasons_of
+from lanewise.written import DASH, counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,12 @@ def print_search(result: StudyResult) -> None:
     if len(best) > _MOST_ROWS:
         console.print(f"and {len(best) - _MOST_ROWS} more: 'is_best' in the table says which.", style="dim")
     console.print(f"\n{in_words(search, trials, best)}", soft_wrap=True)
+    if not best and (reasons := reasons_of(trials)):
+        first, count = next(iter(reasons.items()))
+        others = f", and {counted(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
+        runs = sum(len(trial.outcomes) for trial in trials)
+        said = f"Why {counted(count, 'run')} of {runs} came to nothing{others}:\n{first}"
+        console.print(said, soft_wrap=True, markup=False)
 
 
 def _table(result: StudyResult, search: Search, best: Sequence[Trial]) -> Table:

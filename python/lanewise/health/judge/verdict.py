@@ -19,6 +19,7 @@ from lanewise.health.doctor.examination import rules
 from lanewise.health.doctor.registry import Bearing
 from lanewise.health.judge.latency import FixedTimes
 from lanewise.health.judge.matching import GPU_TOOLS, match
+from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.simulator import Simulator
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.output_format import stamped
@@ -235,7 +236,7 @@ def _judged(
 ) -> JudgedCase:
     measured = None if case.bandwidth_bytes_per_s is None else case.bandwidth_bytes_per_s / 1e9
     bdf = found.function.address.short if found.function else None
-    row = simulator.row(found.benchmark) if found.benchmark else None
+    row = simulator.row(as_found(simulator.machine, found.benchmark)) if found.benchmark else None
     if found.benchmark is None or row is None or measured is None or not row.alone_gb_per_s:
         reason = found.reason or "the way from the device to the root is not known well enough"
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)

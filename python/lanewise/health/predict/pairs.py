@@ -12,7 +12,7 @@ Documentation/core-api/dma-api-howto.rst (`dma_map_resource`: a peer's registers
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from lanewise.health.predict.pair_benchmarks import large, small
@@ -22,6 +22,7 @@ from lanewise.machine.scenario import switch_name
 
 if TYPE_CHECKING:
     from lanewise.documents import PredictPeersPair
+    from lanewise.health.predict.benchmarks import Benchmark
     from lanewise.health.predict.pair_benchmarks import Overrides
     from lanewise.health.predict.simulator import Simulator
     from lanewise.machine.model import Function, Machine
@@ -148,6 +149,21 @@ def redirection(machine: Machine, device: Function, peer: Function, *, redirect:
         for bridge in (meeting, *machine.path(meeting))
         if any(switch.upstream is bridge for switch in machine.switches)
     )
+
+
+def as_found(machine: Machine, benchmark: Benchmark) -> Benchmark:
+    """Return a benchmark with packets of peers on the way that this machine sends them.
+
+    A switch of a scenario redirects all of its ports or none, that of a machine each for itself. Where both
+    devices write at the same time, either of them that is redirected takes the other along.
+    """
+    device, peer = benchmark.function, benchmark.peer
+    if peer is None or meeting_bridge(machine, device, peer) is None:
+        return benchmark
+    ways = [(device, peer), *([(peer, device)] if benchmark.beside else [])]
+    redirect = any(redirected_by(machine, *way) is not None for way in ways)
+    way = redirection(machine, device, peer, redirect=redirect)
+    return replace(benchmark, overrides=(*benchmark.overrides, *way))
 
 
 def _way(simulator: Simulator, device: Function, peer: Function, overrides: Overrides) -> _Way:

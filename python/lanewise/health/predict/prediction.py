@@ -13,6 +13,7 @@ from lanewise.errors import InputError
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import left_out
+from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
@@ -141,7 +142,8 @@ def predict(
     rows: list[tuple[Benchmark, Row]] = []
     for function in chosen:
         peers = _gpus_to_copy_to(machine, function, chosen)
-        for benchmark in benchmarks_of(function, _peers(machine, function, peers)):
+        for usual in benchmarks_of(function, _peers(machine, function, peers)):
+            benchmark = as_found(machine, usual)
             if on_progress:
                 on_progress(f"{function.address.short} {benchmark.name}")
             row = simulator.row(benchmark)

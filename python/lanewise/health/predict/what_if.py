@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _EXCHANGE = re.compile(r"<->|<=>|↔")
 _ACS = re.compile(r"\bacs[ =]*(on|off)\b", re.IGNORECASE)
 _IOMMU = re.compile(r"\biommu[ =]*(on|off|pass-?through|pt)\b", re.IGNORECASE)
-_BELOW = re.compile(r"\bbelow +(\S+)", re.IGNORECASE)
-_SLOT = re.compile(r"(?:\bto +)?\bslot[ #=]*+(\S+)", re.IGNORECASE)
+_BELOW = re.compile(r"\bbelow +([^\s,]+)", re.IGNORECASE)
+_SLOT = re.compile(r"(?:\bto +)?\bslot[ #=]*+([^\s,]+)", re.IGNORECASE)
 _REDIRECT = frozenset({"ReqRedir", "CmpltRedir"})
 _EVERYTHING = "all"
 
@@ -57,13 +57,23 @@ def parse_what_if(texts: Iterable[str], machine: Machine) -> WhatIf:
     settings: list[str] = []
     for text in texts:
         if _EXCHANGE.search(text):
-            first, second = _EXCHANGE.split(text, maxsplit=1)
-            ends = (device_at(place.strip(), tried.machine) for place in (first, second))
-            tried.machine = exchanged(tried.machine, *ends)
+            tried.machine = exchanged(tried.machine, *_ends(text, tried.machine))
         else:
             settings += _apply(tried, text)
     tried.changes = parse_changes(settings, tried.machine)
     return tried
+
+
+def _ends(text: str, machine: Machine) -> list[Function]:
+    """Return the two devices of an exchange."""
+    first, second = _EXCHANGE.split(text, maxsplit=1)
+    second, comma, settings = second.partition(",")
+    if comma:
+        raise InputError(
+            f"'{text}': an exchange has no settings: write '{settings.strip()}' as another --what-if, for "
+            "the device that it is meant for"
+        )
+    return [device_at(place.strip(), machine) for place in (first, second)]
 
 
 def _apply(tried: WhatIf, text: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 A line has the kind of I/O and of transfer, threads, what was moved, the size of an I/O, throughput in GiB/s
 (2**30 bytes), mean latency of one I/O in microseconds, and time. It says neither drive nor GPU; the command,
-if it stands above, does say the GPU (``-d``). I/Os of mixed sizes (``16384-32768-4096``) have no one size.
+if it stands above, does say the GPU (``-d``), unless it names several, of which the
+line is the sum. I/Os of mixed sizes (``16384-32768-4096``) have no one size.
 
 Source: outputs of gdsio of CUDA 11 and 12 in public repositories.
 """
@@ -46,8 +47,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     gpu = None
     for found in merge(_COMMAND.finditer(text), _LINE.finditer(text), key=re.Match.start):
         if found.re is _COMMAND:
-            named = _GPU.search(found["arguments"])
-            gpu = named[1] if named else None
+            named = set(_GPU.findall(found["arguments"]))
+            gpu = named.pop() if len(named) == 1 else None
             continue
         cases.append(_case(found, gpu))
         refuse_too_many(cases)

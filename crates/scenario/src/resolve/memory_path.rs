@@ -198,11 +198,25 @@ pub(crate) fn ats(
     instance: usize,
     endpoint: &EndpointParameters,
     computed: &mut Computed,
+    output: &mut Output,
 ) -> Option<AtsConfig> {
     let ats = &endpoint.ats;
-    let host_page = translated_by(inputs, instance)?;
+    let host = host_that_translates(inputs, instance)?;
     if ats.entries == 0 {
         return None;
+    }
+    let host_page = host.iommu.page;
+    let most = AtsConfig::most_prefetch(host.rcb.bytes());
+    if ats.prefetch > most {
+        let component = inputs.topology.instances[instance].component;
+        let path = format!("{}.ats.prefetch", inputs.file.components[component].name);
+        let (found, low, high) = (ats.prefetch.to_string(), "0".to_owned(), most.to_string());
+        let hint = format!(
+            "a translation request asks for up to {}, the host's `rcb`, in pages of 8 B each",
+            host.rcb.bytes()
+        );
+        let place = inputs.place_of(component, &["ats", "prefetch"]);
+        output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
     }
     let page = ats.page.given().unwrap_or(host_page);
     if ats.page == Auto::Auto {
@@ -220,8 +234,12 @@ pub(crate) fn ats(
 
 /// Pages of the host above a device, if it translates addresses.
 pub(crate) fn translated_by(inputs: &Inputs<'_>, instance: usize) -> Option<Bytes> {
+    host_that_translates(inputs, instance).map(|host| host.iommu.page)
+}
+
+fn host_that_translates<'a>(inputs: &'a Inputs<'_>, instance: usize) -> Option<&'a HostParameters> {
     match inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host)) {
-        Some(Settings::Host(host)) if host.iommu.enabled => Some(host.iommu.page),
+        Some(Settings::Host(host)) if host.iommu.enabled => Some(host),
         _ => None,
     }
 }

@@ -17,6 +17,7 @@ use super::wiring::WireEnd;
 use crate::server::reading;
 use lanewise_fabric::{Book, ResourceKind, ResourceReading, Station};
 use lanewise_network::NetworkWire;
+use lanewise_network::routing::by_flow;
 use lanewise_network::switch::{BLOCK, Egress, Ingress, Next, PAUSE_FRAME, Queued, Signal, space};
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, SpanSum, Time};
@@ -198,8 +199,7 @@ impl RdmaNetwork {
         let [source, destination] = [source, destination].map(|end| self.ends[end as usize].port);
         let switch = self.switch_ports[ingress as usize].switch;
         let ways = &self.ways[switch][destination as usize];
-        let place = self.places[destination as usize];
-        self.config().switches[switch].choice.among(ways, (source, destination), place, end / 2)
+        by_flow(ways, switch as u32, (source, destination), end / 2)
     }
 
     /// A packet has left a switch's port, or one may.

@@ -76,7 +76,7 @@ impl<'s> Switches<'s> {
 
     /// Whether a name at an end of a network is one of a switch.
     pub(super) fn has(&self, inputs: &Inputs<'_>, name: &str) -> bool {
-        let device = name.split_once('.').map_or(name, |(device, _)| device);
+        let (device, _) = InstanceName::split(name);
         inputs
             .find(InstanceName::parse(device).component)
             .is_some_and(|component| inputs.file.components[component].kind == ComponentKind::NetworkSwitch)
@@ -221,7 +221,7 @@ fn side(
     switches: &Switches<'_>,
     output: &mut Output,
 ) -> Option<Side> {
-    let (device, port) = name.split_once('.').map_or((name, None), |(device, port)| (device, Some(port)));
+    let (device, port) = InstanceName::split(name);
     let meant = InstanceName::parse(device);
     if switches.has(inputs, name) {
         if port.is_some_and(|port| port != "*") {

@@ -5,17 +5,18 @@
 //! that is not cached is asked for with a Translation Request, a memory read of 8 B for each page, which takes a tag and its way
 //! up to the host's translation unit; its completion has the translations. Until then the requests of that page wait, and
 //! those behind them on their channel. What a transfer was given it keeps until its last request, whatever becomes of the cache. Requests with a
-//! translation pass the host's unit by. Sources: PCIe Base §10.2 (requests and completions), §10.3 (invalidation). Assumed: the
-//! translation used longest ago makes room. Left out: the TLPs of invalidations, of which only what they take from the cache is
-//! modelled; page requests (PRI); translations for peers; faults.
+//! translation pass the host's unit by. A request that runs into the device's completion timeout is given up like any read
+//! (PCIe Base §2.8), and its pages are asked for again. Sources: PCIe Base §10.2 (requests and completions), §10.3 (invalidation).
+//! Assumed: the translation used longest ago makes room; a device asks again until it has what it needs. Left out: the TLPs of
+//! invalidations, of which only what they take from the cache is modelled; page requests (PRI); translations for peers; faults.
 //!
 //! All of it is cold: a device without a cache has a null pointer instead.
 
 use crate::config::AtsConfig;
 use crate::fabric::Fabric;
 use crate::packet::Packet;
-use crate::server::Book;
-use lanewise_units::{Bytes, SpanSum, Time};
+use crate::server::{Book, Level};
+use lanewise_units::{Bytes, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 mod cache;
@@ -24,6 +25,14 @@ use cache::PageCache;
 
 /// A translation in a completion. Source: PCIe Base §10.2.3.
 pub(crate) const TRANSLATION: Bytes = Bytes::new(8);
+
+impl AtsConfig {
+    /// The most that `prefetch` may be below a root complex with this RCB: the Length of a Translation Request is the RCB at most, so
+    /// that one completion has all that it asks for. Source: PCIe Base §10.2.2.
+    pub fn most_prefetch(rcb: Bytes) -> u32 {
+        rcb.div_floor(TRANSLATION) as u32 - 1
+    }
+}
 
 /// Pages that are asked for together.
 #[derive(Clone, Copy, Debug)]
@@ -49,25 +58,6 @@ struct Needs {
     looked_up: u64,
     /// Those of them that have not come, and since when they are waited for.
     missing: BTreeMap<u64, Time>,
-}
-
-/// A number of things over time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Level {
-    number: u64,
-    changed_at: Time,
-    area: SpanSum,
-}
-
-impl Level {
-    fn set(&mut self, number: u64, now: Time) {
-        self.area = self.area_at(now);
-        (self.number, self.changed_at) = (number, now);
-    }
-
-    fn area_at(&self, at: Time) -> SpanSum {
-        self.area + SpanSum::from(at.saturating_since(self.changed_at)) * self.number
-    }
 }
 
 /// The translation cache of one device.
@@ -112,8 +102,9 @@ impl Translations {
         })
     }
 
+    /// The page that an address is in.
     fn page(&self, address: u64) -> u64 {
-        address / self.config.page.get()
+        Bytes::new(address).div_floor(self.config.page)
     }
 
     /// A transfer of host memory was submitted: its pages are looked up when their turn comes.
@@ -194,6 +185,13 @@ impl Translations {
         self.under_way.set(self.out.len() as u64, now);
         self.requests_made.served += 1;
         (ask.transfer, ask.first * self.config.page.get(), TRANSLATION * u64::from(ask.count))
+    }
+
+    /// The request of a read's slot is given up: its pages are asked for before all others.
+    pub(crate) fn ask_again(&mut self, slot: u16, now: Time) {
+        let ask = self.out.remove(&slot).expect("it was asked for");
+        self.under_way.set(self.out.len() as u64, now);
+        self.to_ask.push_front(ask);
     }
 
     /// The translations of a read's slot have come. Returns the channels that take turns again.

@@ -364,7 +364,7 @@ pub struct AtsConfig {
     pub entries: u32,
     /// Bytes that one covers, a power of two.
     pub page: Bytes,
-    /// Pages that a translation request asks for beside the one that is needed.
+    /// Pages that a translation request asks for beside the one that is needed; see [`Self::most_prefetch`].
     pub prefetch: u32,
     /// Translation requests that may be out.
     pub requests: u32,

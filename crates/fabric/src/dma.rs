@@ -1,4 +1,5 @@
-//! DMA engines with units, paces and a data path of their own: what an endpoint has beyond cutting at MPS and MRRS.
+//! DMA engines with units, paces and a data path of their own: what an endpoint has beyond cutting at MPS and MRRS. Its end of an IDE
+//! stream, its translation cache and the tags of its virtual functions hang here, too, because they say when a request may go.
 //!
 //! An engine cuts what it moves at multiples of its unit, however much more MPS and MRRS would allow, and has so much in
 //! flight. Between the engines and the port lies the device's own data path, store and forward: written data have passed it
@@ -133,10 +134,24 @@ impl FunctionTags {
 
     /// A read has ended. Returns a channel that waited for that.
     fn give(&mut self, function: u8) -> Option<u32> {
-        let (out, parked) = &mut self.out[usize::from(function)];
-        *out -= 1;
-        parked.pop_front()
+        self.out[usize::from(function)].0 -= 1;
+        self.unpark(function)
     }
+
+    /// The channel of a function that has waited longest.
+    fn unpark(&mut self, function: u8) -> Option<u32> {
+        self.out[usize::from(function)].1.pop_front()
+    }
+}
+
+/// What a channel makes of its turn to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// It asks for data.
+    Reads,
+    /// It may not, and takes no turns until [`DmaEngines::ended`] says so. The tag that is there for it is for a channel of the same
+    /// function that waits for one, if any does: that takes turns again.
+    PassesTo(Option<u32>),
 }
 
 /// What one endpoint has of this.
@@ -236,22 +251,24 @@ impl DmaEngines {
         self.paces[direction as usize].start(at.max(data_at).max(sealed_at))
     }
 
-    /// Whether a channel, whose requests are of up to `unit`, may have one more read in flight. One that may not takes no turns
-    /// until [`Self::ended`] says so.
-    pub(crate) fn may_read(&mut self, channel: u32, unit: Bytes) -> bool {
+    /// A channel, whose requests are of up to `unit`, has its turn to have one more read in flight.
+    pub(crate) fn turn_to_read(&mut self, channel: u32, unit: Bytes) -> Turn {
         let engine = &mut self.engines[channel as usize];
         if let Some(tags) = &mut self.function_tags
             && !tags.has_free(engine.function)
         {
             tags.park(engine.function, channel);
             self.parked += 1;
-            return false;
+            return Turn::PassesTo(None);
         }
         let fits = |most| engine.in_flight == Bytes::ZERO || engine.in_flight + unit <= most;
-        let may = engine.most.is_none_or(fits);
-        engine.is_parked = !may;
-        self.parked += u32::from(!may);
-        may
+        if engine.most.is_none_or(fits) {
+            return Turn::Reads;
+        }
+        engine.is_parked = true;
+        let other = self.function_tags.as_mut().and_then(|tags| tags.unpark(engine.function));
+        self.parked = self.parked + 1 - u32::from(other.is_some());
+        Turn::PassesTo(other)
     }
 
     /// A channel has asked for so many bytes, with the tag of this slot.
@@ -406,5 +423,42 @@ impl Fabric {
     pub(crate) fn tag_free(&mut self, index: u32, slot: u16) {
         self.endpoints[index as usize].abandon(slot, self.engine.now());
         self.refill(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Arbitration;
+
+    /// Two tags for two channels of a function, of which the first may have one read in flight. When the second's read ends, the first is
+    /// woken, has no use for the tag, and the second has.
+    #[test]
+    fn a_tag_that_a_channel_has_no_use_for_goes_to_another_of_its_function() {
+        let unit = Bytes::new(512);
+        let functions = FunctionsConfig {
+            count: 1,
+            own_tags: Some(2),
+            arbitration: Arbitration::RoundRobin,
+            offset_and_stride: (1, 1),
+        };
+        let config = DmaConfig { functions: Some(functions), ..DmaConfig::default() };
+        let mut engines = DmaEngines::with_channels(&config, 0);
+        engines.open_channel(&EngineConfig { outstanding: Some(unit), ..EngineConfig::default() });
+        engines.open_channel(&EngineConfig::default());
+        for channel in [0, 1] {
+            assert_eq!(engines.turn_to_read(channel, unit), Turn::Reads);
+            engines.began(channel, channel as u16, unit);
+        }
+        for channel in [0, 1] {
+            assert_eq!(engines.turn_to_read(channel, unit), Turn::PassesTo(None), "no tag is free");
+        }
+        assert_eq!(engines.ended(1), [None, Some(0)]);
+        assert_eq!(engines.turn_to_read(0, unit), Turn::PassesTo(Some(1)));
+        assert_eq!(engines.turn_to_read(1, unit), Turn::Reads);
+        engines.began(1, 1, unit);
+        assert!(engines.anybody_parked());
+        assert_eq!(engines.ended(0), [Some(0), None]);
+        assert!(!engines.anybody_parked());
     }
 }

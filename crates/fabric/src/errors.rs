@@ -248,10 +248,13 @@ impl Fabric {
     fn give_up(&mut self, index: u32, watched: &Watched, may_ask_again: bool) {
         let now = self.engine.now();
         let endpoint = &mut self.endpoints[index as usize];
-        let missing = endpoint.abandon(watched.request.read, now);
         if let Some(errors) = &mut endpoint.errors {
             errors.watched[usize::from(watched.request.read)] = None;
         }
+        if watched.request.flags.has(Flags::TRANSLATION) {
+            return endpoint.translation_lost(watched.request.read, now);
+        }
+        let missing = endpoint.abandon(watched.request.read, now);
         // Completions of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
         let from = watched.request.address + u64::from(watched.request.length - missing);
         self.lose(index, watched, from, missing, may_ask_again);
@@ -277,11 +280,17 @@ impl Fabric {
     /// A completion arrived at an endpoint that watches its reads, or one that brings no good data.
     #[cold]
     pub(crate) fn completion_examined(&mut self, index: u32, packet: &Packet, now: Time) {
-        if packet.flags.has(Flags::TRANSLATION) {
-            return self.translations_came(index, packet, now);
-        }
         let endpoint = &mut self.endpoints[index as usize];
         let port = endpoint.port;
+        if packet.flags.has(Flags::TRANSLATION) {
+            if let Some(errors) = &mut endpoint.errors {
+                if errors.answered(packet).is_none() {
+                    return self.report(port, TransactionError::UnexpectedCompletion);
+                }
+                errors.watched[usize::from(packet.read)] = None;
+            }
+            return self.translations_came(index, packet, now);
+        }
         let watched = match &endpoint.errors {
             Some(errors) => match errors.answered(packet) {
                 Some(watched) => watched,

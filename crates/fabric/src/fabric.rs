@@ -17,6 +17,7 @@ use crate::port::{Owner, Port, PortId};
 use crate::ports::{Randomness, Tally};
 use crate::ready::Ready;
 use crate::root_complex::RootComplex;
+use crate::side_link::Beside;
 use crate::slots::Slots;
 use crate::switch::Switch;
 use crate::workload::{DeviceId, WorkloadEvent, WorkloadId};
@@ -52,6 +53,8 @@ pub struct Fabric {
     pub(crate) seed: u64,
     pub(crate) mmio: Slots<MmioOperation>,
     pub(crate) pending: Slots<PendingNotice>,
+    /// Transfers over side links, each with a notice of its next step.
+    pub(crate) beside: Slots<Beside>,
     pub(crate) notices: VecDeque<(WorkloadId, WorkloadEvent)>,
     pub(crate) watches: Slots<Watch>,
     pub(crate) cut_packets: Slots<CutPacket>,
@@ -92,6 +95,7 @@ impl Fabric {
             seed,
             mmio: Slots::default(),
             pending: Slots::default(),
+            beside: Slots::default(),
             notices: VecDeque::new(),
             watches: Slots::default(),
             cut_packets: Slots::default(),

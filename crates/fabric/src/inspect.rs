@@ -64,6 +64,7 @@ impl Fabric {
             self.transfers.bytes(),
             self.mmio.bytes(),
             self.pending.bytes(),
+            self.beside.bytes(),
             self.watches.bytes(),
             self.cut_packets.bytes(),
         ];

@@ -14,6 +14,9 @@ use crate::packet::{Packet, RouteEnd};
 use crate::server::{Book, Server};
 use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
+/// What a host reads or writes of its memory at once: a line of its caches, and of its page tables.
+pub const LINE: Bytes = Bytes::new(64);
+
 /// Where something lies: an address in the buffers of a requester.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -159,8 +162,6 @@ mod tests {
     use crate::config::BankConfig;
     use lanewise_engine::random::RandomStream;
     use lanewise_units::Rate;
-
-    const LINE: Bytes = Bytes::new(64);
 
     fn memory(channels: u32, gb_per_s: u64, banks: Option<BankConfig>) -> Memory {
         let rate = Rate::from_bytes_per_second(gb_per_s * 1_000_000_000);

@@ -22,6 +22,7 @@ pub(crate) struct MemoryPath {
     pub(crate) iommu: Option<Iommu>,
     /// IDE streams that end here.
     pub(crate) ide: IdeEnds,
+    rcb: Bytes,
     write_latency: Span,
     forward_latency: Span,
 }
@@ -37,6 +38,7 @@ impl MemoryPath {
             sockets: config.sockets.as_ref().map(Sockets::new),
             iommu: config.iommu.as_ref().map(|iommu| Iommu::new(iommu, ports)),
             ide: IdeEnds::default(),
+            rcb: config.rcb,
             write_latency: config.write_latency,
             forward_latency: config.forward_latency,
         })
@@ -94,10 +96,12 @@ impl MemoryPath {
         free_at
     }
 
-    /// The completion of a translation request, eligible when all of its translations are found.
+    /// The completion of a translation request, eligible when all of its translations are found. It is one, and no longer than the RCB
+    /// and so than MPS: its translations are of consecutive pages, but they lie in no memory that it could be cut by.
     pub(crate) fn answer_translation(&mut self, now: Time, request: &Packet, memory: &mut Memory) -> Packet {
         let length = Bytes::new(u64::from(request.length));
-        let chunks = splitting::completions(request.address, length, splitting::RCB, Bytes::from_kib(4));
+        assert!(length <= self.rcb, "a translation request asks for the RCB at most");
+        let chunks = splitting::completions(request.address, length, self.rcb, self.rcb);
         let mut answers = root_complex::completions(request, RouteEnd::HOST, now, chunks, false);
         let mut completion =
             answers.next().expect("no more translations are asked for than one completion holds");

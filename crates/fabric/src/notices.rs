@@ -4,32 +4,23 @@ use crate::errors::Watch;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::ports::Timers;
-use crate::side_link::SideDelivery;
+use crate::side_link::Beside;
 use crate::workload::{WorkloadEvent, WorkloadId};
-use lanewise_observe::Fact;
 use lanewise_units::{Span, Time};
 
-/// A timer, or a notice that is due later.
+/// A timer, a notice that is due later, or the next step of a transfer beside the fabric.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PendingNotice {
-    workload: WorkloadId,
-    event: Option<WorkloadEvent>,
-    /// What has come over a side link until then.
-    delivery: Option<SideDelivery>,
-}
-
-impl PendingNotice {
-    #[inline]
-    const fn of(workload: WorkloadId, event: WorkloadEvent) -> Self {
-        Self { workload, event: Some(event), delivery: None }
-    }
+pub(crate) enum PendingNotice {
+    Of(WorkloadId, WorkloadEvent),
+    /// Over side links, by its place among those.
+    Beside(u32),
 }
 
 impl Timers for Fabric {
     #[inline]
     fn set_timer(&mut self, at: Time, token: u64) {
         let event = WorkloadEvent::Timer { token };
-        self.schedule_notice(at.max(self.now()), PendingNotice::of(self.current, event));
+        self.schedule_notice(at.max(self.now()), PendingNotice::Of(self.current, event));
     }
 }
 
@@ -38,14 +29,14 @@ impl Fabric {
         if delay.is_zero() {
             self.notices.push_back((workload, event));
         } else {
-            self.schedule_notice(self.now() + delay, PendingNotice::of(workload, event));
+            self.schedule_notice(self.now() + delay, PendingNotice::Of(workload, event));
         }
     }
 
-    /// Counts what has come over a side link at `at`, and tells the calling workload if it asked.
-    pub(crate) fn deliver_at(&mut self, at: Time, delivery: SideDelivery, event: Option<WorkloadEvent>) {
-        let notice = PendingNotice { workload: self.current, event, delivery: Some(delivery) };
-        self.schedule_notice(at, notice);
+    /// Has [`Self::goes_on_beside`] called at `at`.
+    pub(crate) fn beside_at(&mut self, at: Time, beside: Beside) {
+        let index = self.beside.insert(beside);
+        self.schedule_notice(at, PendingNotice::Beside(index));
     }
 
     fn schedule_notice(&mut self, at: Time, notice: PendingNotice) {
@@ -70,11 +61,12 @@ impl Fabric {
 
     /// A timer is due, or a notice that was to be given later.
     pub(crate) fn on_timer(&mut self, index: u32) {
-        let PendingNotice { workload, event, delivery } = self.pending.take(index);
-        if let Some(SideDelivery { flow, payload }) = delivery {
-            self.came_beside(flow, payload);
-            self.observers.observe(self.engine.now(), Fact::Delivered { flow, payload });
+        match self.pending.take(index) {
+            PendingNotice::Of(workload, event) => self.notices.push_back((workload, event)),
+            PendingNotice::Beside(index) => {
+                let beside = self.beside.take(index);
+                self.goes_on_beside(beside);
+            }
         }
-        self.notices.extend(event.map(|event| (workload, event)));
     }
 }

@@ -45,6 +45,27 @@ impl Book {
     }
 }
 
+/// A number of things over time: what a book counts as busy time where several things lie beside each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Level {
+    number: u64,
+    changed_at: Time,
+    area: SpanSum,
+}
+
+impl Level {
+    /// From now on it is so many.
+    pub fn set(&mut self, number: u64, now: Time) {
+        self.area = self.area_at(now);
+        (self.number, self.changed_at) = (number, now);
+    }
+
+    /// The number times the time that it was so, added up to `at`, which is not before the last change.
+    pub fn area_at(&self, at: Time) -> SpanSum {
+        self.area + SpanSum::from(at.saturating_since(self.changed_at)) * self.number
+    }
+}
+
 /// What serves one piece of work after another, first come, first served: arithmetic instead of events.
 ///
 /// ```text
@@ -190,6 +211,14 @@ mod tests {
         assert_eq!(station.enter(at(10), Span::from_ns(5)), at(15));
         assert_eq!(station.enter(at(40), Span::from_ns(5)), at(40));
         assert_eq!(station.free_at(), at(45));
+    }
+
+    #[test]
+    fn a_level_is_a_number_times_its_time() {
+        let mut level = Level::default();
+        level.set(3, at(10));
+        level.set(1, at(15));
+        assert_eq!(level.area_at(at(20)), Span::from_ns(3 * 5 + 5).into());
     }
 
     #[test]

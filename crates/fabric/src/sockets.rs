@@ -6,7 +6,10 @@
 //! request the other way. Between two sockets there may be several physical links. Lines of memory are spread over all of them, and
 //! have their rate together; what one root port forwards to another takes one, and has the rate of one: GPUs write 50.97 GB/s
 //! to a GPU of the other EPYC 9005, 64 of 80 B on one of three links of 64 GB/s (voipmonitor/rtx6kpro), and 55.25 to its memory (AMD, MI300X
-//! system acceptance guide). Which link a pair of root ports takes is Assumed: they take turns. A write gives its buffer space back when it is on the link, not when the other socket has
+//! system acceptance guide). Which link packets from one root port to another take is Assumed: that of the root port by which they come
+//! in, whose socket's root ports have one link after the other. So pairs that share no root port use all links alike.
+//!
+//! A write gives its buffer space back when it is on the link, not when the other socket has
 //! answered: hosts take posted writes over into buffers of their own, and writes to the other socket are as fast as to the
 //! device's own (pcie-bench, E5-2620 v2 and E5-2630 v4). Sources: the mechanisms are those of coherent links in general
 //! (Intel, An Introduction to the Intel QuickPath Interconnect, 2009, for lines, headers and home agents). Left out: those
@@ -16,7 +19,7 @@
 use crate::config::SocketsConfig;
 use crate::packet::RouteEnd;
 use crate::server::Server;
-use lanewise_units::{Bytes, Rate, Span, Time};
+use lanewise_units::{Bytes, Span, Time};
 
 /// The sockets of one root complex.
 pub(crate) struct Sockets {
@@ -26,6 +29,8 @@ pub(crate) struct Sockets {
     links: Vec<Server>,
     /// The same for each physical link, as far as peers use it; empty where there is one.
     of_peers: Vec<Server>,
+    /// The physical link that packets take to another socket from each root port.
+    link_of_port: Vec<u16>,
     /// Socket of the buffers of each endpoint, by the number of its [`RouteEnd`], where it is not its own.
     memory_of: Vec<Option<u16>>,
 }
@@ -53,6 +58,7 @@ impl Sockets {
             count: 0,
             links: Vec::new(),
             of_peers: Vec::new(),
+            link_of_port: in_turn(&config.of_port, config.links),
             memory_of: Vec::new(),
         };
         sockets.make_room(count);
@@ -65,9 +71,9 @@ impl Sockets {
             self.links = vec![Server::new(self.config.rate); count * count];
             let physical = self.config.links as usize;
             if physical > 1 {
-                let rate = self.config.rate.bytes_per_second() / u64::from(self.config.links);
-                self.of_peers =
-                    vec![Server::new(Rate::from_bytes_per_second(rate)); count * count * physical];
+                // A byte a second less than the whole where it does not divide.
+                let rate = self.config.rate.div_floor(u64::from(self.config.links));
+                self.of_peers = vec![Server::new(rate); count * count * physical];
             }
         }
     }
@@ -92,8 +98,7 @@ impl Sockets {
     /// The way from one root port to another; none within a socket.
     pub(crate) fn between(&self, ingress: u16, egress: u16) -> Option<Crossing> {
         let of = |port: u16| self.config.of_port[usize::from(port)];
-        let (from, to) = (of(ingress), of(egress));
-        let link = ((u32::from(ingress) + u32::from(egress)) % self.config.links) as u16;
+        let (from, to, link) = (of(ingress), of(egress), self.link_of_port[usize::from(ingress)]);
         (from != to).then_some(Crossing { from, to, link })
     }
 
@@ -182,4 +187,11 @@ impl Sockets {
         let pair = usize::from(way.from) * self.count + usize::from(way.to);
         self.of_peers.get_mut(pair * self.config.links as usize + usize::from(way.link))
     }
+}
+
+/// A physical link for each root port, given its socket: those of a socket take turns.
+fn in_turn(of_port: &[u16], links: u32) -> Vec<u16> {
+    let place =
+        |(port, socket): (usize, &u16)| of_port[..port].iter().filter(|other| *other == socket).count();
+    of_port.iter().enumerate().map(|port| (place(port) % links as usize) as u16).collect()
 }

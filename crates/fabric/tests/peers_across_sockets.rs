@@ -128,13 +128,39 @@ fn peers_take_one_of_several_links() {
             assert_close(found, expected, 0.005, &format!("{direction:?} over one of {links}"));
         }
     }
-    // From root port 0 to 1, and from 2 to 3: both sums are odd.
-    let shared = rates(&several(2), vec![stream(1, WRITE, 2), stream(3, WRITE, 4)]);
-    assert_close(shared.iter().sum(), one, 0.005, "two pairs on the same link");
+    let apart = rates(&several(2), vec![stream(1, WRITE, 2), stream(3, WRITE, 4)]);
+    assert_close(apart.iter().sum(), all, 0.005, "two pairs on two links");
     let apart = rates(&several(4), vec![stream(1, WRITE, 2), stream(3, WRITE, 2)]);
     assert_close(apart.iter().sum(), one, 0.005, "two pairs on two of four links");
+    let shared = rates(&several(2), vec![stream(1, WRITE, 2), stream(1, WRITE, 4)]);
+    assert_close(shared.iter().sum(), one, 0.005, "from one root port");
     let memory = rates(&several(2), vec![Stream::new(3, WRITE, 65536, 8)])[0];
     assert_close(memory, all, 0.005, "memory of the other socket");
+}
+
+/// Eight devices of one socket write to eight of the other, each to one of its own: any such pairs use all links alike.
+#[test]
+fn pairs_use_all_links_alike() {
+    let link_gb_per_s = 5;
+    for links in [2, 3, 4] {
+        let mut config = direct(Generation::Gen4, Width::X16, 256);
+        for number in 1..16 {
+            config.devices[0].ports.push(port(MODE, 256));
+            let name = format!("peer{number}");
+            config.devices.push(device(&name, DeviceKind::Endpoint(endpoint()), vec![port(MODE, 256)]));
+            config.links.push(link((0, number), (number + 1, 0), MODE));
+        }
+        let of_port = (0..16).map(|port| u16::from(port >= 8)).collect();
+        let rate = Rate::from_bytes_per_second(u64::from(links) * link_gb_per_s * 1_000_000_000);
+        root_mut(&mut config).sockets = Some(SocketsConfig { of_port, rate, links, ..link_of(50, 1) });
+        // Straight across, turned by one, and the other way round.
+        for pair_of in [|port: u32| port, |port: u32| (port + 1) % 8, |port: u32| 7 - port] {
+            let pairs = (0..8).map(|from| stream(from + 1, WRITE, pair_of(from) + 9)).collect();
+            let found = rates(&config, pairs);
+            let expected = f64::from(links) * link_gb_per_s as f64 * 1e9 * DATA_SHARE;
+            assert_close(found.iter().sum(), expected, 0.01, &format!("all of {links} links"));
+        }
+    }
 }
 
 /// What ACS redirects stays at its socket: it takes the root complex's time there and back down, and none of the link.

@@ -1,27 +1,56 @@
 //! Which way packets take: tables of switches over the shortest ways to each adapter's port.
 //!
-//! Where several ways are as short, a table of InfiniBand names one of them for each destination, and Ethernet chooses by a hash of
-//! the flow. Both are fixed for a flow, so that its packets stay in order. Leaves out: adaptive routing, dragonflies and
-//! other topologies whose ways are not the shortest.
+//! Where several ways are as short, a table of InfiniBand names one of them for each destination ([`FatTree`]), and Ethernet chooses by a
+//! hash of the flow. Both are fixed for a flow, so that its packets stay in order. Assumed: each switch mixes a number of its own into
+//! its hash; where all hash alike, flows that one tier sends one way stay together at the next. Leaves out: adaptive routing,
+//! dragonflies and other topologies whose ways are not the shortest.
 //! Sources: Zahavi, Fat-trees routing and node ordering providing contention free traffic for MPI global collectives,
 //! JPDC 2012 (ways by destination); RFC 2992 (hash of the flow).
 
 use std::collections::VecDeque;
 
+mod fat_tree;
+
+pub use fat_tree::FatTree;
+
 /// How a switch chooses among ways that are as short.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// By destination: the adapters of a switch in their order, over the ways in theirs.
+    /// By destination, as its table says.
     Destination,
     /// By a hash of source, destination and connection.
     Flow,
 }
 
+/// One of `ways` for a packet of a connection between two ports of adapters, by the hash that a switch makes.
+///
+/// # Panics
+/// When there is no way.
+pub fn by_flow(ways: &[u32], switch: u32, ends: (u32, u32), connection: u32) -> u32 {
+    match ways {
+        [only] => *only,
+        _ => ways[(hash([switch, ends.0, ends.1, connection]) % ways.len() as u64) as usize],
+    }
+}
+
+/// The finisher of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) after each of the numbers: every bit of each moves half of all bits.
+fn hash(numbers: [u32; 4]) -> u64 {
+    numbers.into_iter().fold(0, |mixed, number| {
+        let mut mixed = (mixed ^ u64::from(number)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    })
+}
+
+/// The other end of a cable: a node, and its port there.
+type FarEnd = (usize, usize);
+
 /// Both ends of each cable, by node.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// Neighbours of each node, in the order of its ports.
-    neighbours: Vec<Vec<usize>>,
+    /// What each port of each node leads to.
+    neighbours: Vec<Vec<FarEnd>>,
 }
 
 impl Graph {
@@ -33,10 +62,12 @@ impl Graph {
     /// A cable; returns the number of the port at each end.
     pub fn join(&mut self, ends: [usize; 2]) -> [usize; 2] {
         let [first, second] = ends;
-        self.neighbours[first].push(second);
-        let at_first = self.neighbours[first].len() - 1;
-        self.neighbours[second].push(first);
-        [at_first, self.neighbours[second].len() - 1]
+        let at_first = self.neighbours[first].len();
+        // A cable from a node to itself has two of its ports.
+        let at_second = self.neighbours[second].len() + usize::from(first == second);
+        self.neighbours[first].push((second, at_second));
+        self.neighbours[second].push((first, at_first));
+        [at_first, at_second]
     }
 
     /// At each node, its ports from which the way to `destination` is shortest. Only nodes for which `forwards` holds pass anything on.
@@ -48,7 +79,7 @@ impl Graph {
             if node != destination && !forwards(node) {
                 continue;
             }
-            for neighbour in &self.neighbours[node] {
+            for (neighbour, _) in &self.neighbours[node] {
                 if distance[*neighbour] == usize::MAX {
                     distance[*neighbour] = distance[node] + 1;
                     queue.push_back(*neighbour);
@@ -60,35 +91,12 @@ impl Graph {
                 && distance[next] + 1 == distance[node]
                 && (next == destination || forwards(next))
         };
-        let ways = |(node, neighbours): (usize, &Vec<usize>)| {
-            let ports = neighbours.iter().enumerate().filter(|(_, next)| nearer(node, **next));
+        let ways = |(node, neighbours): (usize, &Vec<FarEnd>)| {
+            let ports = neighbours.iter().enumerate().filter(|(_, (next, _))| nearer(node, *next));
             ports.map(|(port, _)| port as u32).collect()
         };
         self.neighbours.iter().enumerate().map(ways).collect()
     }
-}
-
-impl Choice {
-    /// One of `ways` for a packet between two ports of adapters, of which the second has this place at its switch.
-    ///
-    /// # Panics
-    /// When there is no way.
-    pub fn among(self, ways: &[u32], ends: (u32, u32), place: u32, connection: u32) -> u32 {
-        let number = match self {
-            Self::Destination => u64::from(place),
-            Self::Flow => hash([ends.0, ends.1, connection]),
-        };
-        ways[(number % ways.len() as u64) as usize]
-    }
-}
-
-/// FNV-1a over the bytes of the numbers, and its upper half: the lower bits of products are poorly mixed.
-fn hash(numbers: [u32; 3]) -> u64 {
-    let bytes = numbers.into_iter().flat_map(u32::to_le_bytes);
-    let mixed = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    mixed >> 32
 }
 
 #[cfg(test)]
@@ -127,18 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn destinations_use_all_ways_alike_and_hashes_nearly() {
+    fn hashes_use_all_ways_nearly_alike_and_each_switch_has_its_own() {
         let ways = [4, 5, 6, 7];
-        let mut by_destination = [0; 4];
-        let mut by_flow = [0; 4];
+        // Of what the first switch sends each way, what the second does.
+        let mut taken = [[0; 4]; 4];
         for destination in 0..64 {
-            by_destination[Choice::Destination.among(&ways, (9, 1), destination, 1) as usize - 4] += 1;
-            for connection in 0..64 {
-                by_flow[Choice::Flow.among(&ways, (9, destination), 0, connection) as usize - 4] += 1;
+            for connection in 0..256 {
+                let [first, second] =
+                    [0, 1].map(|switch| by_flow(&ways, switch, (9, destination), connection));
+                taken[first as usize - 4][second as usize - 4] += 1;
             }
         }
-        assert_eq!(by_destination, [16; 4]);
-        // 4,096 draws of one in four: four standard deviations are 111.
-        assert!(by_flow.iter().all(|count: &i32| (count - 1024).abs() < 111), "{by_flow:?}");
+        // 16,384 draws of one in sixteen: four standard deviations are 124.
+        assert!(taken.iter().flatten().all(|count: &i32| (count - 1024).abs() < 124), "{taken:?}");
     }
 }

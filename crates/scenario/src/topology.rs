@@ -61,6 +61,20 @@ impl<'w> InstanceName<'w> {
         }
     }
 
+    /// What is named, and what of it behind a full stop: `leaf[0..1]` and `port1`. Those of a range stand in brackets, and split nothing.
+    pub fn split(text: &'w str) -> (&'w str, Option<&'w str>) {
+        let mut is_inside = false;
+        for (at, letter) in text.char_indices() {
+            match letter {
+                '[' => is_inside = true,
+                ']' => is_inside = false,
+                '.' if !is_inside => return (&text[..at], Some(&text[at + 1..])),
+                _ => {}
+            }
+        }
+        (text, None)
+    }
+
     /// Those of the component's instances that are meant; none when that is none of them, or one of several.
     pub fn among(self, instances: Range<usize>) -> Option<Range<usize>> {
         match self.index {
@@ -177,10 +191,8 @@ struct Target<'w> {
 
 impl<'w> Target<'w> {
     fn parse(text: &'w str) -> Self {
-        match text.split_once('.') {
-            Some((device, slot)) => Self { device: InstanceName::parse(device), slot: Some(slot) },
-            None => Self { device: InstanceName::parse(text), slot: None },
-        }
+        let (device, slot) = InstanceName::split(text);
+        Self { device: InstanceName::parse(device), slot }
     }
 }
 

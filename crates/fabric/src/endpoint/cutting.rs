@@ -3,6 +3,7 @@
 use super::Endpoint;
 use super::transfers::{Rest, Transfers};
 use crate::channels::VC0;
+use crate::dma::Turn;
 use crate::packet::{Flags, Packet};
 use crate::workload::Direction;
 use lanewise_pcie::splitting;
@@ -86,8 +87,11 @@ impl Endpoint {
                 continue;
             }
             let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
-            if self.dma.as_mut().is_none_or(|dma| dma.may_read(channel, unit)) {
-                break channel;
+            match self.dma.as_mut().map_or(Turn::Reads, |dma| dma.turn_to_read(channel, unit)) {
+                Turn::Reads => break channel,
+                Turn::PassesTo(other) => {
+                    other.into_iter().for_each(|other| self.takes_turns(other, Direction::Read));
+                }
             }
         };
         let tag = self.reads.tags.take().expect("there is one");

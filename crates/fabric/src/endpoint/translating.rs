@@ -42,7 +42,16 @@ impl Endpoint {
         packet.context = transfer;
         packet.read = self.reads.enter(tag, packet.length, now);
         self.seal(&mut packet);
+        if let Some(errors) = &mut self.errors {
+            errors.watch(&packet, now, 0);
+        }
         Some(packet)
+    }
+
+    /// A translation request is given up: its tag is free, and its pages are asked for again.
+    pub(crate) fn translation_lost(&mut self, slot: u16, now: Time) {
+        self.abandon(slot, now);
+        self.translations().expect("it asked for them").ask_again(slot, now);
     }
 
     /// Translations have come: their tag is free, and channels that waited take turns again.

@@ -4,9 +4,9 @@
 //!  wire ──► [Ingress: buffer, credits or pause frames] ──► switch latency ──► [Egress: a queue of each ingress, in turn] ──► wire
 //! ```
 //!
-//! Neither knows the time: whoever drives them says when something happens. A packet holds its space in the buffer of its
-//! ingress until its last byte has left through its egress, so that a queue at one egress fills the buffers of those that send
-//! to it, and these hold back whoever is at the other end of their wires.
+//! Neither has a clock: each call says at what time something happens. A packet holds its space in the buffer of its ingress until its
+//! last byte has left through its egress. So a queue at one egress fills the buffers of the ingresses that feed it, and a full
+//! ingress holds back the port at the other end of its wire.
 //! Leaves out: several virtual lanes or priorities (acknowledgements excepted, which go before payload), multicast, marks of
 //! congestion (ECN), frames that are dropped: a buffer that overflows is a mistake of the settings.
 //! Source: InfiniBand Architecture Specification, volume 1, §7.9 (credits in blocks of 64 B); IEEE 802.1Q-2018, clause 36

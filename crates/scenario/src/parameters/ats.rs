@@ -15,8 +15,8 @@ parameters! {
         page: Auto<Bytes> = "auto" in "4 KiB" to "1 GiB",
         Assumed "the unit of the host's tables, of which STU can be a part";
         /// Pages behind the one that is needed which a translation request asks for, too.
-        prefetch: u32 = "0" in "0" to "63",
-        Assumed "a request for what is needed; PCIe Base 6.3 §10.2.2 lets it ask for more, 8 B each";
+        prefetch: u32 = "0" in "0" to "15",
+        Assumed "a request for what is needed; PCIe Base 6.3 §10.2.2 lets it ask for more, 8 B each, up to the host's `rcb`";
         /// Translation requests that the device may have out; each has a tag.
         requests: u32 = "32" in "1" to "4096",
         Assumed "more than hosts have walkers, so that it is not the limit unless it is known to be";

@@ -20,6 +20,16 @@ choices! {
     }
 }
 
+impl RcbChoice {
+    /// Its length.
+    pub const fn bytes(self) -> Bytes {
+        match self {
+            Self::Bytes64 => Bytes::new(64),
+            Self::Bytes128 => Bytes::new(128),
+        }
+    }
+}
+
 parameters! {
     /// CPU cost of the host's software for each I/O of a storage workload, and the cores that pay it.
     SoftwareParameters, Claim "software" {

@@ -14,7 +14,7 @@ use super::{side_link, standby, switch_latency};
 use crate::parameter::{Layer, LayerTable, Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice,
-    HostParameters, LinkParameters, RcbChoice, SwitchParameters, TagChoice,
+    HostParameters, LinkParameters, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
 use crate::value::Auto;
@@ -111,10 +111,7 @@ fn root_complex(
     output: &mut Output,
 ) -> RootComplexConfig {
     let largest = ports.iter().map(|port| port.mps).max().unwrap_or(Bytes::new(128));
-    let rcb = match host.rcb {
-        RcbChoice::Bytes64 => Bytes::new(64),
-        RcbChoice::Bytes128 => Bytes::new(128),
-    };
+    let rcb = host.rcb.bytes();
     // A completion that is not the last ends on a read completion boundary (PCIe Base 6.3 §2.3.1.1).
     let component = inputs.topology.instances[instance].component;
     let is_stated = |layer: &LayerTable<'_>| {
@@ -350,7 +347,7 @@ fn endpoint(
             collects_reads: parameters.collects_reads,
             tag_hold: parameters.tag_hold.given(),
             functions: functions::config(inputs, instance, parameters, tag_width, output),
-            ats: memory_path::ats(inputs, instance, parameters, computed),
+            ats: memory_path::ats(inputs, instance, parameters, computed, output),
             ide: parameters.ide.mac.unit().map(|unit| IdeConfig {
                 ide: Ide { unit, pcrc: parameters.ide.pcrc },
                 latency: parameters.ide.latency,

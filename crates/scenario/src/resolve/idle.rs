@@ -3,7 +3,7 @@
 
 use super::{Inputs, channels, errors, memory_path, side_link, standby};
 use crate::idle::Idle;
-use crate::parameters::{CoreChoice, EthernetRateChoice, WireChoice};
+use crate::parameters::{CoreChoice, EndpointParameters, EthernetRateChoice, SwitchParameters, WireChoice};
 use crate::settings::Settings;
 use crate::structure::ComponentKind;
 use lanewise_pcie::virtual_channel::ChannelMap;
@@ -18,114 +18,116 @@ pub(crate) fn find(inputs: &Inputs<'_>, maps: &[ChannelMap], idle: &mut Idle) {
     channels::idle(inputs, maps, idle);
 }
 
+/// What the rest of a file has that components may need.
+struct Around<'f> {
+    /// Kinds of workloads.
+    tools: HashSet<&'f str>,
+    storage: bool,
+    network: bool,
+    drives: bool,
+    expanders: bool,
+}
+
 fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
-    let tools: HashSet<&str> = inputs.file.workloads.iter().map(|workload| workload.kind.as_str()).collect();
     let any = |kind| inputs.file.components.iter().any(|component| component.kind == kind);
-    let (storage, network) = (any(ComponentKind::Storage), any(ComponentKind::Network));
-    let is_drive = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some());
-    let drives = inputs.settings.iter().flatten().any(is_drive);
-    let is_expander = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.expander.capacity.is_some());
-    let expanders = inputs.settings.iter().flatten().any(is_expander);
+    let any_endpoint = |is: fn(&EndpointParameters) -> bool| {
+        let mut settings = inputs.settings.iter().flatten();
+        settings.any(|settings| matches!(settings, Settings::Endpoint(endpoint) if is(endpoint)))
+    };
+    let around = Around {
+        tools: inputs.file.workloads.iter().map(|workload| workload.kind.as_str()).collect(),
+        storage: any(ComponentKind::Storage),
+        network: any(ComponentKind::Network),
+        drives: any_endpoint(|endpoint| endpoint.nvme.capacity.is_some()),
+        expanders: any_endpoint(|endpoint| endpoint.expander.capacity.is_some()),
+    };
     for (number, (component, settings)) in inputs.file.components.iter().zip(&inputs.settings).enumerate() {
-        let path = |key: &str| format!("{}.{key}", component.name);
-        let mut without = |there: bool, key, reason| {
-            if !there {
-                idle.because(path(key), reason);
-            }
-        };
         match settings {
-            Some(Settings::Host(_)) => {
-                without(tools.contains("copy"), "pageable", "only the workload `copy` uses it");
-                without(storage, "software", "no `[storage]` is there for it");
-                without(drives, "nvme", "no NVMe drive is there for it");
-                without(tools.contains("turnaround"), "cache", "only the workload `turnaround` asks for it");
-                without(drives && network, "nvme_target", "no drive is reached over a network");
-                without(expanders, "cxl", "no memory expander is there for it");
-                without(network, "verbs", "there is no `[network]`");
-                without(tools.contains("osu"), "mpi", "only the workload `osu` uses it");
-                without(
-                    tools.contains("transactions"),
-                    "kernel_tcp",
-                    "only the workload `transactions` uses it",
-                );
-                without(
-                    tools.contains("transactions"),
-                    "user_tcp",
-                    "only the workload `transactions` uses it",
-                );
-            }
-            Some(Settings::Switch(switch)) => {
-                without(switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups");
-                without(expanders, "cxl", "no memory expander is there for it");
-                without(expanders, "link.cxl", "no memory expander is there for it");
-            }
+            Some(Settings::Host(_)) => of_host(&component.name, &around, idle),
+            Some(Settings::Switch(switch)) => of_switch(&component.name, switch, &around, idle),
             Some(Settings::Endpoint(endpoint)) => {
-                without(tools.contains("copy"), "copy_engine", "only the workload `copy` uses it");
-                without(
-                    tools.contains("copy") || tools.contains("collective"),
-                    "kernel",
-                    "only the workloads `copy` and `collective` use it",
-                );
-                let mut unless = |there: bool, key, decided_by, reason| {
-                    if !there {
-                        idle.because_of(path(key), decided_by, reason);
-                    }
-                };
-                let is_expander = endpoint.expander.capacity.is_some();
-                unless(
-                    is_expander,
-                    "expander",
-                    ".capacity",
-                    "without `expander.capacity` it is no memory expander",
-                );
-                unless(
-                    is_expander,
-                    "link.cxl",
-                    ".capacity",
-                    "without `expander.capacity` it is no memory expander",
-                );
-                let (adapter, ethernet) = (&endpoint.adapter, &endpoint.ethernet);
-                unless(
-                    adapter.wire != WireChoice::None,
-                    "adapter",
-                    ".wire",
-                    "without `adapter.wire` it is none",
-                );
-                unless(
-                    endpoint.side_link.rate.is_some(),
-                    "side_link",
-                    ".rate",
-                    "without `side_link.rate` it has none",
-                );
-                unless(
-                    endpoint.nvme.capacity.is_some(),
-                    "nvme",
-                    ".capacity",
-                    "without `nvme.capacity` it is no drive",
-                );
-                unless(
-                    endpoint.rdma.ports > 0,
-                    "rdma",
-                    ".ports",
-                    "without `rdma.ports` it is no RDMA adapter",
-                );
-                let has_functions = endpoint.sriov.functions > 0;
-                unless(has_functions, "sriov", ".functions", "without `sriov.functions` it has none");
-                let has_cache = endpoint.ats.entries > 0;
-                unless(has_cache, "ats", ".entries", "without `ats.entries` it has no cache of translations");
-                let encrypts = endpoint.ide.mac.unit().is_some();
-                unless(encrypts, "ide", ".mac", "without `ide.mac` nothing is encrypted");
-                let there = ethernet.rate != EthernetRateChoice::None;
-                unless(there, "ethernet", ".rate", "without `ethernet.rate` it is no Ethernet adapter");
+                of_endpoint(&component.name, endpoint, &around, idle);
                 if endpoint.side_link.rate.is_some() && !side_link::joins_any(inputs, number) {
-                    idle.because(path("side_link"), "it joins no other device: none of its host has one");
-                }
-                if is_expander {
-                    of_expander(&component.name, idle);
+                    let path = format!("{}.side_link", component.name);
+                    idle.because(path, "it joins no other device: none of its host has one");
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// Keys of a component, each with whether what needs it is there, and the reason where it is not.
+fn without<const N: usize>(name: &str, keys: [(bool, &str, &'static str); N], idle: &mut Idle) {
+    for (_, key, reason) in keys.into_iter().filter(|(is_there, ..)| !is_there) {
+        idle.because(format!("{name}.{key}"), reason);
+    }
+}
+
+const NO_EXPANDER: &str = "no memory expander is there for it";
+
+fn of_host(name: &str, around: &Around<'_>, idle: &mut Idle) {
+    let &Around { ref tools, storage, network, drives, expanders } = around;
+    let keys = [
+        (tools.contains("copy"), "pageable", "only the workload `copy` uses it"),
+        (storage, "software", "no `[storage]` is there for it"),
+        (drives, "nvme", "no NVMe drive is there for it"),
+        (tools.contains("turnaround"), "cache", "only the workload `turnaround` asks for it"),
+        (drives && network, "nvme_target", "no drive is reached over a network"),
+        (expanders, "cxl", NO_EXPANDER),
+        (network, "verbs", "there is no `[network]`"),
+        (tools.contains("osu"), "mpi", "only the workload `osu` uses it"),
+        (tools.contains("transactions"), "kernel_tcp", "only the workload `transactions` uses it"),
+        (tools.contains("transactions"), "user_tcp", "only the workload `transactions` uses it"),
+    ];
+    without(name, keys, idle);
+}
+
+fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &mut Idle) {
+    let keys = [
+        (switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups"),
+        (around.expanders, "cxl", NO_EXPANDER),
+        (around.expanders, "link.cxl", NO_EXPANDER),
+    ];
+    without(name, keys, idle);
+}
+
+fn of_endpoint(name: &str, endpoint: &EndpointParameters, around: &Around<'_>, idle: &mut Idle) {
+    let tools = &around.tools;
+    let uses_kernels = tools.contains("copy") || tools.contains("collective");
+    let keys = [
+        (tools.contains("copy"), "copy_engine", "only the workload `copy` uses it"),
+        (uses_kernels, "kernel", "only the workloads `copy` and `collective` use it"),
+    ];
+    without(name, keys, idle);
+    let is_expander = endpoint.expander.capacity.is_some();
+    let has_wire = endpoint.adapter.wire != WireChoice::None;
+    let is_ethernet = endpoint.ethernet.rate != EthernetRateChoice::None;
+    let (is_drive, has_side_link) = (endpoint.nvme.capacity.is_some(), endpoint.side_link.rate.is_some());
+    // Each with the key that decides.
+    for (is_there, key, decided_by, reason) in [
+        (is_expander, "expander", ".capacity", "without `expander.capacity` it is no memory expander"),
+        (is_expander, "link.cxl", ".capacity", "without `expander.capacity` it is no memory expander"),
+        (has_wire, "adapter", ".wire", "without `adapter.wire` it is none"),
+        (has_side_link, "side_link", ".rate", "without `side_link.rate` it has none"),
+        (is_drive, "nvme", ".capacity", "without `nvme.capacity` it is no drive"),
+        (endpoint.rdma.ports > 0, "rdma", ".ports", "without `rdma.ports` it is no RDMA adapter"),
+        (endpoint.sriov.functions > 0, "sriov", ".functions", "without `sriov.functions` it has none"),
+        (
+            endpoint.ats.entries > 0,
+            "ats",
+            ".entries",
+            "without `ats.entries` it has no cache of translations",
+        ),
+        (endpoint.ide.mac.unit().is_some(), "ide", ".mac", "without `ide.mac` nothing is encrypted"),
+        (is_ethernet, "ethernet", ".rate", "without `ethernet.rate` it is no Ethernet adapter"),
+    ] {
+        if !is_there {
+            idle.because_of(format!("{name}.{key}"), decided_by, reason);
+        }
+    }
+    if is_expander {
+        of_expander(name, idle);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::parameter::{Output, Provenance};
 use crate::parameters::{BuffersChoice, EndpointParameters, HostParameters};
 use crate::problem::Problem;
 use crate::value::Auto;
+use lanewise_fabric::LINE;
 use lanewise_fabric::config::{
     AtsConfig, BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
 };
@@ -18,8 +19,6 @@ use std::collections::{BTreeMap, HashSet};
 const QUEUES: Span = Span::from_us(1);
 /// What a read from a warm cache takes less than one from memory. pcie-bench public data set, E5-2630: 558 and 614 ns.
 const CACHE_SAVES: Span = Span::from_ns(56);
-/// The least that a read asks for, as far as the number of automatic tracking entries goes: a line.
-const LINE: Bytes = Bytes::new(64);
 
 /// The stack of each slot: numbers that are given are kept, those of slots without one follow.
 pub(crate) fn stacks(inputs: &Inputs<'_>, instance: usize) -> Vec<u16> {
@@ -66,7 +65,7 @@ fn automatic_trackers(inputs: &Inputs<'_>, instance: usize, host: &HostParameter
         *rates.entry(stack).or_default() += bytes.div_ceil(seconds);
     }
     let widest = Rate::from_bytes_per_second(rates.into_values().max().unwrap_or(0).max(1));
-    let line = widest.span_ceil(LINE);
+    let line = widest.span_ceil(LINE); // The least that a read is taken to ask for.
     let latency = host.memory_latency + host.memory_latency_jitter * 8 + QUEUES;
     (2 * latency.div_ceil(line)).min(1 << 20) as u32
 }
@@ -198,11 +197,25 @@ pub(crate) fn ats(
     instance: usize,
     endpoint: &EndpointParameters,
     computed: &mut Computed,
+    output: &mut Output,
 ) -> Option<AtsConfig> {
     let ats = &endpoint.ats;
-    let host_page = translated_by(inputs, instance)?;
+    let host = host_that_translates(inputs, instance)?;
     if ats.entries == 0 {
         return None;
+    }
+    let host_page = host.iommu.page;
+    let most = AtsConfig::most_prefetch(host.rcb.bytes());
+    if ats.prefetch > most {
+        let component = inputs.topology.instances[instance].component;
+        let path = format!("{}.ats.prefetch", inputs.file.components[component].name);
+        let (found, low, high) = (ats.prefetch.to_string(), "0".to_owned(), most.to_string());
+        let hint = format!(
+            "a translation request asks for up to {}, the host's `rcb`, in pages of 8 B each",
+            host.rcb.bytes()
+        );
+        let place = inputs.place_of(component, &["ats", "prefetch"]);
+        output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint));
     }
     let page = ats.page.given().unwrap_or(host_page);
     if ats.page == Auto::Auto {
@@ -220,8 +233,12 @@ pub(crate) fn ats(
 
 /// Pages of the host above a device, if it translates addresses.
 pub(crate) fn translated_by(inputs: &Inputs<'_>, instance: usize) -> Option<Bytes> {
+    host_that_translates(inputs, instance).map(|host| host.iommu.page)
+}
+
+fn host_that_translates<'a>(inputs: &'a Inputs<'_>, instance: usize) -> Option<&'a HostParameters> {
     match inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host)) {
-        Some(Settings::Host(host)) if host.iommu.enabled => Some(host.iommu.page),
+        Some(Settings::Host(host)) if host.iommu.enabled => Some(host),
         _ => None,
     }
 }

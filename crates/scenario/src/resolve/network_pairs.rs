@@ -48,18 +48,8 @@ pub(super) fn pairs(
             return None;
         };
         let ends = networks.config.links[link].ends;
-        let mut right = true;
-        for ((key, name), end) in sides.into_iter().zip(ends) {
-            let device = &networks.config.nics[end.nic].name;
-            let is_end =
-                name == "auto" || name == device || *name == format!("{device}.port{}", end.port + 1);
-            if !is_end {
-                let expected = format!("`{device}` is at that end of `{}`", named.network);
-                unknown(inputs, workload, key, name, expected, output);
-                right = false;
-            }
-        }
-        return right.then(|| vec![Pair { name: workload.name.clone(), ends, numbers: [0; 2] }]);
+        let are_meant = are_ends(inputs, workload, (sides, ends), (named.network, networks), output);
+        return are_meant.then(|| vec![Pair { name: workload.name.clone(), ends, numbers: [0; 2] }]);
     };
     let [clients, servers] = sides
         .map(|(key, name)| side(inputs, workload, (key, name), (named.network, members), networks, output));
@@ -72,40 +62,70 @@ pub(super) fn pairs(
         output.report(place(workload, "server"), problem, None);
         return None;
     }
-    let count = many.max(others);
-    let mut pairs = Vec::new();
-    for number in 0..count {
+    let nic = |end: NicPort| networks.config.nics[end.nic].name.as_str();
+    let pair = |number: usize| {
         let numbers = [number % many, (number + named.shift as usize) % others];
-        let (client, server) = (clients[numbers[0]], servers[numbers[1]]);
-        let nic = |end: NicPort| networks.config.nics[end.nic].name.as_str();
-        if client == server {
+        let ends = [clients[numbers[0]], servers[numbers[1]]];
+        if ends[0] == ends[1] {
             let expected = format!("it is the client, too: client {number} has server {}", numbers[1]);
             let hint = match named.shift {
                 0 => "name two ports, or set `shift`, so that each server is another adapter".to_owned(),
                 shift => format!("`shift = {shift}` over {others} servers comes back to itself: set another"),
             };
             let path = format!("workload.{}.server", workload.name);
-            let problem = Problem::UnknownDevice { path, found: shortened(nic(server)), expected };
+            let problem = Problem::UnknownDevice { path, found: shortened(nic(ends[1])), expected };
             output.report(place(workload, "server"), problem, Some(hint));
             return None;
         }
-        if !networks.are_joined([client, server]) {
-            if networks.is_partial {
-                return None;
-            }
+        check_joined(inputs, workload, ends, networks, output)?;
+        let name = match (many > 1, others > 1) {
+            (true, _) => format!("{} {}", workload.name, nic(ends[0])),
+            (false, true) => format!("{} {}", workload.name, nic(ends[1])),
+            (false, false) => workload.name.clone(),
+        };
+        Some(Pair { name, ends, numbers })
+    };
+    (0..many.max(others)).map(pair).collect()
+}
+
+/// Whether the adapters that a tool names, if it does, are those at the ends of a wire; it is reported where they are not.
+fn are_ends(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    (sides, ends): ([(&str, &str); 2], [NicPort; 2]),
+    (network, networks): (&str, &Networks),
+    output: &mut Output,
+) -> bool {
+    let mut are_meant = true;
+    for ((key, name), end) in sides.into_iter().zip(ends) {
+        let device = &networks.config.nics[end.nic].name;
+        if name != "auto" && name != device && *name != format!("{device}.port{}", end.port + 1) {
+            let expected = format!("`{device}` is at that end of `{network}`");
+            unknown(inputs, workload, key, name, expected, output);
+            are_meant = false;
+        }
+    }
+    are_meant
+}
+
+/// Whether a client and a server reach each other; it is reported where they do not.
+fn check_joined(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    [client, server]: [NicPort; 2],
+    networks: &Networks,
+    output: &mut Output,
+) -> Option<()> {
+    let nic = |end: NicPort| networks.config.nics[end.nic].name.as_str();
+    if !networks.are_joined([client, server]) {
+        if !networks.is_partial {
             let expected =
                 format!("nothing joins it to `{}`: no wire or switches of any network do", nic(client));
             unknown(inputs, workload, "server", nic(server), expected, output);
-            return None;
         }
-        let name = match (many > 1, others > 1) {
-            (true, _) => format!("{} {}", workload.name, nic(client)),
-            (false, true) => format!("{} {}", workload.name, nic(server)),
-            (false, false) => workload.name.clone(),
-        };
-        pairs.push(Pair { name, ends: [client, server], numbers });
+        return None;
     }
-    Some(pairs)
+    Some(())
 }
 
 /// The ports of a network that a name means.

@@ -76,7 +76,7 @@ impl<'s> Switches<'s> {
 
     /// Whether a name at an end of a network is one of a switch.
     pub(super) fn has(&self, inputs: &Inputs<'_>, name: &str) -> bool {
-        let device = name.split_once('.').map_or(name, |(device, _)| device);
+        let (device, _) = InstanceName::split(name);
         inputs
             .find(InstanceName::parse(device).component)
             .is_some_and(|component| inputs.file.components[component].kind == ComponentKind::NetworkSwitch)
@@ -153,63 +153,21 @@ pub(super) fn join(
         return None;
     }
     let [first, second] = sides;
-    let (first, second) = (first?, second?);
-    let name = &inputs.file.components[component].name;
-    let idle = |key: &str, reason, output: &mut Output| output.idle.because(format!("{name}.{key}"), reason);
-    let pairs: Vec<[CableEnd; 2]> = match (first, second) {
+    let pairs = match (first?, second?) {
         (Side::Adapters(adapters), Side::Switches(range))
         | (Side::Switches(range), Side::Adapters(adapters)) => {
             networks::check_mtu(inputs, component, network, &adapters, networks, output);
-            let count = adapters.len();
-            let mut pairs = Vec::new();
-            for (number, port) in adapters.iter().enumerate() {
-                let chosen = match network.layout {
-                    LayoutChoice::Blocks => number * range.len() / count,
-                    LayoutChoice::Rails => number % range.len(),
-                };
-                if !networks.wired.insert((port.nic, port.port)) {
-                    let name = format!("{}.port{}", networks.config.nics[port.nic].name, port.port + 1);
-                    return networks::refuse(inputs, component, &name, "has a wire already", place, output);
-                }
-                let end = switches.take_port(range.start + chosen, at, output)?;
-                pairs.push([CableEnd::Adapter(*port), end]);
-            }
+            let pairs = to_adapters(at, network, (&adapters, range), networks, switches, output)?;
             networks.members.insert(component, adapters);
-            idle("wires", "an adapter's port has one wire", output);
             pairs
         }
         (Side::Switches(lower), Side::Switches(upper)) => {
-            idle("layout", "there is no adapter at either end", output);
-            let mut pairs = Vec::new();
-            let both = |one: usize, other: usize| lower.contains(&other) && upper.contains(&one);
-            let each = lower.clone().flat_map(|low| upper.clone().map(move |high| (low, high)));
-            // Of switches that are meant by both ends, each two are joined once.
-            for (low, high) in each.filter(|(low, high)| low < high || low > high && !both(*low, *high)) {
-                for _ in 0..network.wires {
-                    let low = switches.take_port(low, at, output)?;
-                    pairs.push([low, switches.take_port(high, at, output)?]);
-                }
-            }
-            pairs
+            between(at, network, (lower, upper), switches, output)?
         }
         (Side::Adapters(_), Side::Adapters(_)) => return None,
     };
     for ends in pairs {
-        let adapters: Vec<NicPort> = ends
-            .iter()
-            .filter_map(|end| match end {
-                CableEnd::Adapter(port) => Some(*port),
-                CableEnd::Switch(..) => None,
-            })
-            .collect();
-        let cable = CableConfig {
-            name: inputs.file.components[component].name.clone(),
-            ends,
-            wire: networks::wire(network),
-            mtu: network.mtu.0,
-            latency: network.propagation + network.switch_latency,
-            encapsulation: networks::encapsulation(network, &adapters, networks),
-        };
+        let cable = cable(at, network, ends, networks);
         for end in ends {
             let CableEnd::Switch(switch, _) = end else { continue };
             switches.all[switch].accept(at, network, &cable, output)?;
@@ -217,6 +175,83 @@ pub(super) fn join(
         networks.config.cables.push(cable);
     }
     Some(())
+}
+
+/// The place of a network in a file, by which it is reported.
+type At<'a, 'i> = (&'a Inputs<'i>, usize, Place);
+
+/// Ends of the cables from each adapter to a switch.
+fn to_adapters(
+    at: At<'_, '_>,
+    network: &NetworkParameters,
+    (adapters, range): (&[NicPort], Range<usize>),
+    networks: &mut Networks,
+    switches: &mut Switches<'_>,
+    output: &mut Output,
+) -> Option<Vec<[CableEnd; 2]>> {
+    let (inputs, component, place) = at;
+    let mut pairs = Vec::new();
+    for (number, port) in adapters.iter().enumerate() {
+        let chosen = match network.layout {
+            LayoutChoice::Blocks => number * range.len() / adapters.len(),
+            LayoutChoice::Rails => number % range.len(),
+        };
+        if !networks.wired.insert((port.nic, port.port)) {
+            let name = format!("{}.port{}", networks.config.nics[port.nic].name, port.port + 1);
+            return networks::refuse(inputs, component, &name, "has a wire already", place, output);
+        }
+        let end = switches.take_port(range.start + chosen, at, output)?;
+        pairs.push([CableEnd::Adapter(*port), end]);
+    }
+    let path = format!("{}.wires", inputs.file.components[component].name);
+    output.idle.because(path, "an adapter's port has one wire");
+    Some(pairs)
+}
+
+/// Ends of the cables from each switch to each other one.
+fn between(
+    at: At<'_, '_>,
+    network: &NetworkParameters,
+    (lower, upper): (Range<usize>, Range<usize>),
+    switches: &mut Switches<'_>,
+    output: &mut Output,
+) -> Option<Vec<[CableEnd; 2]>> {
+    let (inputs, component, _) = at;
+    let path = format!("{}.layout", inputs.file.components[component].name);
+    output.idle.because(path, "there is no adapter at either end");
+    let mut pairs = Vec::new();
+    let both = |one: usize, other: usize| lower.contains(&other) && upper.contains(&one);
+    let each = lower.clone().flat_map(|low| upper.clone().map(move |high| (low, high)));
+    // Of switches that are meant by both ends, each two are joined once.
+    for (low, high) in each.filter(|(low, high)| low < high || low > high && !both(*low, *high)) {
+        for _ in 0..network.wires {
+            let low = switches.take_port(low, at, output)?;
+            pairs.push([low, switches.take_port(high, at, output)?]);
+        }
+    }
+    Some(pairs)
+}
+
+/// A cable of a network.
+fn cable(
+    (inputs, component, _): At<'_, '_>,
+    network: &NetworkParameters,
+    ends: [CableEnd; 2],
+    networks: &Networks,
+) -> CableConfig {
+    let adapter = |end: &CableEnd| match end {
+        CableEnd::Adapter(port) => Some(*port),
+        CableEnd::Switch(..) => None,
+    };
+    let adapters: Vec<NicPort> = ends.iter().filter_map(adapter).collect();
+    CableConfig {
+        name: inputs.file.components[component].name.clone(),
+        ends,
+        wire: networks::wire(network),
+        mtu: network.mtu.0,
+        latency: network.propagation + network.switch_latency,
+        encapsulation: networks::encapsulation(network, &adapters, networks),
+    }
 }
 
 /// What one end of a network means.
@@ -227,7 +262,7 @@ fn side(
     switches: &Switches<'_>,
     output: &mut Output,
 ) -> Option<Side> {
-    let (device, port) = name.split_once('.').map_or((name, None), |(device, port)| (device, Some(port)));
+    let (device, port) = InstanceName::split(name);
     let meant = InstanceName::parse(device);
     if switches.has(inputs, name) {
         if port.is_some_and(|port| port != "*") {

@@ -221,7 +221,8 @@ pub(super) fn end(
     networks: &mut Networks,
     output: &mut Output,
 ) -> Option<NicPort> {
-    let (device, port) = name.split_once('.').unwrap_or((name, "port1"));
+    let (device, port) = InstanceName::split(name);
+    let port = port.unwrap_or("port1");
     let meant = InstanceName::parse(device);
     if inputs.file.is_lost(meant.component) {
         return None;

@@ -162,7 +162,7 @@ fn find_adapter<'r>(
         return None;
     }
     if above.is_none()
-        && let Some((device, _)) = target.split_once('.')
+        && let (device, Some(_)) = InstanceName::split(&target)
         && inputs.find(InstanceName::parse(device).component).is_some()
     {
         refuse("is a slot, and drives are behind an adapter", output);

@@ -25,6 +25,7 @@ mod resources;
 mod rig;
 mod session;
 mod shared_queue;
+mod side_links;
 mod targets;
 mod threads;
 mod trace;

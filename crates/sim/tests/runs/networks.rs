@@ -122,6 +122,60 @@ fn an_uplink_that_two_share_is_found_to_be_the_limit() {
     averages(&doubled).iter().for_each(|average| within(0.5, *average, WIRE));
 }
 
+/// Four leaves with four hosts each, two pods of two leaves and two switches above them, and two at the top: wires for all at each tier.
+fn three_tiers(kind: &str, shift: u32) -> String {
+    let mut text = format!(
+        "[run]\nwarm_up = \"100 us\"\ntime_limit = \"450 us\"\n\
+         [host.node]\ncount = 16\npart = \"generic-gen5-server\"\n\
+         [endpoint.nic]\ncount = 16\npart = \"nvidia-connectx-7\"\nattach = \"node[*].slot1\"\n\
+         [network_switch.leaf]\ncount = 4\n[network_switch.middle]\ncount = 4\n[network_switch.top]\ncount = 2\n\
+         [network.access]\nkind = \"{kind}\"\nends = [\"nic[0..15]\", \"leaf[*]\"]\n\
+         [[workload]]\nkind = \"perftest\"\nname = \"w\"\ntool = \"ib_write_bw\"\nnetwork = \"access\"\n\
+         client = \"nic[*]\"\nserver = \"nic[*]\"\nshift = {shift}\n"
+    );
+    for (name, ends) in [
+        ("first", ["leaf[0..1]", "middle[0..1]"]),
+        ("second", ["leaf[2..3]", "middle[2..3]"]),
+        ("above", ["middle[*]", "top[*]"]),
+    ] {
+        text += &format!("[network.{name}]\nkind = \"{kind}\"\nends = {ends:?}\nwires = 2\n");
+    }
+    text
+}
+
+/// Within a leaf, to another of the pod, to another pod: each pair has wires of its own all the way.
+#[test]
+fn three_tiers_carry_what_their_wires_do() {
+    for shift in [1, 4, 8, 11] {
+        let found = averages(&rig::results(three_tiers("infiniband-ndr", shift), &[]));
+        assert_eq!(found.len(), 16);
+        found.iter().for_each(|average| within(1.0, *average, WIRE));
+    }
+}
+
+/// Hashes leave some wires to several pairs and others to none, but no tier leaves all of one switch's wires idle.
+#[test]
+fn hashes_of_one_tier_say_nothing_of_the_next() {
+    let found = rig::results(
+        three_tiers("roce", 8),
+        &[
+            ("first.rate", "400 Gb/s"),
+            ("second.rate", "400 Gb/s"),
+            ("above.rate", "400 Gb/s"),
+            ("access.rate", "400 Gb/s"),
+            ("workload.w.queue_pairs", "16"),
+        ],
+    );
+    for switch in 0..4 {
+        for port in 5..=8 {
+            let name = format!("middle[{switch}].port{port}.wire");
+            let wire =
+                found.resources.iter().find(|each| each.name == name).unwrap_or_else(|| panic!("no {name}"));
+            assert!(wire.utilisation > 0.1, "{name}: {}", wire.utilisation);
+        }
+    }
+}
+
 #[test]
 fn many_to_one_share_alike_and_pairs_within_a_leaf_are_alone() {
     let incast = rig::results(four_hosts("", "client = \"nic[1..3]\"\nserver = \"nic[0]\""), &[]);

@@ -1,6 +1,6 @@
 //! Address translation services, against closed forms: what a translation cache in the device saves, and what its misses cost.
 
-use crate::rig::{Settings, results, scenario, within};
+use crate::rig::{Settings, problems, results, scenario, within};
 use lanewise_sim::{Resource, Results};
 
 /// Reads of 64 B at random in so many pages, Gen1 x4, where a byte takes a nanosecond; a walk takes 400 ns.
@@ -123,4 +123,46 @@ fn what_limits_is_named() {
     let found = run(MANY, "entries = 1, requests = 1", "outstanding = 64", &[]);
     let limit = found.limited_by.expect("it is limited");
     assert_eq!(limit.name, "card.translation_requests", "{}", limit.sentence);
+}
+
+/// A device with a completion timeout watches its translation requests like its other reads, and nothing is lost where nothing is late.
+#[test]
+fn a_device_that_watches_its_reads_watches_its_translation_requests() {
+    let plain = run(MANY, "entries = 32", ALONE, &[]);
+    for errors in [("card.errors.completion_timeout", "50 us"), ("card.errors.poisoned", "[1000000]")] {
+        let watched = run(MANY, "entries = 32", ALONE, &[errors]);
+        within(0.01, interval(&watched), interval(&plain));
+        assert!(watched.errors.is_empty(), "{errors:?}");
+    }
+}
+
+/// Walks of 60 us outlast a timeout of 50 us. The host goes on with each, so what is asked again for a page that was walked to meanwhile
+/// is answered at once, and the answer to what was given up is unexpected.
+#[test]
+fn a_translation_request_that_is_given_up_is_made_again() {
+    let slow = [
+        ("card.errors.completion_timeout", "50 us"),
+        ("server.iommu.walk_step_latency", "60 us"),
+        ("server.iommu.entries", "64"),
+    ];
+    let found = run(MANY, "entries = 1", ALONE, &slow);
+    let count =
+        |error: &str| found.errors.iter().find(|each| each.error == error).map_or(0, |each| each.count);
+    let operations = found.flows[0].operations_per_s * found.measured_s;
+    assert!(operations > 10.0, "{operations}");
+    within(10.0, count("completion_timeout") as f64, operations);
+    within(10.0, count("unexpected_completion") as f64, operations);
+}
+
+/// One completion has all that a request asks for (PCIe Base §10.2.2), and no completion is longer than MPS.
+#[test]
+fn a_translation_request_asks_for_no_more_than_the_read_completion_boundary() {
+    let of = |prefetch: &str, rcb: &str| {
+        let text = rig(MANY, &format!("entries = 64, prefetch = {prefetch}"), ALONE);
+        problems(text, &[("server.rcb", rcb)])
+    };
+    assert_eq!(of("7", "64 B"), [""; 0]);
+    assert_eq!(of("8", "64 B"), ["out-of-range"]);
+    assert_eq!(of("15", "128 B"), [""; 0]);
+    assert_eq!(of("16", "128 B"), ["out-of-range"]);
 }

@@ -41,8 +41,6 @@ pub struct RdmaNetwork {
     pub(super) switch_ports: Vec<SwitchPort>,
     /// By switch and port of an adapter: ports of the switch that lead there.
     pub(super) ways: Vec<Vec<Vec<u32>>>,
-    /// Place of each adapter's port at its switch.
-    pub(super) places: Vec<u32>,
     /// Payload that has left an adapter towards a switch and not the receive buffer at the other end.
     pub(super) between: u64,
     pub(super) touched: Touched,
@@ -65,7 +63,6 @@ impl RdmaNetwork {
             completions: VecDeque::new(),
             switch_ports: Vec::new(),
             ways: Vec::new(),
-            places: Vec::new(),
             between: 0,
             touched: Touched::default(),
         }
@@ -93,13 +90,13 @@ impl RdmaNetwork {
                 config: config.clone(),
             });
         }
-        let Wiring { adapters, switches, ways, places, .. } = Wiring::of(&self.config);
+        let Wiring { adapters, switches, ways, .. } = Wiring::of(&self.config);
         for (index, (end, port)) in adapters.into_iter().enumerate() {
             self.port_of.push((end, index as u32));
             self.nics[end.nic].ports.push(index as u32);
             self.ports.push(port);
         }
-        (self.switch_ports, self.ways, self.places) = (switches, ways, places);
+        (self.switch_ports, self.ways) = (switches, ways);
         (0..self.nics.len()).for_each(|nic| self.touched.add(nic));
     }
 

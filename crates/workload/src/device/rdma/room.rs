@@ -106,7 +106,7 @@ impl Room {
         }
     }
 
-    /// The other side says stop, or go on.
+    /// A pause frame of the other side is here: the port stops, or goes on.
     pub(super) fn pause(&mut self, stop: bool) {
         self.paused = stop;
     }

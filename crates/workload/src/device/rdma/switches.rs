@@ -15,11 +15,12 @@ use super::room::Room;
 use super::token::{Kind, Needs, Ports, Token};
 use super::wiring::WireEnd;
 use crate::server::reading;
-use lanewise_fabric::{Book, ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Station};
 use lanewise_network::NetworkWire;
+use lanewise_network::routing::by_flow;
 use lanewise_network::switch::{BLOCK, Egress, Ingress, Next, PAUSE_FRAME, Queued, Signal, space};
 use lanewise_network::transport::PacketKind;
-use lanewise_units::{Bytes, Span, SpanSum, Time};
+use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A port of a switch, with all that comes in by it and goes out.
@@ -34,7 +35,9 @@ pub(super) struct SwitchPort {
     wire: NetworkWire,
     propagation: Span,
     ingress: Ingress,
-    held: Held,
+    /// Blocks of its buffer in use, and packets that came into it.
+    held: Level,
+    packets: u64,
     /// Packets whose first byte is on its way here, and when the last will be here.
     arriving: VecDeque<(Packet, Time)>,
     egress: Egress<Packet>,
@@ -46,15 +49,6 @@ pub(super) struct SwitchPort {
     /// The next time at which it will be looked at, if that is still to come.
     looks_at: Time,
     room: Room,
-}
-
-/// How much was held for how long.
-#[derive(Clone, Copy, Default, Debug)]
-struct Held {
-    /// Blocks times time, up to the last change.
-    sum: SpanSum,
-    changed: Time,
-    packets: u64,
 }
 
 impl SwitchPort {
@@ -74,7 +68,8 @@ impl SwitchPort {
             wire,
             propagation,
             ingress: Ingress::new(config.buffer, config.flow_control),
-            held: Held::default(),
+            held: Level::default(),
+            packets: 0,
             arriving: VecDeque::new(),
             egress: Egress::new(0),
             lane: Station::default(),
@@ -99,10 +94,9 @@ impl SwitchPort {
         self.wire.packet_span(packet.kind, Bytes::new(u64::from(packet.payload)))
     }
 
-    /// Blocks held times the time since the last change, up to now.
-    fn held_up_to(&self, at: Time) -> SpanSum {
-        let blocks = self.ingress.held().get() / BLOCK.get();
-        self.held.sum + SpanSum::from(at.saturating_since(self.held.changed)) * blocks
+    /// Its buffer has another fill level.
+    fn note_held(&mut self, now: Time) {
+        self.held.set(self.ingress.held().div_ceil(BLOCK), now);
     }
 
     /// What a packet of this port's wire takes in its buffer; acknowledgements take nothing.
@@ -162,10 +156,10 @@ impl RdmaNetwork {
         let state = &mut self.switch_ports[ingress as usize];
         let (packet, tail) = state.arriving.pop_front().expect("a timer for each packet");
         let (space, place) = (state.space(packet), state.place as usize);
-        state.held.sum = state.held_up_to(now);
-        state.held.changed = now;
-        state.held.packets += 1;
-        if state.ingress.take(space) == Signal::Pause {
+        state.packets += 1;
+        let signal = state.ingress.take(space);
+        state.note_held(now);
+        if signal == Signal::Pause {
             self.send_pause(ingress, true, ports);
         }
         let out = &self.switch_ports[egress as usize];
@@ -198,8 +192,7 @@ impl RdmaNetwork {
         let [source, destination] = [source, destination].map(|end| self.ends[end as usize].port);
         let switch = self.switch_ports[ingress as usize].switch;
         let ways = &self.ways[switch][destination as usize];
-        let place = self.places[destination as usize];
-        self.config().switches[switch].choice.among(ways, (source, destination), place, end / 2)
+        by_flow(ways, switch as u32, (source, destination), end / 2)
     }
 
     /// A packet has left a switch's port, or one may.
@@ -218,9 +211,9 @@ impl RdmaNetwork {
     fn release<M: Needs>(&mut self, ingress: u32, space: Bytes, ports: &mut Ports<'_, M>) {
         let now = ports.now();
         let state = &mut self.switch_ports[ingress as usize];
-        state.held.sum = state.held_up_to(now);
-        state.held.changed = now;
-        match state.ingress.release(space) {
+        let signal = state.ingress.release(space);
+        state.note_held(now);
+        match signal {
             Signal::Credits(bytes) if bytes > Bytes::ZERO => {
                 // Costs a busy lane time before its next packet, an idle one none.
                 if state.lane.is_busy(now) {
@@ -382,9 +375,9 @@ impl RdmaNetwork {
             let buffer = ResourceReading {
                 name: format!("{name}.buffer"),
                 kind: ResourceKind::NetworkBuffer,
-                places: (capacity.get() / BLOCK.get()) as u32,
+                places: capacity.div_floor(BLOCK) as u32, // A part of a block has no credit.
                 limit: capacity.to_string(),
-                book: Book { busy: port.held_up_to(at), waited: waited.into(), served: port.held.packets },
+                book: Book { busy: port.held.area_at(at), waited: waited.into(), served: port.packets },
             };
             [wire, buffer]
         })

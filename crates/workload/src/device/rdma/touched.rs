@@ -68,7 +68,7 @@ impl RdmaNetwork {
                     self.touch_port(port);
                 }
             }
-            // What comes of it at an adapter, is noted there.
+            // No adapter changes: one that a packet reaches later is touched by its `Arrived`.
             Kind::AtSwitch | Kind::EgressFree | Kind::ReceiveFetched => {}
         }
     }

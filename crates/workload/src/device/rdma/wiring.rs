@@ -6,7 +6,7 @@ use super::room::{Room, Unit};
 use super::switches::SwitchPort;
 use crate::server::RateServer;
 use lanewise_network::NetworkWire;
-use lanewise_network::routing::Graph;
+use lanewise_network::routing::{Choice, FatTree, Graph};
 use lanewise_network::switch::FlowControl;
 use lanewise_units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,10 +48,8 @@ pub(super) struct Wiring {
     pub switches: Vec<SwitchPort>,
     /// Ports of each switch.
     of_switch: Vec<Vec<u32>>,
-    /// By switch and port of an adapter: the switch's ports from which the way there is shortest.
+    /// By switch and port of an adapter: the switch's ports from which the way there is shortest; one of them where it has a table.
     pub ways: Vec<Vec<Vec<u32>>>,
-    /// What chooses among them by destination: the place of each adapter's port at its switch.
-    pub places: Vec<u32>,
 }
 
 /// What a wire's end is made of.
@@ -103,7 +101,6 @@ impl Wiring {
             inbound_path: RateServer::new(nic.receive_bandwidth),
         });
         self.adapters.push((end, port));
-        self.places.push(0);
     }
 
     /// Both ends of a cable: which port each will be is known before the other is made.
@@ -190,11 +187,6 @@ impl Wiring {
                 WireEnd::Adapter(port) => switches + port as usize,
                 WireEnd::Switch(port) => self.switches[port as usize].switch,
             }));
-            for (at, end) in ends.iter().enumerate() {
-                if let (WireEnd::Adapter(port), WireEnd::Switch(other)) = (*end, ends[1 - at]) {
-                    self.places[port as usize] = self.switches[other as usize].place;
-                }
-            }
         }
         for ports in &self.of_switch {
             for port in ports {
@@ -202,12 +194,18 @@ impl Wiring {
             }
         }
         self.ways = vec![vec![Vec::new(); self.adapters.len()]; switches];
+        let tree = FatTree::of(&graph, switches);
         let switched = self.adapters.iter().enumerate();
         let switched = switched.filter(|(_, (_, port))| matches!(port.far, WireEnd::Switch(_)));
         for (destination, _) in switched {
             let ways = graph.ways_to(switches + destination, |node| node < switches);
+            let table = tree.table(&graph, switches + destination, &ways);
             for (switch, places) in ways.into_iter().take(switches).enumerate() {
                 let ports = &self.of_switch[switch];
+                let places = match config.switches[switch].choice {
+                    Choice::Destination => table[switch].into_iter().collect(),
+                    Choice::Flow => places,
+                };
                 self.ways[switch][destination] =
                     places.into_iter().map(|place| ports[place as usize]).collect();
             }

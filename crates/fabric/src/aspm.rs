@@ -40,6 +40,10 @@ impl Fabric {
         if !self.ports[id.index()].sleeps {
             return self.ports[id.index()].settle(id, at, &mut self.observers);
         }
+        // What has been acknowledged by then decides whether they slept.
+        for end in [id, self.ports[id.index()].peer] {
+            self.take_in_acknowledgements(end, at);
+        }
         let entry_times = self.entry_times(id);
         let asleep_from = entry_times.first();
         let port = &mut self.ports[id.index()];
@@ -82,6 +86,32 @@ impl Fabric {
         }
         self.settle(id, now);
         true
+    }
+
+    /// A port begins to wait for credits, or for an Ack, and its link stays awake; or it no longer does, and its silence begins. Both
+    /// ends are accounted for before, because it decides whether either sleeps.
+    #[cold]
+    pub(crate) fn change_wait(&mut self, id: PortId, waits: bool, now: Time) {
+        let port = &self.ports[id.index()];
+        let waited = !port.transmitter.waiting_for.is_none();
+        if waits == waited {
+            return;
+        }
+        let peer = port.peer;
+        self.settle(peer, now);
+        self.settle(id, now);
+        if waited {
+            self.ports[id.index()].sleep().silent_from_now();
+        }
+    }
+
+    /// The port looks whether it sleeps when a link further down has called it, whatever else it waits for.
+    #[cold]
+    pub(crate) fn plan_for_call(&mut self, id: PortId) {
+        let called_at = self.ports[id.index()].sleep().called_at();
+        if called_at != Time::NEVER {
+            self.wake(id, called_at);
+        }
     }
 
     /// Whether there is a TLP to be sent now. Nothing short of that wakes a link: the port may have been looked at for any reason.
@@ -132,6 +162,13 @@ impl Fabric {
                 // Both are accounted for before either is busy waking, because each one's sleep is that of both.
                 self.settle(id, at);
                 self.settle(peer, at);
+                // What only repeats and is due at this instant was due in L1, whichever end is looked at first.
+                for end in [id, peer] {
+                    let receiver = &mut self.ports[end.index()].receiver;
+                    if receiver.only_repeats(at) {
+                        receiver.stop_updates(at);
+                    }
+                }
                 self.begin_to_wake(id, at, exit);
                 self.begin_to_wake(peer, at, exit);
                 if follows {

@@ -142,6 +142,23 @@ impl Fabric {
         Some(free_at)
     }
 
+    /// Acts on DLLPs of which it does not matter when they are read, up to the first that is another: Acks and UpdateFCs of a link that
+    /// is up, which have arrived by `at`.
+    pub(crate) fn take_in_acknowledgements(&mut self, id: PortId, at: Time) {
+        while let port = &mut self.ports[id.index()]
+            && port.transmitter.state == LinkState::Active
+            && let Some((arrival, dllp)) = port.mailbox.front().copied()
+            && arrival <= at
+            && matches!(dllp, Dllp::Ack(_) | Dllp::UpdateFlowControl { .. })
+        {
+            port.mailbox.drop_front();
+            match self.observers.are_heard() {
+                true => self.take_in_dllp_heard(id, dllp, arrival, at),
+                false => self.take_in_dllp(id, dllp, arrival, at),
+            }
+        }
+    }
+
     /// Acts on the DLLPs that have arrived by now.
     pub(crate) fn take_in_dllps(&mut self, id: PortId, now: Time) {
         let heard = self.observers.are_heard();

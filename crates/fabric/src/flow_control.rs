@@ -47,7 +47,10 @@ impl Fabric {
         if port.transmitter.state != LinkState::InitFlowControl2 {
             return;
         }
-        port.settle(id, now, &mut self.observers);
+        let peer = port.peer;
+        self.settle(peer, now);
+        self.settle(id, now);
+        let port = &mut self.ports[id.index()];
         // The peer still waits for the InitFC2 of this side, if that has not gone out yet.
         if port.transmitter.next_deadline(0).0 <= now {
             self.initialise_flow_control(id, now);

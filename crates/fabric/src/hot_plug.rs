@@ -14,12 +14,20 @@ use crate::port::{Owner, PortId};
 use crate::ports::HotPlug;
 use crate::workload::{DeviceId, Direction};
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::Time;
 
 impl Fabric {
     /// Both ends of the link above an endpoint: its own port first.
     fn ends(&self, device: DeviceId) -> [PortId; 2] {
         let lower = self.device_ports[device.0 as usize][0];
         [lower, self.ports[lower.index()].peer]
+    }
+
+    /// Accounts for both ends before either changes: what one of them does decides whether the other was asleep.
+    fn settle_ends(&mut self, device: DeviceId, now: Time) {
+        for id in self.ends(device) {
+            self.settle(id, now);
+        }
     }
 }
 
@@ -67,15 +75,17 @@ impl HotPlug for Fabric {
                 let mut books = Books { port: id, observers: &mut self.observers };
                 port.receiver.release_drained(class, now, &mut books);
             }
-            self.settle(id, now);
+        }
+        self.settle_ends(device, now);
+        for id in self.ends(device) {
             self.ports[id.index()].go_down();
         }
     }
 
     fn connect(&mut self, device: DeviceId) {
         let now = self.now();
+        self.settle_ends(device, now);
         for id in self.ends(device) {
-            self.settle(id, now);
             self.ports[id.index()].come_up(now);
         }
         for id in self.ends(device) {

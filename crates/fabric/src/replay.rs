@@ -136,6 +136,13 @@ impl Fabric {
         let port = &self.ports[id.index()];
         let peer = port.peer;
         let until = now + port.settings.wire.recovery;
+        // Both are accounted for before either is down: what one of them does decides whether the other slept.
+        for end in [id, peer] {
+            self.advance_to(end, now);
+        }
+        for end in [id, peer] {
+            self.settle(end, now);
+        }
         self.take_down(id, now, until);
         self.take_down(peer, now, until);
         // Held while the link retrains: PCIe Base 6.3 §3.6.2.1.
@@ -145,8 +152,6 @@ impl Fabric {
 
     /// The link retrains: nothing is sent until then. What was on the wire is lost to the peer's checks only.
     fn take_down(&mut self, id: PortId, now: Time, until: Time) {
-        self.advance_to(id, now);
-        self.settle(id, now);
         let port = &mut self.ports[id.index()];
         if until > port.transmitter.busy_until {
             let span = until - port.transmitter.busy_until;

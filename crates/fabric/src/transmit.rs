@@ -70,6 +70,9 @@ impl Fabric {
             Ok(()) => self.plan_after_sending(id),
             Err(wait) => self.plan_after_waiting(id, wait),
         }
+        if sleeps {
+            self.plan_for_call(id);
+        }
     }
 
     /// Sends the DLLPs that are due before anything else. False when a packet that began before now is still on the wire: then the
@@ -336,6 +339,10 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.wake_at = Time::NEVER; // It plans anew.
         port.blocked_until = wait.until;
+        if port.sleeps {
+            self.change_wait(id, !wait.dllps.is_none(), now);
+        }
+        let port = &mut self.ports[id.index()];
         port.transmitter.waiting_for = wait.dllps;
         if !wait.dllps.is_none() {
             port.looks_ahead = LOOKS_AHEAD;

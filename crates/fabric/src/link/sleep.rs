@@ -125,7 +125,12 @@ impl Sleep {
     /// It begins to wake, and its wire can be used from then on.
     pub(crate) fn wakes_at(&mut self, awake_at: Time) {
         self.awake_at = awake_at;
-        // Silence counts from its waking on, also where that takes no time and ends where the accounts of sleep did.
+        // Also where that takes no time and ends where the accounts of sleep did.
+        self.silent_from_now();
+    }
+
+    /// Its silence counts from where its wire is accounted for, whatever it did before.
+    pub(crate) fn silent_from_now(&mut self) {
         self.accounted = Time::NEVER;
     }
 
@@ -137,6 +142,11 @@ impl Sleep {
     /// The next link wakes, and this one follows from `at` on at the latest.
     pub(crate) fn call(&mut self, at: Time) {
         self.called_at = self.called_at.min(at);
+    }
+
+    /// When it follows the next link; [`Time::NEVER`] if that has not called.
+    pub(crate) fn called_at(&self) -> Time {
+        self.called_at
     }
 
     /// Whether it was called by `now`; then no longer.

@@ -16,7 +16,7 @@ from lanewise.machine.model import Function, Kind, Machine
 from lanewise.machine.path_type import PathType, path_type
 from lanewise.machine.view import View
 
-CAPTURED = Path(__file__).parents[1] / "captured"
+WRX90 = Path(__file__).parent / "wrx90"
 CORPUS = Path(os.environ.get("LANEWISE_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus")
 
 
@@ -124,11 +124,11 @@ def test_a_filtered_dump_says_of_an_adapter_and_gpus_what_nvidia_smi_prints() ->
     That the GPUs are at one host bridge, PHB, cannot be known from such a dump: it has neither ports nor NUMA
     nodes, so that NODE stands for what is unknown.
     """
-    lines = (CAPTURED / "stelline-wrx90-topo.txt").read_text(encoding="utf-8").splitlines()
+    lines = (WRX90 / "topo.txt").read_text(encoding="utf-8").splitlines()
     printed = {line.split()[0]: line.split()[1:5] for line in lines if line.startswith(("GPU", "NIC0"))}
     assert printed["NIC0"][:2] == ["NODE", "NODE"]
     assert printed["GPU0"][1] == "PHB"
-    peers = predict_peers(read(CAPTURED / "stelline-wrx90.vvv"))
+    peers = predict_peers(read(WRX90 / "lspci.vvv"))
     found = {(each.device, each.peer): each.path for each in peers.pairs}
     gpus = "c1:00.0", "c2:00.0"
     assert [found["21:00.0", gpu] for gpu in gpus] == printed["NIC0"][:2]

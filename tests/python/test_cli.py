@@ -78,7 +78,7 @@ def test_the_ladder_of_a_fast_link_fits_80_columns(
 def test_long_and_short_latencies_in_one_table_fit_80_columns(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A write of a packet takes 147.94 ns and an operation 9,514.63 ns, as below switches of a GPU node."""
+    """A write of a packet takes 147.94 ns and an operation 9,514.63 ns, as below a switch of a GPU node."""
     monkeypatch.setenv("COLUMNS", "80")
     document = documents.run_document()
     core.answer = lambda *_: document

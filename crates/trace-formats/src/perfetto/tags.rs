@@ -4,6 +4,7 @@
 //! issue, so that up to the issue of the one that left last, everything is known: so far the counter is written.
 //!
 //! Leaves out requesters whose link is in Flit Mode or has faults: it is not known from the rows when a completion has arrived there.
+//! A read whose last completion is on the wire at the start has no row in the trace, and stays counted.
 
 use super::packets::{Packets, Track};
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,7 +11,7 @@
 //! All of it is cold: devices with none of these settings have a null pointer instead.
 
 use crate::config::ErrorConfig;
-use crate::cxl::CxlStep;
+use crate::cxl::Place;
 use crate::fabric::Fabric;
 use crate::ordinals::Ordinals;
 use crate::packet::{Flags, Packet, PacketId};
@@ -147,7 +147,7 @@ impl DeviceErrors {
     }
 }
 
-/// Something to look at later.
+/// What is put off: looked at, or done, when its time has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Watch {
     /// Deadlines of the reads of an endpoint.
@@ -175,8 +175,8 @@ pub(crate) enum Watch {
         /// Slot of the read that is over.
         slot: u16,
     },
-    /// Something on a way of CXL.mem.
-    Cxl(CxlStep),
+    /// A message of CXL.mem joins the queue of a direction.
+    CxlQueue(Place, u32),
 }
 
 impl Fabric {
@@ -214,7 +214,7 @@ impl Fabric {
             Watch::Mmio { root_complex, packet } => self.mmio_at_root_port(root_complex, packet),
             Watch::TakenIn(packet) => self.taken_in(packet),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
-            Watch::Cxl(step) => self.on_cxl(step),
+            Watch::CxlQueue(place, number) => self.cxl_queues(place, number),
         }
     }
 

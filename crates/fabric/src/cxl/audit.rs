@@ -47,7 +47,7 @@ impl Link {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::common::direct;
     use crate::config::{CxlConfig, CxlLinkConfig, ExpanderConfig, MemoryConfig};
     use crate::fabric::Fabric;
@@ -59,6 +59,12 @@ mod tests {
 
     /// A fabric with an expander, some lines of which are under way.
     fn under_way() -> Simulation {
+        let lines = (0..100).map(|number| if number % 3 == 0 { Direction::Write } else { Direction::Read });
+        asked_for_at_once(lines.collect(), Span::from_ns(150))
+    }
+
+    /// A fabric with an expander of which these lines are asked for at the start, after so much time.
+    pub(in crate::cxl) fn asked_for_at_once(lines: Vec<Direction>, span: Span) -> Simulation {
         let mut config = direct(Generation::Gen5, Width::X8, 256);
         let memory = MemoryConfig {
             rate: Rate::from_bytes_per_second(30_000_000_000),
@@ -89,20 +95,22 @@ mod tests {
             switches: Vec::new(),
         };
         let mut simulation = Simulation::build(&config).expect("a tree of devices");
-        simulation.add_workload(Box::new(Lines(DeviceId(device as u32))));
-        let ended = simulation.run_until(Time::ZERO + Span::from_ns(150), u64::MAX);
+        simulation.add_workload(Box::new(Lines { device: DeviceId(device as u32), lines }));
+        let ended = simulation.run_until(Time::ZERO + span, u64::MAX);
         assert_eq!(ended, Progress::Reached);
         simulation
     }
 
-    /// Asks for a hundred lines at once.
-    struct Lines(DeviceId);
+    /// Asks for lines at once.
+    struct Lines {
+        device: DeviceId,
+        lines: Vec<Direction>,
+    }
 
     impl crate::workload::Workload for Lines {
         fn start(&mut self, fabric: &mut Fabric) {
-            for number in 0..100 {
-                let direction = if number % 3 == 0 { Direction::Write } else { Direction::Read };
-                fabric.line(self.0, LineAccess { direction, address: number * 64 }, number);
+            for (direction, number) in self.lines.iter().zip(0..) {
+                fabric.line(self.device, LineAccess { direction: *direction, address: number * 64 }, number);
             }
         }
 

@@ -168,11 +168,9 @@ impl Direction {
         self.waiting[class as usize].push_back((number, now.ticks()));
     }
 
-    /// Sends what goes next, if the wire is free. `owing`: the other direction, whose receiver is at this end.
+    /// Sends what goes next on the wire, which is free. `owing`: the other direction, whose receiver is at this end.
     pub(super) fn next(&mut self, owing: &mut Self, now: Time) -> Next {
-        if self.free_at > now {
-            return if self.has_something(owing) { Next::At(self.free_at) } else { Next::Nothing };
-        }
+        assert!(self.free_at <= now, "a direction is armed for as long as its wire is not free");
         if !self.has_something(owing) {
             return Next::Nothing;
         }
@@ -183,7 +181,7 @@ impl Direction {
     }
 
     /// Whether there may be a flit to send.
-    fn has_something(&self, owing: &Self) -> bool {
+    pub(super) fn has_something(&self, owing: &Self) -> bool {
         self.owes_retry_ack
             || self.retry_request.is_some()
             || self.retry.is_replaying()

@@ -9,7 +9,8 @@
 //! direction decides once what it sends (`event.rs`): messages that come together share flits, whichever was asked for first. CXL.io is what the ports of the same link carry, as if they had it to themselves; no scenario loads both.
 //!
 //! Left out: CXL.io's share of the wire, hardware interleaving over several expanders, the time that idle flits in progress make others wait (a flit at most),
-//! QoS telemetry, ordering of accesses to one line.
+//! QoS telemetry, ordering of accesses to one line, room for answers at an expander: those that wait there for a credit are as many as there are
+//! requests, whose own buffers are free when the memory has served them.
 
 mod audit;
 mod direction;
@@ -295,24 +296,30 @@ impl Fabric {
                 let slots = flit.as_ref().map_or(0, Flit::slots_used);
                 self.observers.cxl_flit_sent(now, place.link, place.way as u8, slots);
                 for number in flit.iter().flat_map(Flit::ends) {
-                    self.cxl_left(place, *number, now);
+                    self.cxl_leaves(place, *number, free_at);
+                }
+                // What one flit cannot say goes with the next, or waits for its own time.
+                let back = place.back();
+                if let Some(at) = self.cxl().way(back).must_flush_at(now) {
+                    self.cxl_due(at, Event::Cxl(CxlStep::Flush(back)));
                 }
             }
         }
     }
 
-    /// A message has left whole: if a switch passed it on, it is out of the buffer that it came in by.
-    fn cxl_left(&mut self, place: Place, number: u32, now: Time) {
+    /// A message will have left whole: if a switch passes it on, it is out of the buffer that it came in by then.
+    fn cxl_leaves(&mut self, place: Place, number: u32, at: Time) {
         let cxl = self.cxl();
         let line = *cxl.lines.get(number);
         let path = &cxl.expanders[usize::from(line.expander)].path;
-        let at = path.iter().position(|link| *link == place.link).expect("it is on its path");
+        let here = path.iter().position(|link| *link == place.link).expect("it is on its path");
         let before = match place.way {
-            Way::M2s => at.checked_sub(1).map(|before| path[before]),
-            Way::S2m => path.get(at + 1).copied(),
+            Way::M2s => here.checked_sub(1).map(|before| path[before]),
+            Way::S2m => path.get(here + 1).copied(),
         };
         if let Some(link) = before {
-            self.cxl_frees(Place { link, ..place }, line.class(place.way), now);
+            let before = Place { link, ..place };
+            self.cxl_due(at, Event::Cxl(CxlStep::Served(before, line.class(place.way))));
         }
     }
 
@@ -395,7 +402,9 @@ impl Fabric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cxl::audit::tests::asked_for_at_once;
+    use crate::common::behind_switch;
+    use crate::cxl::audit::tests::{asked_for, asked_for_at_once};
+    use lanewise_units::{Generation, Width};
 
     /// Of a 68 B flit two slots hold requests: three flits, of which none is half empty because one request came first.
     #[test]
@@ -404,5 +413,48 @@ mod tests {
         let simulation = asked_for_at_once(vec![AccessDirection::Read; 6], before_the_first_answer);
         let cxl = simulation.fabric.cxl.as_ref().expect("an expander");
         assert_eq!(cxl.links[0].ways[Way::M2s as usize].book.served, 3);
+    }
+
+    /// A flit gives back a power of two: of seven credits four when they have waited for the flush, two 32 ns later, one 64 ns later.
+    #[test]
+    fn credits_that_one_flit_cannot_give_back_follow_it() {
+        let mut simulation = asked_for_at_once(vec![AccessDirection::Read; 7], Span::from_ns(1));
+        let mut given = Vec::new();
+        let (mut at, mut before) = (simulation.fabric.now(), 0);
+        while given.iter().map(|(_, credits)| credits).sum::<u32>() < 7 {
+            at += Span::from_ticks(lanewise_units::TICKS_PER_NS / 8);
+            assert!(at < Time::ZERO + Span::from_us(1), "{given:?}");
+            simulation.run_until(at, u64::MAX);
+            let owed = simulation.fabric.cxl().links[0].ways[Way::S2m as usize].owed[Class::Data as usize];
+            if owed < before {
+                given.push((at, before - owed));
+            }
+            before = owed;
+        }
+        let [(first, 4), (second, 2), (third, 1)] = given[..] else { panic!("{given:?}") };
+        assert_eq!([second - first, third - second], [Span::from_ns(32); 2], "{given:?}");
+    }
+
+    /// The buffer of an answer in a switch is free when its last flit has left the switch, and not while that is on the wire.
+    #[test]
+    fn a_switch_keeps_a_message_until_its_last_flit_has_left() {
+        let config = behind_switch(Generation::Gen5, Width::X4, Width::X8, 1, 256);
+        let mut simulation = asked_for(config, vec![AccessDirection::Read], Span::from_ns(1));
+        let mut at = simulation.fabric.now();
+        let links = loop {
+            at += Span::from_ticks(lanewise_units::TICKS_PER_NS / 8);
+            simulation.run_until(at, u64::MAX);
+            let links = &simulation.fabric.cxl.as_ref().expect("an expander").links;
+            if links[1].ways[Way::S2m as usize].freed[Class::Data as usize] > 0 {
+                break links;
+            }
+        };
+        let above = &links[0].ways[Way::S2m as usize];
+        assert!(above.book.served >= 2, "a header and three chunks, and the last chunk");
+        assert!(
+            above.free_at() <= at,
+            "the last flit is on the wire until {:?}, now {at:?}",
+            above.free_at()
+        );
     }
 }

@@ -49,7 +49,7 @@ impl Link {
 #[cfg(test)]
 pub(super) mod tests {
     use crate::common::direct;
-    use crate::config::{CxlConfig, CxlLinkConfig, ExpanderConfig, MemoryConfig};
+    use crate::config::{CxlConfig, CxlLinkConfig, ExpanderConfig, FabricConfig, MemoryConfig};
     use crate::fabric::Fabric;
     use crate::ports::{CxlMem, LineAccess};
     use crate::workload::{DeviceId, Direction};
@@ -65,7 +65,15 @@ pub(super) mod tests {
 
     /// A fabric with an expander of which these lines are asked for at the start, after so much time.
     pub(in crate::cxl) fn asked_for_at_once(lines: Vec<Direction>, span: Span) -> Simulation {
-        let mut config = direct(Generation::Gen5, Width::X8, 256);
+        asked_for(direct(Generation::Gen5, Width::X8, 256), lines, span)
+    }
+
+    /// The same of a fabric whose last device is the expander, and whose links all carry CXL.mem.
+    pub(in crate::cxl) fn asked_for(
+        mut config: FabricConfig,
+        lines: Vec<Direction>,
+        span: Span,
+    ) -> Simulation {
         let memory = MemoryConfig {
             rate: Rate::from_bytes_per_second(30_000_000_000),
             channels: 1,
@@ -73,7 +81,16 @@ pub(super) mod tests {
             banks: None,
         };
         let (read_latency, write_latency) = (Span::from_ns(100), Span::from_ns(20));
-        let device = config.links[0].lower.0;
+        let device = config.devices.len() - 1;
+        let link = |link| CxlLinkConfig {
+            link,
+            low_latency: false,
+            several_headers: true,
+            m2s_credits: [8; 2],
+            s2m_credits: [8; 2],
+            retry_buffer: 64,
+            flush_after: Span::from_ns(32),
+        };
         config.cxl = CxlConfig {
             expanders: vec![ExpanderConfig {
                 device,
@@ -83,16 +100,8 @@ pub(super) mod tests {
                 read_rate: None,
                 write_rate: None,
             }],
-            links: vec![CxlLinkConfig {
-                link: 0,
-                low_latency: false,
-                several_headers: true,
-                m2s_credits: [8; 2],
-                s2m_credits: [8; 2],
-                retry_buffer: 64,
-                flush_after: Span::from_ns(32),
-            }],
-            switches: Vec::new(),
+            links: (0..config.links.len()).map(link).collect(),
+            switches: (1..device).map(|switch| (switch, Span::from_ns(70))).collect(),
         };
         let mut simulation = Simulation::build(&config).expect("a tree of devices");
         simulation.add_workload(Box::new(Lines { device: DeviceId(device as u32), lines }));

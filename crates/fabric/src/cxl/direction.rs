@@ -391,6 +391,12 @@ impl Direction {
         self.damage.is_some()
     }
 
+    /// Until when the wire carries what has been sent.
+    #[cfg(test)]
+    pub(super) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     /// Credits of a class that it has.
     pub(super) fn credits(&self, class: Class) -> u32 {
         self.credits[class as usize]

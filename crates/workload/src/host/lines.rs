@@ -8,6 +8,7 @@
 
 use lanewise_fabric::{Book, ResourceKind, ResourceReading, Slots};
 use lanewise_units::{Span, Time};
+use std::collections::VecDeque;
 
 /// What a store does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +50,8 @@ pub(crate) struct Line {
 struct Core {
     taken: u32,
     write_backs: u32,
-    /// Write-backs that wait, each of which keeps a buffer taken.
-    held: Vec<u64>,
+    /// Write-backs that wait, oldest first, each of which keeps a buffer taken.
+    held: VecDeque<u64>,
 }
 
 /// Buffers of all cores, and the lines in them.
@@ -115,7 +116,7 @@ impl LineBuffers {
     pub(crate) fn write_back(&mut self, core: u32, address: u64, now: Time) -> Option<u32> {
         let room = self.cores[core as usize].write_backs < self.per_core;
         if !room {
-            self.cores[core as usize].held.push(address);
+            self.cores[core as usize].held.push_back(address);
             return None;
         }
         self.cores[core as usize].write_backs += 1;
@@ -126,7 +127,7 @@ impl LineBuffers {
     /// A line has been written back: the slot of one that has waited for that.
     pub(crate) fn written_back(&mut self, core: u32, now: Time) -> Option<u32> {
         self.cores[core as usize].write_backs -= 1;
-        let address = self.cores[core as usize].held.pop()?;
+        let address = self.cores[core as usize].held.pop_front()?;
         self.write_back(core, address, now)
     }
 
@@ -178,5 +179,24 @@ mod tests {
         assert!(buffers.has_room(0) && buffers.line(third).address == 128);
         let reading = buffers.reading("lines".into(), at(30));
         assert_eq!((reading.places, reading.book.busy), (2, (Span::from_ns(2 * 20 + 10)).into()));
+    }
+
+    /// With two buffers and two write-backs open, two more wait, and go in the order in which their lines were replaced.
+    #[test]
+    fn write_backs_that_wait_go_oldest_first() {
+        let mut buffers = LineBuffers::new(1, 2);
+        let replace = |buffers: &mut LineBuffers, address| {
+            let slot = buffers.take(0, Purpose::Ownership, 0, at(0));
+            buffers.done(slot);
+            buffers.write_back(0, address, at(0))
+        };
+        let open = [64, 128].map(|address| replace(&mut buffers, address).expect("there is room"));
+        assert_eq!([192, 256].map(|address| replace(&mut buffers, address)), [None, None]);
+        let next = open.map(|slot| {
+            buffers.done(slot);
+            let next = buffers.written_back(0, at(10)).expect("it has waited");
+            buffers.line(next).address
+        });
+        assert_eq!(next, [192, 256]);
     }
 }

@@ -435,6 +435,15 @@ mod tests {
         assert_eq!([second - first, third - second], [Span::from_ns(32); 2], "{given:?}");
     }
 
+    /// Six requests of one instant, two of them in each flit: two wait for a flit and two for two of them.
+    #[test]
+    fn every_message_of_a_flit_has_waited() {
+        let simulation = asked_for_at_once(vec![AccessDirection::Read; 6], Span::from_ns(95));
+        let m2s = &simulation.fabric.cxl.as_ref().expect("an expander").links[0].ways[Way::M2s as usize];
+        let half_of_three_flits = m2s.book_at(simulation.fabric.now()).busy;
+        assert_eq!(m2s.book.waited, half_of_three_flits * 4);
+    }
+
     /// The buffer of an answer in a switch is free when its last flit has left the switch, and not while that is on the wire.
     #[test]
     fn a_switch_keeps_a_message_until_its_last_flit_has_left() {

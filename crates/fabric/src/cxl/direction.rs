@@ -72,6 +72,18 @@ pub(super) enum Next {
     Sent { arrives: Time, free_at: Time, flit: Option<Flit> },
 }
 
+/// Messages of a class that may begin in one flit, and more: six in two of four groups of slots (CXL 3.1, Table 4-18).
+const MOST_BEGUN: usize = 16;
+
+/// Since when the oldest messages of a queue wait.
+fn oldest(queue: &VecDeque<(u32, u64)>) -> [Time; MOST_BEGUN] {
+    let mut since = [Time::ZERO; MOST_BEGUN];
+    for (since, (_, ticks)) in since.iter_mut().zip(queue) {
+        *since = Time::from_ticks(*ticks);
+    }
+    since
+}
+
 /// One way of one link.
 pub(super) struct Direction {
     timing: Timing,
@@ -241,7 +253,8 @@ impl Direction {
     fn in_use(&self, span: Span, flit: Option<Flit>) -> Span {
         let used = flit.map_or(0, |flit| u64::from(flit.slots_used()));
         let slots = self.format.slots() as u64;
-        if used == 0 { span } else { Span::from_ticks(span.ticks() * used / slots) }
+        // Less than a tick is lost where the slots are fifteen.
+        if used == 0 { span } else { Span::from_ticks((span * used).div_floor(Span::from_ticks(slots))) }
     }
 
     /// The next flit of messages.
@@ -252,14 +265,14 @@ impl Direction {
             return None;
         }
         let before = self.credits;
-        let since = self.waiting.each_ref().map(|queue| queue.front().map(|first| first.1));
+        let since = self.waiting.each_ref().map(oldest);
         let [plain, data] = &mut self.waiting;
         let [plain_credits, data_credits] = &mut self.credits;
         let packed = self.packer.pack(Offer { plain, data, plain_credits, data_credits }, may_begin);
         for class in Class::ALL.map(|class| class as usize) {
             let spent = before[class] - self.credits[class];
-            if let (1.., Some(since)) = (spent, since[class]) {
-                self.book.waited += now - Time::from_ticks(since);
+            for since in &since[class][..spent as usize] {
+                self.book.waited += now - *since;
             }
             self.credit_books[class].spend(spent, now);
             let is_short = self.credits[class] == 0 && !self.waiting[class].is_empty();

@@ -75,6 +75,23 @@ def test_the_ladder_of_a_fast_link_fits_80_columns(
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_long_and_short_latencies_in_one_table_fit_80_columns(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write of a packet takes 147.94 ns and an operation 9,514.63 ns, as below the switches of a GPU node."""
+    monkeypatch.setenv("COLUMNS", "80")
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    for flow in document["flows"]:
+        short = {key: 147.94 for key, value in flow["latency_ns"].items() if isinstance(value, float)}
+        flow["latency_ns"] |= short | {"max": 9514.63}
+    text = lanewise("run", "switch").stdout
+    latency = text[text.index("Latency") :].partition("\n\n")[0]
+    assert "147.9 " in latency
+    assert "9,515" in latency
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_a_narrow_terminal_cuts_no_name_and_no_number(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,6 +142,8 @@ problems! {
     "peer-to-peer-blocked" PeerToPeerBlocked { path, host } = "`{path}` crosses root ports of `{host}`, which forwards no peer-to-peer traffic";
     /// A memory expander is below a host or a switch that does not carry CXL.mem.
     "no-cxl-mem" NoCxlMem { path, above } = "`{path}` is a memory expander, and `{above}` above it does not carry CXL.mem";
+    /// A memory expander's link is slower than any that carries CXL.
+    "cxl-link-too-slow" CxlLinkTooSlow { path, found } = "the link above `{path}` trains to {found}, and CXL.mem needs 8 GT/s at least: gen3";
     /// Loads on a memory expander and on another device meet on one CXL link.
     "cxl-wire-shared" CxlWireShared { path, expander, switch } = "loads on `{path}` and on the memory expander `{expander}` meet on the link above `{switch}`: CXL.io and CXL.mem would share its wire, which is not modelled";
     /// A command line override that is not `path=value`, or names nothing in the scenario.

@@ -143,6 +143,35 @@ fn what_kernels_and_side_links_are_set_to_is_of_use() {
     };
     assert_eq!(idle(&[("gpu.kernel.write_unit", "128 B"), ("gpu.side_link.rate", "50 GB/s")]), [""; 0]);
     assert_eq!(idle(&[("gpu.side_link.latency", "1 us")]), ["gpu.side_link.latency"]);
+    // One that joins nothing is of no use.
+    assert_eq!(idle(&[("third.side_link.rate", "50 GB/s")]), ["third.side_link.rate"]);
+    assert_eq!(idle(&[("third.side_link.rate", "50 GB/s"), ("fourth.side_link.rate", "50 GB/s")]), [""; 0]);
+    assert_eq!(idle(&[("third.side_link.rate", "50 GB/s"), ("fifth.side_link.rate", "50 GB/s")]).len(), 2);
+}
+
+/// NCCL doubles a ring over PCI Express, and once more one of 25 GB/s or more that stays at one socket.
+#[test]
+fn a_quick_ring_has_more_channels() {
+    let channels = |devices: &str, overrides: &[(&str, &str)]| {
+        let lines = format!("devices = {devices}\nsize = \"64 MiB\"");
+        config(&lines, overrides).passes[0].channels
+    };
+    let gen5 =
+        [("sw.ports", r#"{ port0 = "gen4 x16", "port1..port3" = "gen5 x16" }"#), ("gpu.generation", "gen5")];
+    assert_eq!(channels("[\"gpu[*]\"]", &[]), 2);
+    let near = channels("[\"gpu[*]\"]", &gen5);
+    let far = channels("[\"gpu[*]\", \"fourth\"]", &[&gen5[..], &[("fourth.width", "x16")]].concat());
+    assert_eq!((near, far), (4, 2));
+    let given = [gen5.as_slice(), &[("workload.ring.channels", "3")]].concat();
+    assert_eq!(channels("[\"gpu[*]\"]", &given), 3);
+}
+
+/// Lines with flags are dealt with in turn, unless it is said how they are cut.
+#[test]
+fn lines_with_flags_are_dealt_with_in_turn() {
+    let in_turn = |lines: &str| config(&format!("devices = [\"gpu[*]\"]\n{lines}"), &[]).passes[0].in_turn;
+    assert!(in_turn("protocol = \"ll\"") && in_turn("protocol = \"ll128\""));
+    assert!(!in_turn("protocol = \"simple\"") && !in_turn("protocol = \"ll\"\nslices = 4"));
 }
 
 #[test]
@@ -152,6 +181,11 @@ fn what_makes_no_sense_is_reported() {
     assert_eq!(codes(&format!("{pair}max_size = \"1 KiB\"")), ["out-of-range"]);
     assert_eq!(codes(&format!("{pair}operation = \"broadcast\"\nroot = 2")), ["out-of-range"]);
     assert_eq!(codes(&format!("{pair}operation = \"all-gather\"\nalgorithm = \"tree\"")), ["unknown-choice"]);
+    assert_eq!(
+        codes(&format!("{pair}networks = [\"nosuch\"]")),
+        ["unknown-device"],
+        "although it needs none"
+    );
     let apart = "devices = [\"gpu[0]\", \"fifth\"]\n";
     assert_eq!(codes(&format!("{apart}networks = [\"wire\"]")), ["unknown-device"]);
     let beside =

@@ -73,8 +73,8 @@ fn a_ring_is_of_two_devices_at_least_each_once() {
         config.ranks.iter().map(|rank| rank.name.clone()).collect()
     };
     assert_eq!(made.workloads[0].of_kind().map(devices).unwrap(), ["gpu[0]", "gpu[1]", "nic[0]"]);
-    assert_eq!(ring("[]").unwrap_err(), ["unknown-device"]);
-    assert_eq!(ring("[\"gpu[0]\"]").unwrap_err(), ["unknown-device"]);
+    assert_eq!(ring("[]").unwrap_err(), ["device-count"]);
+    assert_eq!(ring("[\"gpu[0]\"]").unwrap_err(), ["device-count"]);
     assert_eq!(ring("[\"gpu[*]\", \"gpu[1]\"]").unwrap_err(), ["duplicate-name"]);
     assert_eq!(ring("[\"gpus[*]\"]").unwrap_err(), ["unknown-device"]);
 }

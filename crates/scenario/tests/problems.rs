@@ -152,6 +152,13 @@ partition_of = \"nic0\"",
             format!("{}{}", second("attach = \"server.slot2\""), dma("target = \"nic1\"")),
         ),
         ("no-cxl-mem", second("attach = \"server.slot2\"\nexpander = { capacity = \"64 GiB\" }")),
+        (
+            "cxl-link-too-slow",
+            format!(
+                "[host.server.cxl]\nmem = true\n{}",
+                second("attach = \"server.slot2\"\ngeneration = \"gen2\"\nexpander = { capacity = \"64 GiB\" }")
+            ),
+        ),
         ("cxl-wire-shared", format!("{SWITCH}{SHARED_WIRE}")),
     ]
 }

@@ -245,8 +245,8 @@ def import_(
 ) -> None:
     """Compare benchmark results with what was possible.
 
-    Lanewise reads output of fio, iperf3, perftest, OSU, nvbandwidth, CUDA's samples, rocm_bandwidth_test and
-    IOmeter.
+    Lanewise reads output of fio, gdsio, iperf3, perftest, OSU, nccl-tests and RCCL tests, nvbandwidth, CUDA's
+    samples, rocm_bandwidth_test and IOmeter.
     """
     from lanewise.machine_api import judge, scan
 

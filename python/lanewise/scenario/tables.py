@@ -2040,8 +2040,11 @@ class WorkloadCollective(TypedDict):
     """How a receiver knows what has arrived (NCCL_PROTO); "auto" for the fastest by NCCL's own estimate, of
     each size. Default: auto.
     """
-    channels: NotRequired[int | Sourced]
-    """Rings or trees side by side, each with its share of the data; fewer of little data. Default: 2."""
+    channels: NotRequired[Literal["auto"] | int | Sourced]
+    """Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring
+    over PCI Express that is doubled, and doubled again where it is of 25 GB/s or more and stays at one
+    socket. Default: auto.
+    """
     chunk: NotRequired[str | Sourced]
     """Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.
     Default: auto.

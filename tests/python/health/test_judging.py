@@ -336,3 +336,14 @@ def test_a_collective_over_pci_express_is_judged() -> None:
     assert bad.ratio == pytest.approx(12.38 / 28.7, rel=0.02)
     assert bad.verdict not in (Verdict.GOOD, Verdict.NONE)
     assert judged(text.format("27.90"), alone).cases[0].verdict is Verdict.NONE
+
+
+def test_a_collective_is_not_judged_on_a_machine_without_gpus() -> None:
+    """The reason is the machine, of which it says nothing else."""
+    text = (
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        "   536870912     134217728     float     sum      -1    43330   12.4   12.4      0\n"
+    )
+    (without,) = judged(text, drives()).cases
+    assert without.verdict is Verdict.NONE
+    assert "shows no GPU" in without.binding

@@ -1,7 +1,7 @@
 //! CXL.mem: which links carry it, what is at their ends, and the loads of cores on it.
 
 use super::kinds::{WorkloadKind, kind};
-use super::workload::{Seat, seats, unknown};
+use super::workload::{Seat, place, seats};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use lanewise_fabric::config::{
     BankConfig, CxlConfig, CxlLinkConfig, ExpanderConfig, FabricConfig, LinkConfig, MemoryConfig,
 };
-use lanewise_units::Span;
+use lanewise_units::{Generation, Span};
 use lanewise_workload::host::lines::Store;
 use lanewise_workload::load::stream::{StreamConfig, WHOLE};
 use std::collections::BTreeSet;
@@ -60,6 +60,7 @@ pub(super) fn config(inputs: &Inputs<'_>, links: &[LinkConfig], output: &mut Out
         );
     }
     for (index, link) in links.iter().enumerate().filter(|(_, link)| lowers.contains(&link.lower.0)) {
+        check_rate(inputs, link, output);
         cxl.links.extend(link_config(inputs, index, link));
         if let Some(Settings::Switch(switch)) = inputs.settings_of(link.lower.0) {
             cxl.switches.push((link.lower.0, switch.cxl.latency.unwrap_or(Span::ZERO)));
@@ -70,6 +71,18 @@ pub(super) fn config(inputs: &Inputs<'_>, links: &[LinkConfig], output: &mut Out
     let is_linked = |expander: &ExpanderConfig| links.iter().any(|link| link.lower.0 == expander.device);
     cxl.expanders.retain(is_linked);
     cxl
+}
+
+/// CXL is negotiated for 32 GT/s and more, and goes on at 16 and 8 GT/s, degraded; below, the link is one of PCI Express. CXL 3.1 §6.
+fn check_rate(inputs: &Inputs<'_>, link: &LinkConfig, output: &mut Output) {
+    if link.mode.generation < Generation::Gen3 {
+        let component = inputs.topology.instances[link.lower.0].component;
+        let path = inputs.file.components[component].name.clone();
+        let problem = Problem::CxlLinkTooSlow { path, found: link.mode.generation.to_string() };
+        let hint =
+            "attach it below a faster slot: CXL is made for 32 GT/s, and goes on at 16 and 8".to_owned();
+        output.report(inputs.place_of(component, &["attach"]), problem, Some(hint));
+    }
 }
 
 /// What a link does not read in the flits that it has come to use.
@@ -182,7 +195,10 @@ fn expanders<P: ParameterTable>(
     let (parameters, seats) = seats(inputs, workload, path, device, output)?;
     if seats.iter().any(|seat| expander_of(inputs, seat.instance).is_none()) {
         let expected = "it is no memory expander: its `expander.capacity` is none".to_owned();
-        unknown(inputs, workload, "device", device(&parameters), expected, output);
+        let found = device(&parameters).to_owned();
+        let hint = format!("name one with a part such as `micron-cz120`, or set `{found}.expander.capacity`");
+        let problem = Problem::UnknownDevice { path: format!("{path}.device"), found, expected };
+        output.report(place(workload, "device"), problem, Some(hint));
         return None;
     }
     Some((parameters, seats))

@@ -1,7 +1,7 @@
 //! What nothing reads because of what else there is, or is not: an adapter's settings where there is no wire, software
 //! without what it drives.
 
-use super::{Inputs, channels, errors, memory_path, standby};
+use super::{Inputs, channels, errors, memory_path, side_link, standby};
 use crate::idle::Idle;
 use crate::parameters::{CoreChoice, EthernetRateChoice, WireChoice};
 use crate::settings::Settings;
@@ -26,7 +26,7 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
     let drives = inputs.settings.iter().flatten().any(is_drive);
     let is_expander = |settings: &Settings| matches!(settings, Settings::Endpoint(endpoint) if endpoint.expander.capacity.is_some());
     let expanders = inputs.settings.iter().flatten().any(is_expander);
-    for (component, settings) in inputs.file.components.iter().zip(&inputs.settings) {
+    for (number, (component, settings)) in inputs.file.components.iter().zip(&inputs.settings).enumerate() {
         let path = |key: &str| format!("{}.{key}", component.name);
         let mut without = |there: bool, key, reason| {
             if !there {
@@ -117,6 +117,9 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
                 unless(encrypts, "ide", ".mac", "without `ide.mac` nothing is encrypted");
                 let there = ethernet.rate != EthernetRateChoice::None;
                 unless(there, "ethernet", ".rate", "without `ethernet.rate` it is no Ethernet adapter");
+                if endpoint.side_link.rate.is_some() && !side_link::joins_any(inputs, number) {
+                    idle.because(path("side_link"), "it joins no other device: none of its host has one");
+                }
                 if is_expander {
                     of_expander(&component.name, idle);
                 }

@@ -79,8 +79,14 @@ pub(super) fn pairs(
         let (client, server) = (clients[numbers[0]], servers[numbers[1]]);
         let nic = |end: NicPort| networks.config.nics[end.nic].name.as_str();
         if client == server {
-            let expected = "client and server are two ports; with `shift` each server is another adapter";
-            unknown(inputs, workload, "server", nic(server), expected.to_owned(), output);
+            let expected = format!("it is the client, too: client {number} has server {}", numbers[1]);
+            let hint = match named.shift {
+                0 => "name two ports, or set `shift`, so that each server is another adapter".to_owned(),
+                shift => format!("`shift = {shift}` over {others} servers comes back to itself: set another"),
+            };
+            let path = format!("workload.{}.server", workload.name);
+            let problem = Problem::UnknownDevice { path, found: shortened(nic(server)), expected };
+            output.report(place(workload, "server"), problem, Some(hint));
             return None;
         }
         if !networks.are_joined([client, server]) {

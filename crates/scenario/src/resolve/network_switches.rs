@@ -101,7 +101,13 @@ impl<'s> Switches<'s> {
         let state = &mut self.all[switch];
         if state.used == state.parameters.ports {
             let reason = format!("has no free port of its {}", state.parameters.ports);
-            return networks::refuse(inputs, component, &state.name, &reason, place, output);
+            let path = inputs.file.components[component].name.clone();
+            let problem = Problem::BadNetworkEnd { path, target: state.name.clone(), reason };
+            let switch = InstanceName::parse(&state.name).component;
+            let hint =
+                format!("set a larger `{switch}.ports` or `{switch}.count`, or join less with fewer `wires`");
+            output.report(place, problem, Some(hint));
+            return None;
         }
         state.used += 1;
         Some(CableEnd::Switch(switch, state.used - 1))

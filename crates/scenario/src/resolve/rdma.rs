@@ -88,7 +88,7 @@ pub(crate) fn build(
             continue;
         }
         let named = Named { network: name, client, server, shift };
-        let pairs = network_pairs::pairs(inputs, workload, &named, &networks, output).unwrap_or_default();
+        let Some(pairs) = network_pairs::pairs(inputs, workload, &named, &networks, output) else { continue };
         let names = match tool {
             WrittenTool::Perftest(written) => [written.memory.as_str(), written.remote_memory.as_str()],
             WrittenTool::Osu(_) | WrittenTool::Transactions(_) => ["memory"; 2],

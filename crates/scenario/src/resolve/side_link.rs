@@ -2,6 +2,7 @@
 
 use super::{Inputs, Settings};
 use lanewise_fabric::config::SideLinkConfig;
+use std::collections::BTreeMap;
 
 /// A device's side link, if it has one.
 ///
@@ -18,6 +19,16 @@ pub(super) fn of_device(inputs: &Inputs<'_>, instance: usize) -> Option<SideLink
     let row = |joins: u32| [host, component as u32 + 1, number / joins];
     let group = written.joins.given().map_or([host, 0, 0], row);
     Some(SideLinkConfig { rate, latency: written.latency, group })
+}
+
+/// Whether a side link of any device of a component joins another device.
+pub(super) fn joins_any(inputs: &Inputs<'_>, component: usize) -> bool {
+    let mut devices: BTreeMap<[u32; 3], u32> = BTreeMap::new();
+    let group = |instance| of_device(inputs, instance).map(|link| link.group);
+    for group in (0..inputs.topology.instances.len()).filter_map(group) {
+        *devices.entry(group).or_default() += 1;
+    }
+    inputs.topology.instances_of(component).filter_map(group).any(|group| devices[&group] > 1)
 }
 
 /// Whether a side link joins two devices.

@@ -231,9 +231,11 @@ def _latencies(flows: pl.DataFrame) -> Group:
             rows.append((flow, name, "operation", "operation_latency_ns", samples))
     unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, _, kind, _ in rows)
     names = ("min", "mean", "p50", "p95", "p99", "p99.9", "max")
+    largest = max(((flow[f"{kind}_max"] or 0.0) / scale for flow, _, _, kind, _ in rows), default=0.0)
     table = style.table()
-    style.words(table, "flow")
-    style.labels(table, "of one")
+    # So many columns fit 80 characters with names in two lines, and without digits that do not matter.
+    style.words(table, "flow", at_least=5)
+    style.words(table, "of one", at_least=9)
     style.numbers(table, *names, "n")
     last = None
     for flow, flow_name, counted, kind, samples in rows:
@@ -241,11 +243,18 @@ def _latencies(flows: pl.DataFrame) -> Group:
         table.add_row(
             flow_name if flow_name != last else "",
             f"{flow['direction']} {counted}",
-            *(style.fixed(None if value is None else value / scale, 2) for value in values),
+            *(_latency(None if value is None else value / scale, largest) for value in values),
             style.fixed(samples, 0),
         )
         last = flow_name
     return style.titled("Latency", table, note=f"{unit}, of n samples; {style.DASH} where they are too few")
+
+
+def _latency(value: float | None, largest: float) -> str:
+    """Write a latency with two decimals; with four digits in a table that has one of a thousand or more."""
+    if value is None or largest < 1000 or value < 100:
+        return style.fixed(value, 2)
+    return style.fixed(value, 1 if value < 1000 else 0)
 
 
 def _ladder(links: list[list[collapse.LinkRow]]) -> Group:

@@ -217,7 +217,8 @@ def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match
     named = [function for function in known if function is not None and function.is_gpu]
     gpus = named or _devices(machine, "is_gpu")
     if len(gpus) < 2:
-        return Match(reason="a collective of one GPU crosses no link")
+        without = "the machine shows no GPU: name the machine that it was measured on"
+        return Match(reason="a collective of one GPU crosses no link" if gpus else without)
     pairs = [(first, second) for first in gpus for second in gpus if first.address < second.address]
     links = next((links for pair in pairs if (links := machine.own_links(*pair))), None)
     if links:

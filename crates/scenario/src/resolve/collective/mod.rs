@@ -6,7 +6,7 @@ mod ways;
 use super::copies::kernel_engine;
 use super::kinds::{Reading, WorkloadKind, kind};
 use super::networks::verbs;
-use super::workload::{endpoints, parameters, place, unknown};
+use super::workload::{endpoints, parameters, place};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
@@ -32,7 +32,7 @@ fn config<'f>(
 ) -> Option<CollectiveConfig> {
     let inputs = reading.inputs;
     let parameters = parameters::<CollectiveParameters>(workload, path, reading.output)?;
-    let instances = devices(inputs, workload, &parameters, reading.output)?;
+    let instances = devices(inputs, (workload, path), &parameters, reading.output)?;
     let hosts = hosts(inputs, &instances);
     check_root(workload, path, &parameters, instances.len(), reading.output)?;
     let rank = |instance: &usize| {
@@ -79,7 +79,7 @@ fn config<'f>(
 /// Instances of the devices, each once, two at least.
 fn devices(
     inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
+    (workload, path): (&WrittenWorkload, &str),
     parameters: &CollectiveParameters,
     output: &mut Output,
 ) -> Option<Vec<usize>> {
@@ -95,8 +95,10 @@ fn devices(
         return None;
     }
     if ring.len() < 2 {
-        let named = parameters.devices.first().map_or("[]", String::as_str);
-        unknown(inputs, workload, "devices", named, "a ring is of two devices at least".to_owned(), output);
+        let found = parameters.devices.first().map_or("[]", String::as_str).to_owned();
+        let (path, reason) = (format!("{path}.devices"), "and a ring is of two devices at least".to_owned());
+        let hint = "name each device, or all of a component, such as [\"gpu[*]\"]".to_owned();
+        output.report(place(workload, "devices"), Problem::DeviceCount { path, found, reason }, Some(hint));
         return None;
     }
     // What is not plugged in anywhere is reported where it is.

@@ -14,6 +14,8 @@ use lanewise_workload::load::collective::{Algorithm, Hardware, Hop, Operation, P
 const TIMED: u32 = 5;
 /// Most sizes of a workload.
 const SIZES: usize = 64;
+/// Bytes a second of a ring that NCCL doubles once more: `ncclTopoDupChannels`, src/graph/search.cc.
+const DOUBLED_FROM: f64 = 25e9;
 
 /// Every size, and how many operations of each are timed where there are several.
 pub(super) fn all(
@@ -75,11 +77,18 @@ fn machine(around: &Around<'_, '_>, reading: &Reading<'_, '_>) -> tuning::Machin
         Some(mode.width.lanes() as f64 * of_lane(mode.generation))
     });
     let side_links = around.side_link_rate();
+    let of_links = of_links.fold(f64::MAX, f64::min);
     tuning::Machine {
         ranks: ranks.len() as u32,
         nodes: ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1),
         within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
-        bandwidth: side_links.unwrap_or_else(|| of_links.fold(f64::MAX, f64::min)),
+        bandwidth: side_links.unwrap_or(of_links),
+        channels: match around.parameters.channels {
+            Auto::Given(channels) => channels,
+            Auto::Auto if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
+            Auto::Auto => 2,
+        },
+        net_overhead: if around.is_amd() { 2.0 } else { 1.0 },
     }
 }
 
@@ -99,7 +108,7 @@ fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tu
     let parameters = around.parameters;
     let allowed = (parameters.algorithm.given().map(algorithm), parameters.protocol.given().map(protocol));
     let (algorithm, protocol) = tuning::choose(operation, size, machine, allowed);
-    let channels = tuning::channels_for(size, parameters.channels, (algorithm, protocol), machine.ranks);
+    let channels = tuning::channels_for(size, machine.channels, (algorithm, protocol), machine.ranks);
     let cut = tuning::cut(operation, (algorithm, protocol), machine.within == Hardware::SideLink);
     let chunk = parameters.chunk.given().unwrap_or(cut.chunk);
     // In a ring a window holds more than the slices of a step: of the two the one that is not given follows the other.
@@ -115,7 +124,7 @@ fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tu
     };
     let hop = |hardware| match parameters.step_time {
         Auto::Given(span) => Hop::AfterArrival(span),
-        Auto::Auto => Hop::Whole(tuning::hop_latency(hardware, algorithm, protocol)),
+        Auto::Auto => Hop::Whole(tuning::hop_latency_of(hardware, (algorithm, protocol), machine)),
     };
     Pass {
         size,
@@ -128,6 +137,7 @@ fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tu
         slices,
         least_slice,
         window,
+        in_turn: protocol != Protocol::Simple && least_slice == cut.least_slice,
     }
 }
 
@@ -149,6 +159,8 @@ fn tell(around: &Around<'_, '_>, operation: Operation, passes: &[Pass], reading:
     tell("chunk", parameters.chunk == Auto::Auto, &|pass| pass.chunk.to_string(), buffers);
     tell("slices", parameters.slices == Auto::Auto, &|pass| pass.slices.to_string(), buffers);
     tell("window", parameters.window == Auto::Auto, &|pass| pass.window.to_string(), buffers);
+    let rings = "src/graph/search.cc and src/graph/connect.cc of NVIDIA/nccl 2.30.7; fewer of little data, src/enqueue.cc";
+    tell("channels", parameters.channels == Auto::Auto, &|pass| pass.channels.to_string(), rings);
     let base = "baseLatencies, src/graph/tuning.cc of NVIDIA/nccl 2.30.7";
     tell("launch", parameters.launch == Auto::Auto, &|pass| pass.launch.to_string(), base);
 }

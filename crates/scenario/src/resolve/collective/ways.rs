@@ -64,6 +64,9 @@ impl Around<'_, '_> {
         pairs: BTreeSet<(u32, u32)>,
         reading: &mut Reading<'_, '_>,
     ) -> Option<Vec<Way>> {
+        for name in &self.parameters.networks {
+            reading.networks.named(self.inputs, self.workload, name, reading.output)?;
+        }
         let level = self.p2p_level();
         let mut ways = Vec::new();
         for pair in pairs {
@@ -82,16 +85,26 @@ impl Around<'_, '_> {
         if let Auto::Given(choice) = self.parameters.p2p_level {
             return Distance::of(choice);
         }
+        let of_host = self.ranks.iter().filter(|rank| rank.node == self.ranks[0].node).count();
+        if self.is_amd() && of_host <= 2 { Distance::System } else { Distance::Switches }
+    }
+
+    /// Whether all devices of each host are at one socket of it.
+    pub(super) fn are_at_one_socket(&self) -> bool {
+        let pairs =
+            self.ranks.iter().zip(self.ranks.iter().skip(1)).filter(|(one, other)| one.node == other.node);
+        let device = |rank: &Rank| rank.device.0 as usize;
+        pairs.into_iter().all(|(one, other)| self.distance(device(one), device(other)) < Distance::System)
+    }
+
+    /// Whether the first device's host is AMD's.
+    pub(super) fn is_amd(&self) -> bool {
         let host = self.inputs.topology.path_up(self.ranks[0].device.0 as usize).last();
         let maker = host.and_then(|host| {
             let (maker, _) = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new())?;
             Some(maker)
         });
-        let of_host = self.ranks.iter().filter(|rank| rank.node == self.ranks[0].node).count();
-        match maker.as_deref() {
-            Some("amd") if of_host <= 2 => Distance::System,
-            _ => Distance::Switches,
-        }
+        maker.as_deref() == Some("amd")
     }
 
     fn within_host(&self, from: &Rank, to: &Rank, level: Distance) -> Path {

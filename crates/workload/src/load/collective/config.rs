@@ -63,7 +63,7 @@ pub struct Rank {
 pub enum Hop {
     /// From data that have arrived to the next write.
     AfterArrival(Span),
-    /// From a write of one line to the next rank's: what the path takes for a line is part of it.
+    /// From a write of one line to the next rank's: what the write of a line takes is part of it.
     Whole(Span),
 }
 
@@ -90,6 +90,8 @@ pub struct Pass {
     pub least_slice: Bytes,
     /// Slices that a receiver has room for; at least one.
     pub window: u32,
+    /// Whether threads deal with a slice before they look for the next, as they do with lines that have flags.
+    pub in_turn: bool,
 }
 
 /// How data come from one rank to another.

@@ -83,6 +83,8 @@ struct Slices {
     /// Arrived and dealt with.
     ready: u32,
     sent: u64,
+    /// When threads have dealt with all that has arrived.
+    busy_until: Time,
 }
 
 /// How far a block is.
@@ -272,12 +274,15 @@ impl CollectiveWorkload {
 
     /// Data have arrived at the receiver of a connection.
     fn arrived<M: Needs>(&mut self, connection: u32, ports: &mut Ports<'_, M>) {
-        let carrier = &self.carriers[self.slices[connection as usize].carrier as usize];
+        let slices = self.slices[connection as usize];
+        let carrier = &self.carriers[slices.carrier as usize];
         let hop = match self.pass().hops[carrier.hardware as usize] {
             Hop::AfterArrival(span) => span,
-            Hop::Whole(span) => span.saturating_sub(carrier.line),
+            Hop::Whole(span) => span.saturating_sub(carrier.write),
         };
-        ports.set_timer(ports.now() + hop, Token::of(Kind::Ready, connection));
+        let start = if self.pass().in_turn { ports.now().max(slices.busy_until) } else { ports.now() };
+        self.slices[connection as usize].busy_until = start + hop;
+        ports.set_timer(start + hop, Token::of(Kind::Ready, connection));
     }
 
     fn happened<M: Needs>(&mut self, token: token::Token<Kind>, ports: &mut Ports<'_, M>) {
@@ -295,6 +300,7 @@ impl CollectiveWorkload {
             },
             Kind::Ready => {
                 self.slices[subject as usize].ready += 1;
+                self.dealt_with(self.slices[subject as usize].carrier, ports);
                 self.go_on(self.plan.connections[subject as usize].receiver as usize, ports);
             }
             Kind::Freed => self.freed(subject, detail as usize, ports),

@@ -23,6 +23,7 @@ fn pass(size: u64, chunk: u64) -> Pass {
         slices: 1,
         least_slice: Bytes::new(16),
         window: 8,
+        in_turn: false,
     }
 }
 
@@ -175,6 +176,43 @@ fn through_memory_of_the_host_data_are_written_and_read() {
     bench.run(&mut CollectiveWorkload::new(config), Span::from_ms(20));
     let moved = |direction| bench.payload_of("ring", "gpu1", direction);
     assert!(moved("read").abs_diff(moved("write")) <= 80_000, "{} {}", moved("read"), moved("write"));
+}
+
+/// Threads that deal with lines in turn take a hop for each slice: links of 1 ns a byte wait for them.
+#[test]
+fn lines_are_dealt_with_in_turn() {
+    let pass = |in_turn| Pass { in_turn, window: 64, ..pass(40_000, 1_000) };
+    let slices = 40.0;
+    assert_near(time(config(2, Operation::SendReceive, pass(false))), LAUNCH + slices * 1.0 + LATENCY);
+    let longer =
+        |in_turn| Pass { hops: [Hop::AfterArrival(Span::from_us(3)); Hardware::COUNT], ..pass(in_turn) };
+    assert_near(time(config(2, Operation::SendReceive, longer(false))), LAUNCH + slices + 0.5 + 3.0);
+    // The first has arrived after 1.5 us; then each waits for the one before.
+    assert_near(time(config(2, Operation::SendReceive, longer(true))), LAUNCH + 1.5 + slices * 3.0);
+}
+
+/// From memory of the host each slice is loaded when the one before has been dealt with: there and back, and the hop.
+#[test]
+fn lines_in_memory_of_the_host_are_loaded_in_turn() {
+    let through_memory = |in_turn| {
+        let mut config =
+            config(2, Operation::SendReceive, Pass { in_turn, window: 64, ..pass(40_000, 1_000) });
+        config.ways.iter_mut().for_each(|way| way.path = Path::HostMemory);
+        time(config)
+    };
+    // The way to memory is 500 ns here, and the way back with the data as well.
+    assert_near(through_memory(false), LAUNCH + 40.0 + 0.5 + (0.5 + 1.0) + 1.0);
+    assert_near(through_memory(true), LAUNCH + 1.5 + 40.0 * (0.5 + 1.0 + 1.0));
+}
+
+/// NCCL counts with a write into the receiver: what is read back from memory of the host after that comes on top.
+#[test]
+fn a_whole_hop_has_no_read_of_host_memory_in_it() {
+    let hops = [Hop::Whole(Span::from_us(3)); Hardware::COUNT];
+    let mut config = config(4, Operation::AllReduce, Pass { hops, ..pass(64, 16) });
+    config.ways.iter_mut().for_each(|way| way.path = Path::HostMemory);
+    let found = time(config);
+    assert!((found - (LAUNCH + 6.0 * (3.0 + 0.516))).abs() < 1e-9, "{found}");
 }
 
 /// What NCCL says of a whole hop holds for a line: the path is part of it.

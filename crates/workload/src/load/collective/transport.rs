@@ -34,11 +34,15 @@ pub(super) struct Carrier {
     means: Means,
     /// What the path takes for a line.
     pub(super) line: Span,
+    /// What of that is the write of the line: all of it, but for what is read from memory of the host after that.
+    pub(super) write: Span,
     /// What is under way, in order.
     under_way: VecDeque<Load>,
     /// How many of them have been in memory of the sender's host, and how many have been seen at the receiver's.
     gathered: usize,
     seen: usize,
+    /// Whether threads of the receiver deal with a slice, and look for no other.
+    is_busy: bool,
 }
 
 /// Data of a connection, or a line that tries the path.
@@ -145,9 +149,11 @@ impl CollectiveWorkload {
             hardware: way.path.hardware(),
             means,
             line: Span::ZERO,
+            write: Span::ZERO,
             under_way: VecDeque::new(),
             gathered: 0,
             seen: 0,
+            is_busy: false,
         });
     }
 
@@ -166,9 +172,13 @@ impl CollectiveWorkload {
     pub(super) fn tried<M: Needs>(&mut self, carrier: u32, ports: &mut Ports<'_, M>) {
         let pair = self.carriers[carrier as usize].pair;
         let took = ports.now() - self.trying;
+        let written = match self.carriers[carrier as usize].means {
+            Means::Host { .. } => self.carriers[carrier as usize].write,
+            Means::Peer { .. } | Means::Network { .. } => took,
+        };
         // The channels of a pair follow each other, and the first is tried.
         let of_pair = self.carriers[carrier as usize..].iter_mut().take_while(|carrier| carrier.pair == pair);
-        of_pair.for_each(|carrier| carrier.line = took);
+        of_pair.for_each(|carrier| (carrier.line, carrier.write) = (took, written));
         self.try_next(ports);
     }
 
@@ -209,9 +219,37 @@ impl CollectiveWorkload {
                 let node = self.config.ranks[it.pair.0 as usize].node as usize;
                 self.post(node, end, (carrier, load), memory, ports);
             }
-            Means::Host { read, .. } => self.read(carrier, read, load, ports),
+            Means::Host { .. } => {
+                if load.connection.is_none() {
+                    self.carriers[carrier as usize].write = ports.now() - self.trying;
+                }
+                self.look(carrier, ports);
+            }
             Means::Peer { .. } => {}
         }
+    }
+
+    /// The receiver reads what is in memory of its host: everything at once, or in turn.
+    ///
+    /// With flags, each thread loads a line, waits for it, and deals with it before it loads the next; a load of memory of the host goes over
+    /// PCI Express: `LLGenericOp`, src/device/prims_ll.h of NVIDIA/nccl 2.30.7.
+    fn look<M: Needs>(&mut self, carrier: u32, ports: &mut Ports<'_, M>) {
+        let in_turn = self.pass().in_turn;
+        let it = &mut self.carriers[carrier as usize];
+        let Means::Host { read, .. } = it.means else { return };
+        if it.seen == it.gathered || (in_turn && it.is_busy) {
+            return;
+        }
+        let load = it.under_way[it.seen];
+        it.seen += 1;
+        it.is_busy = load.connection.is_some();
+        self.read(carrier, read, load, ports);
+    }
+
+    /// Threads of the receiver have dealt with a slice, and look for the next.
+    pub(super) fn dealt_with<M: Needs>(&mut self, carrier: u32, ports: &mut Ports<'_, M>) {
+        self.carriers[carrier as usize].is_busy = false;
+        self.look(carrier, ports);
     }
 
     /// A proxy thread posts data to an adapter.

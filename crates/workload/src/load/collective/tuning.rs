@@ -128,6 +128,12 @@ pub fn hop_latency(hardware: Hardware, algorithm: Algorithm, protocol: Protocol)
     Span::from_ns(ns[protocol.column()])
 }
 
+/// Of a whole hop of an operation of so many ranks: of two hosts with a rank each nothing hides it, and NCCL takes a tree's.
+pub fn hop_latency_of(hardware: Hardware, way: (Algorithm, Protocol), machine: &Machine) -> Span {
+    let exposed = hardware == Hardware::Network && machine.ranks == machine.nodes;
+    hop_latency(hardware, if exposed { Algorithm::Tree } else { way.0 }, way.1)
+}
+
 /// How data are cut, and how much of them a receiver has room for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
@@ -185,15 +191,20 @@ pub struct Machine {
     pub within: Hardware,
     /// Bytes a second that each rank sends, all channels together.
     pub bandwidth: f64,
+    /// Rings or trees side by side, at most.
+    pub channels: u32,
+    /// What a proxy thread takes for a step over the network, in us: `getNetOverhead`, 1, and 2 where the host is AMD's.
+    pub net_overhead: f64,
 }
 
 /// Time of an operation as NCCL estimates it, in us.
 ///
-/// Leaves out what it has of GPU generations (ceilings of LL and of a channel) and of latencies of adapters.
+/// Leaves out what it has of GPU generations (ceilings of LL and of a channel; rings of Simple over several hosts count as of Ampere and
+/// later), of latencies of adapters, and of trees whose two halves go different ways.
 pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, machine: &Machine) -> f64 {
     let (algorithm, protocol) = way;
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
-    let us = |hardware| hop_latency(hardware, algorithm, protocol).as_ns() / 1e3;
+    let us = |hardware| hop_latency_of(hardware, way, machine).as_ns() / 1e3;
     let (within, between) = (us(machine.within), us(Hardware::Network));
     let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
     let steps = match operation {
@@ -203,8 +214,7 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
     let (share, latency) = match algorithm {
         Algorithm::Ring => {
             let share = [0.5, 0.92, 1.0][protocol.column()] * ranks / steps;
-            let crossings = rounds * (nodes - 1.0);
-            (share, (steps - crossings) * within + crossings * between)
+            (share, ring_latency(operation, (within, between), size, (protocol, machine)))
         }
         Algorithm::Tree => {
             let several = if machine.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
@@ -216,6 +226,33 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
     base_latency(algorithm, protocol).as_ns() / 1e3
         + latency
         + size.get() as f64 / (machine.bandwidth * share / 1e6)
+}
+
+/// Of a ring without its base latency, in us.
+///
+/// A broadcast or a reduction has one hop, whose others its chunks hide. With several hosts a hop within one takes no less than a proxy
+/// thread needs for a step, and of Simple the larger operations 1.4 times as long: "plateau effect of ring".
+fn ring_latency(
+    operation: Operation,
+    (within, between): (f64, f64),
+    size: Bytes,
+    (protocol, machine): (Protocol, &Machine),
+) -> f64 {
+    let is_alone = machine.nodes == 1;
+    if matches!(operation, Operation::Broadcast | Operation::Reduce) {
+        let hardware = if is_alone { machine.within } else { Hardware::Network };
+        return hop_latency(hardware, Algorithm::Ring, protocol).as_ns() / 1e3;
+    }
+    let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
+    let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
+    let posts = if protocol == Protocol::Simple { 3.0 } else { 1.0 };
+    let within = if is_alone { within } else { within.max(posts * machine.net_overhead) };
+    let crossings = rounds * (nodes - 1.0);
+    let latency = (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
+    let each = size.get() / u64::from(machine.channels * machine.ranks);
+    let is_plateau =
+        protocol == Protocol::Simple && !is_alone && operation == Operation::AllReduce && each >= 64;
+    latency * if is_plateau { 1.4 } else { 1.0 }
 }
 
 /// What trees keep of their rate in tenths, by size from 64 B on in powers of two: `treeCorrectionFactor`.
@@ -262,6 +299,35 @@ pub fn choose(
 mod tests {
     use super::*;
 
+    fn machine() -> Machine {
+        Machine { ranks: 2, nodes: 1, within: Hardware::Pci, bandwidth: 24e9, channels: 2, net_overhead: 1.0 }
+    }
+
+    /// By hand, from `ncclTopoTuneModel`: four hosts of two ranks, and four of one.
+    #[test]
+    fn several_hosts_have_what_proxies_take_and_no_hop_hidden() {
+        let hosts = Machine { ranks: 8, nodes: 4, within: Hardware::SideLink, ..machine() };
+        let time = |machine: &Machine, protocol, size| {
+            let way = (Algorithm::Ring, protocol);
+            estimate(Operation::AllReduce, way, Bytes::new(size), machine)
+        };
+        let sent = |protocol_share: f64, size: f64| size * 1.75 / 24e3 / protocol_share;
+        // LL: eight hops within hosts of 0.6 us, which a proxy makes 1 us or 2 us; six across of 2.7 us.
+        let ll = |machine: &Machine| time(machine, Protocol::Ll, 1024) - 6.6 - sent(0.5, 1024.0);
+        assert!((ll(&hosts) - (8.0 + 6.0 * 2.7)).abs() < 1e-9);
+        assert!((ll(&Machine { net_overhead: 2.0, ..hosts }) - (16.0 + 6.0 * 2.7)).abs() < 1e-9);
+        // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau from 64 B of a rank and channel on.
+        let simple = |size: u64| {
+            let amd = Machine { net_overhead: 2.0, ..hosts };
+            time(&amd, Protocol::Simple, size) - 8.4 - sent(1.0, size as f64)
+        };
+        assert!((simple(1023) - (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        assert!((simple(1024) - 1.4 * (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        let alone = Machine { ranks: 4, nodes: 4, ..machine() };
+        let found = time(&alone, Protocol::Ll, 1024) - 6.6 - 1024.0 * 1.5 / 12e3;
+        assert!((found - 6.0 * 5.0).abs() < 1e-9, "{found}: a tree's hop of 5 us");
+    }
+
     #[test]
     fn lines_carry_flags_beside_data() {
         let wire = |protocol: Protocol, data: u64| protocol.wire(Bytes::new(data)).get();
@@ -287,7 +353,7 @@ mod tests {
     /// By hand, from the tables: 2 (n - 1) hops of 1 us after 6.6 us for LL; 5.7 us after 8.4 us for Simple.
     #[test]
     fn little_goes_by_ll_and_much_by_simple() {
-        let machine = Machine { ranks: 4, nodes: 1, within: Hardware::Pci, bandwidth: 24e9 };
+        let machine = Machine { ranks: 4, ..machine() };
         let time = |protocol, size| {
             estimate(Operation::AllReduce, (Algorithm::Ring, protocol), Bytes::new(size), &machine)
         };

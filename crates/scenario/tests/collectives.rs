@@ -81,6 +81,18 @@ fn peers_are_as_far_apart_as_nccl_allows() {
     assert_eq!([path(near, &blocked), path(far, &blocked)], [Path::Peer(Hardware::Pci), Path::HostMemory]);
 }
 
+/// The second and third of three ranks are at two sockets of a host that is AMD's, or not, whatever that of the first is.
+#[test]
+fn each_host_says_how_far_apart_its_peers_are() {
+    let second_pair = |maker: &str| {
+        let lines = "devices = [\"fifth\", \"gpu[0]\", \"fourth\"]\noperation = \"send-receive\"";
+        let config = config(lines, &[(maker, "amd")]);
+        config.ways.into_iter().find(|way| way.pair == (1, 2)).expect("a way").path
+    };
+    assert_eq!(second_pair("server.maker"), Path::Peer(Hardware::Pci));
+    assert_eq!(second_pair("other.maker"), Path::HostMemory);
+}
+
 #[test]
 fn side_links_are_nearer_than_all_else() {
     let joined = [("gpu.side_link.rate", "50 GB/s"), ("third.side_link.rate", "50 GB/s")];

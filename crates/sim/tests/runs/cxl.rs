@@ -394,6 +394,21 @@ fn what_is_above_an_expander_has_to_carry_it() {
     assert!(problems(dma, &[]).contains(&"unknown-device"));
 }
 
+/// Sixteen cores of 64 MiB each need 1 GiB.
+#[test]
+fn cores_have_no_more_memory_than_the_expander() {
+    let of = |kind: &str, capacity: &str, span: &str| {
+        let (cores, key) = (format!("workload.{kind}.cores"), format!("workload.{kind}.span"));
+        let settings = [("cxl0.expander.capacity", capacity), (cores.as_str(), "16"), (key.as_str(), span)];
+        problems(if kind == "chase" { idle() } else { IDEAL.to_owned() }, &settings)
+    };
+    for kind in ["stream", "chase"] {
+        assert!(of(kind, "1 GiB", "64 MiB").is_empty());
+        assert_eq!(of(kind, "1023 MiB", "64 MiB"), ["out-of-range"]);
+        assert!(of(kind, "1 MiB", "64 KiB").is_empty());
+    }
+}
+
 /// A card and an expander below one switch, each with a load: both would take the wire above it for theirs.
 #[test]
 fn loads_whose_cxl_io_and_cxl_mem_share_a_wire_are_refused() {

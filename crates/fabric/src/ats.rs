@@ -14,8 +14,8 @@
 use crate::config::AtsConfig;
 use crate::fabric::Fabric;
 use crate::packet::Packet;
-use crate::server::Book;
-use lanewise_units::{Bytes, SpanSum, Time};
+use crate::server::{Book, Level};
+use lanewise_units::{Bytes, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 mod cache;
@@ -49,25 +49,6 @@ struct Needs {
     looked_up: u64,
     /// Those of them that have not come, and since when they are waited for.
     missing: BTreeMap<u64, Time>,
-}
-
-/// A number of things over time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Level {
-    number: u64,
-    changed_at: Time,
-    area: SpanSum,
-}
-
-impl Level {
-    fn set(&mut self, number: u64, now: Time) {
-        self.area = self.area_at(now);
-        (self.number, self.changed_at) = (number, now);
-    }
-
-    fn area_at(&self, at: Time) -> SpanSum {
-        self.area + SpanSum::from(at.saturating_since(self.changed_at)) * self.number
-    }
 }
 
 /// The translation cache of one device.

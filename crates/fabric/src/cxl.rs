@@ -5,7 +5,7 @@
 //! of CXL takes messages in and sends them on after its latency, each link with flits, credits and retry of its own.
 //!
 //! The rules are [`lanewise_cxl`]'s. `direction.rs` is one way of one link, `expander.rs` the memory behind it, and here is what goes
-//! where. Plain links know nothing of it: it hangs off the fabric by one pointer. At one instant everything comes in first, and then each
+//! where. Plain links have nothing of it: the fabric has one pointer to it. At one instant everything comes in first, and then each
 //! direction decides once what it sends (`event.rs`): messages that come together share flits, whichever was asked for first. CXL.io is what the ports of the same link carry, as if they had it to themselves; no scenario loads both.
 //!
 //! Left out: CXL.io's share of the wire, hardware interleaving over several expanders, the time that idle flits in progress make others wait (a flit at most),
@@ -98,8 +98,6 @@ struct Line {
     token: u64,
     expander: u16,
     access: LineAccess,
-    /// From the root port to the core.
-    core_latency: Span,
 }
 
 impl Line {
@@ -226,11 +224,10 @@ impl Cxl {
 impl CxlMem for Fabric {
     fn line(&mut self, device: DeviceId, access: LineAccess, token: u64) {
         let workload = self.current;
-        let host = &self.root_complexes[self.devices[device.0 as usize].root_complex as usize];
-        let core_latency = host.config.core_latency;
+        let core_latency = self.core_latency(device.0 as usize);
         let cxl = self.cxl.as_mut().expect("the fabric has memory expanders");
         let expander = cxl.of_device[device.0 as usize].expect("the device is a memory expander");
-        let line = Line { workload, token, expander, access, core_latency };
+        let line = Line { workload, token, expander, access };
         let number = cxl.lines.insert(line);
         let expander = &mut cxl.expanders[usize::from(expander)];
         expander.open += 1;
@@ -242,6 +239,11 @@ impl CxlMem for Fabric {
 impl Fabric {
     fn cxl(&mut self) -> &mut Cxl {
         self.cxl.as_mut().expect("steps are of memory expanders")
+    }
+
+    /// Between the cores and the root ports of the host above a device.
+    fn core_latency(&self, device: usize) -> Span {
+        self.root_complexes[self.devices[device].root_complex as usize].config.core_latency
     }
 
     fn cxl_due(&mut self, at: Time, event: Event) {
@@ -262,7 +264,7 @@ impl Fabric {
         let now = self.now();
         self.cxl().due -= 1;
         match step {
-            CxlStep::Flush(place) => match self.cxl().way(place).flush_due(now) {
+            CxlStep::Flush(place) => match self.cxl().way(place).receiver.flush_due(now) {
                 Some(at) => self.cxl_due(at, Event::Cxl(step)),
                 None => self.cxl_may_send(place.back()),
             },
@@ -300,7 +302,7 @@ impl Fabric {
                 }
                 // What one flit cannot say goes with the next, or waits for its own time.
                 let back = place.back();
-                if let Some(at) = self.cxl().way(back).must_flush_at(now) {
+                if let Some(at) = self.cxl().way(back).receiver.must_flush_at(now) {
                     self.cxl_due(at, Event::Cxl(CxlStep::Flush(back)));
                 }
             }
@@ -325,7 +327,7 @@ impl Fabric {
 
     /// A buffer at the end of a direction is free again.
     fn cxl_frees(&mut self, place: Place, class: Class, now: Time) {
-        let owing = self.cxl().way(place);
+        let owing = &mut self.cxl().way(place).receiver;
         owing.free(class);
         if let Some(at) = owing.must_flush_at(now) {
             self.cxl_due(at, Event::Cxl(CxlStep::Flush(place)));
@@ -337,7 +339,7 @@ impl Fabric {
         let (direction, back) = self.cxl().pair(place);
         match direction.receive(back, now) {
             Some(sent) => {
-                if let Some(at) = direction.must_flush_at(now) {
+                if let Some(at) = direction.receiver.must_flush_at(now) {
                     self.cxl_due(at, Event::Cxl(CxlStep::Flush(place)));
                 }
                 for number in sent.ends() {
@@ -390,12 +392,15 @@ impl Fabric {
         self.watch_at(answered, Watch::CxlQueue(place.back(), number));
     }
 
-    /// A line is done at the root port: its core hears of it after the way through the processor.
+    /// A line is done at the root port: its core has it after the way through the processor.
     fn cxl_done(&mut self, number: u32, line: &Line) {
         let cxl = self.cxl();
         cxl.lines.take(number);
-        cxl.expanders[usize::from(line.expander)].open -= 1;
-        self.notify(line.workload, WorkloadEvent::LineDone { token: line.token }, line.core_latency);
+        let expander = &mut cxl.expanders[usize::from(line.expander)];
+        expander.open -= 1;
+        let device = expander.device;
+        let core_latency = self.core_latency(device);
+        self.notify(line.workload, WorkloadEvent::LineDone { token: line.token }, core_latency);
     }
 }
 
@@ -425,7 +430,8 @@ mod tests {
             at += Span::from_ticks(lanewise_units::TICKS_PER_NS / 8);
             assert!(at < Time::ZERO + Span::from_us(1), "{given:?}");
             simulation.run_until(at, u64::MAX);
-            let owed = simulation.fabric.cxl().links[0].ways[Way::S2m as usize].owed[Class::Data as usize];
+            let owed =
+                simulation.fabric.cxl().links[0].ways[Way::S2m as usize].receiver.owed[Class::Data as usize];
             if owed < before {
                 given.push((at, before - owed));
             }
@@ -454,7 +460,7 @@ mod tests {
             at += Span::from_ticks(lanewise_units::TICKS_PER_NS / 8);
             simulation.run_until(at, u64::MAX);
             let links = &simulation.fabric.cxl.as_ref().expect("an expander").links;
-            if links[1].ways[Way::S2m as usize].freed[Class::Data as usize] > 0 {
+            if links[1].ways[Way::S2m as usize].receiver.freed[Class::Data as usize] > 0 {
                 break links;
             }
         };

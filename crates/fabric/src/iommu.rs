@@ -13,11 +13,9 @@ use crate::ats::TRANSLATION;
 use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
 use crate::packet::{Packet, RouteEnd};
+use crate::ports::LINE;
 use crate::server::Book;
 use lanewise_units::{Bytes, SpanSum, Time};
-
-/// What a step of a walk reads: a line of the tables.
-const LINE: Bytes = Bytes::new(64);
 
 /// One cached translation.
 #[derive(Clone, Copy, Debug)]

@@ -160,7 +160,7 @@ mod tests {
     use lanewise_engine::random::RandomStream;
     use lanewise_units::Rate;
 
-    const LINE: Bytes = Bytes::new(64);
+    use crate::ports::LINE;
 
     fn memory(channels: u32, gb_per_s: u64, banks: Option<BankConfig>) -> Memory {
         let rate = Rate::from_bytes_per_second(gb_per_s * 1_000_000_000);

@@ -45,6 +45,33 @@ impl Book {
     }
 }
 
+/// A number of things, and what it comes to over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Level {
+    number: u64,
+    changed_at: Time,
+    area: SpanSum,
+}
+
+impl Level {
+    /// So many from now on.
+    #[inline]
+    pub fn set(&mut self, number: u64, now: Time) {
+        self.area = self.area_at(now);
+        (self.number, self.changed_at) = (number, now);
+    }
+
+    /// How many there are.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Number times time, up to `at`.
+    pub fn area_at(&self, at: Time) -> SpanSum {
+        self.area + SpanSum::from(at.saturating_since(self.changed_at)) * self.number
+    }
+}
+
 /// What serves one piece of work after another, first come, first served: arithmetic instead of events.
 ///
 /// ```text
@@ -190,6 +217,14 @@ mod tests {
         assert_eq!(station.enter(at(10), Span::from_ns(5)), at(15));
         assert_eq!(station.enter(at(40), Span::from_ns(5)), at(40));
         assert_eq!(station.free_at(), at(45));
+    }
+
+    #[test]
+    fn a_level_is_added_up_over_time() {
+        let mut level = Level::default();
+        level.set(2, at(10));
+        level.set(5, at(30));
+        assert_eq!((level.number(), level.area_at(at(31))), (5, Span::from_ns(45).into()));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn peers_are_as_far_apart_as_nccl_allows() {
         [Path::Peer(Hardware::Pci), Path::HostMemory]
     );
     assert_eq!(path(far, &level("sys")), Path::Peer(Hardware::Pci));
-    // What the host forwards not, no level brings through.
+    // A level is of no use where the host does not forward.
     let blocked = [("workload.ring.p2p_level", "sys"), ("server.peer_to_peer", "false")];
     assert_eq!([path(near, &blocked), path(far, &blocked)], [Path::Peer(Hardware::Pci), Path::HostMemory]);
 }

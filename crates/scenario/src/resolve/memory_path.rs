@@ -10,6 +10,7 @@ use crate::value::Auto;
 use lanewise_fabric::config::{
     AtsConfig, BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
 };
+use lanewise_fabric::ports::LINE;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Bytes, Rate, Span};
 use std::collections::{BTreeMap, HashSet};
@@ -18,8 +19,6 @@ use std::collections::{BTreeMap, HashSet};
 const QUEUES: Span = Span::from_us(1);
 /// What a read from a warm cache takes less than one from memory. pcie-bench public data set, E5-2630: 558 and 614 ns.
 const CACHE_SAVES: Span = Span::from_ns(56);
-/// The least that a read asks for, as far as the number of automatic tracking entries goes: a line.
-const LINE: Bytes = Bytes::new(64);
 
 /// The stack of each slot: numbers that are given are kept, those of slots without one follow.
 pub(crate) fn stacks(inputs: &Inputs<'_>, instance: usize) -> Vec<u16> {
@@ -66,6 +65,7 @@ fn automatic_trackers(inputs: &Inputs<'_>, instance: usize, host: &HostParameter
         *rates.entry(stack).or_default() += bytes.div_ceil(seconds);
     }
     let widest = Rate::from_bytes_per_second(rates.into_values().max().unwrap_or(0).max(1));
+    // The least that a read asks for, as far as the number of automatic entries goes.
     let line = widest.span_ceil(LINE);
     let latency = host.memory_latency + host.memory_latency_jitter * 8 + QUEUES;
     (2 * latency.div_ceil(line)).min(1 << 20) as u32

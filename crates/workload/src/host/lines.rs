@@ -6,8 +6,8 @@
 //! Reference Manual, on fill buffers and non-temporal stores. Left out: caches that hit, prefetchers (a core has as many lines in flight as
 //! it is given, whoever asks for them), buffers that hold half a line.
 
-use lanewise_fabric::{Book, ResourceKind, ResourceReading, Slots};
-use lanewise_units::{Span, Time};
+use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Slots};
+use lanewise_units::Time;
 use std::collections::VecDeque;
 
 /// What a store does to memory.
@@ -60,9 +60,8 @@ pub(crate) struct LineBuffers {
     per_core: u32,
     cores: Vec<Core>,
     lines: Slots<Line>,
-    taken: u64,
-    since: Time,
-    book: Book,
+    taken: Level,
+    served: u64,
 }
 
 impl LineBuffers {
@@ -71,19 +70,9 @@ impl LineBuffers {
             per_core,
             cores: vec![Core::default(); cores as usize],
             lines: Slots::default(),
-            taken: 0,
-            since: Time::ZERO,
-            book: Book::default(),
+            taken: Level::default(),
+            served: 0,
         }
-    }
-
-    fn count(&mut self, now: Time) {
-        self.book.busy += self.passed(now) * self.taken;
-        self.since = now;
-    }
-
-    fn passed(&self, at: Time) -> Span {
-        at.saturating_since(self.since)
     }
 
     /// Whether a core has a buffer free.
@@ -93,9 +82,8 @@ impl LineBuffers {
 
     /// Takes a buffer for a line; its slot.
     pub(crate) fn take(&mut self, core: u32, purpose: Purpose, address: u64, now: Time) -> u32 {
-        self.count(now);
-        self.taken += 1;
-        self.book.served += 1;
+        self.taken.set(self.taken.number() + 1, now);
+        self.served += 1;
         self.cores[core as usize].taken += 1;
         self.lines.insert(Line { core, purpose, address, since: now })
     }
@@ -107,8 +95,7 @@ impl LineBuffers {
 
     /// Frees a buffer.
     pub(crate) fn free(&mut self, core: u32, now: Time) {
-        self.count(now);
-        self.taken -= 1;
+        self.taken.set(self.taken.number() - 1, now);
         self.cores[core as usize].taken -= 1;
     }
 
@@ -139,8 +126,7 @@ impl LineBuffers {
     /// How much they were in use up to `at`.
     pub(crate) fn reading(&self, name: String, at: Time) -> ResourceReading {
         let places = self.per_core * self.cores.len() as u32;
-        let mut book = self.book;
-        book.busy += self.passed(at) * self.taken;
+        let book = Book { busy: self.taken.area_at(at), served: self.served, ..Book::default() };
         let limit = format!("{} lines of each of {} cores", self.per_core, self.cores.len());
         ResourceReading { name, kind: ResourceKind::LineBuffers, places, limit, book }
     }
@@ -154,6 +140,7 @@ impl LineBuffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanewise_units::Span;
 
     fn at(ns: u64) -> Time {
         Time::ZERO + Span::from_ns(ns)

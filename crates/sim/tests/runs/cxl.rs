@@ -426,7 +426,7 @@ fn loads_whose_cxl_io_and_cxl_mem_share_a_wire_are_refused() {
     assert!(problems(apart, &[]).is_empty());
 }
 
-/// What the flits of a link do not have is told of, and so is a pace without an interval.
+/// The remarks name settings that the flits of a link do not have, and a pace without an interval.
 #[test]
 fn settings_that_nothing_reads_are_told_of() {
     let stated = [

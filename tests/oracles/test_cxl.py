@@ -47,7 +47,7 @@ attach = "h.a"
 generation = "gen{generation}"
 width = "x{lanes}"
 [endpoint.e.expander]
-capacity = "1 GiB"
+capacity = "2 GiB"
 memory_rate = "10 TB/s"
 read_latency = "0 ns"
 write_latency = "0 ns"

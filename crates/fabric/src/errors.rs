@@ -11,7 +11,7 @@
 //! All of it is cold: devices with none of these settings have a null pointer instead.
 
 use crate::config::ErrorConfig;
-use crate::cxl::CxlStep;
+use crate::cxl::Place;
 use crate::fabric::Fabric;
 use crate::ordinals::Ordinals;
 use crate::packet::{Flags, Packet, PacketId};
@@ -147,7 +147,7 @@ impl DeviceErrors {
     }
 }
 
-/// Something to look at later.
+/// What is put off: looked at, or done, when its time has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Watch {
     /// Deadlines of the reads of an endpoint.
@@ -182,8 +182,8 @@ pub(crate) enum Watch {
         /// Slot of the read that is over.
         slot: u16,
     },
-    /// Something on a way of CXL.mem.
-    Cxl(CxlStep),
+    /// A message of CXL.mem joins the queue of a direction.
+    CxlQueue(Place, u32),
 }
 
 impl Fabric {
@@ -222,7 +222,7 @@ impl Fabric {
             Watch::TakenIn(packet) => self.taken_in(packet),
             Watch::Lines { root_complex, port } => self.look_for_lines(root_complex, port),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
-            Watch::Cxl(step) => self.on_cxl(step),
+            Watch::CxlQueue(place, number) => self.cxl_queues(place, number),
         }
     }
 

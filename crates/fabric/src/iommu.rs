@@ -11,8 +11,9 @@
 
 use crate::ats::TRANSLATION;
 use crate::config::IommuConfig;
-use crate::memory::{LINE, Memory, Place};
+use crate::memory::{Memory, Place};
 use crate::packet::{Packet, RouteEnd};
+use crate::ports::LINE;
 use crate::server::Book;
 use lanewise_units::{Bytes, SpanSum, Time};
 

@@ -117,7 +117,6 @@ pub mod workload;
 pub use assembly::AssemblyError;
 pub use fabric::Fabric;
 pub use machines::{Machine, Machines};
-pub use memory::LINE;
 pub use parts::{Apart, NotShared, SharedRun};
 pub use reading::{LinkUp, PortReading};
 pub use resources::{ResourceKind, ResourceReading};

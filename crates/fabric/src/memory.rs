@@ -14,9 +14,6 @@ use crate::packet::{Packet, RouteEnd};
 use crate::server::{Book, Server};
 use lanewise_units::{Bytes, Rate, Span, SpanSum, Time};
 
-/// What a host reads or writes of its memory at once: a line of its caches, and of its page tables.
-pub const LINE: Bytes = Bytes::new(64);
-
 /// Where something lies: an address in the buffers of a requester.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -160,6 +157,7 @@ pub(crate) fn mixed(number: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::config::BankConfig;
+    use crate::ports::LINE;
     use lanewise_engine::random::RandomStream;
     use lanewise_units::Rate;
 

@@ -52,7 +52,7 @@ impl Fabric {
 
     /// Whether a read that has not come back will be given up, or answered, in time.
     pub(crate) fn anything_watched(&self) -> bool {
-        self.watches.taken() > 0
+        self.watches.taken() > 0 || self.cxl.as_ref().is_some_and(|cxl| cxl.is_moving())
     }
 
     pub(crate) fn timers_pending(&self) -> usize {

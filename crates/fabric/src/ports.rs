@@ -88,6 +88,8 @@ pub trait CxlMem {
     fn line(&mut self, device: DeviceId, access: LineAccess, token: u64);
 }
 
+pub use lanewise_cxl::message::LINE;
+
 /// A read or write of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineAccess {

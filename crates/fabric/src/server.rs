@@ -45,7 +45,7 @@ impl Book {
     }
 }
 
-/// A number of things over time: what a book counts as busy time where several things lie beside each other.
+/// A number of things, and what it comes to over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Level {
     number: u64,
@@ -54,13 +54,19 @@ pub struct Level {
 }
 
 impl Level {
-    /// From now on it is so many.
+    /// So many from now on.
+    #[inline]
     pub fn set(&mut self, number: u64, now: Time) {
         self.area = self.area_at(now);
         (self.number, self.changed_at) = (number, now);
     }
 
-    /// The number times the time that it was so, added up to `at`, which is not before the last change.
+    /// How many there are.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Number times time, up to `at`.
     pub fn area_at(&self, at: Time) -> SpanSum {
         self.area + SpanSum::from(at.saturating_since(self.changed_at)) * self.number
     }
@@ -214,11 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_a_number_times_its_time() {
+    fn a_level_is_added_up_over_time() {
         let mut level = Level::default();
-        level.set(3, at(10));
-        level.set(1, at(15));
-        assert_eq!(level.area_at(at(20)), Span::from_ns(3 * 5 + 5).into());
+        level.set(2, at(10));
+        level.set(5, at(30));
+        assert_eq!((level.number(), level.area_at(at(31))), (5, Span::from_ns(45).into()));
     }
 
     #[test]

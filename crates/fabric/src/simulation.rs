@@ -630,6 +630,8 @@ impl Fabric {
             Event::ReplayTimer(port) => self.on_replay_timer(port),
             Event::Timer(index) => self.on_timer(index),
             Event::Entry(stack) => self.on_entry(stack),
+            Event::Cxl(step) => self.on_cxl(step),
+            Event::CxlSend(place) => self.cxl_sends(place),
             Event::Watch(index) => {
                 let watch = self.watches.take(index);
                 self.on_watch(watch);

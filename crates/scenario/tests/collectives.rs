@@ -76,9 +76,21 @@ fn peers_are_as_far_apart_as_nccl_allows() {
         [Path::Peer(Hardware::Pci), Path::HostMemory]
     );
     assert_eq!(path(far, &level("sys")), Path::Peer(Hardware::Pci));
-    // What the host forwards not, no level brings through.
+    // A level is of no use where the host does not forward.
     let blocked = [("workload.ring.p2p_level", "sys"), ("server.peer_to_peer", "false")];
     assert_eq!([path(near, &blocked), path(far, &blocked)], [Path::Peer(Hardware::Pci), Path::HostMemory]);
+}
+
+/// The second and third of three ranks are at two sockets of a host that is AMD's, or not, whatever that of the first is.
+#[test]
+fn each_host_says_how_far_apart_its_peers_are() {
+    let second_pair = |maker: &str| {
+        let lines = "devices = [\"fifth\", \"gpu[0]\", \"fourth\"]\noperation = \"send-receive\"";
+        let config = config(lines, &[(maker, "amd")]);
+        config.ways.into_iter().find(|way| way.pair == (1, 2)).expect("a way").path
+    };
+    assert_eq!(second_pair("server.maker"), Path::Peer(Hardware::Pci));
+    assert_eq!(second_pair("other.maker"), Path::HostMemory);
 }
 
 #[test]

@@ -6,18 +6,19 @@
 //! (an implied EDS token, CXL 3.1 §6.2.2), so that nothing is filled up for it.
 
 mod credit_book;
+mod receiver;
 mod retries;
 
 use crate::config::{CxlLinkConfig, FabricConfig, FaultConfig};
 use crate::server::Book;
 use crate::wire::WireTiming;
 use credit_book::CreditBook;
-use lanewise_cxl::credits::given_back;
 use lanewise_cxl::message::{Class, Way};
-use lanewise_cxl::retry::{ACKS_OF_A_HEADER, FORCED_AT, RetryBuffer};
+use lanewise_cxl::retry::RetryBuffer;
 use lanewise_cxl::{Flit, FlitFormat, Offer, Packer};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Span, Time};
+use receiver::Receiver;
 use retries::Damage;
 use std::collections::VecDeque;
 
@@ -72,6 +73,18 @@ pub(super) enum Next {
     Sent { arrives: Time, free_at: Time, flit: Option<Flit> },
 }
 
+/// Messages of a class that may begin in one flit, and more: six in two of four groups of slots (CXL 3.1, Table 4-18).
+const MOST_BEGUN: usize = 16;
+
+/// Since when the oldest messages of a queue wait.
+fn oldest(queue: &VecDeque<(u32, u64)>) -> [Time; MOST_BEGUN] {
+    let mut since = [Time::ZERO; MOST_BEGUN];
+    for (since, (_, ticks)) in since.iter_mut().zip(queue) {
+        *since = Time::from_ticks(*ticks);
+    }
+    since
+}
+
 /// One way of one link.
 pub(super) struct Direction {
     timing: Timing,
@@ -80,7 +93,6 @@ pub(super) struct Direction {
     packer: Packer,
     /// Messages of each class that wait, oldest first, with the ticks since when.
     waiting: [VecDeque<(u32, u64)>; 2],
-    credits: [u32; 2],
     pub(super) credit_books: [CreditBook; 2],
     free_at: Time,
     next_skip: Time,
@@ -93,19 +105,7 @@ pub(super) struct Direction {
     retry_request: Option<u64>,
     damage: Option<Damage>,
     pub(super) book: Book,
-    /// Of the receiver: the next flit, and whether it waits for that after an error.
-    expected: u64,
-    waits_for_retry: bool,
-    /// Of the receiver: what the flits of the other direction have to give back.
-    pub(super) owed: [u32; 2],
-    /// Messages whose buffers have been freed.
-    pub(super) freed: [u64; 2],
-    acks: u32,
-    flush_after: Span,
-    is_flush_armed: bool,
-    must_flush: bool,
-    /// When something was last given back, or began to be owed.
-    quiet_since: Time,
+    pub(super) receiver: Receiver,
 }
 
 impl Direction {
@@ -131,7 +131,6 @@ impl Direction {
             flit: timing.wire.span(format.bytes()),
             packer: Packer::new(format, way, link.several_headers),
             waiting: Default::default(),
-            credits,
             credit_books: credits.map(CreditBook::new),
             free_at: Time::ZERO,
             next_skip: Time::ZERO + timing.wire.skip_interval,
@@ -151,15 +150,7 @@ impl Direction {
                 config.seed,
             ),
             book: Book::default(),
-            expected: 0,
-            waits_for_retry: false,
-            owed: [0; 2],
-            freed: [0; 2],
-            acks: 0,
-            flush_after: link.flush_after,
-            is_flush_armed: false,
-            must_flush: false,
-            quiet_since: Time::ZERO,
+            receiver: Receiver::new(link.flush_after),
         }
     }
 
@@ -168,11 +159,9 @@ impl Direction {
         self.waiting[class as usize].push_back((number, now.ticks()));
     }
 
-    /// Sends what goes next, if the wire is free. `owing`: the other direction, whose receiver is at this end.
+    /// Sends what goes next on the wire, which is free. `owing`: the other direction, whose receiver is at this end.
     pub(super) fn next(&mut self, owing: &mut Self, now: Time) -> Next {
-        if self.free_at > now {
-            return if self.has_something(owing) { Next::At(self.free_at) } else { Next::Nothing };
-        }
+        assert!(self.free_at <= now, "a direction is armed for as long as its wire is not free");
         if !self.has_something(owing) {
             return Next::Nothing;
         }
@@ -183,7 +172,7 @@ impl Direction {
     }
 
     /// Whether there may be a flit to send.
-    fn has_something(&self, owing: &Self) -> bool {
+    pub(super) fn has_something(&self, owing: &Self) -> bool {
         self.owes_retry_ack
             || self.retry_request.is_some()
             || self.retry.is_replaying()
@@ -194,7 +183,7 @@ impl Direction {
 
     /// Whether what it owes has to go now, by a flit of its own if need be. `sender` is the direction that it goes back on.
     fn forces(&self, sender: &Self) -> bool {
-        (self.must_flush || self.acks >= FORCED_AT) && !sender.packer.is_all_data_next()
+        self.receiver.is_forcing() && !sender.packer.is_all_data_next()
     }
 
     /// When an ordered set that is due at `now` is over; none when none is.
@@ -243,7 +232,8 @@ impl Direction {
     fn in_use(&self, span: Span, flit: Option<Flit>) -> Span {
         let used = flit.map_or(0, |flit| u64::from(flit.slots_used()));
         let slots = self.format.slots() as u64;
-        if used == 0 { span } else { Span::from_ticks(span.ticks() * used / slots) }
+        // Less than a tick is lost where the slots are fifteen.
+        if used == 0 { span } else { Span::from_ticks((span * used).div_floor(Span::from_ticks(slots))) }
     }
 
     /// The next flit of messages.
@@ -253,18 +243,20 @@ impl Direction {
         if !may_begin && !may_go_on {
             return None;
         }
-        let before = self.credits;
-        let since = self.waiting.each_ref().map(|queue| queue.front().map(|first| first.1));
+        let before = self.credit_books.each_ref().map(CreditBook::free);
+        let since = self.waiting.each_ref().map(oldest);
         let [plain, data] = &mut self.waiting;
-        let [plain_credits, data_credits] = &mut self.credits;
-        let packed = self.packer.pack(Offer { plain, data, plain_credits, data_credits }, may_begin);
-        for class in Class::ALL.map(|class| class as usize) {
-            let spent = before[class] - self.credits[class];
-            if let (1.., Some(since)) = (spent, since[class]) {
-                self.book.waited += now - Time::from_ticks(since);
+        let [mut plain_credits, mut data_credits] = before;
+        let (of_plain, of_data) = (&mut plain_credits, &mut data_credits);
+        let offer = Offer { plain, data, plain_credits: of_plain, data_credits: of_data };
+        let packed = self.packer.pack(offer, may_begin);
+        for (class, left) in [plain_credits, data_credits].into_iter().enumerate() {
+            let spent = before[class] - left;
+            for since in &since[class][..spent as usize] {
+                self.book.waited += now - *since;
             }
             self.credit_books[class].spend(spent, now);
-            let is_short = self.credits[class] == 0 && !self.waiting[class].is_empty();
+            let is_short = left == 0 && !self.waiting[class].is_empty();
             self.credit_books[class].blocked(is_short, now);
         }
         packed
@@ -290,30 +282,14 @@ impl Direction {
             is_damaged: false,
         };
         if flit.has_header {
-            sent.credits = owing.owed.map(|owed| given_back(self.format, owed));
-            // A control flit says the number, the header of any other a bit for eight.
             let is_control = flit.slots_used() == 0;
-            sent.acks =
-                if is_control { owing.acks } else { owing.acks / ACKS_OF_A_HEADER * ACKS_OF_A_HEADER };
-            sent.acks = if is_control { sent.acks } else { sent.acks.min(ACKS_OF_A_HEADER) };
-            owing.gives_back(&sent, now);
+            (sent.credits, sent.acks) = owing.receiver.give_back(self.format, is_control, now);
         }
         self.next_sequence += 1;
         if self.format.has_link_layer_retry() || self.has_errors() {
             self.retry.keep(sent);
         }
         sent
-    }
-
-    fn gives_back(&mut self, sent: &Sent, now: Time) {
-        for (owed, given) in self.owed.iter_mut().zip(sent.credits) {
-            *owed -= given;
-        }
-        self.acks -= sent.acks;
-        self.must_flush = false;
-        if sent.acks > 0 || sent.credits != [0; 2] {
-            self.quiet_since = now;
-        }
     }
 
     /// The oldest flit on the wire is there; its messages, unless it has none or is dropped. `back`: the other direction.
@@ -326,9 +302,9 @@ impl Direction {
         if self.is_dropped(&sent, back) {
             return None;
         }
-        self.expected += 1;
+        self.receiver.expected += 1;
         if self.format.has_link_layer_retry() {
-            self.acks += 1;
+            self.receiver.acks += 1;
         }
         back.take_back(&sent, now);
         Some(flit)
@@ -337,48 +313,11 @@ impl Direction {
     /// Credits and acknowledgements have come back.
     fn take_back(&mut self, sent: &Sent, now: Time) {
         for (class, given) in sent.credits.into_iter().enumerate() {
-            self.credits[class] += given;
             self.credit_books[class].give_back(given, now);
         }
         if sent.acks > 0 {
             self.retry.acknowledge(sent.acks);
         }
-    }
-
-    /// When what it owes has waited too long, if a look is to be armed for that.
-    pub(super) fn must_flush_at(&mut self, now: Time) -> Option<Time> {
-        if self.is_flush_armed || !self.owes_something() {
-            return None;
-        }
-        self.is_flush_armed = true;
-        self.quiet_since = self.quiet_since.max(now);
-        Some(self.quiet_since + self.flush_after)
-    }
-
-    /// A look whether what it owes has waited too long: when to look again, if it has not.
-    pub(super) fn flush_due(&mut self, now: Time) -> Option<Time> {
-        self.is_flush_armed = false;
-        if !self.owes_something() {
-            return None;
-        }
-        let due = self.quiet_since + self.flush_after;
-        if due > now {
-            self.is_flush_armed = true;
-            return Some(due);
-        }
-        self.must_flush = true;
-        None
-    }
-
-    /// One acknowledgement is no reason for a flit, which would itself be acknowledged. CXL 3.1 §4.2.8.2.
-    fn owes_something(&self) -> bool {
-        self.acks > 1 || self.owed != [0; 2]
-    }
-
-    /// The buffer of a message at the far end is free.
-    pub(super) fn free(&mut self, class: Class) {
-        self.owed[class as usize] += 1;
-        self.freed[class as usize] += 1;
     }
 
     /// Bits are wrong at another rate from now on, on a wire where they are wrong at all.
@@ -393,9 +332,10 @@ impl Direction {
         self.damage.is_some()
     }
 
-    /// Credits of a class that it has.
-    pub(super) fn credits(&self, class: Class) -> u32 {
-        self.credits[class as usize]
+    /// Until when the wire carries what has been sent.
+    #[cfg(test)]
+    pub(super) fn free_at(&self) -> Time {
+        self.free_at
     }
 
     /// Credits of a class that its flits on the wire give back to the other direction.

@@ -22,6 +22,7 @@ pub(super) struct Answer {
 
 /// One expander.
 pub(super) struct Expander {
+    pub(super) device: usize,
     pub(super) memory: Memory,
     /// Its controller, for lines that are read and that are written.
     pub(super) reads: Option<Server>,
@@ -37,6 +38,7 @@ pub(super) struct Expander {
 impl Expander {
     pub(super) fn new(config: &ExpanderConfig, path: Vec<u16>) -> Self {
         Self {
+            device: config.device,
             memory: Memory::new(&config.memory),
             reads: config.read_rate.map(Server::new),
             writes: config.write_rate.map(Server::new),

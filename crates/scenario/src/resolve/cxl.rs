@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use lanewise_fabric::config::{
     BankConfig, CxlConfig, CxlLinkConfig, ExpanderConfig, FabricConfig, LinkConfig, MemoryConfig,
 };
-use lanewise_units::{Generation, Span};
+use lanewise_units::{Bytes, Generation, Span};
 use lanewise_workload::host::lines::Store;
 use lanewise_workload::load::stream::{StreamConfig, WHOLE};
 use std::collections::BTreeSet;
@@ -204,6 +204,28 @@ fn expanders<P: ParameterTable>(
     Some((parameters, seats))
 }
 
+/// Whether every expander holds the memory of so many cores; reported where one does not.
+fn holds(
+    inputs: &Inputs<'_>,
+    (workload, path): (&WrittenWorkload, &str),
+    seats: &[Seat],
+    (cores, span): (u32, Bytes),
+    output: &mut Output,
+) -> bool {
+    let capacity = |seat: &Seat| Some((expander_of(inputs, seat.instance)?.capacity?, seat.instance));
+    let Some((least, smallest)) = seats.iter().filter_map(capacity).min() else { return true };
+    let each = Bytes::new(least.get() / u64::from(cores));
+    if span <= each {
+        return true;
+    }
+    let name = &inputs.topology.instances[smallest].name;
+    let (found, low, high) = (span.to_string(), "4 KiB".to_owned(), each.to_string());
+    let problem = Problem::OutOfRange { path: format!("{path}.span"), found, low, high };
+    let hint = format!("`{name}` has {least} for {cores} cores, and each goes through its own");
+    output.report(place(workload, "span"), problem, Some(hint));
+    false
+}
+
 fn streams(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
@@ -212,6 +234,10 @@ fn streams(
 ) -> Vec<StreamConfig> {
     let read = expanders(inputs, workload, path, |read: &StreamParameters| &read.device, output);
     let Some((parameters, seats)) = read else { return Vec::new() };
+    let asked = (parameters.cores, parameters.span);
+    if !holds(inputs, (workload, path), &seats, asked, output) {
+        return Vec::new();
+    }
     if parameters.interval.is_zero() {
         output.idle.because(format!("{path}.pace"), "there is no `interval`");
     }
@@ -243,6 +269,10 @@ fn chases(
 ) -> Vec<StreamConfig> {
     let read = expanders(inputs, workload, path, |read: &PointerChaseParameters| &read.device, output);
     let Some((parameters, seats)) = read else { return Vec::new() };
+    let asked = (parameters.cores, parameters.span);
+    if !holds(inputs, (workload, path), &seats, asked, output) {
+        return Vec::new();
+    }
     let config = |seat: Seat| StreamConfig {
         kind: "pointer-chase",
         device: seat.device(),

@@ -7,10 +7,10 @@ use crate::parameter::{Output, Provenance};
 use crate::parameters::{BuffersChoice, EndpointParameters, HostParameters};
 use crate::problem::Problem;
 use crate::value::Auto;
-use lanewise_fabric::LINE;
 use lanewise_fabric::config::{
     AtsConfig, BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
 };
+use lanewise_fabric::ports::LINE;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Bytes, Rate, Span};
 use std::collections::{BTreeMap, HashSet};
@@ -65,7 +65,8 @@ fn automatic_trackers(inputs: &Inputs<'_>, instance: usize, host: &HostParameter
         *rates.entry(stack).or_default() += bytes.div_ceil(seconds);
     }
     let widest = Rate::from_bytes_per_second(rates.into_values().max().unwrap_or(0).max(1));
-    let line = widest.span_ceil(LINE); // The least that a read is taken to ask for.
+    // The least that a read asks for, as far as the number of automatic entries goes.
+    let line = widest.span_ceil(LINE);
     let latency = host.memory_latency + host.memory_latency_jitter * 8 + QUEUES;
     (2 * latency.div_ceil(line)).min(1 << 20) as u32
 }

@@ -188,6 +188,29 @@ fn a_controller_and_channels_are_as_fast_as_they_are() {
     }
 }
 
+/// A flit gives back a power of two. Of seven credits of one instant four go back when they have waited for the flush, two 32 ns
+/// later, and the last 64 ns later; eight go back together.
+#[test]
+fn credits_that_one_flit_cannot_give_back_follow_it() {
+    let ns_out = |reads: &str| {
+        let settings = [
+            ("workload.stream.cores", reads),
+            ("workload.stream.outstanding", "1"),
+            ("workload.stream.interval", "10 us"),
+            ("run.time_limit", "400 us"),
+        ];
+        let found = results(IDEAL, &settings);
+        let credits = found.resources.iter().find(|resource| resource.name == "cxl0.drs_credits");
+        let credits = credits.expect("reads have answers");
+        credits.utilisation * f64::from(credits.places) * found.measured_s * 1e9 / credits.served as f64
+    };
+    let eight = ns_out("8");
+    for (reads, flushes) in [("5", 1.0 / 5.0), ("6", 2.0 / 6.0), ("7", 4.0 / 7.0)] {
+        let later = ns_out(reads) - eight;
+        assert!((later - 32.0 * flushes).abs() < 32.0 / 4.0, "{reads} reads: {later} ns later than eight");
+    }
+}
+
 /// Each flit that arrives damaged costs its own time, a RETRY.Req up and a RETRY.Ack down, of six flits each, and the way there and back.
 #[test]
 fn a_damaged_flit_costs_a_retry() {
@@ -371,6 +394,21 @@ fn what_is_above_an_expander_has_to_carry_it() {
     assert!(problems(dma, &[]).contains(&"unknown-device"));
 }
 
+/// Sixteen cores of 64 MiB each need 1 GiB.
+#[test]
+fn cores_have_no_more_memory_than_the_expander() {
+    let of = |kind: &str, capacity: &str, span: &str| {
+        let (cores, key) = (format!("workload.{kind}.cores"), format!("workload.{kind}.span"));
+        let settings = [("cxl0.expander.capacity", capacity), (cores.as_str(), "16"), (key.as_str(), span)];
+        problems(if kind == "chase" { idle() } else { IDEAL.to_owned() }, &settings)
+    };
+    for kind in ["stream", "chase"] {
+        assert!(of(kind, "1 GiB", "64 MiB").is_empty());
+        assert_eq!(of(kind, "1023 MiB", "64 MiB"), ["out-of-range"]);
+        assert!(of(kind, "1 MiB", "64 KiB").is_empty());
+    }
+}
+
 /// A card and an expander below one switch, each with a load: both would take the wire above it for theirs.
 #[test]
 fn loads_whose_cxl_io_and_cxl_mem_share_a_wire_are_refused() {
@@ -388,7 +426,7 @@ fn loads_whose_cxl_io_and_cxl_mem_share_a_wire_are_refused() {
     assert!(problems(apart, &[]).is_empty());
 }
 
-/// What the flits of a link do not have is told of, and so is a pace without an interval.
+/// The remarks name settings that the flits of a link do not have, and a pace without an interval.
 #[test]
 fn settings_that_nothing_reads_are_told_of() {
     let stated = [

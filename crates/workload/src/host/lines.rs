@@ -6,8 +6,9 @@
 //! Reference Manual, on fill buffers and non-temporal stores. Left out: caches that hit, prefetchers (a core has as many lines in flight as
 //! it is given, whoever asks for them), buffers that hold half a line.
 
-use lanewise_fabric::{Book, ResourceKind, ResourceReading, Slots};
-use lanewise_units::{Span, Time};
+use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Slots};
+use lanewise_units::Time;
+use std::collections::VecDeque;
 
 /// What a store does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +50,8 @@ pub(crate) struct Line {
 struct Core {
     taken: u32,
     write_backs: u32,
-    /// Write-backs that wait, each of which keeps a buffer taken.
-    held: Vec<u64>,
+    /// Write-backs that wait, oldest first, each of which keeps a buffer taken.
+    held: VecDeque<u64>,
 }
 
 /// Buffers of all cores, and the lines in them.
@@ -59,9 +60,8 @@ pub(crate) struct LineBuffers {
     per_core: u32,
     cores: Vec<Core>,
     lines: Slots<Line>,
-    taken: u64,
-    since: Time,
-    book: Book,
+    taken: Level,
+    served: u64,
 }
 
 impl LineBuffers {
@@ -70,19 +70,9 @@ impl LineBuffers {
             per_core,
             cores: vec![Core::default(); cores as usize],
             lines: Slots::default(),
-            taken: 0,
-            since: Time::ZERO,
-            book: Book::default(),
+            taken: Level::default(),
+            served: 0,
         }
-    }
-
-    fn count(&mut self, now: Time) {
-        self.book.busy += self.passed(now) * self.taken;
-        self.since = now;
-    }
-
-    fn passed(&self, at: Time) -> Span {
-        at.saturating_since(self.since)
     }
 
     /// Whether a core has a buffer free.
@@ -92,9 +82,8 @@ impl LineBuffers {
 
     /// Takes a buffer for a line; its slot.
     pub(crate) fn take(&mut self, core: u32, purpose: Purpose, address: u64, now: Time) -> u32 {
-        self.count(now);
-        self.taken += 1;
-        self.book.served += 1;
+        self.taken.set(self.taken.number() + 1, now);
+        self.served += 1;
         self.cores[core as usize].taken += 1;
         self.lines.insert(Line { core, purpose, address, since: now })
     }
@@ -106,8 +95,7 @@ impl LineBuffers {
 
     /// Frees a buffer.
     pub(crate) fn free(&mut self, core: u32, now: Time) {
-        self.count(now);
-        self.taken -= 1;
+        self.taken.set(self.taken.number() - 1, now);
         self.cores[core as usize].taken -= 1;
     }
 
@@ -115,7 +103,7 @@ impl LineBuffers {
     pub(crate) fn write_back(&mut self, core: u32, address: u64, now: Time) -> Option<u32> {
         let room = self.cores[core as usize].write_backs < self.per_core;
         if !room {
-            self.cores[core as usize].held.push(address);
+            self.cores[core as usize].held.push_back(address);
             return None;
         }
         self.cores[core as usize].write_backs += 1;
@@ -126,7 +114,7 @@ impl LineBuffers {
     /// A line has been written back: the slot of one that has waited for that.
     pub(crate) fn written_back(&mut self, core: u32, now: Time) -> Option<u32> {
         self.cores[core as usize].write_backs -= 1;
-        let address = self.cores[core as usize].held.pop()?;
+        let address = self.cores[core as usize].held.pop_front()?;
         self.write_back(core, address, now)
     }
 
@@ -138,8 +126,7 @@ impl LineBuffers {
     /// How much they were in use up to `at`.
     pub(crate) fn reading(&self, name: String, at: Time) -> ResourceReading {
         let places = self.per_core * self.cores.len() as u32;
-        let mut book = self.book;
-        book.busy += self.passed(at) * self.taken;
+        let book = Book { busy: self.taken.area_at(at), served: self.served, ..Book::default() };
         let limit = format!("{} lines of each of {} cores", self.per_core, self.cores.len());
         ResourceReading { name, kind: ResourceKind::LineBuffers, places, limit, book }
     }
@@ -153,6 +140,7 @@ impl LineBuffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanewise_units::Span;
 
     fn at(ns: u64) -> Time {
         Time::ZERO + Span::from_ns(ns)
@@ -178,5 +166,24 @@ mod tests {
         assert!(buffers.has_room(0) && buffers.line(third).address == 128);
         let reading = buffers.reading("lines".into(), at(30));
         assert_eq!((reading.places, reading.book.busy), (2, (Span::from_ns(2 * 20 + 10)).into()));
+    }
+
+    /// With two buffers and two write-backs open, two more wait, and go in the order in which their lines were replaced.
+    #[test]
+    fn write_backs_that_wait_go_oldest_first() {
+        let mut buffers = LineBuffers::new(1, 2);
+        let replace = |buffers: &mut LineBuffers, address| {
+            let slot = buffers.take(0, Purpose::Ownership, 0, at(0));
+            buffers.done(slot);
+            buffers.write_back(0, address, at(0))
+        };
+        let open = [64, 128].map(|address| replace(&mut buffers, address).expect("there is room"));
+        assert_eq!([192, 256].map(|address| replace(&mut buffers, address)), [None, None]);
+        let next = open.map(|slot| {
+            buffers.done(slot);
+            let next = buffers.written_back(0, at(10)).expect("it has waited");
+            buffers.line(next).address
+        });
+        assert_eq!(next, [192, 256]);
     }
 }

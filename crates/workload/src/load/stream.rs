@@ -13,14 +13,12 @@ use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
-use lanewise_fabric::ports::LineAccess;
+use lanewise_fabric::ports::{LINE, LineAccess};
 use lanewise_fabric::workload::{DeviceId, Direction, Metric, Workload};
 use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, TICKS_PER_NS, Time};
 
-/// Bytes of a line.
-pub const LINE: Bytes = Bytes::new(64);
 /// Parts that a share of stores is counted in.
 pub const WHOLE: u64 = 1_000_000;
 
@@ -196,7 +194,9 @@ impl StreamWorkload {
                 self.counts.stores += 1;
                 let span = self.config.span.div_floor(LINE) * LINE.get();
                 let start = u64::from(line.core) * span;
-                let behind = (line.address - start + span / 128 * 64) % span;
+                // Whole lines of half of it.
+                let half = self.config.span.div_floor(LINE * 2) * LINE.get();
+                let behind = (line.address - start + half) % span;
                 self.buffers.write_back(line.core, start + behind, now)
             }
             Purpose::WriteBack => self.buffers.written_back(line.core, now),

@@ -102,7 +102,7 @@ impl Direction {
                 back.replay_from(expected);
                 back.owes_retry_ack = true;
             }
-            Kind::RetryAck => self.waits_for_retry = false,
+            Kind::RetryAck => self.receiver.waits_for_retry = false,
             Kind::Kept(_) => unreachable!("flits with messages are received elsewhere"),
         }
     }
@@ -140,9 +140,9 @@ impl Direction {
             Some(expected) => back.replay_from(expected),
             None => {}
         }
-        let is_next = sent.sequence == self.expected;
+        let is_next = sent.sequence == self.receiver.expected;
         if is_next && sent.is_damaged {
-            back.retry_request = Some(self.expected);
+            back.retry_request = Some(self.receiver.expected);
         }
         let is_dropped = !is_next || sent.is_damaged;
         if !is_dropped && self.has_errors() {
@@ -152,15 +152,18 @@ impl Direction {
     }
 
     fn drops_68(&mut self, sent: &Sent, back: &mut Self) -> bool {
-        if self.waits_for_retry {
+        if self.receiver.waits_for_retry {
             return true;
         }
         if sent.is_damaged {
-            self.waits_for_retry = true;
-            back.retry_request = Some(self.expected);
+            self.receiver.waits_for_retry = true;
+            back.retry_request = Some(self.receiver.expected);
             return true;
         }
-        assert_eq!(sent.sequence, self.expected, "flits arrive in the order in which they were sent");
+        assert_eq!(
+            sent.sequence, self.receiver.expected,
+            "flits arrive in the order in which they were sent"
+        );
         false
     }
 }

@@ -17,6 +17,9 @@ const SIZES: usize = 64;
 /// Bytes a second of a ring that NCCL doubles once more: `ncclTopoDupChannels`, src/graph/search.cc.
 const DOUBLED_FROM: f64 = 25e9;
 
+/// Channels of two devices of a host that PCI Express joins: `ncclTopoGetNchannels`, src/graph/paths.cc.
+const OF_PCI_PEERS: u32 = 2;
+
 /// Every size, and how many operations of each are timed where there are several.
 pub(super) fn all(
     around: &Around<'_, '_>,
@@ -70,6 +73,8 @@ pub(super) fn all(
 }
 
 /// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane.
+///
+/// Leaves out how many channels two ranks have by the rates of side links or adapters: as many as rings do.
 fn machine(around: &Around<'_, '_>, reading: &Reading<'_, '_>) -> tuning::Machine {
     let ranks = around.ranks;
     let of_links = ranks.iter().filter_map(|rank| {
@@ -78,17 +83,24 @@ fn machine(around: &Around<'_, '_>, reading: &Reading<'_, '_>) -> tuning::Machin
     });
     let side_links = around.side_link_rate();
     let of_links = of_links.fold(f64::MAX, f64::min);
+    let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1);
+    let within = if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci };
+    let channels = match around.parameters.channels {
+        Auto::Given(channels) => channels,
+        Auto::Auto if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
+        Auto::Auto => 2,
+    };
     tuning::Machine {
         ranks: ranks.len() as u32,
-        nodes: ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1),
-        within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
+        nodes,
+        within,
         bandwidth: side_links.unwrap_or(of_links),
-        channels: match around.parameters.channels {
-            Auto::Given(channels) => channels,
-            Auto::Auto if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
-            Auto::Auto => 2,
+        channels,
+        pair_channels: match around.parameters.channels {
+            Auto::Auto if nodes == 1 && within == Hardware::Pci => channels.min(OF_PCI_PEERS),
+            _ => channels,
         },
-        net_overhead: if around.is_amd() { 2.0 } else { 1.0 },
+        net_overhead: if around.are_all_amd() { 2.0 } else { 1.0 },
     }
 }
 
@@ -108,8 +120,8 @@ fn pass(around: &Around<'_, '_>, operation: Operation, size: Bytes, machine: &tu
     let parameters = around.parameters;
     let allowed = (parameters.algorithm.given().map(algorithm), parameters.protocol.given().map(protocol));
     let (algorithm, protocol) = tuning::choose(operation, size, machine, allowed);
-    let channels = tuning::channels_for(size, machine.channels, (algorithm, protocol), machine.ranks);
-    let cut = tuning::cut(operation, (algorithm, protocol), machine.within == Hardware::SideLink);
+    let channels = tuning::channels_for(operation, (algorithm, protocol), size, machine);
+    let cut = tuning::cut(operation, (algorithm, protocol), size, machine);
     let chunk = parameters.chunk.given().unwrap_or(cut.chunk);
     // In a ring a window holds more than the slices of a step: of the two the one that is not given follows the other.
     let most = match parameters.window {

@@ -67,12 +67,11 @@ impl Around<'_, '_> {
         for name in &self.parameters.networks {
             reading.networks.named(self.inputs, self.workload, name, reading.output)?;
         }
-        let level = self.p2p_level();
         let mut ways = Vec::new();
         for pair in pairs {
             let [from, to] = [pair.0, pair.1].map(|rank| &self.ranks[rank as usize]);
             let path = match from.node == to.node {
-                true => self.within_host(from, to, level),
+                true => self.within_host(from, to),
                 false => Path::Network(self.between_hosts(from, to, reading)?),
             };
             ways.push(Way { pair, path });
@@ -80,13 +79,13 @@ impl Around<'_, '_> {
         Some(ways)
     }
 
-    /// NCCL's: no peers across a host bridge, but between two devices of an AMD host.
-    fn p2p_level(&self) -> Distance {
+    /// NCCL's, of each host: no peers across a host bridge, but between two devices of an AMD host.
+    fn p2p_level(&self, node: u32) -> Distance {
         if let Auto::Given(choice) = self.parameters.p2p_level {
             return Distance::of(choice);
         }
-        let of_host = self.ranks.iter().filter(|rank| rank.node == self.ranks[0].node).count();
-        if self.is_amd() && of_host <= 2 { Distance::System } else { Distance::Switches }
+        let of_host = self.ranks.iter().filter(|rank| rank.node == node).count();
+        if of_host <= 2 && self.is_amd(node) { Distance::System } else { Distance::Switches }
     }
 
     /// Whether all devices of each host are at one socket of it.
@@ -97,9 +96,15 @@ impl Around<'_, '_> {
         pairs.into_iter().all(|(one, other)| self.distance(device(one), device(other)) < Distance::System)
     }
 
-    /// Whether the first device's host is AMD's.
-    pub(super) fn is_amd(&self) -> bool {
-        let host = self.inputs.topology.path_up(self.ranks[0].device.0 as usize).last();
+    /// Whether every host is AMD's: of mixed makers NCCL counts as with neither (src/init.cc).
+    pub(super) fn are_all_amd(&self) -> bool {
+        self.ranks.iter().all(|rank| self.is_amd(rank.node))
+    }
+
+    /// Whether a host is AMD's.
+    fn is_amd(&self, node: u32) -> bool {
+        let first = self.ranks.iter().find(|rank| rank.node == node);
+        let host = first.and_then(|rank| self.inputs.topology.path_up(rank.device.0 as usize).last());
         let maker = host.and_then(|host| {
             let (maker, _) = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new())?;
             Some(maker)
@@ -107,7 +112,8 @@ impl Around<'_, '_> {
         maker.as_deref() == Some("amd")
     }
 
-    fn within_host(&self, from: &Rank, to: &Rank, level: Distance) -> Path {
+    fn within_host(&self, from: &Rank, to: &Rank) -> Path {
+        let level = self.p2p_level(from.node);
         let (from, to) = (from.device.0 as usize, to.device.0 as usize);
         match self.distance(from, to) {
             distance if distance > level => Path::HostMemory,

@@ -39,6 +39,14 @@ impl Operation {
         }
     }
 
+    /// Of data of this size, what one rank sends another between pairs.
+    pub fn of_pair(self, size: Bytes, ranks: u32) -> Bytes {
+        match self {
+            Self::AllToAll => Bytes::new(size.get().div_ceil(ranks.into())),
+            _ => size,
+        }
+    }
+
     /// Whether every rank sends straight to the ranks that get its data.
     pub const fn is_between_pairs(self) -> bool {
         matches!(self, Self::AllToAll | Self::SendReceive)

@@ -7,7 +7,7 @@
 //! Ranks send round a ring, up and down a tree, or to each other straight; channels are several of these side by side, each with its share
 //! of the data. A block of threads of each rank and channel goes through its chunks in order ([`plan`]): it takes the next slice that has
 //! arrived, adds its own where the operation reduces, and gives it to the next rank, as soon as that has room. So the slices of a chunk are
-//! under way at the same time, at different hops. A receiver has room again when it has passed a slice on, and the sender knows it after
+//! under way at the same time, at different hops. A receiver has room again when it has passed a slice on, and the sender may use it after
 //! what the path takes for a line.
 //!
 //! A slice goes ([`transport`]) straight into the next rank's memory, by PCI Express or a side link; or into memory of their host, from where

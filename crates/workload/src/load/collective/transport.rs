@@ -9,7 +9,8 @@
 //! What is in brackets is left out at an end whose adapter reaches memory of the device. Of one sender, receiver and channel data arrive in
 //! the order in which they were sent. Sources: NVIDIA/nccl 2.30.7, `src/transport/{p2p,shm,net}.cc`.
 //!
-//! Leaves out: the write of a counter that a proxy thread waits for, flushes of what an adapter wrote into a device, copies within devices.
+//! Leaves out: the write of a counter that a proxy thread waits for, flushes of what an adapter wrote into a device, copies within devices;
+//! that the line which measures the path of a pair waits for other workloads, if any run then: that is taken for the path's.
 
 use super::config::{CollectiveConfig, Path};
 use super::tuning::Hardware;

@@ -47,8 +47,11 @@ impl Hardware {
 
 /// Steps that a receiver's buffer is divided into.
 const STEPS: u32 = 8;
-/// Threads of a block that copies over PCI Express by Simple.
-const SIMPLE_THREADS: u64 = 256;
+/// Threads of a block of Simple, and of rings that are no faster than PCI Express of Gen3 x16.
+const SIMPLE_THREADS: u64 = 512;
+const SLOW_RING_THREADS: u64 = 256;
+/// Bytes a second of Gen3 x16 as NCCL counts it: `PCI_BW`, src/graph/topo.h.
+const SLOW_RING: f64 = 12e9;
 /// Threads of a block of LL.
 const LL_THREADS: u64 = 512;
 /// Threads of a block of LL128.
@@ -88,10 +91,11 @@ impl Protocol {
     }
 
     /// Least data that are worth a channel.
-    fn least_share(self, algorithm: Algorithm, ranks: u32) -> u64 {
+    fn least_share(self, algorithm: Algorithm, machine: &Machine) -> u64 {
         match (self, algorithm) {
+            (Self::Simple, Algorithm::Ring) if machine.bandwidth <= SLOW_RING => 64 * SLOW_RING_THREADS,
             (Self::Simple, _) => 64 * SIMPLE_THREADS,
-            (Self::Ll, Algorithm::Ring) => 8 * LL_THREADS * u64::from(ranks),
+            (Self::Ll, Algorithm::Ring) => 8 * LL_THREADS * u64::from(machine.ranks),
             (Self::Ll, Algorithm::Tree) => 8 * LL_THREADS,
             (Self::Ll128, _) => 8 * LL128_THREADS,
         }
@@ -150,10 +154,14 @@ pub struct Cut {
 /// How NCCL cuts the data of a channel.
 ///
 /// Leaves out smaller chunks of LL128 on trees over several hosts.
-pub fn cut(operation: Operation, (algorithm, protocol): (Algorithm, Protocol), side_links: bool) -> Cut {
+pub fn cut(
+    operation: Operation,
+    (algorithm, protocol): (Algorithm, Protocol),
+    size: Bytes,
+    machine: &Machine,
+) -> Cut {
     if operation.is_between_pairs() {
-        // NCCL_P2P_PCI_CHUNKSIZE, NCCL_P2P_NET_CHUNKSIZE and NCCL_P2P_NVL_CHUNKSIZE; a slice is a step of Simple.
-        let chunk = Bytes::from_kib(if side_links { 512 } else { 128 });
+        let chunk = machine.chunk_of_pair(operation.of_pair(size, machine.ranks));
         return Cut { chunk, slices: 1, least_slice: chunk, window: STEPS };
     }
     if protocol != Protocol::Simple {
@@ -175,9 +183,13 @@ pub fn cut(operation: Operation, (algorithm, protocol): (Algorithm, Protocol), s
 }
 
 /// Channels that data of this size are worth, of those that there are.
-pub fn channels_for(size: Bytes, most: u32, way: (Algorithm, Protocol), ranks: u32) -> u32 {
-    let worth = size.get() / way.1.least_share(way.0, ranks);
-    worth.clamp(1, most.into()) as u32
+pub fn channels_for(operation: Operation, way: (Algorithm, Protocol), size: Bytes, machine: &Machine) -> u32 {
+    if operation.is_between_pairs() {
+        return machine.channels_of_pair(operation.of_pair(size, machine.ranks));
+    }
+    // As many as have that much each, in whole channels.
+    let worth = size.div_floor(Bytes::new(way.1.least_share(way.0, machine)));
+    worth.clamp(1, machine.channels.into()) as u32
 }
 
 /// What the choice among algorithms and protocols counts with.
@@ -193,8 +205,46 @@ pub struct Machine {
     pub bandwidth: f64,
     /// Rings or trees side by side, at most.
     pub channels: u32,
+    /// Those of them that one rank and another have, at most.
+    pub pair_channels: u32,
     /// What a proxy thread takes for a step over the network, in us: `getNetOverhead`, 1, and 2 where the host is AMD's.
     pub net_overhead: f64,
+}
+
+impl Machine {
+    /// A step between pairs: NCCL_P2P_NET_CHUNKSIZE, NCCL_P2P_NVL_CHUNKSIZE and NCCL_P2P_PCI_CHUNKSIZE, src/init.cc.
+    fn step_of_pair(&self) -> Bytes {
+        Bytes::from_kib(if self.nodes == 1 && self.within == Hardware::SideLink { 512 } else { 128 })
+    }
+
+    /// Data of a chunk of what one rank sends another: a step, over the network less of little. `addP2pToPlan`, src/enqueue.cc.
+    ///
+    /// Leaves out that of several hosts with several ranks each the pairs within a host keep whole steps: there all do.
+    fn chunk_of_pair(&self, bytes: Bytes) -> Bytes {
+        let step = self.step_of_pair();
+        match self.nodes > 1 && self.nodes == self.ranks {
+            true if bytes < step => Bytes::new(step.get() / 4),
+            true if bytes < step * 8 => Bytes::new(step.get() / 2),
+            _ => step,
+        }
+    }
+
+    /// Channels of what one rank sends another: as many as all peers can have at once, then twice as many for as long as each has more
+    /// than it should. `scheduleP2pTasksToPlan` and `addP2pToPlan`, src/enqueue.cc.
+    fn channels_of_pair(&self, bytes: Bytes) -> u32 {
+        let step = self.step_of_pair().get();
+        let (least, most) = if self.nodes > 1 { (step / 2, step) } else { (step / 8, step * 32) };
+        let mut at_once = self.pair_channels;
+        while at_once > 1 && at_once * self.ranks > self.channels {
+            at_once /= 2;
+        }
+        let parts = bytes.div_ceil(Bytes::new(least)).max(1);
+        let mut channels = parts.min(at_once.into()) as u32;
+        while bytes.div_ceil(Bytes::new(most)) > u64::from(channels) && channels * 2 <= self.pair_channels {
+            channels *= 2;
+        }
+        channels
+    }
 }
 
 /// Time of an operation as NCCL estimates it, in us.
@@ -300,7 +350,15 @@ mod tests {
     use super::*;
 
     fn machine() -> Machine {
-        Machine { ranks: 2, nodes: 1, within: Hardware::Pci, bandwidth: 24e9, channels: 2, net_overhead: 1.0 }
+        Machine {
+            ranks: 2,
+            nodes: 1,
+            within: Hardware::Pci,
+            bandwidth: 24e9,
+            channels: 2,
+            pair_channels: 2,
+            net_overhead: 1.0,
+        }
     }
 
     /// By hand, from `ncclTopoTuneModel`: four hosts of two ranks, and four of one.
@@ -339,7 +397,9 @@ mod tests {
     /// 4 MiB, 512 KiB and 4,915,200 B in eight steps; LL carries half, LL128 120 of 128 B.
     #[test]
     fn buffers_are_those_of_nccl() {
-        let cut = |protocol| cut(Operation::AllReduce, (Algorithm::Ring, protocol), false);
+        let cut = |protocol| {
+            cut(Operation::AllReduce, (Algorithm::Ring, protocol), Bytes::from_kib(1 << 20), &machine())
+        };
         let simple = cut(Protocol::Simple);
         assert_eq!((simple.chunk, simple.slices, simple.window), (Bytes::from_kib(2048), 2, 4));
         for (protocol, buffer) in [(Protocol::Ll, 1 << 19), (Protocol::Ll128, 4_915_200)] {
@@ -364,5 +424,54 @@ mod tests {
         let ring = (Some(Algorithm::Ring), None);
         let chosen = |size| choose(Operation::AllReduce, Bytes::new(size), &machine, ring).1;
         assert_eq!((chosen(1 << 10), chosen(1 << 26)), (Protocol::Ll, Protocol::Simple));
+    }
+
+    /// By hand, from `topoGetAlgoInfo`: 64 B of each of 512 threads, of 256 where the ring is no faster than Gen3 x16.
+    #[test]
+    fn a_channel_has_so_much_for_each_of_its_threads() {
+        let channels = |algorithm, kib, bandwidth| {
+            let machine = Machine { bandwidth, ..machine() };
+            let way = (algorithm, Protocol::Simple);
+            channels_for(Operation::AllReduce, way, Bytes::from_kib(kib), &machine)
+        };
+        assert_eq!([63, 64].map(|kib| channels(Algorithm::Ring, kib, 24e9)), [1, 2]);
+        assert_eq!([31, 32].map(|kib| channels(Algorithm::Ring, kib, 12e9)), [1, 2]);
+        assert_eq!([63, 64].map(|kib| channels(Algorithm::Tree, kib, 12e9)), [1, 2]);
+    }
+
+    /// By hand, from `addP2pToPlan`. Two ranks of four channels have two each; a channel has 32 steps of 128 KiB at most.
+    #[test]
+    fn copies_between_pairs_have_channels_by_their_bytes() {
+        let channels = |machine: &Machine, kib| {
+            let way = (Algorithm::Ring, Protocol::Simple);
+            channels_for(Operation::SendReceive, way, Bytes::from_kib(kib), machine)
+        };
+        let one = Machine { channels: 4, pair_channels: 4, ..machine() };
+        assert_eq!([16, 17, 8 << 10, (8 << 10) + 1].map(|kib| channels(&one, kib)), [1, 2, 2, 4]);
+        // Of two channels each has one, unless that is too little.
+        assert_eq!([17, 4 << 10, (4 << 10) + 1].map(|kib| channels(&machine(), kib)), [1, 1, 2]);
+        let two = Machine { nodes: 2, ..one };
+        assert_eq!([64, 65, 256, 257].map(|kib| channels(&two, kib)), [1, 2, 2, 4]);
+        assert_eq!(channels(&Machine { channels: 1, pair_channels: 1, ..one }, 1 << 20), 1);
+        // Each of four ranks has a quarter of the data of an all-to-all.
+        let way = (Algorithm::Ring, Protocol::Simple);
+        let four = Machine { ranks: 4, channels: 8, pair_channels: 8, ..one };
+        let all = [64, 65].map(|kib| channels_for(Operation::AllToAll, way, Bytes::from_kib(kib), &four));
+        assert_eq!(all, [1, 2]);
+    }
+
+    /// By hand, from `computeBuffSizes` and `addP2pToPlan`.
+    #[test]
+    fn copies_between_pairs_are_cut_by_what_they_go_over() {
+        let chunk = |machine: &Machine, kib| {
+            let way = (Algorithm::Ring, Protocol::Simple);
+            cut(Operation::SendReceive, way, Bytes::from_kib(kib), machine).chunk
+        };
+        let side_links = Machine { within: Hardware::SideLink, ..machine() };
+        assert_eq!(chunk(&machine(), 1), Bytes::from_kib(128));
+        assert_eq!(chunk(&side_links, 1), Bytes::from_kib(512));
+        let hosts = Machine { nodes: 2, ..side_links };
+        let kib = [127, 128, 1023, 1024].map(|kib| chunk(&hosts, kib));
+        assert_eq!(kib, [32, 64, 64, 128].map(Bytes::from_kib));
     }
 }

@@ -11,14 +11,16 @@ use std::collections::BTreeMap;
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Parameter, value, and what has to be set with it: siblings, or paths from the root of the scenario, which begin with a stroke.
-const BESIDE: [(&str, &str, Settings); 29] = [
+const BESIDE: [(&str, &str, Settings); 31] = [
     ("adapter.read_request", "1 MiB", &[("adapter.write_buffer", "1 GiB")]),
     ("adapter.write_buffer", "1 KiB", &[("adapter.read_request", "1 KiB")]),
     ("adapter_port", "255", &[("/hba0.adapter.ports", "256")]),
     ("at", "1 ns", &[("/run.warm_up", "0 ns")]),
     ("at", "3600 s", &[("/run.time_limit", "14400 s")]),
+    ("ats.prefetch", "15", &[("/server.rcb", "128 B")]),
     ("buffer", "4 KiB", &[("write_burst", "2 KiB")]),
     ("completion_moderation", "65536", &[("tx_depth", "65536")]),
+    ("expander.capacity", "1 MiB", &[("/workload.stream.span", "64 KiB")]),
     ("inline_size", "1 KiB", &[("/nic0.rdma.inline_max", "1 KiB"), ("/nic1.rdma.inline_max", "1 KiB")]),
     ("iommu.ways", "65536", &[("iommu.entries", "65536")]),
     ("max_size", "1 B", &[("size", "1 B")]),

@@ -5,8 +5,8 @@
 //! in one read and in one block of the largest completion take it together. So reads of few lines leave line by line, and many
 //! lines at once leave in large packets. Without such a queue a root complex joins whatever it may (`root_complex.rs`).
 //!
-//! Left out: ports with several virtual channels and queues that root ports share, which join whatever they may; lines of IDE
-//! streams are sealed one by one and not joined.
+//! Completions of peers take places in their turn, as they are. Left out: ports with several virtual channels and queues that root
+//! ports share, which join whatever they may; lines of an IDE stream are sealed one by one and not joined.
 
 use crate::errors::Watch;
 use crate::fabric::Fabric;
@@ -44,11 +44,17 @@ impl Lines {
     }
 }
 
+/// Whether a packet is a line of memory, and not a completion that a peer has sent.
+fn is_line(packet: &Packet) -> bool {
+    packet.ingress == Packet::ORIGINATED && !packet.flags.has(Flags::PIECE)
+}
+
 /// Whether a line follows `before` in its read, in the same block of so many bytes.
 fn follows(line: &Packet, before: &Packet, block: Bytes) -> bool {
     let end = before.address + u64::from(before.length);
     let of_read = |packet: &Packet| (packet.requester, packet.context, packet.read);
-    line.address == end
+    is_line(line)
+        && line.address == end
         && line.address / block.get() == before.address / block.get()
         && of_read(line) == of_read(before)
         && line.flags.without(Flags::LAST) == before.flags
@@ -76,13 +82,19 @@ impl Fabric {
                 return;
             }
             lines.waiting.drop_front();
-            if ready_at < now {
+            if ready_at < now && self.may_be_joined(index, first) {
                 self.join_lines(index, egress, (first, block));
             }
             if self.stand_in_line(index, egress, first, now) {
                 self.offer(id, now);
             }
         }
+    }
+
+    fn may_be_joined(&self, index: u32, line: PacketId) -> bool {
+        let line = &self.packets[line];
+        let path = self.root_complexes[index as usize].path.as_ref();
+        is_line(line) && path.is_none_or(|path| !path.ide.has(line.destination))
     }
 
     /// Joins to a line that has waited for a place those behind it that have, too.

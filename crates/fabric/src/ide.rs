@@ -45,9 +45,9 @@ impl IdeEnd {
 pub(crate) struct IdeEnds(Vec<Option<IdeEnd>>);
 
 impl IdeEnds {
-    /// Whether there is a stream.
-    pub(crate) fn has_any(&self) -> bool {
-        self.0.iter().any(Option::is_some)
+    /// Whether there is a stream to an endpoint.
+    pub(crate) fn has(&self, endpoint: RouteEnd) -> bool {
+        matches!(self.0.get(endpoint.0 as usize), Some(Some(_)))
     }
 
     /// A stream to an endpoint. Before the run.

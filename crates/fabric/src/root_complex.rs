@@ -250,9 +250,7 @@ impl RootComplex {
     /// Size is `mps`, in a root complex that has such queues.
     pub(crate) fn completion_queue(&self, mps: Bytes) -> (usize, Bytes) {
         let places = self.config.completion_queue.expect("asked for only where there is one");
-        let sealed = self.path.as_ref().is_some_and(|path| path.ide.has_any());
-        let block = if sealed { self.config.rcb } else { self.config.completion_combine_max.min(mps) };
-        (places as usize, block)
+        (places as usize, self.config.completion_combine_max.min(mps))
     }
 
     /// Starts a read: makes its completions of up to `most` bytes, each with the time at which its data is there. Returns that of

@@ -185,6 +185,13 @@ impl Fabric {
         !self.root_complexes[index as usize].lines.is_empty() && !port.more_channels()
     }
 
+    /// Whether a packet for this root port waits for a place among lines: completions of peers do, in their turn.
+    #[cold]
+    fn takes_place(&self, index: u32, id: PortId, packet_id: PacketId) -> bool {
+        self.packets[packet_id].class() == FlowClass::Completion
+            && self.leaves_by_lines(index, &self.ports[id.index()])
+    }
+
     /// Queues the completions of one read at its root port, `id`.
     #[inline(always)]
     fn queue_completions(&mut self, index: u32, egress: u16, id: PortId, completions: &mut Vec<PacketId>) {
@@ -236,8 +243,13 @@ impl Fabric {
         if root_complex.config.shared_outbound_queue.is_some() {
             root_complex.outbound.push_back((egress, packet_id));
             self.stage_outbound(index);
+            return;
+        }
+        let id = root_complex.ports[usize::from(egress)];
+        if !root_complex.lines.is_empty() && self.takes_place(index, id, packet_id) {
+            self.root_complexes[index as usize].lines[usize::from(egress)].add(turn, packet_id);
+            self.take_places(index, egress, id);
         } else if self.stand_in_line(index, egress, packet_id, turn) {
-            let id = self.root_complexes[index as usize].ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
             self.offer(id, at);
         }

@@ -7,7 +7,7 @@
 //! have their rate together; what one root port forwards to another takes one, and has the rate of one: GPUs write 50.97 GB/s
 //! to a GPU of the other EPYC 9005, 64 of 80 B on one of three links of 64 GB/s (voipmonitor/rtx6kpro), and 55.25 to its memory (AMD, MI300X
 //! system acceptance guide). Which link packets from one root port to another take is Assumed: that of the root port by which they come
-//! in, whose socket's root ports have one link after the other. So pairs that share no root port use all links alike.
+//! in, whose socket's root ports have one link after the other, those without a device too. So pairs whose root ports lie side by side use all links alike.
 //!
 //! A write gives its buffer space back when it is on the link, not when the other socket has
 //! answered: hosts take posted writes over into buffers of their own, and writes to the other socket are as fast as to the

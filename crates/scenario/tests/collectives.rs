@@ -165,6 +165,9 @@ fn what_kernels_and_side_links_are_set_to_is_of_use() {
     assert_eq!(idle(&[("third.side_link.rate", "50 GB/s")]), ["third.side_link.rate"]);
     assert_eq!(idle(&[("third.side_link.rate", "50 GB/s"), ("fourth.side_link.rate", "50 GB/s")]), [""; 0]);
     assert_eq!(idle(&[("third.side_link.rate", "50 GB/s"), ("fifth.side_link.rate", "50 GB/s")]).len(), 2);
+    // A device that is set apart keeps its own.
+    let apart = [("gpu.side_link.rate", "50 GB/s"), ("gpu[1].side_link.latency", "5 us")];
+    assert_eq!(idle(&apart), [""; 0]);
 }
 
 /// NCCL doubles a ring over PCI Express, and once more one of 25 GB/s or more that stays at one socket.

@@ -30,7 +30,10 @@ pub(super) fn joins_any(inputs: &Inputs<'_>, component: usize) -> bool {
     for group in (0..inputs.topology.instances.len()).filter_map(group) {
         *devices.entry(group).or_default() += 1;
     }
-    inputs.topology.instances_of(component).filter_map(group).any(|group| devices[&group] > 1)
+    // Not `instances_of`: a device that is set apart is its component's only one.
+    let instances = inputs.topology.instances.iter().enumerate();
+    let own = instances.filter(|(_, instance)| instance.component == component);
+    own.filter_map(|(instance, _)| group(instance)).any(|group| devices[&group] > 1)
 }
 
 /// Whether a side link joins two devices.

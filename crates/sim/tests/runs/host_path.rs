@@ -100,3 +100,49 @@ fn the_cache_holds_256_kib() {
     assert!(window("64 MiB", &[]) < 0.4 * plain);
     within(1.0, window("64 MiB", &[("server.iommu.page", "2 MiB")]), plain);
 }
+
+/// Peers' completions and lines of memory take the places of a root port's queue in turn, and an IDE stream of another card has no
+/// part in whether lines are joined.
+#[test]
+fn peers_and_memory_share_the_places_of_a_root_port() {
+    let text = r#"
+        run = { time_limit = "500 us" }
+        [host.server]
+        part = "intel-haswell-ep"
+        peer_to_peer = true
+        slots = { slot1 = { link = "gen3 x8", socket = 0 }, slot3 = { link = "gen3 x8", socket = 0 } }
+        [endpoint.card]
+        generation = "gen3"
+        width = "x8"
+        mps_supported = "256 B"
+        count = 2
+        attach = "server.*"
+        tags = 256
+        [[workload]]
+        kind = "dma"
+        name = "read"
+        device = "card[0]"
+        direction = "read"
+        size = "256 B"
+        outstanding = 64
+    "#;
+    let peer = r#"
+        [[workload]]
+        kind = "dma"
+        name = "peer"
+        device = "card[0]"
+        target = "card[1]"
+        direction = "read"
+        size = "2 KiB"
+        outstanding = 64
+    "#;
+    let rate = |results: &Results, name: &str| {
+        results.flows.iter().filter(|flow| flow.name == name).map(|flow| flow.goodput_gb_per_s).sum::<f64>()
+    };
+    let both = results(format!("{text}{peer}"), &[]);
+    let (read, peers) = (rate(&both, "read"), rate(&both, "peer"));
+    assert!(read > 1.5 && peers > 3.0, "{read} and {peers} GB/s: neither starves the other");
+    let alone = rate(&results(text.to_owned(), &[]), "read");
+    let beside_a_stream = rate(&results(text.to_owned(), &[("card[1].ide.mac", "\"every TLP\"")]), "read");
+    assert!((beside_a_stream / alone - 1.0).abs() < 1e-3, "{beside_a_stream} for {alone} GB/s");
+}

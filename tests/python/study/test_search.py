@@ -331,9 +331,9 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
     assert json.loads(asked.stdout)["rows"] == [[len(document["search"]["best"])]]
     other = lanewise("sweep", switch, *axes, *goals, "--search-seed", "1", "--out", folder)
     assert other.exit_code == 2
-    assert "of the search, 'seed' was 0 and is 1; name another one" in other.stderr
+    assert "(for a new one name another folder): of the search, 'seed' was 0 and is 1" in other.stderr
     less = lanewise("sweep", switch, *axes, *goals[:-1], "8", "--out", folder)
-    assert "of the search, 'trials' was 9 and is 8; name another one" in less.stderr
+    assert "(for a new one name another folder): of the search, 'trials' was 9 and is 8" in less.stderr
     more = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--out", folder, "--json")
     assert more.exit_code == 0, more.stderr
     assert (folder / FINISHED).read_bytes().startswith(lines), "what was run is there"
@@ -345,7 +345,7 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
 def test_a_search_in_which_nothing_can_be_run_says_why(lanewise: Callable[..., Result], switch: Path) -> None:
     axes = ("--over", "card0.mrrs=3 B,5 B", "--over", "sw0.latency=100 ns,200 ns")
     done = lanewise("sweep", switch, *axes, "--maximize", "goodput", "--trials", "4")
-    assert "None of 4 trials keeps all limits; 4 without a number that is asked for." in done.stdout
+    assert "None of 4 trials has what is asked for; 4 cannot be built or failed." in done.stdout
     assert "Why 2 runs of 4 came to nothing, and 1 other reason:" in done.stdout
     assert "error[unknown-choice]: `card0.mrrs` is `" in done.stdout
 

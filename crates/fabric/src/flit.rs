@@ -6,8 +6,7 @@
 //! and checked; a cut-through switch forwards a TLP flit by flit from the one with its header on. Source: PCIe Base 6.3 §4.2.3.
 //!
 //! Left out: what becomes of a TLP that a switch has begun to forward when one of its later flits has to come again (it goes on
-//! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs,
-//! orthogonal header content.
+//! as if that had been good), shared and merged credits (the six pools stay apart), selective Nak, L0p, nullified TLPs.
 
 use crate::books::Books;
 use crate::channels::VC0;
@@ -76,7 +75,8 @@ impl Fabric {
             let port = &mut self.ports[id.index()];
             let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
             port.transmitter.credits[packet.class().index()].consume(packet.credits());
-            let gone_at = flits.transmitter.pack(reference, packet.cost, port.transmitter.busy_until);
+            let gone_at =
+                flits.transmitter.pack(reference, packet.cost_in_flits(), port.transmitter.busy_until);
             // Time is stated flit by flit; this states the TLP.
             let fact = Fact::TlpSent {
                 port: id.0,

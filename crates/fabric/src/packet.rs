@@ -11,7 +11,7 @@ pub(crate) use queues::ClassQueues;
 
 use crate::slots::bytes_when_grown;
 use lanewise_pcie::flow_control::Credits;
-use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, Routing, Tlp, TlpCost, TlpKind};
+use lanewise_pcie::tlp::{Attributes, CompletionStatus, DWORD, FlowClass, Routing, Tlp, TlpCost, TlpKind};
 use lanewise_units::{Bytes, Time};
 
 /// Slot of a packet.
@@ -142,7 +142,7 @@ pub(crate) struct Packet {
     /// Slot of the outstanding read it belongs to, at its requester.
     pub(crate) read: u16,
     pub(crate) flags: Flags,
-    /// On a link outside Flit Mode. Assumed: the same without framing in Flit Mode, whose orthogonal header content is left out.
+    /// On a link outside Flit Mode; see [`Self::cost_in_flits`].
     pub(crate) cost: TlpCost,
     pub(crate) kind: TlpKind,
     /// TC0 to TC7; the answer to a request has that of the request.
@@ -204,6 +204,15 @@ impl Packet {
     #[inline]
     pub(crate) fn payload(&self) -> Bytes {
         if self.kind.carries_data() { Bytes::new(u64::from(self.length)) } else { Bytes::ZERO }
+    }
+
+    /// What it costs on a link in Flit Mode: the same, and a DW of orthogonal header content where the header has no byte enables.
+    pub(crate) fn cost_in_flits(&self) -> TlpCost {
+        let is_successful = self.status() == CompletionStatus::Successful;
+        match self.kind.has_ohc_a(self.address, Bytes::new(u64::from(self.length)), is_successful) {
+            true => self.cost.with_more(DWORD),
+            false => self.cost,
+        }
     }
 
     /// The Attr field.
@@ -370,6 +379,32 @@ mod tests {
         assert_eq!((packet.kind, packet.traffic_class), (TlpKind::CompletionWithData, 5));
         assert_eq!((packet.payload(), packet.cost), (Bytes::new(17), tlp.cost(false)));
         assert_eq!((packet.cost.tlp(), packet.credits()), (Bytes::new(12 + 20 + 4), Credits::new(1, 2)));
+    }
+
+    #[test]
+    fn in_flits_a_packet_costs_what_its_tlp_does() {
+        let aligned = Tlp::memory_write(0x1000, Bytes::new(64));
+        let failed = Tlp {
+            status: CompletionStatus::CompleterAbort,
+            kind: TlpKind::Completion,
+            ..Tlp::completion(0x1000, Bytes::new(4))
+        };
+        let tlps = [
+            aligned,
+            Tlp::memory_write(0x1001, Bytes::new(64)),
+            Tlp::memory_write(0x1000, Bytes::new(63)),
+            Tlp { digest: true, ..Tlp::memory_write(0x1_0000_1002, Bytes::new(2)) },
+            Tlp::memory_read(0x1000, Bytes::new(512)),
+            Tlp::memory_read(0x1004, Bytes::new(510)),
+            Tlp::completion(0x1000, Bytes::new(63)),
+            Tlp::completion(0x1001, Bytes::new(63)),
+            failed,
+        ];
+        let cost = |tlp: &Tlp| Packet::new(tlp, RouteEnd(1), RouteEnd::HOST, Time::ZERO).cost_in_flits();
+        for tlp in &tlps {
+            assert_eq!(cost(tlp), tlp.cost(true), "{tlp:?}");
+        }
+        assert_eq!(cost(&tlps[1]).header() - cost(&aligned).header(), DWORD);
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Fabric {
             kind: packet.kind,
             address: packet.address,
             length: packet.length,
-            cost: packet.cost,
+            cost: if port.flit_mode() { packet.cost_in_flits() } else { packet.cost },
             source: packet.requester.place(),
             destination: packet.destination.place(),
             requester_id: self.addresses.id(requester),

@@ -43,6 +43,19 @@ fn large_writes_fill_every_flit() {
     assert_eq!(tally.spent_on(Use::Dllp).ticks() * 14, tally.spent_on(Use::Framing).ticks() * 6);
 }
 
+/// A write of one byte says which byte it is in a DW of OHC-A: 12 + 4 B of header and a DW of payload. Of whole DW it does not.
+#[test]
+fn byte_enables_cost_a_word_in_flits() {
+    for (size, header, payload) in [(1, 16.0, 4.0), (4, 12.0, 4.0)] {
+        let config = unlimited(Width::X16, 256);
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Write, size, 64)], 20);
+        let port = simulation.fabric.port_index(DeviceId(1), 0);
+        let tally = simulation.fabric.observers().direction(port);
+        let by_payload = tally.share(Use::Header) / tally.share(Use::Payload);
+        assert!((by_payload / (header / payload) - 1.0).abs() < 1e-3, "{size} B: {by_payload}");
+    }
+}
+
 /// 32-bit reads are 12 B, so that 19 would fit a flit by their size: the rule of sixteen binds. Asked for all at once, 768 of
 /// them leave in 48 flits, 8 each nanosecond.
 #[test]

@@ -241,43 +241,45 @@ impl Tlp {
 
     /// DW of orthogonal header content in Flit Mode.
     ///
-    /// OHC-A goes with every I/O and configuration request; with a memory request whose byte enables are not
-    /// the implied ones, all of its DW; with a completion that is not successful or whose first byte is not
-    /// the first of a DW. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6, §2.2.5.2,
-    /// §2.2.9.2. Left out: OHC-B (hints), segments. OHC-C of a TLP with IDE is counted by [`crate::ide`].
+    /// OHC-A as [`TlpKind::has_ohc_a`] says. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6.
+    /// Left out: OHC-B (hints), segments. OHC-C of a TLP with IDE is counted by [`crate::ide`].
     const fn ohc_dwords(&self) -> u64 {
-        let explicit = match self.kind {
-            TlpKind::MemoryRead
-            | TlpKind::MemoryReadLocked
-            | TlpKind::MemoryWrite
-            | TlpKind::DeferrableMemoryWrite => !self.is_whole_dwords(),
-            TlpKind::IoRead
-            | TlpKind::IoWrite
-            | TlpKind::ConfigRead0
-            | TlpKind::ConfigWrite0
-            | TlpKind::ConfigRead1
-            | TlpKind::ConfigWrite1 => true,
-            TlpKind::Completion
-            | TlpKind::CompletionWithData
-            | TlpKind::LockedCompletion
-            | TlpKind::LockedCompletionWithData => {
-                !matches!(self.status, CompletionStatus::Successful) || self.first_byte() != 0
-            }
-            // Byte enables of AtomicOps are reserved; messages have none.
-            TlpKind::FetchAdd
-            | TlpKind::Swap
-            | TlpKind::CompareAndSwap
-            | TlpKind::Message
-            | TlpKind::MessageWithData => false,
-        };
+        let is_successful = matches!(self.status, CompletionStatus::Successful);
+        let has_ohc_a = self.kind.has_ohc_a(self.first_byte() as u64, self.length, is_successful);
         let prefixes = match self.prefixes {
             3.. => 4,
             few => few as u64,
         };
-        explicit as u64 + prefixes
+        has_ohc_a as u64 + prefixes
     }
+}
 
-    const fn is_whole_dwords(&self) -> bool {
-        self.length.get() > 0 && self.length_field().get() == self.length.get()
+impl TlpKind {
+    /// Whether a TLP of this kind has OHC-A, one DW, in Flit Mode: `length` bytes from `address` on, and `is_successful` of a completion.
+    ///
+    /// It goes with every I/O and configuration request; with a memory request whose byte enables are not the implied ones,
+    /// all of its DW; with a completion that is not successful or whose first byte is not the first of a DW. Source: PCIe
+    /// Base Table 2-6, §2.2.5.2, §2.2.9.2.
+    #[inline]
+    pub const fn has_ohc_a(self, address: u64, length: Bytes, is_successful: bool) -> bool {
+        match self {
+            Self::MemoryRead | Self::MemoryReadLocked | Self::MemoryWrite | Self::DeferrableMemoryWrite => {
+                length.get() == 0 || whole_dwords(address, length).get() != length.get()
+            }
+            Self::IoRead
+            | Self::IoWrite
+            | Self::ConfigRead0
+            | Self::ConfigWrite0
+            | Self::ConfigRead1
+            | Self::ConfigWrite1 => true,
+            Self::Completion
+            | Self::CompletionWithData
+            | Self::LockedCompletion
+            | Self::LockedCompletionWithData => !is_successful || !address.is_multiple_of(DWORD.get()),
+            // Byte enables of AtomicOps are reserved; messages have none.
+            Self::FetchAdd | Self::Swap | Self::CompareAndSwap | Self::Message | Self::MessageWithData => {
+                false
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! either. Of the cells here, the latency and the throughput of 64 B reads with translation calibrated the length of a walk
 //! and the number of walkers (E5-2620 v2), the paper's 100 ns the hop between sockets; all others are predictions.
 
-use crate::rig::{results, within};
+use crate::rig::{results, results_of_file, within};
 use lanewise_sim::Results;
 
 const RIG: &str = r#"
@@ -47,6 +47,30 @@ fn gbit_per_s(direction: &str, size: &str, more: &[(&str, &str)]) -> f64 {
 fn latency_ns(more: &[(&str, &str)]) -> f64 {
     let one: Vec<(&str, &str)> = more.iter().copied().chain([("workload.bench.outstanding", "1")]).collect();
     bench("read", "64 B", &one).flows[0].latency_ns.mean
+}
+
+/// A root port that joins lines only while they wait sends more packets into a larger buffer, and the wire behind it carries more headers:
+/// so ten times the completion credits bring less, as `--why` says. A root port that joins whatever it may does not mind.
+#[test]
+fn lines_that_need_not_wait_for_credits_leave_alone() {
+    let read = |headers: &str, data: &str, queue: &str| {
+        let settings = [
+            ("server.slots.slot1.link", "gen4 x8"),
+            ("server.completion_queue", queue),
+            ("sw0.ports.port0.link", "gen4 x8"),
+            ("sw0.ports.port0.credits.completion_header", headers),
+            ("sw0.ports.port0.credits.completion_data", data),
+        ];
+        let found = results_of_file("switch", &settings);
+        let wire = found.links.iter().find(|link| link.name == "card0").expect("the card reads");
+        (found.flows[0].goodput_gb_per_s, wire.downstream.utilisation)
+    };
+    for (queue, brings) in [("48", -0.376), ("none", 0.0)] {
+        let [few, many] =
+            [("127", "816"), ("1270", "8160")].map(|(headers, data)| read(headers, data, queue));
+        assert!(few.1 > 0.999 && many.1 > 0.999, "the wire to the card is full: {few:?}, {many:?}");
+        assert!((many.0 - few.0 - brings).abs() < 0.03, "{few:?}, {many:?} with {queue} places");
+    }
 }
 
 /// Throughput of the other socket's memory over that of the own one. Measured: E5-2620 v2, both cold.

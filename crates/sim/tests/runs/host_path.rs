@@ -170,3 +170,53 @@ fn peers_and_memory_share_the_places_of_a_root_port() {
     let beside_a_stream = rate(&results(text.to_owned(), &[("card[1].ide.mac", "\"every TLP\"")]), "read");
     assert!((beside_a_stream / alone - 1.0).abs() < 1e-3, "{beside_a_stream} for {alone} GB/s");
 }
+
+/// Two pairs of devices across sockets have a link each, whichever slots lie empty between them.
+#[test]
+fn pairs_across_sockets_have_links_of_their_own_beside_empty_slots() {
+    let sum = |second: &str| {
+        let text = format!(
+            r#"
+[run]
+warm_up = "20 us"
+time_limit = "120 us"
+[host.server]
+slots = {{ "slot1..slot4" = "gen4 x16", "slot5..slot8" = {{ link = "gen4 x16", socket = 1 }} }}
+peer_to_peer = true
+interconnect = {{ rate = "15 GB/s", links = 3 }}
+[endpoint.first]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+[endpoint.second]
+attach = "server.{second}"
+generation = "gen4"
+width = "x16"
+[endpoint.far]
+count = 2
+attach = "server.slot5..slot6"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "one"
+device = "first"
+direction = "write"
+target = "far[0]"
+size = "64 KiB"
+[[workload]]
+kind = "dma"
+name = "other"
+device = "second"
+direction = "write"
+target = "far[1]"
+size = "64 KiB"
+"#
+        );
+        results(text, &[]).flows.iter().map(|flow| flow.goodput_gb_per_s).sum::<f64>()
+    };
+    // 64 of each 80 B of two links of 5 GB/s.
+    for second in ["slot2", "slot3", "slot4"] {
+        within(1.0, sum(second), 8.0);
+    }
+}

@@ -14,6 +14,7 @@ check may run on every boot.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -137,19 +138,22 @@ def predict(
     """
     from lanewise.health.predict import predict as simulated
     from lanewise.health.predict.machine_change import parse_address
-    from lanewise.health.predict.what_if import parse_what_if
+    from lanewise.health.predict.what_if import NO_ORDER, parse_what_if
 
     texts = tuple(what_if)
     tried = parse_what_if(texts, _machine(source))
-    prediction = simulated(
+    simulate = partial(
+        simulated,
         tried.machine,
-        changes=tried.changes,
         translated=bool(tried.translates),
         devices=[parse_address(text) for text in devices] or None,
         together=together,
-        on_progress=on_progress,
     )
-    return replace(prediction, changes=texts)
+    prediction = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    strict = tried.without_order()
+    if strict is not None and simulate(changes=strict).rows == prediction.rows:
+        return replace(prediction, notes=(*prediction.notes, NO_ORDER))
+    return prediction
 
 
 def predict_peers(
@@ -173,17 +177,16 @@ def predict_peers(
     """
     from lanewise.health.predict.machine_change import parse_address
     from lanewise.health.predict.peers import predict_peers as simulated
-    from lanewise.health.predict.what_if import parse_what_if
+    from lanewise.health.predict.what_if import NO_ORDER, parse_what_if
 
     texts = tuple(what_if)
     tried = parse_what_if(texts, _machine(source))
-    peers = simulated(
-        tried.machine,
-        changes=tried.changes,
-        devices=[parse_address(text) for text in devices] or None,
-        on_progress=on_progress,
-    )
-    return replace(peers, changes=texts)
+    simulate = partial(simulated, tried.machine, devices=[parse_address(text) for text in devices] or None)
+    peers = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    strict = tried.without_order()
+    if strict is not None and simulate(changes=strict).pairs == peers.pairs:
+        return replace(peers, notes=(*peers.notes, NO_ORDER))
+    return peers
 
 
 def judge(output: str | Path | Measurement, source: Source = None, *, device: str | None = None) -> Judgement:

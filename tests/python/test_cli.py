@@ -92,6 +92,28 @@ def test_long_and_short_latencies_in_one_table_fit_80_columns(
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_flows_of_two_kinds_and_of_many_requests_fit_80_columns(
+    core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns come closer together where they do not fit: operations of drives, many requests of a card."""
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    operations, requests = document["flows"][0], document["flows"][0].copy()
+    operations |= {"counted": "operations", "device": "ssd_a[0]+ssd_a[1]+ssd_a[2]+ssd_a[3]"}
+    requests |= {"flow": "read at initiator", "device": "nic_client_a", "counted": "requests"}
+    for flow in (operations, requests):
+        flow |= {"goodput_gb_per_s": 24.465, "goodput_mib_per_s": 23331.5}
+        flow |= {"operations_per_s": 47_987_500.0, "confidence_half_width_percent": 1.58}
+    document["flows"] = [operations, requests]
+    head = {}
+    for columns in (80, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = lanewise("run", "switch").stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+        head[columns] = next(line for line in lines if line.startswith("flow") and "MiB/s" in line)
+    assert head[80].split() == head[100].split()
+
+
 def test_a_narrow_terminal_cuts_no_name_and_no_number(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -401,16 +401,6 @@ impl Fabric {
         beside.resize(beside.len().max(flow + 1), 0);
         beside[flow] += payload.get();
     }
-
-    /// Name of a port, given those of the devices.
-    pub(crate) fn name_of(&self, id: PortId, devices: &[String]) -> String {
-        let place = self.place_of(id);
-        let name = &devices[place.device];
-        match self.devices[place.device].owner {
-            Owner::RootComplex(_) => format!("{name}.slot{}", place.port + 1),
-            Owner::Switch(_) | Owner::Endpoint(_) => format!("{name}.port{}", place.port),
-        }
-    }
 }
 
 /// Headers and data of TLPs that are sent and not received, by channel and class.

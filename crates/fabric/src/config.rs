@@ -18,6 +18,7 @@ pub use lanewise_pcie::ide::Ide;
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Rate, Span};
+use std::sync::Arc;
 
 /// A whole fabric: devices, and the links between their ports.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -32,6 +33,14 @@ pub struct FabricConfig {
     pub seed: u64,
 }
 
+impl FabricConfig {
+    /// What a port is called in results, given the index of its device and its own there: `server.slot1`.
+    pub fn port_path(&self, (device, port): (usize, usize)) -> String {
+        let device = &self.devices[device];
+        format!("{}.{}", device.name, device.port_names[port])
+    }
+}
+
 /// One device and its name in the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
@@ -41,16 +50,20 @@ pub struct DeviceConfig {
     pub kind: DeviceKind,
     /// Settings of each port. Port 0 of a switch or an endpoint faces upstream.
     pub ports: Vec<PortConfig>,
+    /// What each port is called, as written in the scenario; devices of a group share them.
+    pub port_names: PortNames,
 }
 
-impl DeviceConfig {
-    /// What a port is called in results: `port0` faces upstream, except on a root complex, whose ports are slots.
-    pub fn port_name(&self, port: usize) -> String {
-        match self.kind {
-            DeviceKind::RootComplex(_) => format!("slot{}", port + 1),
-            DeviceKind::Switch(_) | DeviceKind::Endpoint(_) => format!("port{port}"),
-        }
-    }
+/// Names of the ports of a device.
+pub type PortNames = Arc<[String]>;
+
+/// Names of ports for which there are none: `port0` faces upstream, except on a root complex, whose ports are slots.
+pub fn usual_port_names(kind: &DeviceKind, ports: usize) -> PortNames {
+    let name = |port| match kind {
+        DeviceKind::RootComplex(_) => format!("slot{}", port + 1),
+        DeviceKind::Switch(_) | DeviceKind::Endpoint(_) => format!("port{port}"),
+    };
+    (0..ports).map(name).collect()
 }
 
 /// What a device is.

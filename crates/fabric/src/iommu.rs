@@ -3,8 +3,8 @@
 //!
 //! A translation is looked up by requester and page. One that misses waits for a walker, which reads the tables in memory
 //! step by step; requests for the same page meanwhile wait for the same walk. The entry that was used longest ago makes
-//! room. Posted writes of one root port stay in order, so that one behind a walk waits with it; reads do not. Sources:
-//! Intel Virtualization Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer
+//! room. Posted writes of one root port stay in order, so that one behind a walk waits with it; reads do not, and a write with Relaxed
+//! Ordering passes those before it (PCIe Base 6.3 Table 2-42, A2b: it may. Assumed: it does). Sources: Intel Virtualization Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer
 //! et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, §6.5 (what it costs). Left out: caches of
 //! the tables' upper levels, which show as fewer steps; invalidations; faults. What devices with translation caches of their own
 //! ask for (`ats.rs`) is looked up like the rest, and their requests pass it by.
@@ -12,7 +12,7 @@
 use crate::ats::TRANSLATION;
 use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
-use crate::packet::{Packet, RouteEnd};
+use crate::packet::{Flags, Packet, RouteEnd};
 use crate::ports::LINE;
 use crate::server::Book;
 use lanewise_units::{Bytes, SpanSum, Time};
@@ -116,12 +116,13 @@ impl Iommu {
         pages.fold(now, |last, address| last.max(self.find(now, address, request.requester, memory)))
     }
 
-    /// When the address of a posted write of a root port is translated, and those of the writes before it.
+    /// When the address of a posted write of a root port is translated, and those of the writes before it, which one with Relaxed Ordering
+    /// does not wait for.
     pub(crate) fn posted(&mut self, now: Time, packet: &Packet, port: u16, memory: &mut Memory) -> Time {
         let translated = self.translate(now, packet, memory);
         let youngest = &mut self.posted[usize::from(port)];
         *youngest = translated.max(*youngest);
-        *youngest
+        if packet.flags.has(Flags::RELAXED) { translated } else { *youngest }
     }
 
     /// When the address of a request is translated. Requests do not cross 4 KiB, so each has one page.
@@ -201,7 +202,7 @@ impl Iommu {
 mod tests {
     use super::*;
     use crate::config::MemoryConfig;
-    use lanewise_pcie::tlp::Tlp;
+    use lanewise_pcie::tlp::{Attributes, Tlp};
     use lanewise_units::{Rate, Span};
 
     const WALK: u64 = 200;
@@ -223,11 +224,14 @@ mod tests {
         Time::ZERO + Span::from_ns(ns)
     }
 
+    fn memory() -> Memory {
+        let rate = Rate::from_bytes_per_second(1 << 60);
+        Memory::new(&MemoryConfig { rate, channels: 1, interleave: Bytes::from_kib(4), banks: None })
+    }
+
     /// Nanoseconds that the translation of a page takes, asked for at `now`.
     fn wait(iommu: &mut Iommu, now: u64, requester: u32, page: u64) -> u64 {
-        let rate = Rate::from_bytes_per_second(1 << 60);
-        let interleave = Bytes::from_kib(4);
-        let mut memory = Memory::new(&MemoryConfig { rate, channels: 1, interleave, banks: None });
+        let mut memory = memory();
         let read = Tlp::memory_read(page << 12, Bytes::new(64));
         let packet = Packet::new(&read, RouteEnd::HOST, RouteEnd(requester), at(now));
         (iommu.translate(at(now), &packet, &mut memory) - at(now)).ticks() / Span::from_ns(1).ticks()
@@ -260,6 +264,28 @@ mod tests {
         assert_eq!(wait(&mut iommu, 2_000, 1, 0), WALK, "4 was in its place");
         assert_eq!(wait(&mut iommu, 3_000, 1, 1), WALK);
         assert_eq!(wait(&mut iommu, 4_000, 1, 0), 0, "1 was not");
+    }
+
+    /// By the columns of the ordering table: a relaxed write passes the others, and none passes it that is not.
+    #[test]
+    fn a_relaxed_write_does_not_wait_for_the_walks_before_it() {
+        let strict = Flags::of(Attributes::NONE);
+        for (of_first, of_second, waits) in
+            [(strict, strict, WALK), (strict, Flags::RELAXED, 0), (Flags::RELAXED, strict, WALK)]
+        {
+            let mut iommu = iommu(4, 4, 1);
+            wait(&mut iommu, 0, 1, 7);
+            let mut posted = |page: u64, flags| {
+                let write = Tlp::memory_write(page << 12, Bytes::new(64));
+                let mut packet = Packet::new(&write, RouteEnd::HOST, RouteEnd(1), at(1_000));
+                packet.flags = packet.flags.with(flags);
+                let mut memory = memory();
+                (iommu.posted(at(1_000), &packet, 0, &mut memory) - at(1_000)).ticks()
+                    / Span::from_ns(1).ticks()
+            };
+            assert_eq!(posted(8, of_first), WALK, "a page that is not cached");
+            assert_eq!(posted(7, of_second), waits, "one that is, {of_first:?} before {of_second:?}");
+        }
     }
 
     #[test]

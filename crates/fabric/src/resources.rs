@@ -5,7 +5,7 @@
 //! serves, and name it here. What a workload has of its own (cores, drives, pipelines of adapters), it lists itself, in
 //! [`crate::workload::Workload::resources`].
 
-use crate::config::SwitchCore;
+use crate::config::{PortNames, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::fabric::Fabric;
 use crate::port::Owner;
@@ -160,16 +160,22 @@ impl ResourceReading {
 }
 
 impl Fabric {
-    /// Every resource of the fabric that was ever asked for, with the index of its device. `names` are those of the devices.
-    pub(crate) fn resources(&self, names: &[String], at: Time) -> Vec<(usize, ResourceReading)> {
+    /// Every resource of the fabric that was ever asked for, with the index of its device. `names` are those of the devices and of their ports.
+    pub(crate) fn resources(
+        &self,
+        names: (&[String], &[PortNames]),
+        at: Time,
+    ) -> Vec<(usize, ResourceReading)> {
         let mut all = Vec::new();
-        for (number, (device, name)) in self.devices.iter().zip(names).enumerate() {
+        for (number, (device, name)) in self.devices.iter().zip(names.0).enumerate() {
             let mut found = Vec::new();
             match device.owner {
                 Owner::RootComplex(index) => {
                     of_root_complex(&self.root_complexes[index as usize], name, at, &mut found);
                 }
-                Owner::Switch(index) => of_switch(&self.switches[index as usize], name, at, &mut found),
+                Owner::Switch(index) => {
+                    of_switch(&self.switches[index as usize], (name, &names.1[number]), at, &mut found);
+                }
                 Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], name, at, &mut found),
             }
             if let Some(cxl) = &self.cxl {
@@ -267,11 +273,11 @@ fn of_memory(socket: &Socket, name: &str, rate: Rate, at: Time, found: &mut Vec<
     }
 }
 
-fn of_switch(switch: &Switch, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
+fn of_switch(switch: &Switch, (name, ports): (&str, &[String]), at: Time, found: &mut Vec<ResourceReading>) {
     match &switch.config.core {
         SwitchCore::Crossbar { port_rate } => {
-            for (port, book) in switch.ingress_books(at).enumerate() {
-                let name = format!("{name}.core.port{port}");
+            for (port, book) in ports.iter().zip(switch.ingress_books(at)) {
+                let name = format!("{name}.core.{port}");
                 found.push(ResourceReading::of_rate(name, ResourceKind::SwitchCore, *port_rate, book));
             }
         }

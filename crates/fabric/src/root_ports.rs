@@ -181,7 +181,7 @@ impl Fabric {
 
     /// Whether lines of reads wait for places in the queue of this root port.
     #[inline(always)]
-    fn leaves_by_lines(&self, index: u32, port: &Port) -> bool {
+    pub(crate) fn leaves_by_lines(&self, index: u32, port: &Port) -> bool {
         !self.root_complexes[index as usize].lines.is_empty() && !port.more_channels()
     }
 

@@ -1,7 +1,7 @@
 //! The run: the one `match` over events, what is done at the end of each, and when to stop.
 
 use crate::audit::Discrepancy;
-use crate::config::FabricConfig;
+use crate::config::{FabricConfig, PortNames};
 use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
 use crate::parts::crew::{Crew, LATEST};
@@ -66,6 +66,8 @@ pub struct Simulation {
     window_start: Time,
     /// Names of the devices.
     names: Vec<String>,
+    /// Of the ports of each.
+    port_names: Vec<PortNames>,
     /// Books of the resources when the window started.
     first_reading: HashMap<String, Book>,
     /// Events after which the books are audited next.
@@ -98,6 +100,7 @@ impl Simulation {
             started: false,
             window_start: Time::ZERO,
             names: config.devices.iter().map(|device| device.name.clone()).collect(),
+            port_names: config.devices.iter().map(|device| device.port_names.clone()).collect(),
             first_reading: HashMap::new(),
             audit_at: AUDIT_EVERY,
             audits: 0,
@@ -453,9 +456,9 @@ impl Simulation {
     }
 
     fn all_resources(&self, at: Time) -> Vec<ResourceReading> {
-        let mut readings = self.fabric.resources(&self.names, at);
+        let mut readings = self.fabric.resources((&self.names, &self.port_names), at);
         if let Some(crew) = self.crew.as_ref().filter(|_| SHARES) {
-            let of_others = crew.ask(move |part| part.fabric.resources(&part.names, at));
+            let of_others = crew.ask(move |part| part.fabric.resources((&part.names, &part.port_names), at));
             readings.extend(of_others.into_iter().flatten());
             readings.sort_by_key(|(device, _)| *device);
         }
@@ -520,7 +523,11 @@ impl Simulation {
                 self.end_for(&found);
             }
             let at = self.fabric.now();
-            let readings = self.fabric.resources(&self.names, at).into_iter().map(|(_, reading)| reading);
+            let readings = self
+                .fabric
+                .resources((&self.names, &self.port_names), at)
+                .into_iter()
+                .map(|(_, reading)| reading);
             let of_workloads = self.workloads.iter().flat_map(|workload| workload.resources(at));
             let readings: Vec<ResourceReading> = readings.chain(of_workloads).collect();
             self.audit_use(at - Time::ZERO, &readings);
@@ -541,7 +548,10 @@ impl Simulation {
     }
 
     fn end_for(&self, found: &Discrepancy) -> ! {
-        let place = found.port.map_or(String::new(), |port| self.fabric.name_of(port, &self.names) + ": ");
+        let place = found.port.map_or(String::new(), |port| {
+            let place = self.fabric.place_of(port);
+            format!("{}.{}: ", self.names[place.device], self.port_names[place.device][place.port])
+        });
         let (seed, events, at) = (self.fabric.seed, self.fabric.engine.events_handled(), self.fabric.now());
         panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
     }

@@ -7,7 +7,7 @@
 //! have their rate together; what one root port forwards to another takes one, and has the rate of one: GPUs write 50.97 GB/s
 //! to a GPU of the other EPYC 9005, 64 of 80 B on one of three links of 64 GB/s (voipmonitor/rtx6kpro), and 55.25 to its memory (AMD, MI300X
 //! system acceptance guide). Which link packets from one root port to another take is Assumed: that of the root port by which they come
-//! in, whose socket's root ports have one link after the other, those without a device too. So pairs whose root ports lie side by side use all links alike.
+//! in ([`SocketsConfig::link_of_port`]).
 //!
 //! A write gives its buffer space back when it is on the link, not when the other socket has
 //! answered: hosts take posted writes over into buffers of their own, and writes to the other socket are as fast as to the
@@ -29,8 +29,6 @@ pub(crate) struct Sockets {
     links: Vec<Server>,
     /// The same for each physical link, as far as peers use it; empty where there is one.
     of_peers: Vec<Server>,
-    /// The physical link that packets take to another socket from each root port.
-    link_of_port: Vec<u16>,
     /// Socket of the buffers of each endpoint, by the number of its [`RouteEnd`], where it is not its own.
     memory_of: Vec<Option<u16>>,
 }
@@ -58,7 +56,6 @@ impl Sockets {
             count: 0,
             links: Vec::new(),
             of_peers: Vec::new(),
-            link_of_port: in_turn(&config.of_port, config.links),
             memory_of: Vec::new(),
         };
         sockets.make_room(count);
@@ -98,7 +95,7 @@ impl Sockets {
     /// The way from one root port to another; none within a socket.
     pub(crate) fn between(&self, ingress: u16, egress: u16) -> Option<Crossing> {
         let of = |port: u16| self.config.of_port[usize::from(port)];
-        let (from, to, link) = (of(ingress), of(egress), self.link_of_port[usize::from(ingress)]);
+        let (from, to, link) = (of(ingress), of(egress), self.config.link_of_port[usize::from(ingress)]);
         (from != to).then_some(Crossing { from, to, link })
     }
 
@@ -187,11 +184,4 @@ impl Sockets {
         let pair = usize::from(way.from) * self.count + usize::from(way.to);
         self.of_peers.get_mut(pair * self.config.links as usize + usize::from(way.link))
     }
-}
-
-/// A physical link for each root port, given its socket: those of a socket take turns.
-fn in_turn(of_port: &[u16], links: u32) -> Vec<u16> {
-    let place =
-        |(port, socket): (usize, &u16)| of_port[..port].iter().filter(|other| *other == socket).count();
-    of_port.iter().enumerate().map(|port| (place(port) % links as usize) as u16).collect()
 }

@@ -10,7 +10,7 @@ use crate::packet::{Flags, Packet, PacketId, PacketRef, RouteEnd};
 use crate::port::{Owner, Port, PortId};
 use crate::workload::DeviceId;
 use lanewise_observe::{
-    HeldUp, OnWire, Place, Queued, RequestId, Transmission, WaitingTlp, What, WireFact, WireTlp,
+    Cause, HeldUp, OnWire, Place, Queued, RequestId, Transmission, WaitingTlp, What, WireFact, WireTlp,
 };
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
@@ -85,11 +85,15 @@ impl Fabric {
         let (now, port) = (self.engine.now(), &self.ports[id.index()]);
         let packet = &self.packets[packet_id];
         let (channel, tlp) = (port.channel_of(packet.traffic_class), packet.waiting());
-        // Behind a queue that root ports share it may have been ready before this port knew.
-        let joined = now.max(tlp.ready_at);
-        let staged = matches!(port.owner, Owner::RootComplex(_));
-        let joined = if staged { joined } else { tlp.ready_at };
-        self.observers.tell(now, &WireFact::Queued(Queued { port: id.0, channel, joined, tlp }));
+        // Behind a queue that root ports share, or for want of a place in its own, it may have been ready before this port knew.
+        let (joined, behind) = match port.owner {
+            Owner::RootComplex(index) if self.leaves_by_lines(index, port) => {
+                (now.max(tlp.ready_at), Cause::CompletionQueue)
+            }
+            Owner::RootComplex(_) => (now.max(tlp.ready_at), Cause::SharedQueue),
+            _ => (tlp.ready_at, Cause::SharedQueue),
+        };
+        self.observers.tell(now, &WireFact::Queued(Queued { port: id.0, channel, joined, behind, tlp }));
         if self.observers.anybody_held_up(id.0) {
             self.tell_holds(id, now);
         }

@@ -17,8 +17,7 @@ pub struct Place {
 
 impl Place {
     fn name(self, config: &FabricConfig) -> String {
-        let device = &config.devices[self.device];
-        format!("{}.{}", device.name, device.port_name(self.port))
+        config.port_path((self.device, self.port))
     }
 }
 

@@ -18,6 +18,7 @@ fn two_sockets(latency_ns: u64, gb_per_s: u64) -> SocketsConfig {
         line_overhead: Bytes::new(16),
         latency: Span::from_ns(latency_ns),
         links: 1,
+        link_of_port: vec![0; 2],
     }
 }
 

@@ -21,6 +21,7 @@ fn link_of(latency_ns: u64, gb_per_s: u64) -> SocketsConfig {
         of_port: vec![0, 1, 0, 1],
         rate: Rate::from_bytes_per_second(gb_per_s * 1_000_000_000),
         links: 1,
+        link_of_port: vec![0; 4],
         line: Bytes::new(64),
         line_overhead: Bytes::new(16),
         latency: Span::from_ns(latency_ns),
@@ -116,7 +117,9 @@ fn each_way_of_the_link_is_shared() {
 #[test]
 fn peers_take_one_of_several_links() {
     let several = |links: u32| {
-        let sockets = SocketsConfig { links, ..link_of(50, 20) };
+        // Devices 1 and 3 have a link each, where there are two.
+        let link_of_port = vec![0, 0, 1 % links as u16, 1 % links as u16];
+        let sockets = SocketsConfig { links, link_of_port, ..link_of(50, 20) };
         let mut config = two_pairs(Some(sockets));
         endpoint_mut(&mut config, 3).memory_socket = Some(1);
         config
@@ -152,7 +155,9 @@ fn pairs_use_all_links_alike() {
         }
         let of_port = (0..16).map(|port| u16::from(port >= 8)).collect();
         let rate = Rate::from_bytes_per_second(u64::from(links) * link_gb_per_s * 1_000_000_000);
-        root_mut(&mut config).sockets = Some(SocketsConfig { of_port, rate, links, ..link_of(50, 1) });
+        let link_of_port = (0..16).map(|port| port % 8 % links as u16).collect();
+        let sockets = SocketsConfig { of_port, rate, links, link_of_port, ..link_of(50, 1) };
+        root_mut(&mut config).sockets = Some(sockets);
         // Straight across, turned by one, and the other way round.
         for pair_of in [|port: u32| port, |port: u32| (port + 1) % 8, |port: u32| 7 - port] {
             let pairs = (0..8).map(|from| stream(from + 1, WRITE, pair_of(from) + 9)).collect();

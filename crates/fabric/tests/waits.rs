@@ -183,6 +183,19 @@ fn with_one_tracking_entry_the_second_read_waits_for_the_first() {
     }
 }
 
+/// Lines of reads that find the one place in their root port's queue taken wait for it, and for no queue that root ports share.
+#[test]
+fn lines_wait_for_a_place_in_their_own_queue() {
+    let mut config = one_card();
+    root_mut(&mut config).completion_queue = Some(1);
+    let recorded = recorded(&config, Stream::new(1, Direction::Read, 512, 4));
+    let host = recorded.port(0, 0);
+    let waited =
+        |cause: Cause| recorded.sent(host).map(|(entry, ..)| part(entry, cause)).sum::<Span>().as_ns();
+    assert!(waited(Cause::CompletionQueue) > 1000.0, "{}", waited(Cause::CompletionQueue));
+    assert_eq!(waited(Cause::SharedQueue), 0.0);
+}
+
 #[test]
 fn queues_are_as_deep_as_those_who_joined_and_have_not_left() {
     let recorded = recorded(&one_card(), Stream::new(1, Direction::Read, 4096, 4));

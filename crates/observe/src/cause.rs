@@ -47,13 +47,15 @@ pub enum Cause {
     /// Every tracking entry of the host's stack is in use.
     Entries,
     /// A queue that root ports share: what stands before it in there goes first, whichever port that is for; of a read within a host, that
-    /// queue has no room. Also a root port's own queue of completions, while data of a read wait for a place in it.
+    /// queue has no room.
     SharedQueue,
+    /// A root port's own queue of completions: data of a read wait for a place in it.
+    CompletionQueue,
 }
 
 impl Cause {
     /// Number of causes.
-    pub const COUNT: usize = 21;
+    pub const COUNT: usize = 22;
     /// Every cause.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Wire,
@@ -77,6 +79,7 @@ impl Cause {
         Self::Tags,
         Self::Entries,
         Self::SharedQueue,
+        Self::CompletionQueue,
     ];
 
     /// Name in results.
@@ -103,6 +106,7 @@ impl Cause {
             Self::Tags => "tags",
             Self::Entries => "tracking_entries",
             Self::SharedQueue => "shared_queue",
+            Self::CompletionQueue => "completion_queue",
         }
     }
 
@@ -130,6 +134,7 @@ impl Cause {
             Self::Tags => "tags",
             Self::Entries => "tracking entries",
             Self::SharedQueue => "shared queue",
+            Self::CompletionQueue => "completion queue",
         }
     }
 

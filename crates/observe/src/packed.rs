@@ -206,6 +206,7 @@ fn pack_queued(queued: &Queued, number: u64, words: &mut Vec<u64>) {
         | (tlp.kind as u64) << 4
         | u64::from(queued.channel) << 9
         | u64::from(tlp.tag) << 12
+        | u64::from(queued.behind == Cause::CompletionQueue) << 30
         | u64::from(is_late) << 31
         | number;
     words.extend_from_slice(&[
@@ -490,7 +491,8 @@ fn unpacked_queued(words: &[u64], port: u32) -> Queued {
         ready_at: Time::from_ticks(words[1]),
     };
     let joined = if first >> 31 & 1 == 1 { Time::from_ticks(words[5]) } else { tlp.ready_at };
-    Queued { port, channel: (first >> 9 & 7) as u8, joined, tlp }
+    let behind = if first >> 30 & 1 == 1 { Cause::CompletionQueue } else { Cause::SharedQueue };
+    Queued { port, channel: (first >> 9 & 7) as u8, joined, behind, tlp }
 }
 
 fn unpacked_hold(words: &[u64], port: u32) -> WireFact {

@@ -33,7 +33,7 @@ struct PortWaits {
     /// Of each class, the TLPs that wait, by when they could leave.
     inside: [VecDeque<Time>; 3],
     /// Since when a TLP that waits behind a queue shared by root ports has been known, where that is later than it could leave.
-    joined_late: Vec<(WaitingAt, Time)>,
+    joined_late: Vec<(WaitingAt, Time, Cause)>,
     /// Of those that joined, the ones whose number in the queue is not known yet, by when they could leave.
     joining: VecDeque<(Queued, u64)>,
 }
@@ -171,7 +171,7 @@ impl PortWaits {
             _ => inside.push_back(tlp.ready_at),
         }
         if queued.joined > tlp.ready_at {
-            self.joined_late.push(((tlp.ready_at, tlp.tag, tlp.address), queued.joined));
+            self.joined_late.push(((tlp.ready_at, tlp.tag, tlp.address), queued.joined, queued.behind));
         }
         match self.joining.back() {
             Some((last, _)) if last.tlp.ready_at > tlp.ready_at => {
@@ -238,7 +238,7 @@ impl PortWaits {
             }
         }
         if !self.joined_late.is_empty() {
-            self.joined_late.retain(|((ready, ..), _)| *ready >= needed);
+            self.joined_late.retain(|((ready, ..), ..)| *ready >= needed);
         }
     }
 
@@ -267,11 +267,11 @@ impl PortWaits {
         let who = Carries::Tlp { channel: tlp.channel, class: tlp.cost.class(), ingress: tlp.ingress };
         let whom = HeldUp::Class { channel: tlp.channel, class: tlp.cost.class() };
         let (mut at, mut own) = (tlp.ready_at, 0);
-        if let Some((_, joined)) =
-            self.joined_late.iter().find(|(which, _)| *which == (tlp.ready_at, tlp.tag, tlp.address))
+        if let Some((_, joined, behind)) =
+            self.joined_late.iter().find(|(which, ..)| *which == (tlp.ready_at, tlp.tag, tlp.address))
         {
             let joined = (*joined).min(start);
-            ticks[Cause::SharedQueue as usize] += joined.saturating_since(at).ticks();
+            ticks[*behind as usize] += joined.saturating_since(at).ticks();
             at = at.max(joined);
         }
         // What holds up those behind it from when it was chosen is nothing to it.
@@ -387,7 +387,13 @@ mod tests {
             issued_at: tlp.issued_at,
             ready_at: tlp.ready_at,
         };
-        WireFact::Queued(Queued { port: 0, channel: 0, joined: tlp.ready_at, tlp: waiting })
+        WireFact::Queued(Queued {
+            port: 0,
+            channel: 0,
+            joined: tlp.ready_at,
+            behind: Cause::SharedQueue,
+            tlp: waiting,
+        })
     }
 
     fn on_wire(from_ns: u64, to_ns: u64, what: What) -> WireFact {

@@ -74,6 +74,8 @@ pub struct Queued {
     /// When it stands in line for the port, and it is known: no more than [`WaitingTlp::ready_at`] but behind a queue that root ports share, or
     /// where data of a read wait for a place.
     pub joined: Time,
+    /// What it waits for until then: [`Cause::SharedQueue`] or [`Cause::CompletionQueue`].
+    pub behind: Cause,
     /// Which.
     pub tlp: WaitingTlp,
 }

@@ -1,12 +1,10 @@
 //! Numbers and addresses of devices as firmware gives them out, for `explain`: what `lspci` would show of such a machine.
 
-use crate::resolve::NegotiatedLink;
 use lanewise_fabric::Machines;
 use lanewise_fabric::config::{Bar, DeviceKind, FabricConfig};
 use lanewise_pcie::enumeration::{Function, Header, Programmed};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a function is.
@@ -78,15 +76,8 @@ pub struct AddressedFunction {
 }
 
 /// Every function of every host, depth first.
-pub(crate) fn functions(fabric: &FabricConfig, links: &[NegotiatedLink]) -> Vec<AddressedFunction> {
+pub(crate) fn functions(fabric: &FabricConfig) -> Vec<AddressedFunction> {
     let machines = Machines::of(fabric).expect("resolving has made sure of it");
-    let uppers: HashMap<&str, &str> =
-        links.iter().map(|link| (link.lower.as_str(), link.upper.as_str())).collect();
-    let named = fabric
-        .links
-        .iter()
-        .filter_map(|link| Some((link.upper, *uppers.get(fabric.devices[link.lower.0].name.as_str())?)));
-    let slots: HashMap<(usize, usize), &str> = named.collect();
     let mut rows = Vec::new();
     for machine in &machines.all {
         let host = &fabric.devices[machine.root].name;
@@ -98,14 +89,12 @@ pub(crate) fn functions(fabric: &FabricConfig, links: &[NegotiatedLink]) -> Vec<
             let (kind, name) = match (&config.kind, port) {
                 (DeviceKind::Endpoint(_), _) => (FunctionKind::Endpoint, config.name.clone()),
                 (kind, _) => {
-                    let name = slots.get(place).map(|name| (*name).to_owned());
-                    let name = name.unwrap_or_else(|| format!("{}.{}", config.name, config.port_name(port)));
                     let kind = match (kind, port) {
                         (DeviceKind::RootComplex(_), _) => FunctionKind::RootPort,
                         (_, 0) => FunctionKind::UpstreamPort,
                         _ => FunctionKind::DownstreamPort,
                     };
-                    (kind, name)
+                    (kind, fabric.port_path(*place))
                 }
             };
             rows.push(row(host, name, kind, function, programmed));

@@ -11,7 +11,7 @@ use crate::parameter::{Layer, LayerTable, check_table, is_component};
 use crate::problem::Problem;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
-use crate::topology::DEVICE_LIMIT;
+use crate::topology::{DEVICE_LIMIT, check_count};
 use crate::value::{ParameterType, Reading};
 use crate::variants::{self, OneOf};
 use lanewise_units::order;
@@ -56,6 +56,8 @@ pub struct ScenarioFile {
 struct Lost {
     /// Names that are no names, that stand before something else than a table, or that two have.
     names: HashSet<String>,
+    /// Names of components that are there, but not how many of them: `count` is wrong.
+    uncounted: HashSet<String>,
     /// A whole section, with whatever names are in it.
     section: bool,
 }
@@ -72,9 +74,9 @@ impl ScenarioFile {
         self.components.push(component);
     }
 
-    /// Whether something of this name is written that could not be read, as is reported.
+    /// Whether something of this name is written that could not be read, or its `count`, as is reported.
     pub fn is_lost(&self, name: &str) -> bool {
-        self.lost.section || self.lost.names.contains(name)
+        self.lost.section || self.lost.names.contains(name) || self.lost.uncounted.contains(name)
     }
 
     /// Whether any component is written that could not be read.
@@ -227,6 +229,8 @@ pub(crate) fn read(
         file.names.entry(component.name.clone()).or_insert(index);
     }
     report_duplicates(&mut file, diagnostics);
+    let uncounted = file.components.iter().filter(|component| !check_count(component, diagnostics));
+    file.lost.uncounted.extend(uncounted.map(|component| component.name.clone()));
     find_parts(&mut file, catalog, sources, diagnostics);
     defaults::find(&mut file, catalog, sources, diagnostics);
     link_parts::add(&mut file, catalog, sources, diagnostics);

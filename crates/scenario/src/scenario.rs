@@ -249,7 +249,7 @@ impl Scenario {
             title: self.title.clone(),
             parameters: self.explained_parameters(),
             links: self.links.clone(),
-            functions: addresses::functions(&self.fabric, &self.links),
+            functions: addresses::functions(&self.fabric),
             remarks: self.remarks.clone(),
         }
     }
@@ -257,7 +257,7 @@ impl Scenario {
     /// The same of a scenario that is not needed any more: a large one has a million values, none of which is copied.
     pub fn into_explanation(self) -> Explanation {
         let Self { title, parameters, fabric, links, remarks, sources, .. } = self;
-        let functions = addresses::functions(&fabric, &links);
+        let functions = addresses::functions(&fabric);
         drop(fabric);
         let parameters = parameters.into_iter().map(|parameter| explained(parameter, &sources));
         Explanation { title, parameters: parameters.collect(), links, functions, remarks }

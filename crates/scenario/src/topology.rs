@@ -272,7 +272,7 @@ impl<'f> Builder<'f, '_> {
             if !is_in_tree || component.one_of.is_some() {
                 continue;
             }
-            let count = count_of(component, self.output);
+            let count = count_of(component);
             let number = count.map_or(1, |(number, _)| number as usize);
             total += number;
             if most.is_none_or(|(known, _)| number > known) {
@@ -602,21 +602,29 @@ impl<'f> Builder<'f, '_> {
     }
 }
 
-/// The `count` of a component. A wrong one is reported and stands for a single device.
-pub(crate) fn count_of(component: &Component, output: &mut Output) -> Option<(u32, Place)> {
-    let known = output.diagnostics.len();
-    let count = component.structural::<u32>("count", &mut output.diagnostics);
+/// The `count` of a component. A wrong one, which [`check_count`] has reported, stands for a single device.
+pub(crate) fn count_of(component: &Component) -> Option<(u32, Place)> {
+    component.structural::<u32>("count", &mut Vec::new()).filter(|(number, _)| *number > 0)
+}
+
+/// Whether the `count` of a component, if it has one, says how many there are. A wrong one is reported.
+pub(crate) fn check_count(component: &Component, diagnostics: &mut Vec<Diagnostic>) -> bool {
+    if !component.kind.structural().iter().any(|known| known.key == "count") {
+        return true;
+    }
+    let known = diagnostics.len();
+    let count = component.structural::<u32>("count", diagnostics);
     if let Some((0, place)) = count {
         let (path, found) = (format!("{}.count", component.name), "0".to_owned());
         let problem = Problem::OutOfRange { path, found, low: String::new(), high: String::new() };
-        output.diagnostics.push(Diagnostic::at(place, problem));
+        diagnostics.push(Diagnostic::at(place, problem));
     }
-    for diagnostic in &mut output.diagnostics[known..] {
+    for diagnostic in &mut diagnostics[known..] {
         if let Problem::OutOfRange { low, high, .. } = &mut diagnostic.problem {
             (*low, *high) = ("1".to_owned(), DEVICE_LIMIT.to_string());
         }
     }
-    count.filter(|(number, _)| *number > 0)
+    diagnostics.len() == known
 }
 
 /// The slots from one to another, as in `port1..port4`: neighbours in the order in which they are declared.

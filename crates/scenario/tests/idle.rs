@@ -58,6 +58,16 @@ fn a_value_without_what_it_needs_is_told_of() {
     }
 }
 
+/// A root port with several virtual channels has no queue in which lines wait; one with VC0 alone has.
+#[test]
+fn a_queue_that_no_root_port_has_is_told_of() {
+    let queue = ("server.completion_queue", "4");
+    let channels = "[[1]]";
+    assert_eq!(told(&rig(&[queue])), [""; 0]);
+    assert_eq!(told(&rig(&[queue, ("sw.link.virtual_channels", channels)])), ["server.completion_queue"]);
+    assert_eq!(told(&rig(&[queue, ("card.link.virtual_channels", channels)])), [""; 0]);
+}
+
 #[test]
 fn defaults_that_nothing_reads_are_not_in_force() {
     let scenario = rig(&[]);

@@ -432,6 +432,19 @@ fn who_names_what_could_not_be_read_is_not_blamed() {
     }
 }
 
+/// How many there are of what a file counts decides what fits, and what is whose peer: nothing of that is said where the count is wrong.
+#[test]
+fn a_wrong_count_is_the_only_problem_of_what_hangs_on_it() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/cluster.toml");
+    let text = std::fs::read_to_string(file).expect("the scenario is there");
+    for group in ["node", "pcie", "nic", "leaf", "spine"] {
+        let path = format!("{group}.count");
+        for (value, code) in [("0", "out-of-range"), ("\"many\"", "wrong-type")] {
+            assert_eq!(codes(&text, &[(&path, value)]), [code], "{path}={value}");
+        }
+    }
+}
+
 #[test]
 fn a_value_that_could_not_be_read_is_not_judged_further() {
     let weights = format!("{SWITCH}arbitration = \"weighted-round-robin\"\nweights = [300, 1]\n");

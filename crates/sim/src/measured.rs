@@ -52,8 +52,8 @@ pub(crate) fn flows(
 pub(crate) fn links(simulation: &Simulation, config: &FabricConfig) -> Vec<Link> {
     let link = |link: &LinkConfig| Link {
         name: config.devices[link.lower.0].name.clone(),
-        upper: port_name(config, link.upper),
-        lower: port_name(config, link.lower),
+        upper: config.port_path(link.upper),
+        lower: config.port_path(link.lower),
         generation: link.mode.generation.to_string(),
         width: link.mode.width.to_string(),
         flit: link.mode.flit,
@@ -62,10 +62,6 @@ pub(crate) fn links(simulation: &Simulation, config: &FabricConfig) -> Vec<Link>
         downstream: direction(simulation, link, link.upper, link.lower),
     };
     config.links.iter().map(link).collect()
-}
-
-fn port_name(config: &FabricConfig, (device, port): (usize, usize)) -> String {
-    format!("{}.{}", config.devices[device].name, config.devices[device].port_name(port))
 }
 
 fn direction(
@@ -136,7 +132,7 @@ pub(crate) fn buffers(simulation: &Simulation, config: &FabricConfig, until: Tim
             for (number, (level, class)) in levels.iter().zip(&CLASS_NAMES).enumerate() {
                 if level.max() > 0 {
                     buffers.push(Buffer {
-                        port: port_name(config, (index, port)),
+                        port: config.port_path((index, port)),
                         class: (*class).to_owned(),
                         mean_bytes: level.mean(until),
                         max_bytes: level.max(),
@@ -184,7 +180,7 @@ pub(crate) fn errors(simulation: &Simulation, config: &FabricConfig) -> Vec<Erro
         for port in 0..device.ports.len() {
             let number = simulation.fabric.port_index(DeviceId(index as u32), port);
             for (_, error, count) in found.extract_if(.., |(at, ..)| *at == number) {
-                let port = port_name(config, (index, port));
+                let port = config.port_path((index, port));
                 errors.push(ErrorCount { port, error: error.name(), status_bit: error.status_bit(), count });
             }
         }

@@ -270,9 +270,8 @@ impl Reading<'_> {
         let share = |on: &Use| spent[*on as usize] as f64 / all;
         let busy: u64 = Use::ALL.iter().filter(|on| !on.is_silent()).map(|on| spent[*on as usize]).sum();
         let used = Use::ALL.iter().filter(|on| spent[**on as usize] > 0);
-        let device = &self.config.devices[device];
         LiveDirection {
-            transmitter: format!("{}.{}", device.name, device.port_name(port)),
+            transmitter: self.config.port_path((device, port)),
             link: match reading.link {
                 LinkUp::Active => "active",
                 LinkUp::Initialising => "initialising",

@@ -61,7 +61,8 @@ impl Pcapng {
         let directions = self.directions.as_ref().expect("it was begun");
         let Some(number) = directions.number(row) else { return };
         let Some(WireFact::OnWire(OnWire { what, .. })) = &row.fact else { return };
-        let scales = &directions.all()[number].own_scale;
+        let direction = &directions.all()[number];
+        let scales = [&direction.own_scale, &direction.scale];
         let (bytes, is_count_known) = match what {
             What::Tlp(tlp) => {
                 let count = self.byte_counts.of(tlp);

@@ -1762,7 +1762,7 @@ export interface TraceRow {
 
 /** A part of a wait. */
 export interface TraceWait {
-  /** What for: `wire` (TLPs before it in its queue), `arbitration` (others' TLPs), `dllp`, `ordered_set`, `replay`, credits (`posted_header`, `posted_data`, `non_posted_header`, `non_posted_data`, `completion_header`, `completion_data`), `retry_buffer`, `ordering`, `core`, `tlp_gap`, `down`, `waking`, `boundary`, `tags`, `tracking_entries` or `shared_queue`. */
+  /** What for: `wire` (TLPs before it in its queue), `arbitration` (others' TLPs), `dllp`, `ordered_set`, `replay`, credits (`posted_header`, `posted_data`, `non_posted_header`, `non_posted_data`, `completion_header`, `completion_data`), `retry_buffer`, `ordering`, `core`, `tlp_gap`, `down`, `waking`, `boundary`, `tags`, `tracking_entries`, `shared_queue` or `completion_queue`. */
   cause: string;
   /** How long, in ticks of 2⁻¹⁰ ps. */
   ticks: number;

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from machines import GPU, NIC, NVME, function, machine, switched
 
+import lanewise
 from lanewise.errors import InputError
 from lanewise.health.predict import predict
 from lanewise.health.predict.peers import predict_peers
-from lanewise.health.predict.what_if import WhatIf, parse_what_if
+from lanewise.health.predict.what_if import NO_ORDER, WhatIf, parse_what_if
 from lanewise.machine.model import Kind, Machine, Slot
 from lanewise.machine.path_type import path_type
 
@@ -248,3 +249,12 @@ def test_a_drive_keeps_its_rows_where_it_goes() -> None:
     tried = parse_what_if(["01:00.0 -> below 00:02.0"], made)
     rows = [predict(each, together=False).rows[0] for each in (made, tried.machine)]
     assert [row.link for row in rows] == ["gen4 x4", "gen3 x4"]
+
+
+@pytest.mark.parametrize("simulate", [lanewise.predict, lanewise.predict_peers])
+def test_relaxed_ordering_that_moves_nothing_is_said_to(simulate: Any) -> None:
+    made = switched(NV, ADAPTER)
+    tried = simulate(made, what_if=["all -> relaxed-ordering on"])
+    assert NO_ORDER in tried.notes
+    assert NO_ORDER not in simulate(made, what_if=["all -> mps 128"]).notes
+    assert NO_ORDER in simulate(made, what_if=["all -> relaxed-ordering on, mps 128"]).notes

@@ -37,10 +37,8 @@ const CAUSES: Record<string, [string, string]> = {
   boundary: ["a symbol boundary", "a packet starts on the next symbol boundary, or place in a flit"],
   tags: ["a tag", "every tag was in use"],
   tracking_entries: ["a tracking entry", "the host had no free entry to track the read in"],
-  shared_queue: [
-    "a shared queue",
-    "it stood behind packets for other ports in a queue that root ports share, or waited for a place in a root port's queue",
-  ],
+  shared_queue: ["a shared queue", "it stood behind packets for other ports in a queue that root ports share"],
+  completion_queue: ["a place", "it waited for a place in the root port's queue of completions"],
 };
 
 /** What a wait was for, in a few words. */

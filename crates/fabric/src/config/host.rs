@@ -137,6 +137,8 @@ pub struct SocketsConfig {
     pub rate: Rate,
     /// Links that have this rate together; packets from one root port to another take one of them.
     pub links: u32,
+    /// Which of them packets from each root port to another take, from 0.
+    pub link_of_port: Vec<u16>,
     /// Bytes that a line of memory or a packet moves at most at a time.
     pub line: Bytes,
     /// Bytes that go with every line, and that a request for a line takes.

@@ -147,7 +147,8 @@ pub fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> Lin
 }
 
 pub fn device(name: &str, kind: DeviceKind, ports: Vec<PortConfig>) -> DeviceConfig {
-    DeviceConfig { name: name.into(), kind, ports }
+    let port_names = usual_port_names(&kind, ports.len());
+    DeviceConfig { name: name.into(), kind, ports, port_names }
 }
 
 /// Root port and endpoint, one link. Device 0 is the root complex, device 1 the endpoint.

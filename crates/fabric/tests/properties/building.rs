@@ -168,6 +168,8 @@ impl Case {
                 of_port: (0..ports).map(|port| port % 2).collect(),
                 rate: SLOW,
                 links: 2,
+                // As the two of each socket take turns.
+                link_of_port: (0..ports).map(|port| port / 2 % 2).collect(),
                 line: Bytes::new(64),
                 line_overhead: Bytes::new(8),
                 latency: Span::from_ns(60),

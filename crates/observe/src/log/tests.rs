@@ -57,7 +57,7 @@ fn story(writes: u64, queue: u64) -> Vec<(Time, WireFact)> {
         let tlp = WaitingTlp { kind, class, source, destination, tag, address, issued_at, ready_at };
         // Some were behind a shared queue.
         let joined = ready_at + Span::from_ns(number % 5 / 4);
-        (joined, WireFact::Queued(Queued { port: 0, channel: 0, joined, tlp }))
+        (joined, WireFact::Queued(Queued { port: 0, channel: 0, joined, behind: Cause::SharedQueue, tlp }))
     };
     (0..queue).for_each(|number| facts.push(joins(number)));
     for number in 0..writes {

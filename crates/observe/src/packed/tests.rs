@@ -82,10 +82,12 @@ fn facts() -> Vec<WireFact> {
     }
     for kind in TlpKind::ALL {
         let tlp = waiting(kind);
-        facts.extend(
-            [tlp.ready_at, ns(9)]
-                .map(|joined| WireFact::Queued(Queued { port: PORT, channel: 7, joined, tlp })),
-        );
+        for behind in [Cause::SharedQueue, Cause::CompletionQueue] {
+            facts.extend(
+                [tlp.ready_at, ns(9)]
+                    .map(|joined| WireFact::Queued(Queued { port: PORT, channel: 7, joined, behind, tlp })),
+            );
+        }
     }
     for by in Cause::ALL {
         let class = HeldUp::Class { channel: 7, class: FlowClass::Completion };

@@ -7,6 +7,7 @@ use crate::idle::Idle;
 use crate::parameter::Output;
 use crate::parameters::ChannelArbitrationChoice;
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use std::collections::HashSet;
 
@@ -78,13 +79,24 @@ pub(super) fn arbitration(
     }
 }
 
-/// Settings of channels that no link has.
+/// Settings of channels that no link has, and of a queue that ports with several do not have.
 pub(crate) fn idle(inputs: &Inputs<'_>, maps: &[ChannelMap], idle: &mut Idle) {
     let mut used = HashSet::new();
+    let mut above_one_channel = HashSet::new();
     for (instance, map) in inputs.topology.instances.iter().zip(maps) {
+        let above = instance.above.map(|(above, _)| inputs.topology.instances[above].component);
         if map.channels() > 1 {
             used.insert(instance.component);
-            used.extend(instance.above.map(|(above, _)| inputs.topology.instances[above].component));
+            used.extend(above);
+        } else {
+            above_one_channel.extend(above);
+        }
+    }
+    for component in used.difference(&above_one_channel).map(|at| &inputs.file.components[*at]) {
+        if component.kind == ComponentKind::Host {
+            let reason =
+                "each of its links has several virtual channels, where lines join as far as they may";
+            idle.because(format!("{}.completion_queue", component.name), reason);
         }
     }
     for (index, component) in inputs.file.components.iter().enumerate() {

@@ -17,11 +17,12 @@ use crate::parameters::{
     HostParameters, LinkParameters, SwitchParameters, TagChoice,
 };
 use crate::problem::Problem;
+use crate::slots::Slot;
 use crate::value::Auto;
 use lanewise_fabric::config::{
     Arbitration, Bar, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig,
-    Forwarding, Ide, IdeConfig, LinkConfig, PortConfig, RootComplexConfig, SocketsConfig, SwitchConfig,
-    SwitchCore,
+    Forwarding, Ide, IdeConfig, LinkConfig, PortConfig, PortNames, RootComplexConfig, SocketsConfig,
+    SwitchConfig, SwitchCore,
 };
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
@@ -39,6 +40,7 @@ pub(crate) fn build(
     output: &mut Output,
 ) -> FabricConfig {
     let crossed = memory_path::crossed_hosts(inputs);
+    let port_names: Vec<PortNames> = inputs.topology.slots.iter().map(|slots| port_names(slots)).collect();
     let mut devices = Vec::new();
     for (instance, ports) in ports.into_iter().enumerate() {
         let name = inputs.topology.instances[instance].name.clone();
@@ -60,7 +62,8 @@ pub(crate) fn build(
             // Its problems are reported; numbering goes on.
             _ => continue,
         };
-        devices.push(DeviceConfig { name, kind, ports });
+        let port_names = port_names[inputs.topology.instances[instance].component].clone();
+        devices.push(DeviceConfig { name, kind, ports, port_names });
     }
     let links = trained.iter().enumerate().filter_map(|(lower, trained)| {
         let parameters = inputs.links[inputs.topology.instances[lower].component].as_ref()?;
@@ -70,6 +73,14 @@ pub(crate) fn build(
     let links: Vec<LinkConfig> = links.collect();
     let cxl = cxl::config(inputs, &links, output);
     FabricConfig { devices, links, cxl, seed }
+}
+
+/// The names of slots or of a switch's ports; an endpoint has one port, which the file does not name.
+fn port_names(slots: &[Slot]) -> PortNames {
+    match slots {
+        [] => PortNames::from(["port0".to_owned()]),
+        slots => slots.iter().map(|slot| slot.name.clone()).collect(),
+    }
 }
 
 fn link(

@@ -141,14 +141,32 @@ pub(crate) fn crossed_hosts(inputs: &Inputs<'_>) -> HashSet<usize> {
 /// The sockets of a host and what is between them.
 pub(crate) fn sockets(inputs: &Inputs<'_>, instance: usize, host: &HostParameters) -> SocketsConfig {
     let slots = &inputs.topology.slots[inputs.topology.instances[instance].component];
+    let of_port: Vec<u16> = slots.iter().map(|slot| slot.socket as u16).collect();
+    let above = inputs.topology.instances.iter().filter_map(|below| below.above);
+    let used: HashSet<usize> = above.filter(|(above, _)| *above == instance).map(|(_, slot)| slot).collect();
     SocketsConfig {
-        of_port: slots.iter().map(|slot| slot.socket as u16).collect(),
+        link_of_port: in_turn(&of_port, &used, host.interconnect.links),
+        of_port,
         rate: host.interconnect.rate,
         links: host.interconnect.links,
         line: host.interconnect.line,
         line_overhead: host.interconnect.line_overhead,
         latency: host.interconnect.latency,
     }
+}
+
+/// A physical link for each slot, given its socket: of each socket, those with something below them take turns.
+///
+/// Assumed: makers publish no rule. So as many pairs as there are links, from slots of their own, have one each.
+fn in_turn(of_port: &[u16], used: &HashSet<usize>, links: u32) -> Vec<u16> {
+    let mut next = vec![0; of_port.iter().max().map_or(0, |last| usize::from(*last) + 1)];
+    let mut take_turn = |(port, socket): (usize, &u16)| {
+        let turn = &mut next[usize::from(*socket)];
+        let link = *turn % links;
+        *turn += u32::from(used.contains(&port));
+        link as u16
+    };
+    of_port.iter().enumerate().map(&mut take_turn).collect()
 }
 
 /// Whether the slots of a host are of several sockets.

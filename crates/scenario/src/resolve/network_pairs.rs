@@ -8,6 +8,7 @@ use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::problem::Problem;
+use crate::topology::InstanceName;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_workload::device::rdma::NicPort;
 
@@ -67,6 +68,9 @@ pub(super) fn pairs(
         let numbers = [number % many, (number + named.shift as usize) % others];
         let ends = [clients[numbers[0]], servers[numbers[1]]];
         if ends[0] == ends[1] {
+            if inputs.file.is_lost(InstanceName::parse(nic(ends[1])).component) {
+                return None;
+            }
             let expected = format!("it is the client, too: client {number} has server {}", numbers[1]);
             let hint = match named.shift {
                 0 => "name two ports, or set `shift`, so that each server is another adapter".to_owned(),

@@ -46,12 +46,12 @@ enum Side {
 }
 
 impl<'s> Switches<'s> {
-    pub(super) fn read(inputs: &'s Inputs<'_>, output: &mut Output) -> Self {
+    pub(super) fn read(inputs: &'s Inputs<'_>) -> Self {
         let mut switches = Self { ranges: BTreeMap::new(), all: Vec::new() };
         for (component, settings) in inputs.settings.iter().enumerate() {
             let Some(Settings::NetworkSwitch(parameters)) = settings else { continue };
             let written = &inputs.file.components[component];
-            let count = count_of(written, output).map(|(count, _)| count);
+            let count = count_of(written).map(|(count, _)| count);
             let first = switches.all.len();
             for number in 0..count.unwrap_or(1) {
                 let name = match count {
@@ -100,6 +100,9 @@ impl<'s> Switches<'s> {
     ) -> Option<CableEnd> {
         let state = &mut self.all[switch];
         if state.used == state.parameters.ports {
+            if inputs.file.is_lost(InstanceName::parse(&state.name).component) {
+                return None;
+            }
             let reason = format!("has no free port of its {}", state.parameters.ports);
             let path = inputs.file.components[component].name.clone();
             let problem = Problem::BadNetworkEnd { path, target: state.name.clone(), reason };

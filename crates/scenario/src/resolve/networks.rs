@@ -59,7 +59,7 @@ pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
         is_partial: false,
     };
     let problems = output.diagnostics.len();
-    let mut switches = Switches::read(inputs, output);
+    let mut switches = Switches::read(inputs);
     for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Network(network)) = settings else { continue };
         let Some((names, place)) = names_of_ends(inputs, component, output) else { continue };

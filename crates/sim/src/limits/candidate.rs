@@ -124,10 +124,10 @@ impl Candidate {
             }
             Self::Credits { link, upstream, class } => {
                 let receiver = ends(fabric, *link, *upstream).1;
-                format!("{}.{}_credits", port(fabric, receiver), class_words(*class).replace('-', "_"))
+                format!("{}.{}_credits", fabric.port_path(receiver), class_words(*class).replace('-', "_"))
             }
             Self::RetryBuffer { link, upstream } => {
-                format!("{}.retry_buffer", port(fabric, ends(fabric, *link, *upstream).0))
+                format!("{}.retry_buffer", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
             Self::Errors { link, upstream } => {
                 format!("{}.errors_{}", device(fabric.links[*link].lower.0), direction(*upstream))
@@ -154,11 +154,11 @@ impl Candidate {
                 format!("the wire above {lower}, {way} ({} {})", mode.generation, mode.width)
             }
             Self::Credits { link, upstream, class } => {
-                let receiver = port(fabric, ends(fabric, *link, *upstream).1);
+                let receiver = fabric.port_path(ends(fabric, *link, *upstream).1);
                 format!("{} credits of {receiver}", class_words(*class))
             }
             Self::RetryBuffer { link, upstream } => {
-                format!("the retry buffer of {}", port(fabric, ends(fabric, *link, *upstream).0))
+                format!("the retry buffer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
             Self::Errors { link, upstream } => {
                 let lower = &fabric.devices[fabric.links[*link].lower.0].name;
@@ -197,8 +197,4 @@ impl Candidate {
 pub(crate) fn ends(fabric: &FabricConfig, link: usize, upstream: bool) -> ((usize, usize), (usize, usize)) {
     let link = &fabric.links[link];
     if upstream { (link.lower, link.upper) } else { (link.upper, link.lower) }
-}
-
-fn port(fabric: &FabricConfig, (device, port): (usize, usize)) -> String {
-    format!("{}.{}", fabric.devices[device].name, fabric.devices[device].port_name(port))
 }

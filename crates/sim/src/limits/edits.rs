@@ -170,15 +170,8 @@ impl Editor<'_> {
 
     /// Where the settings of a port stand: `server.slots.slot1`, `sw0.ports.port0`, `card`.
     fn port(&self, (device, port): (usize, usize)) -> String {
-        let fabric = &self.scenario.fabric;
-        let config = &fabric.devices[device];
-        // A slot or port may have a name of its own, which the link below it tells.
-        let below = fabric.links.iter().find(|link| link.upper == (device, port));
-        let below = below.and_then(|link| {
-            self.scenario.links.iter().find(|other| other.lower == fabric.devices[link.lower.0].name)
-        });
-        let own = below.and_then(|link| link.upper.rsplit_once('.')).map(|(_, name)| name.to_owned());
-        let name = own.unwrap_or_else(|| config.port_name(port));
+        let config = &self.scenario.fabric.devices[device];
+        let name = &config.port_names[port];
         match config.kind {
             DeviceKind::RootComplex(_) => format!("{}.slots.{name}", group_of(&config.name)),
             DeviceKind::Switch(_) => format!("{}.ports.{name}", group_of(&config.name)),

@@ -69,7 +69,7 @@ pub struct TraceRow {
 pub struct TraceWait {
     /// What for: `wire` (TLPs before it in its queue), `arbitration` (others' TLPs), `dllp`, `ordered_set`, `replay`, credits
     /// (`posted_header`, `posted_data`, `non_posted_header`, `non_posted_data`, `completion_header`, `completion_data`), `retry_buffer`,
-    /// `ordering`, `core`, `tlp_gap`, `down`, `waking`, `boundary`, `tags`, `tracking_entries` or `shared_queue`.
+    /// `ordering`, `core`, `tlp_gap`, `down`, `waking`, `boundary`, `tags`, `tracking_entries`, `shared_queue` or `completion_queue`.
     pub cause: &'static str,
     /// How long, in ticks of 2⁻¹⁰ ps.
     pub ticks: u64,

@@ -529,6 +529,8 @@ fn edits_find_a_slot_by_its_name() {
     let found = results(text.replace("server.slot1", "server.left"), &[]);
     let limit = found.limited_by.expect("something moved");
     assert_eq!(limit.kind, "credits", "{}", limit.sentence);
+    assert_eq!(found.links[0].upper, "server.left");
+    assert!(limit.sentence.contains("server.left"), "{}", limit.sentence);
     let paths: Vec<&str> = limit.edits[0].settings.iter().map(|each| each.path.as_str()).collect();
     assert_eq!(paths, ["server.slots.left.credits.posted_header", "server.slots.left.credits.posted_data"]);
 }

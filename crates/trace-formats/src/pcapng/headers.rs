@@ -138,8 +138,9 @@ impl ByteCounts {
     }
 }
 
-/// A DLLP with its CRC: six bytes. PCIe Base §3.5. Its transmitter tells of its credits in these steps, by class.
-pub(super) fn dllp_bytes(dllp: Dllp, scales: &[Scale; 3]) -> Vec<u8> {
+/// A DLLP with its CRC: six bytes. PCIe Base §3.5. Its transmitter tells of its credits in the first of these steps, by class, and the
+/// other end of the link in the second.
+pub(super) fn dllp_bytes(dllp: Dllp, scales: [&[Scale; 3]; 2]) -> Vec<u8> {
     let word = match dllp {
         Dllp::Ack(sequence) => u32::from(sequence.get()),
         Dllp::Nak(sequence) => 0x10 << 24 | u32::from(sequence.get()),
@@ -158,17 +159,17 @@ pub(super) fn dllp_bytes(dllp: Dllp, scales: &[Scale; 3]) -> Vec<u8> {
     bytes
 }
 
-/// PCIe Base §3.5; the scale is coded as in §3.4.2, and the fields are in steps of it. One is said in another way where flow
-/// control is scaled than where it is not.
+/// PCIe Base §3.5; the scale is coded as in §3.4.2, and the fields are in steps of it. One is said in another way on a link whose flow
+/// control is scaled, at either end, than on one where it is not.
 fn credits(
     kind: u32,
     (channel, class): (u8, FlowClass),
     (header, data): (u16, u16),
-    scales: &[Scale; 3],
+    scales: [&[Scale; 3]; 2],
 ) -> u32 {
-    let scale = scales[class.index()];
+    let scale = scales[0][class.index()];
     let code = match scale {
-        Scale::One => u32::from(*scales != [Scale::One; 3]),
+        Scale::One => u32::from(scales != [&[Scale::One; 3]; 2]),
         Scale::Four => 0b10,
         Scale::Sixteen => 0b11,
     };
@@ -292,10 +293,15 @@ mod tests {
     fn dllps_say_steps_of_their_scale() {
         let update =
             Dllp::UpdateFlowControl { channel: 3, class: FlowClass::NonPosted, header: 40, data: 400 };
-        assert_eq!(dllp_bytes(update, &[Scale::One; 3])[..4], [0x93, 0x0a, 0x01, 0x90]);
-        assert_eq!(dllp_bytes(update, &[Scale::Four; 3])[..4], [0x93, 0x82, 0xa0, 0x64]);
+        let word = |dllp, own: [Scale; 3], peer: [Scale; 3]| dllp_bytes(dllp, [&own, &peer])[..4].to_vec();
+        let (one, four) = ([Scale::One; 3], [Scale::Four; 3]);
         let posted_alone = [Scale::Four, Scale::One, Scale::One];
-        assert_eq!(dllp_bytes(update, &posted_alone)[..4], [0x93, 0x4a, 0x11, 0x90]);
-        assert_eq!(dllp_bytes(Dllp::Nak(Sequence::new(0xabc)), &[Scale::One; 3])[..4], [0x10, 0, 0x0a, 0xbc]);
+        assert_eq!(word(update, one, one), [0x93, 0x0a, 0x01, 0x90]);
+        assert_eq!(word(update, four, four), [0x93, 0x82, 0xa0, 0x64]);
+        assert_eq!(word(update, four, one), [0x93, 0x82, 0xa0, 0x64]);
+        // A scale of one is said where any other is, at whichever end.
+        assert_eq!(word(update, posted_alone, one), [0x93, 0x4a, 0x11, 0x90]);
+        assert_eq!(word(update, one, posted_alone), [0x93, 0x4a, 0x11, 0x90]);
+        assert_eq!(word(Dllp::Nak(Sequence::new(0xabc)), one, one), [0x10, 0, 0x0a, 0xbc]);
     }
 }

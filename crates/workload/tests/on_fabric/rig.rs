@@ -145,7 +145,8 @@ fn link(upper: (usize, usize), lower: (usize, usize), mode: LinkMode) -> LinkCon
 }
 
 fn device(name: &str, kind: DeviceKind, ports: Vec<PortConfig>) -> DeviceConfig {
-    DeviceConfig { name: name.into(), kind, ports }
+    let port_names = usual_port_names(&kind, ports.len());
+    DeviceConfig { name: name.into(), kind, ports, port_names }
 }
 
 /// The fabric; the adapters are the devices [`adapter`] names.

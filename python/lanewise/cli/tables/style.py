@@ -126,9 +126,25 @@ def emit(*renderables: RenderableType) -> None:
 
 
 def _print(console: Console, renderables: Iterable[RenderableType]) -> None:
-    """Print each; a table wider than the terminal can show is not cut, and the terminal wraps its lines."""
+    """Print each; what is wider than the terminal has its columns closer together.
+
+    A table that is wider all the same is not cut, and the terminal wraps its lines.
+    """
     shown = console.width
     unbounded = console.options.update(max_width=_WIDEST)
+
+    def least(renderable: RenderableType) -> int:
+        return Measurement.get(console, unbounded, renderable).minimum
+
     for renderable in renderables:
-        console.width = max(shown, Measurement.get(console, unbounded, renderable).minimum)
+        if least(renderable) > shown:
+            _bring_together(renderable)
+        console.width = max(shown, least(renderable))
         console.print(renderable)
+
+
+def _bring_together(renderable: RenderableType) -> None:
+    """Put one space in the place of two between the columns of every table in it."""
+    for part in renderable.renderables if isinstance(renderable, Group) else [renderable]:
+        if isinstance(part, Table) and part.box is box.SIMPLE_HEAD:
+            part.padding = (0, 0, 0, 0)

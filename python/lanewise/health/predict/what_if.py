@@ -40,6 +40,10 @@ _REDIRECT = frozenset({"ReqRedir", "CmpltRedir"})
 _EVERYTHING = "all"
 
 
+NO_ORDER = "relaxed ordering moves nothing here: in these benchmarks no packet waits for the order of others"
+"""A note where a change of Relaxed Ordering changes no number."""
+
+
 @dataclass
 class WhatIf:
     """A machine as it is to be tried."""
@@ -49,6 +53,12 @@ class WhatIf:
     """Of single devices and the links above them."""
     translates: bool | None = None
     """Whether the IOMMU is tried; None where no change is about it."""
+
+    def without_order(self) -> dict[Address, Change] | None:
+        """Return the changes without those of Relaxed Ordering; None where none is about it."""
+        if all(change.relaxed_ordering is None for change in self.changes.values()):
+            return None
+        return {address: replace(change, relaxed_ordering=None) for address, change in self.changes.items()}
 
 
 def parse_what_if(texts: Iterable[str], machine: Machine) -> WhatIf:

@@ -109,6 +109,8 @@ mod tests {
         for (scale, (factor, header, data, most_headers, most_data)) in Scale::ALL.into_iter().zip(rows) {
             assert_eq!(scale.factor(), factor);
             assert_eq!(scale.widths(), FieldWidths { header, data });
+            let largest = |bits| ((1u32 << bits) - 1) as u16;
+            assert_eq!((scale.header_mask(), scale.data_mask()), (largest(header), largest(data)));
             assert_eq!(largest_advertisement(scale), CreditPool::finite(most_headers, most_data));
         }
     }

@@ -92,9 +92,9 @@ impl Iterator for Requests {
         let first_dword = start / DWORD.get() * DWORD.get();
         let page_end = (start / PAGE.get() + 1) * PAGE.get();
         let furthest = (first_dword + self.limit).min(page_end);
-        let aligned = furthest & !(self.alignment - 1); // A power of two: checked when it was set.
-        let end = if aligned > start { aligned } else { furthest };
-        Some(cut(&mut self.rest, end))
+        // The alignment is a power of two up to the limit, which was checked when it was set: a multiple of it lies between
+        // `start` and `furthest`.
+        Some(cut(&mut self.rest, furthest & !(self.alignment - 1)))
     }
 }
 

@@ -158,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn each_tag_has_its_own_place_in_a_table() {
+        for width in TagWidth::ALL {
+            let mut pool = TagPool::new(width, u16::MAX);
+            let places = std::iter::from_fn(|| pool.take()).map(|tag| tag.index(width));
+            assert!(places.eq(0..usize::from(width.usable())));
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "came back twice")]
     fn a_tag_comes_back_once() {
         let mut pool = TagPool::new(TagWidth::Bits5, 2);
@@ -186,6 +195,7 @@ mod tests {
                 } else if !in_flight.is_empty() {
                     pool.give(in_flight.swap_remove(pick % in_flight.len()));
                 }
+                prop_assert!(in_flight.len() <= 20);
                 prop_assert_eq!(pool.in_flight() as usize, in_flight.len());
                 prop_assert_eq!(pool.has_free(), in_flight.len() < 20);
             }

@@ -261,8 +261,6 @@ mod tests {
         Tlp::new(TlpKind::Message, Routing::Implicit, Bytes::ZERO)
     }
 
-    /// Every row of the packet size table: (TLP, header, payload on the wire, wire bytes), PCIe Base Table
-    /// 2-5.
     /// Three bits of the header, PCIe Base §2.2.6.3 to §2.2.6.5: each is there or not, however often it is asked for.
     #[test]
     fn attributes_are_a_set() {
@@ -271,6 +269,8 @@ mod tests {
         assert_eq!(all.with(Attributes::RELAXED_ORDERING), all);
     }
 
+    /// Every row of the packet size table: (TLP, header, payload on the wire, wire bytes), PCIe Base Table
+    /// 2-5.
     #[test]
     fn non_flit_sizes_match_the_table() {
         let rows = [
@@ -295,6 +295,7 @@ mod tests {
             let cost = tlp.cost(false);
             assert_eq!((cost.header(), cost.payload()), (bytes(header), bytes(payload)), "{tlp:?}");
             assert_eq!(cost.in_retry_buffer(), bytes(wire - 2), "{tlp:?}");
+            assert_eq!(TlpCost::from_bits(cost.to_bits()), cost, "{tlp:?}");
         }
     }
 

@@ -103,6 +103,7 @@ mod tests {
         let mut receiver = ReceiveSequence::new();
         assert_eq!(receiver.receive(Sequence::new(0), true), Verdict::Accept);
         assert_eq!(receiver.receive(Sequence::new(1), false), Verdict::DiscardNak(Sequence::new(0)));
+        assert!(receiver.nak_scheduled());
         assert_eq!(receiver.receive(Sequence::new(2), true), Verdict::DiscardSilently);
         assert_eq!(receiver.receive(Sequence::new(1), true), Verdict::Accept);
         assert!(!receiver.nak_scheduled());

@@ -383,6 +383,13 @@ mod tests {
         assert!(!buffer.adds_up());
     }
 
+    #[test]
+    fn a_packet_without_bytes_does_not_add_up() {
+        let mut buffer = filled(2);
+        buffer.push(2, Bytes::ZERO);
+        assert!(!buffer.adds_up());
+    }
+
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Push(u16),

@@ -162,6 +162,25 @@ mod tests {
         assert_eq!(row(Generation::Gen5, Clocking::Sris), [2, 4, 9, 18, 37]);
     }
 
+    /// PCIe Base §4.2.8.4: shortest, ours, longest, in symbol times of one lane with 8b/10b and in blocks of 16 with 128b/130b.
+    #[test]
+    fn intervals_outside_flit_mode_are_those_of_the_specification() {
+        let rows = [
+            (Generation::Gen1, 1, Clocking::Common, [1180, 1359, 1538]),
+            (Generation::Gen2, 1, Clocking::Srns, [1180, 1359, 1538]),
+            (Generation::Gen1, 1, Clocking::Sris, [1, 153, 153]),
+            (Generation::Gen3, 16, Clocking::Srns, [370, 373, 375]),
+            (Generation::Gen5, 16, Clocking::Common, [370, 373, 375]),
+            (Generation::Gen4, 16, Clocking::Sris, [1, 37, 37]),
+        ];
+        for (generation, symbols, clocking, intervals) in rows {
+            let mode = LinkMode::new(generation, Width::X4);
+            let SkipSchedule { interval, legal, .. } = mode.ordered_sets(clocking);
+            let expected = intervals.map(|each| mode.symbols_span(SymbolTimes::new(symbols * each)));
+            assert_eq!([legal.0, interval, legal.1], expected, "{generation} {clocking:?}");
+        }
+    }
+
     #[test]
     fn default_intervals_are_legal() {
         for generation in Generation::ALL {

@@ -107,6 +107,9 @@ fn a_segment_that_is_full_is_followed_by_another() {
     let made = enumerate(&functions, HIGH).unwrap();
     let roots: Vec<String> = [0, 130, 260].map(|at| text(&made.functions[at])).to_vec();
     assert_eq!(roots, ["0000:00:01.0", "0001:00:01.0", "0002:00:01.0"]);
+    let buses = [0, 130, 260].map(|at| made.functions[at].buses);
+    let below = |root_bus: u32| Some(Buses { secondary: root_bus + 1, subordinate: root_bus + 130 });
+    assert_eq!(buses, [0, 256, 512].map(below));
     assert_eq!(text(&made.functions[129]), "0000:02:1f.3", "port 128 of a bus with 32 devices");
     // More root ports than a bus has numbers.
     let made = enumerate(&vec![bridge(None); 249], HIGH).unwrap();
@@ -125,6 +128,31 @@ fn a_segment_that_is_full_is_followed_by_another() {
     let made = enumerate(&functions, HIGH).unwrap();
     assert_eq!(made.functions[0].buses, Some(Buses { secondary: 1, subordinate: 308 }));
     assert_eq!(text(made.functions.last().unwrap()), "0002:00:01.0");
+}
+
+/// A bus number has eight bits: the root bus and 255 buses below it (PCIe Base 6.3 §7.5.1.3).
+#[test]
+fn a_segment_is_full_at_bus_255() {
+    let with_second = |buses: usize| {
+        let mut functions = vec![bridge(None)];
+        functions.extend((1..128).map(|_| bridge(Some(0))));
+        functions.push(bridge(None));
+        functions.extend((1..buses).map(|_| bridge(Some(128))));
+        enumerate(&functions, HIGH).unwrap().functions.swap_remove(128)
+    };
+    let last = with_second(127);
+    assert_eq!(text(&last), "0000:00:02.0");
+    assert_eq!(last.buses, Some(Buses { secondary: 129, subordinate: 255 }));
+    let over = with_second(128);
+    assert_eq!(text(&over), "0001:00:01.0");
+    assert_eq!(over.buses, Some(Buses { secondary: 257, subordinate: 384 }));
+}
+
+#[test]
+fn what_has_32_bits_may_begin_at_the_lowest_address_there_is() {
+    let of = |ports| enumerate(&one_switch(ports, &[(16 * MIB, false)]), HIGH);
+    assert_eq!(of(253).unwrap().low, LOW_START..LOW_START + 253 * 16 * MIB);
+    assert_eq!(of(254), Err(NoRoom { needed: 254 * 16 * MIB, room: LOW_END - LOW_START }));
 }
 
 /// Where each function is below: a number that is taken modulo the bridges there are, and its BARs by the exponents of their sizes.

@@ -149,6 +149,8 @@ mod tests {
     fn an_advertisement_of_zero_is_infinite() {
         assert_eq!(CreditPool::from_advertisement(0, 64), CreditPool { header: None, data: Some(64) });
         assert_eq!(CreditPool::INFINITE.to_advertisement(), (0, 0));
+        assert_eq!(CreditPool::finite(32, 0x7ff).to_advertisement(), (32, 0x7ff));
+        assert_eq!(CreditPool { header: None, data: Some(64) }.to_advertisement(), (0, 64));
         assert_eq!(CreditPool::from_advertisement(0, 64).to_string(), "infinite headers, 64 data");
     }
 

@@ -278,6 +278,31 @@ mod tests {
     }
 
     #[test]
+    fn either_kind_may_be_infinite_alone() {
+        for (header, data) in [(None, Some(8)), (Some(2), None), (Some(2), Some(8))] {
+            let credits = ReceiveCredits::new(Scale::One, CreditPool { header, data });
+            assert!(!credits.is_infinite(), "{header:?} {data:?}");
+            assert_eq!(credits.available_to_peer(), CreditPool { header, data });
+        }
+    }
+
+    /// A link that comes up again initialises flow control anew: PCIe Base §2.6.1, §3.4.1.
+    #[test]
+    fn a_reset_receiver_is_as_a_new_one() {
+        let of = |header, data| ReceiveCredits::new(Scale::Four, CreditPool { header, data });
+        for new in [of(Some(9), Some(66)), of(None, Some(66)), of(Some(9), None)] {
+            let mut used = new;
+            used.receive(Credits::new(4, 32)).expect("credits");
+            used.release(Credits::new(4, 32));
+            used.mark_reported();
+            used.receive(Credits::new(1, 8)).expect("credits");
+            assert_ne!(used, new);
+            used.reset();
+            assert_eq!(used, new);
+        }
+    }
+
+    #[test]
     fn overflow_is_an_error_that_changes_nothing() {
         let mut credits = received(CreditPool::finite(2, 8), 1);
         let before = credits;

@@ -168,6 +168,26 @@ mod tests {
         }
         assert_eq!(credits.gate(Credits::new(1, 1)), Err(Blocked::Data));
         assert_eq!(credits.available(), CreditPool { header: None, data: Some(0) });
+        assert!(!credits.is_infinite() && !initialised(CreditPool::finite(1, 8)).is_infinite());
+        assert!(!initialised(CreditPool { header: Some(1), data: None }).is_infinite());
+        assert!(initialised(CreditPool::INFINITE).is_infinite());
+    }
+
+    /// (CREDIT_LIMIT − (CREDITS_CONSUMED + need)) mod 2ʷ ≤ 2ʷ⁻¹, for each need: PCIe Base §2.6.1.1.
+    #[test]
+    fn the_gate_is_open_up_to_half_of_the_counter() {
+        for scale in Scale::ALL {
+            let widths = scale.widths();
+            let (header_half, data_half) = (1 << (widths.header - 1), 1 << (widths.data - 1));
+            let mut credits = TransmitCredits::new(scale);
+            let mut of = |header, data| {
+                credits.update(header, data);
+                credits.gate(Credits::NONE)
+            };
+            assert_eq!(of(header_half, data_half), Ok(()));
+            assert_eq!(of(header_half + 1, data_half), Err(Blocked::Header));
+            assert_eq!(of(header_half, data_half + 1), Err(Blocked::Data));
+        }
     }
 
     #[test]

@@ -314,6 +314,11 @@ mod tests {
     }
 
     #[test]
+    fn classes_are_called_as_in_the_specification() {
+        assert_eq!(FlowClass::ALL.map(|class| class.to_string()), ["posted", "non-posted", "completion"]);
+    }
+
+    #[test]
     fn headers_grow_at_four_gibibytes() {
         assert_eq!(HeaderFormat::for_address((1 << 32) - 1), HeaderFormat::ThreeDw);
         assert_eq!(HeaderFormat::for_address(1 << 32), HeaderFormat::FourDw);

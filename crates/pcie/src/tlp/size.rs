@@ -1,7 +1,7 @@
 //! What a TLP costs: bytes on a link in either mode, and credits. PCIe Base §2.2.1, §2.6.1, §3.6.2.1.
 
 use super::{CompletionStatus, FlowClass, HeaderFormat, Routing, Tlp, TlpKind};
-use core::ops::{Add, AddAssign};
+use core::ops::Add;
 use lanewise_units::Bytes;
 
 /// One DW, the unit in which headers and payloads are laid out.
@@ -62,12 +62,6 @@ impl Credits {
         Self { header: 1, data }
     }
 
-    /// Whether nothing is left.
-    #[inline]
-    pub const fn is_none(self) -> bool {
-        self.header == 0 && self.data == 0
-    }
-
     /// Receive buffer that they stand for. Assumed: a header takes as much room as a unit of data.
     #[inline]
     pub const fn buffer_space(self) -> Bytes {
@@ -79,12 +73,6 @@ impl Add for Credits {
     type Output = Credits;
     fn add(self, other: Credits) -> Credits {
         Credits { header: self.header + other.header, data: self.data + other.data }
-    }
-}
-
-impl AddAssign for Credits {
-    fn add_assign(&mut self, other: Credits) {
-        *self = *self + other;
     }
 }
 

@@ -59,6 +59,15 @@ by = "{by}"
 size = "1 GiB"
 """
 """A copy from one GPU to another."""
+PEER_COPIES = """[[workload]]
+kind = "peer_copies"
+name = "copies"
+devices = {devices}
+pairs = {pairs}
+waits_for = "{waits_for}"
+size = "{size}"
+"""
+"""Copies between pairs of GPUs in the order in which a program issues them."""
 WIRES = ("wire", "wire_beyond", "cxl_wire")
 """Limits that a source names with generation, width or network."""
 WAITS = ("window", "demand")
@@ -114,36 +123,55 @@ class Simulations:
 
 
 def filled_in(template: str, parts: dict[str, Any]) -> str:
-    """Return a template with its parts; flows of a case stand there as workloads."""
+    """Return a template with its parts; flows of a case stand there as workloads.
+
+    With `waits_for` they are one loop of a program, which issues them in their order.
+    """
     given = dict(parts)
     if isinstance(given.get("flows"), str):
-        given["flows"] = copies(given["flows"], int(given["each"]))
+        flows = pairs_of(given["flows"])
+        each = int(given["each"])
+        given["flows"] = issued(flows, each, given) if "waits_for" in given else copies(flows, each)
     return Template((HERE / "templates" / f"{template}.toml").read_text()).substitute(given)
 
 
-def copies(flows: str, each: int) -> str:
-    """Return a copy for each flow between GPUs of ``0>4 1>6`` or ``0-7>0-7``, with `each` GPUs to a switch.
+def pairs_of(flows: str) -> list[tuple[int, str, int]]:
+    """Return who copies to whom of ``0>4 1>6`` or ``0-7>0-7``, each as written: one, sign, other.
 
     A range stands for each of its GPUs with each of the other side's, itself left out. ``0<4`` is a copy from
     4 to 0 that 0 asks for: reads.
     """
-    workloads = []
+    pairs = []
     for flow in flows.split():
         sign = ">" if ">" in flow else "<"
         ends = [[int(end) for end in side.split("-")] for side in flow.split(sign)]
         ones, others = (range(end[0], end[-1] + 1) for end in ends)
-        workloads += [
-            COPY.format(
-                name=f"copy_{one}_{other}",
-                device=gpu_of(one, each),
-                target=gpu_of(other, each),
-                by="write" if sign == ">" else "read",
-            )
-            for one in ones
-            for other in others
-            if one != other
-        ]
-    return "\n".join(workloads)
+        pairs += [(one, sign, other) for one in ones for other in others if one != other]
+    return pairs
+
+
+def copies(pairs: list[tuple[int, str, int]], each: int) -> str:
+    """Return a copy for each pair, all at once, with `each` GPUs to a switch."""
+    return "\n".join(
+        COPY.format(
+            name=f"copy_{one}_{other}",
+            device=gpu_of(one, each),
+            target=gpu_of(other, each),
+            by="write" if sign == ">" else "read",
+        )
+        for one, sign, other in pairs
+    )
+
+
+def issued(pairs: list[tuple[int, str, int]], each: int, given: dict[str, Any]) -> str:
+    """Return a loop that copies from the first of each pair to the second (``0>4``), or back (``0<4``)."""
+    ways = [(one, other) if sign == ">" else (other, one) for one, sign, other in pairs]
+    return PEER_COPIES.format(
+        devices=json.dumps([f"gpu_{group}[*]" for group in "abcd"]),
+        pairs=json.dumps([f"{source}>{target}" for source, target in ways]),
+        waits_for=given["waits_for"],
+        size=given.get("size", "1 MiB"),
+    )
 
 
 def gpu_of(number: int, each: int) -> str:

@@ -12,6 +12,7 @@ Provenance = Literal["spec", "datasheet", "published", "calibrated", "assumed"]
 Workload: TypeAlias = (
     "WorkloadDma"
     " | WorkloadCopy"
+    " | WorkloadPeerCopies"
     " | WorkloadCollective"
     " | WorkloadMmio"
     " | WorkloadRings"
@@ -2395,6 +2396,31 @@ class WorkloadOsu(TypedDict):
     inline_max: NotRequired[str | Sourced]
     """Largest write that MPI puts inside the work request. Default: 128 B."""
     kind: Literal["osu"]
+    name: NotRequired[str]
+    """Its name in the results."""
+
+
+class WorkloadPeerCopies(TypedDict):
+    """Copies between pairs of devices by their copy engines, issued over and over in the same order by a
+    program that is never late. The device that has the data writes; each of its engines takes one copy after
+    another.
+    """
+
+    devices: list[str] | Sourced
+    """The devices, such as ["gpu[*]"]; at least two, each once."""
+    pairs: NotRequired[list[str] | Sourced]
+    """From which to which, by place in `devices`, in the order of issue: ["0>1", "2>3"]. None for each to
+    each other one, by source and then by target. Default: [].
+    """
+    waits_for: NotRequired[Literal["pair", "target", "both"] | Sourced]
+    """What a copy waits for, beside the copies before it of the same pair. "target" and "both" are the
+    barriers of PyTorch's `copy_` (aten/src/ATen/native/cuda/Copy.cu) with a stream of the source, and with
+    none for it; the second follows from the null stream (CUDA C++ Programming Guide, peer-to-peer memory
+    copy). Default: pair.
+    """
+    size: NotRequired[str | Sourced]
+    """Bytes of a copy. Default: 1 MiB."""
+    kind: Literal["peer_copies"]
     name: NotRequired[str]
     """Its name in the results."""
 

@@ -1,4 +1,4 @@
-//! Copies: what engines and kernels of a device can do, what pageable memory costs its host, and the workload that copies.
+//! Copies: what engines and kernels of a device can do, what pageable memory costs its host, and the workloads that copy.
 
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
@@ -135,5 +135,39 @@ parameters! {
         /// Whether host memory is pinned; pageable memory is staged: see `pageable` of the host.
         pinned: bool = "true",
         Assumed "the tools' default";
+    }
+}
+
+choices! {
+    /// What a copy between two devices waits for, beside the copies before it between the same two.
+    WaitingChoice, "what a copy waits for" {
+        /// Nothing: each pair has a stream of its own.
+        Pair = "pair",
+        /// Copies issued before it to the same target, as `Tensor.copy_` of PyTorch on a stream of the source makes them.
+        Target = "target",
+        /// Copies issued before it from or to either device, as in CUDA's null stream.
+        Both = "both",
+    }
+}
+
+parameters! {
+    /// Copies between pairs of devices by their copy engines, issued over and over in the same order by a program that is never late.
+    /// The device that has the data writes; each of its engines takes one copy after another.
+    PeerCopiesParameters, Choice "workload kind \"peer_copies\"" {
+        /// The devices, such as ["gpu[*]"]; at least two, each once.
+        devices: Vec<String> = required,
+        Assumed "a choice";
+        /// From which to which, by place in `devices`, in the order of issue: ["0>1", "2>3"]. None for each to each other one, by source
+        /// and then by target.
+        pairs: Vec<String> = "[]",
+        Assumed "all of them";
+        /// What a copy waits for, beside the copies before it of the same pair. "target" and "both" are the barriers of PyTorch's `copy_`
+        /// (aten/src/ATen/native/cuda/Copy.cu) with a stream of the source, and with none for it; the second follows from the null stream
+        /// (CUDA C++ Programming Guide, peer-to-peer memory copy).
+        waits_for: WaitingChoice = "pair",
+        Assumed "a stream for each, as programs make them that want all at once";
+        /// Bytes of a copy.
+        size: Bytes = "1 MiB" in "1 B" to "1024 GiB",
+        Assumed "a choice: long beside the time that a copy takes to start";
     }
 }

@@ -38,7 +38,7 @@ pub use collective::{
 };
 pub use copies::{
     CopyDirectionChoice, CopyEngineParameters, CopyParameters, EngineChoice, KernelParameters,
-    PageableParameters, PeerCopyChoice,
+    PageableParameters, PeerCopiesParameters, PeerCopyChoice, WaitingChoice,
 };
 pub use cxl::{
     CxlLinkParameters, ExpanderParameters, HostCxlParameters, LineOrderChoice, PaceChoice,

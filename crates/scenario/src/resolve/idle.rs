@@ -94,9 +94,10 @@ fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &
 
 fn of_endpoint(name: &str, endpoint: &EndpointParameters, around: &Around<'_>, idle: &mut Idle) {
     let tools = &around.tools;
+    let uses_engines = tools.contains("copy") || tools.contains("peer_copies");
     let uses_kernels = tools.contains("copy") || tools.contains("collective");
     let keys = [
-        (tools.contains("copy"), "copy_engine", "only the workload `copy` uses it"),
+        (uses_engines, "copy_engine", "only the workloads `copy` and `peer_copies` use it"),
         (uses_kernels, "kernel", "only the workloads `copy` and `collective` use it"),
     ];
     without(name, keys, idle);

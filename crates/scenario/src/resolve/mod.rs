@@ -31,6 +31,7 @@ mod networks;
 mod nvme;
 mod partition;
 mod payload;
+mod peer_copies;
 mod peers;
 mod plain;
 mod port;
@@ -69,9 +70,10 @@ use lanewise_units::Span;
 use lanewise_workload::LoadConfig;
 
 /// Every kind of workload, in the order of the reference.
-pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 17] = [
+pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 18] = [
     plain::DMA,
     copies::COPY,
+    peer_copies::PEER_COPIES,
     collective::COLLECTIVE,
     plain::MMIO,
     rings::RINGS,

@@ -7,6 +7,7 @@
 //! - [`frames`]: a game loop over GPUs, scene by scene.
 //! - [`iometer`]: workers over adapters with drives behind them.
 //! - [`mmio`]: loads and stores of the CPU.
+//! - [`peer_copies`]: copies between pairs of devices, in the order in which a program issues them.
 //! - [`rdma`]: perftest, the OSU Micro-Benchmarks and transactions over RDMA adapters.
 //! - [`rings`]: an adapter that moves frames through descriptor rings.
 //! - [`smartflow`]: an operating system that bridges between ports of adapters, and SmartFlow outside.
@@ -22,6 +23,7 @@ pub mod fio;
 pub mod frames;
 pub mod iometer;
 pub mod mmio;
+pub mod peer_copies;
 pub mod rdma;
 pub mod rings;
 pub mod smartflow;

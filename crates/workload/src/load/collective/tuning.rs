@@ -261,6 +261,7 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
         Operation::Broadcast | Operation::Reduce => ranks,
         _ => rounds * (ranks - 1.0),
     };
+    let base = base_latency(algorithm, protocol).as_ns() / 1e3;
     let (share, latency) = match algorithm {
         Algorithm::Ring => {
             let share = [0.5, 0.92, 1.0][protocol.column()] * ranks / steps;
@@ -270,15 +271,13 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
             let several = if machine.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
             let share = 0.92 * [1.0 / 3.8, several, 1.0][protocol.column()] / 2.0;
             let corrected = share * tree_correction(protocol, size);
-            (corrected, 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between))
+            (corrected, base + 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between))
         }
     };
-    base_latency(algorithm, protocol).as_ns() / 1e3
-        + latency
-        + size.get() as f64 / (machine.bandwidth * share / 1e6)
+    latency + size.get() as f64 / (machine.bandwidth * share / 1e6)
 }
 
-/// Of a ring without its base latency, in us.
+/// Of a ring, in us.
 ///
 /// A broadcast or a reduction has one hop, whose others its chunks hide. With several hosts a hop within one takes no less than a proxy
 /// thread needs for a step, and of Simple the larger operations 1.4 times as long: "plateau effect of ring".
@@ -289,16 +288,17 @@ fn ring_latency(
     (protocol, machine): (Protocol, &Machine),
 ) -> f64 {
     let is_alone = machine.nodes == 1;
+    let base = base_latency(Algorithm::Ring, protocol).as_ns() / 1e3;
     if matches!(operation, Operation::Broadcast | Operation::Reduce) {
         let hardware = if is_alone { machine.within } else { Hardware::Network };
-        return hop_latency(hardware, Algorithm::Ring, protocol).as_ns() / 1e3;
+        return base + hop_latency(hardware, Algorithm::Ring, protocol).as_ns() / 1e3;
     }
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
     let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
     let posts = if protocol == Protocol::Simple { 3.0 } else { 1.0 };
     let within = if is_alone { within } else { within.max(posts * machine.net_overhead) };
     let crossings = rounds * (nodes - 1.0);
-    let latency = (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
+    let latency = base + (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
     let each = size.get() / u64::from(machine.channels * machine.ranks);
     let is_plateau =
         protocol == Protocol::Simple && !is_alone && operation == Operation::AllReduce && each >= 64;
@@ -374,13 +374,13 @@ mod tests {
         let ll = |machine: &Machine| time(machine, Protocol::Ll, 1024) - 6.6 - sent(0.5, 1024.0);
         assert!((ll(&hosts) - (8.0 + 6.0 * 2.7)).abs() < 1e-9);
         assert!((ll(&Machine { net_overhead: 2.0, ..hosts }) - (16.0 + 6.0 * 2.7)).abs() < 1e-9);
-        // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau from 64 B of a rank and channel on.
+        // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau of all of it from 64 B of a rank and channel on.
         let simple = |size: u64| {
             let amd = Machine { net_overhead: 2.0, ..hosts };
-            time(&amd, Protocol::Simple, size) - 8.4 - sent(1.0, size as f64)
+            time(&amd, Protocol::Simple, size) - sent(1.0, size as f64)
         };
-        assert!((simple(1023) - (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
-        assert!((simple(1024) - 1.4 * (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        assert!((simple(1023) - (8.4 + 8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        assert!((simple(1024) - 1.4 * (8.4 + 8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
         let alone = Machine { ranks: 4, nodes: 4, ..machine() };
         let found = time(&alone, Protocol::Ll, 1024) - 6.6 - 1024.0 * 1.5 / 12e3;
         assert!((found - 6.0 * 5.0).abs() < 1e-9, "{found}: a tree's hop of 5 us");

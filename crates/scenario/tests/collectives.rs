@@ -187,6 +187,48 @@ fn a_quick_ring_has_more_channels() {
     assert_eq!(channels("[\"gpu[*]\"]", &given), 3);
 }
 
+/// Of two hosts the adapters decide: NCCL doubles a ring over 400 Gb/s at PCI Express of Gen5 x16 once more, and none over 100 Gb/s.
+#[test]
+fn a_ring_over_hosts_has_the_channels_of_its_adapters() {
+    let gen5 = [
+        ("server.slots.slot1.link", "gen5 x16"),
+        ("other.slots.slot1.link", "gen5 x16"),
+        ("other.slots.slot2.link", "gen5 x16"),
+        ("sw.ports", r#"{ port0 = "gen5 x16", "port1..port3" = "gen5 x16" }"#),
+        ("gpu.generation", "gen5"),
+        ("fifth.generation", "gen5"),
+        ("nic.generation", "gen5"),
+        ("nic1.generation", "gen5"),
+    ];
+    let channels = |kind: &str, operation: &str| {
+        let lines =
+            format!("devices = [\"gpu[0]\", \"fifth\"]\nsize = \"64 MiB\"\noperation = \"{operation}\"");
+        config(&lines, &[gen5.as_slice(), &[("cable.kind", kind)]].concat()).passes[0].channels
+    };
+    let of_ring =
+        ["infiniband-ndr", "infiniband-hdr", "infiniband-edr"].map(|kind| channels(kind, "all-reduce"));
+    assert_eq!(of_ring, [4, 2, 2]);
+    // A channel of a pair for each 14 GB/s.
+    let of_pair =
+        ["infiniband-ndr", "infiniband-hdr", "infiniband-edr"].map(|kind| channels(kind, "send-receive"));
+    assert_eq!(of_pair, [4, 2, 1]);
+    // A slow slot of an adapter is as good as a slow cable.
+    let slow = [gen5.as_slice(), &[("cable.kind", "infiniband-ndr"), ("nic1.generation", "gen3")]].concat();
+    let lines = "devices = [\"gpu[0]\", \"fifth\"]\nsize = \"64 MiB\"";
+    assert_eq!(config(lines, &slow).passes[0].channels, 2);
+}
+
+/// NCCL gives two devices that PCI Express joins two channels for what one sends the other, however many rings there are.
+#[test]
+fn channels_that_are_given_are_those_of_rings() {
+    let channels = |operation: &str| {
+        let lines =
+            format!("devices = [\"gpu[*]\"]\nsize = \"64 MiB\"\nchannels = 8\noperation = \"{operation}\"");
+        config(&lines, &[]).passes[0].channels
+    };
+    assert_eq!((channels("all-reduce"), channels("send-receive"), channels("all-to-all")), (8, 2, 2));
+}
+
 /// Lines with flags are dealt with in turn, unless it is said how they are cut.
 #[test]
 fn lines_with_flags_are_dealt_with_in_turn() {

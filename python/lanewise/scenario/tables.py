@@ -2058,8 +2058,9 @@ class WorkloadCollective(TypedDict):
     """
     channels: NotRequired[Literal["auto"] | int | Sourced]
     """Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring
-    over PCI Express that is doubled, and doubled again where it is of 25 GB/s or more and stays at one
-    socket. Default: auto.
+    over PCI Express, or over each adapter between hosts, that is doubled, and doubled again where it is of 25
+    GB/s or more and stays at one socket. What one rank sends another has no more of them than NCCL gives it:
+    two over PCI Express. Default: auto.
     """
     chunk: NotRequired[str | Sourced]
     """Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.

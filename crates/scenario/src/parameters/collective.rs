@@ -97,8 +97,9 @@ parameters! {
         /// How a receiver knows what has arrived (NCCL_PROTO); "auto" for the fastest by NCCL's own estimate, of each size.
         protocol: Auto<ProtocolChoice> = "auto",
         Datasheet "the same; LL128 only over side links, where lines of 128 B arrive whole";
-        /// Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring over PCI Express that is
-        /// doubled, and doubled again where it is of 25 GB/s or more and stays at one socket.
+        /// Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring over PCI Express, or over each
+        /// adapter between hosts, that is doubled, and doubled again where it is of 25 GB/s or more and stays at one socket. What one rank sends
+        /// another has no more of them than NCCL gives it: two over PCI Express.
         channels: Auto<u32> = "auto" in "1" to "64",
         Datasheet "ncclTopoDupChannels, src/graph/search.cc, and ncclTopoPostset, src/graph/connect.cc of NVIDIA/nccl 2.30.7";
         /// Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.

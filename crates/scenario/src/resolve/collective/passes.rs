@@ -8,7 +8,9 @@ use crate::parameters::{AlgorithmChoice, ProtocolChoice};
 use crate::problem::Problem;
 use crate::value::{Auto, ParameterType};
 use lanewise_units::{Bytes, Generation};
-use lanewise_workload::load::collective::{Algorithm, Hardware, Hop, Operation, Pass, Protocol, tuning};
+use lanewise_workload::load::collective::{
+    Algorithm, Hardware, Hop, Operation, Pass, Protocol, search, tuning,
+};
 
 /// Operations of each of several sizes that are timed.
 const TIMED: u32 = 5;
@@ -16,9 +18,6 @@ const TIMED: u32 = 5;
 const SIZES: usize = 64;
 /// Bytes a second of a ring that NCCL doubles once more: `ncclTopoDupChannels`, src/graph/search.cc.
 const DOUBLED_FROM: f64 = 25e9;
-
-/// Channels of two devices of a host that PCI Express joins: `ncclTopoGetNchannels`, src/graph/paths.cc.
-const OF_PCI_PEERS: u32 = 2;
 
 /// Every size, and how many operations of each are timed where there are several.
 pub(super) fn all(
@@ -72,36 +71,49 @@ pub(super) fn all(
     Some((passes, operations))
 }
 
-/// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane.
+/// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane; of several hosts what their adapters carry.
 ///
-/// Leaves out how many channels two ranks have by the rates of side links or adapters: as many as rings do.
-fn machine(around: &Around<'_, '_>, reading: &Reading<'_, '_>) -> tuning::Machine {
+/// Leaves out how many channels two ranks have by the rates of side links: as many as rings do.
+fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> tuning::Machine {
     let ranks = around.ranks;
-    let of_links = ranks.iter().filter_map(|rank| {
-        let mode = reading.trained.get(rank.device.0 as usize)?.as_ref()?.mode;
-        Some(mode.width.lanes() as f64 * of_lane(mode.generation))
-    });
+    let of_links = ranks.iter().filter_map(|rank| of_link_above(reading, rank.device.0 as usize));
     let side_links = around.side_link_rate();
     let of_links = of_links.fold(f64::MAX, f64::min);
     let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1);
-    let within = if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci };
-    let channels = match around.parameters.channels {
-        Auto::Given(channels) => channels,
-        Auto::Auto if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
-        Auto::Auto => 2,
+    let adapters = if nodes > 1 { around.adapters(reading) } else { Vec::new() };
+    let ways = search::Ways {
+        within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
+        rate: side_links.unwrap_or(of_links),
+        is_near: side_links.is_some() || around.are_at_one_socket(),
+        is_alone: ranks.len() as u32 == nodes,
+        adapters: &adapters,
+    };
+    let over_network = (!adapters.is_empty()).then(|| search::rings(&ways));
+    let channels = match (around.parameters.channels, over_network) {
+        (Auto::Given(channels), _) => channels,
+        (Auto::Auto, Some(rings)) => 2 * rings.count,
+        (Auto::Auto, None) if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
+        (Auto::Auto, None) => 2,
     };
     tuning::Machine {
         ranks: ranks.len() as u32,
         nodes,
-        within,
-        bandwidth: side_links.unwrap_or(of_links),
+        within: ways.within,
+        bandwidth: over_network.map_or(ways.rate, |rings| rings.bandwidth),
+        tree_bandwidth: over_network.map_or(ways.rate, |rings| match nodes {
+            2 => rings.tree_bandwidth,
+            _ => rings.bandwidth,
+        }),
         channels,
-        pair_channels: match around.parameters.channels {
-            Auto::Auto if nodes == 1 && within == Hardware::Pci => channels.min(OF_PCI_PEERS),
-            _ => channels,
-        },
+        pair_channels: search::of_pair(&ways, channels, (ranks.len() as u32, nodes)),
         net_overhead: if around.are_all_amd() { 2.0 } else { 1.0 },
     }
+}
+
+/// Bytes a second that NCCL takes of the link above an instance, if there is one.
+pub(super) fn of_link_above(reading: &Reading<'_, '_>, instance: usize) -> Option<f64> {
+    let mode = reading.trained.get(instance)?.as_ref()?.mode;
+    Some(mode.width.lanes() as f64 * of_lane(mode.generation))
 }
 
 /// Bytes a second that NCCL takes of a lane: `kvDictPciGen`, src/graph/topo.cc.

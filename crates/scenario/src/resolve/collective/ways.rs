@@ -4,10 +4,12 @@ use super::super::kinds::Reading;
 use super::super::networks::Networks;
 use super::super::workload::unknown;
 use super::super::{Inputs, Settings, side_link};
+use super::passes::of_link_above;
 use crate::file::WrittenWorkload;
 use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice};
 use crate::value::Auto;
-use lanewise_workload::device::rdma::NicPort;
+use lanewise_units::Bytes;
+use lanewise_workload::device::rdma::{CableEnd, NicPort};
 use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way};
 use std::collections::BTreeSet;
 
@@ -159,6 +161,25 @@ impl Around<'_, '_> {
         }
     }
 
+    /// Bytes a second of each adapter that the ring uses from one host to the next, as NCCL counts them: the slower of its port and its slot.
+    /// Of several crossings the one with least; nothing where one has none, which is reported where its way is looked for.
+    pub(super) fn adapters(&self, reading: &mut Reading<'_, '_>) -> Vec<f64> {
+        let reported = std::mem::take(reading.output);
+        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
+        let crossings = neighbours.filter(|(one, other)| one.node != other.node);
+        let mut rates: Vec<Vec<f64>> = Vec::new();
+        for (one, other) in crossings {
+            let ports = self.between_hosts(one, other, reading).map(|path| path.ports).unwrap_or_default();
+            for end in [0, 1] {
+                let ports: BTreeSet<NicPort> = ports.iter().map(|ends| ends[end]).collect();
+                rates.push(ports.into_iter().filter_map(|port| adapter_rate(port, reading)).collect());
+            }
+        }
+        *reading.output = reported;
+        let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
+        rates.into_iter().min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default()
+    }
+
     /// The nearest wires between the hosts of two ranks.
     fn between_hosts(&self, from: &Rank, to: &Rank, reading: &mut Reading<'_, '_>) -> Option<NetworkPath> {
         let (from, to) = (from.device.0 as usize, to.device.0 as usize);
@@ -231,4 +252,16 @@ impl Around<'_, '_> {
             _ => false,
         }
     }
+}
+
+/// Bytes a second of an adapter's port, or of the link above the adapter, whichever is slower.
+fn adapter_rate(port: NicPort, reading: &Reading<'_, '_>) -> Option<f64> {
+    let config = &reading.networks.config;
+    let of_link = config.links.iter().filter(|link| link.ends.contains(&port)).map(|link| link.wire);
+    let at = CableEnd::Adapter(port);
+    let of_cable = config.cables.iter().filter(|cable| cable.ends.contains(&at)).map(|cable| cable.wire);
+    let wire = of_link.chain(of_cable).next()?;
+    let second = 1e9 / wire.byte_span(Bytes::new(1_000_000_000)).as_seconds();
+    let slot = of_link_above(reading, config.nics[port.nic].device.0 as usize)?;
+    Some(second.min(slot))
 }

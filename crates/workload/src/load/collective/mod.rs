@@ -25,6 +25,7 @@
 mod config;
 mod plan;
 mod report;
+pub mod search;
 mod settings;
 #[cfg(test)]
 mod tests;

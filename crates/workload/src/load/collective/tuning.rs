@@ -203,6 +203,8 @@ pub struct Machine {
     pub within: Hardware,
     /// Bytes a second that each rank sends, all channels together.
     pub bandwidth: f64,
+    /// The same on trees, which on two hosts have more within each than between them.
+    pub tree_bandwidth: f64,
     /// Rings or trees side by side, at most.
     pub channels: u32,
     /// Those of them that one rank and another have, at most.
@@ -235,7 +237,7 @@ impl Machine {
         let step = self.step_of_pair().get();
         let (least, most) = if self.nodes > 1 { (step / 2, step) } else { (step / 8, step * 32) };
         let mut at_once = self.pair_channels;
-        while at_once > 1 && at_once * self.ranks > self.channels {
+        while at_once > 1 && at_once * self.ranks > self.channels.next_power_of_two() {
             at_once /= 2;
         }
         let parts = bytes.div_ceil(Bytes::new(least)).max(1);
@@ -250,7 +252,7 @@ impl Machine {
 /// Time of an operation as NCCL estimates it, in us.
 ///
 /// Leaves out what it has of GPU generations (ceilings of LL and of a channel; rings of Simple over several hosts count as of Ampere and
-/// later), of latencies of adapters, and of trees whose two halves go different ways.
+/// later), of latencies of adapters, and of trees of hosts with several ranks whose two halves go the same way.
 pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, machine: &Machine) -> f64 {
     let (algorithm, protocol) = way;
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
@@ -261,24 +263,26 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
         Operation::Broadcast | Operation::Reduce => ranks,
         _ => rounds * (ranks - 1.0),
     };
-    let (share, latency) = match algorithm {
+    let base = base_latency(algorithm, protocol).as_ns() / 1e3;
+    let (bandwidth, latency) = match algorithm {
         Algorithm::Ring => {
             let share = [0.5, 0.92, 1.0][protocol.column()] * ranks / steps;
-            (share, ring_latency(operation, (within, between), size, (protocol, machine)))
+            (machine.bandwidth * share, ring_latency(operation, (within, between), size, (protocol, machine)))
         }
         Algorithm::Tree => {
             let several = if machine.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
             let share = 0.92 * [1.0 / 3.8, several, 1.0][protocol.column()] / 2.0;
-            let corrected = share * tree_correction(protocol, size);
-            (corrected, 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between))
+            // Of hosts with a rank each both halves go the same way.
+            let alike = if machine.nodes > 1 && machine.ranks == machine.nodes { 0.85 } else { 1.0 };
+            let corrected = machine.tree_bandwidth * share * alike * tree_correction(protocol, size);
+            let hops = 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between);
+            (corrected, base + hops)
         }
     };
-    base_latency(algorithm, protocol).as_ns() / 1e3
-        + latency
-        + size.get() as f64 / (machine.bandwidth * share / 1e6)
+    latency + size.get() as f64 / (bandwidth / 1e6)
 }
 
-/// Of a ring without its base latency, in us.
+/// Of a ring, in us.
 ///
 /// A broadcast or a reduction has one hop, whose others its chunks hide. With several hosts a hop within one takes no less than a proxy
 /// thread needs for a step, and of Simple the larger operations 1.4 times as long: "plateau effect of ring".
@@ -289,16 +293,17 @@ fn ring_latency(
     (protocol, machine): (Protocol, &Machine),
 ) -> f64 {
     let is_alone = machine.nodes == 1;
+    let base = base_latency(Algorithm::Ring, protocol).as_ns() / 1e3;
     if matches!(operation, Operation::Broadcast | Operation::Reduce) {
         let hardware = if is_alone { machine.within } else { Hardware::Network };
-        return hop_latency(hardware, Algorithm::Ring, protocol).as_ns() / 1e3;
+        return base + hop_latency(hardware, Algorithm::Ring, protocol).as_ns() / 1e3;
     }
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
     let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
     let posts = if protocol == Protocol::Simple { 3.0 } else { 1.0 };
     let within = if is_alone { within } else { within.max(posts * machine.net_overhead) };
     let crossings = rounds * (nodes - 1.0);
-    let latency = (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
+    let latency = base + (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
     let each = size.get() / u64::from(machine.channels * machine.ranks);
     let is_plateau =
         protocol == Protocol::Simple && !is_alone && operation == Operation::AllReduce && each >= 64;
@@ -355,6 +360,7 @@ mod tests {
             nodes: 1,
             within: Hardware::Pci,
             bandwidth: 24e9,
+            tree_bandwidth: 24e9,
             channels: 2,
             pair_channels: 2,
             net_overhead: 1.0,
@@ -374,16 +380,31 @@ mod tests {
         let ll = |machine: &Machine| time(machine, Protocol::Ll, 1024) - 6.6 - sent(0.5, 1024.0);
         assert!((ll(&hosts) - (8.0 + 6.0 * 2.7)).abs() < 1e-9);
         assert!((ll(&Machine { net_overhead: 2.0, ..hosts }) - (16.0 + 6.0 * 2.7)).abs() < 1e-9);
-        // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau from 64 B of a rank and channel on.
+        // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau of all of it from 64 B of a rank and channel on.
         let simple = |size: u64| {
             let amd = Machine { net_overhead: 2.0, ..hosts };
-            time(&amd, Protocol::Simple, size) - 8.4 - sent(1.0, size as f64)
+            time(&amd, Protocol::Simple, size) - sent(1.0, size as f64)
         };
-        assert!((simple(1023) - (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
-        assert!((simple(1024) - 1.4 * (8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        assert!((simple(1023) - (8.4 + 8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
+        assert!((simple(1024) - 1.4 * (8.4 + 8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
         let alone = Machine { ranks: 4, nodes: 4, ..machine() };
         let found = time(&alone, Protocol::Ll, 1024) - 6.6 - 1024.0 * 1.5 / 12e3;
         assert!((found - 6.0 * 5.0).abs() < 1e-9, "{found}: a tree's hop of 5 us");
+    }
+
+    /// By hand, from `ncclTopoTuneModel`: on two hosts of one rank a tree has twice the network within, of which it uses 0.92, half each way,
+    /// and 0.85, as both halves go the same way.
+    #[test]
+    fn trees_of_two_hosts_count_with_what_is_within() {
+        let machine = Machine { nodes: 2, bandwidth: 12e9, ..machine() };
+        let way = (Algorithm::Tree, Protocol::Simple);
+        let found = estimate(Operation::AllReduce, way, Bytes::new(1 << 30), &machine);
+        let sent = f64::from(1 << 30) / (24e3 * 0.92 / 2.0 * 0.85);
+        assert!((found - (8.4 + 2.0 * 14.0 + sent)).abs() < 1e-6, "{found}");
+        assert_eq!(
+            choose(Operation::AllReduce, Bytes::new(1 << 30), &machine, (None, Some(Protocol::Simple))).0,
+            Algorithm::Ring
+        );
     }
 
     #[test]

@@ -94,6 +94,7 @@ def test_points_that_end_what_runs_them_are_given_up_and_no_other_one_is(nodes: 
 def test_a_node_with_another_lanewise_is_refused(nodes: Nodes, tmp_path: Path) -> None:
     (tmp_path / "lanewise").mkdir()
     (tmp_path / "lanewise" / "__init__.py").write_text("__version__ = '0.0.7'\n")
+    held = nodes.hold("all")  # The other nodes finish nothing before this one is looked at.
     other = nodes.add(PYTHONPATH=str(tmp_path))
     try:
         with pytest.raises(ClusterError, match=r"node .* has Lanewise 0\.0\.7, and here is .*: install the"):
@@ -102,6 +103,7 @@ def test_a_node_with_another_lanewise_is_refused(nodes: Nodes, tmp_path: Path) -
         with pytest.raises(ClusterError, match=r"node .* has no Lanewise: .*a part is missing"):
             run_study(study(*range(100, 110)), ray=nodes.address)
     finally:
+        held.unlink()
         nodes.cluster.remove_node(other, allow_graceful=False)
 
 

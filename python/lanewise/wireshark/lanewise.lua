@@ -14,6 +14,7 @@ local CAUSES = {
   "wire", "arbitration", "dllp", "ordered_set", "replay", "posted_header", "posted_data",
   "non_posted_header", "non_posted_data", "completion_header", "completion_data", "retry_buffer",
   "ordering", "core", "tlp_gap", "down", "waking", "boundary", "tags", "tracking_entries", "shared_queue",
+  "completion_queue",
 }
 
 -- Fmt and Type together: PCIe Base section 2.2.1.

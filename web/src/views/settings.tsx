@@ -1,6 +1,7 @@
 /** Every setting of a component, with its value in force and how that is known. A new value goes into the text, and from there into the run. */
 import { computed, signal } from "@preact/signals";
 import type { ExplainedParameter } from "lanewise";
+import { useState } from "preact/hooks";
 import { groupOf } from "../rig/topology.ts";
 import { edit, goToLine } from "../state/editing.ts";
 import { explained, mistakes, notice, schema, selected, text, written } from "../state/store.ts";
@@ -106,7 +107,27 @@ function Field({ path, value, meaning, disabled }: FieldOf) {
   }
   // What has several values is written in the text.
   if (value.startsWith("[")) return <output class="several">{value}</output>;
-  return <input type="text" value={value} disabled={disabled} data-path={path} onChange={(event) => change(path, event.currentTarget.value)} />;
+  return <TextField path={path} value={value} disabled={disabled} />;
+}
+
+/** What is being typed stays when results of a run come in meanwhile, with which everything is drawn anew. */
+function TextField({ path, value, disabled }: Omit<FieldOf, "meaning">) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const take = (now: string): void => {
+    setTyped(null);
+    if (now !== value) change(path, now);
+  };
+  return (
+    <input
+      type="text"
+      value={typed ?? value}
+      disabled={disabled}
+      data-path={path}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => take(event.currentTarget.value)}
+      onBlur={() => setTyped(null)}
+    />
+  );
 }
 
 /** Writes a value into the text. All else follows from there. */

@@ -96,7 +96,8 @@ test("a run plays, pauses, steps, takes over a new value, and ends", () =>
     await page.locator("#play").click();
     await page.locator(".rig .rate").first().waitFor();
     const clock = page.locator(".clock");
-    await page.waitForFunction(() => /[1-9].* simulated/.test(document.querySelector(".clock")?.textContent ?? ""));
+    // Not the words of the run before, which has ended.
+    await page.waitForFunction(() => /[1-9].* simulated.*Rates are of/.test(document.querySelector(".clock")?.textContent ?? ""));
     await page.locator("#play").click();
     const stopped = await clock.innerText();
     await page.waitForTimeout(300);

@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 /// Something that happens at a time.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Buffer space of a class at a port is free.
-    Freed { port: usize, class: usize, credits: Credits },
+    /// Buffer space of a class on a channel of a port is free.
+    Freed { port: usize, channel: usize, class: usize, credits: Credits },
     /// A good DLLP is at a port, and checked.
     DllpArrives { port: usize, dllp: Dllp },
     /// A TLP that a switch took in before has been checked.

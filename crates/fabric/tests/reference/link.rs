@@ -4,6 +4,7 @@
 //! docs/explanation/data-link.md).
 
 use super::agenda::{Event, rank};
+use super::channel::Channel;
 use super::port::{Allowance, Dllp, Kept, Phase};
 use super::record::Sent;
 use super::system::{Kind, System};
@@ -49,8 +50,9 @@ impl System {
     /// Has a port look again when the first TLP of a class may leave, if that is later than now.
     fn plan_look(&mut self, port: usize) {
         let (now, end) = (self.now, self.ports[port].wire.packet_end);
-        let heads = self.ports[port].queues.iter().filter_map(|queue| queue.front());
-        if let Some(next) = heads.map(|head| head.ready).filter(|ready| *ready > now && *ready > end).min() {
+        if let Some(next) =
+            self.ports[port].heads().map(|head| head.ready).filter(|ready| *ready > now && *ready > end).min()
+        {
             self.look_at(port, next);
         }
     }
@@ -76,12 +78,13 @@ impl System {
             let checked = own.checked;
             self.send_dllp(port, Dllp::Ack(checked));
         }
-        for class in 0..3 {
+        for (channel, class) in self.ports[port].channels_and_classes() {
             let own = &mut self.ports[port];
-            if own.buffers[class].update_due <= now {
-                own.buffers[class].told(now, &own.config);
-                let limits = own.buffers[class].limits();
-                self.send_dllp(port, Dllp::Update { class, limits });
+            let buffer = &mut own.channels[channel].buffers[class];
+            if buffer.update_due <= now {
+                buffer.told(now, &own.config);
+                let limits = buffer.limits();
+                self.send_dllp(port, Dllp::Update { channel, class, limits });
             }
         }
         self.plan_dllps(port);
@@ -123,8 +126,8 @@ impl System {
         while let Some((at, dllp)) = self.ports[port].inbox.pop_front() {
             let phase = self.ports[port].phase;
             match dllp {
-                Dllp::Update { class, limits } => {
-                    self.ports[port].credits[class].update(limits);
+                Dllp::Update { channel, class, limits } => {
+                    self.ports[port].channels[channel].credits[class].update(limits);
                     self.peer_is_initialised(port);
                 }
                 Dllp::Ack(count) => self.acknowledged(port, count, at),
@@ -132,13 +135,15 @@ impl System {
                     self.acknowledged(port, count, at);
                     self.start_replay(port);
                 }
-                Dllp::Init1 { class, limits } | Dllp::Init2 { class, limits } if phase == Phase::Init1 => {
+                Dllp::Init1 { channel, class, limits } | Dllp::Init2 { channel, class, limits }
+                    if phase == Phase::Init1 =>
+                {
                     let own = &mut self.ports[port];
-                    if !own.heard[class] {
-                        own.heard[class] = true;
-                        own.credits[class] = Allowance::of(limits);
+                    let Channel { heard, credits, .. } = &mut own.channels[channel];
+                    if !heard[class] {
+                        (heard[class], credits[class]) = (true, Allowance::of(limits));
                     }
-                    if own.heard == [true; 3] {
+                    if own.channels.iter().all(|channel| channel.heard == [true; 3]) {
                         (own.phase, own.init_due) = (Phase::Init2, self.now);
                     }
                 }
@@ -158,7 +163,8 @@ impl System {
         }
         let own = &mut self.ports[port];
         own.phase = Phase::Active;
-        for buffer in own.buffers.iter_mut().filter(|buffer| !buffer.is_infinite()) {
+        let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
+        for buffer in buffers.filter(|buffer| !buffer.is_infinite()) {
             buffer.update_due = self.now + own.config.update_flow_control.period;
         }
         self.plan_dllps(port);
@@ -171,13 +177,13 @@ impl System {
         }
         let again = self.now + INIT_FLOW_CONTROL_INTERVAL;
         self.ports[port].init_due = again;
-        for class in 0..3 {
-            let limits = self.ports[port].buffers[class].limits();
-            let first = self.ports[port].phase == Phase::Init1;
-            self.send_dllp(
-                port,
-                if first { Dllp::Init1 { class, limits } } else { Dllp::Init2 { class, limits } },
-            );
+        for (channel, class) in self.ports[port].channels_and_classes() {
+            let limits = self.ports[port].channels[channel].buffers[class].limits();
+            let dllp = match self.ports[port].phase {
+                Phase::Init1 => Dllp::Init1 { channel, class, limits },
+                Phase::Init2 | Phase::Active => Dllp::Init2 { channel, class, limits },
+            };
+            self.send_dllp(port, dllp);
         }
         self.look_at(port, again);
     }
@@ -276,7 +282,9 @@ impl System {
             return self.put_on_wire(port, tlp, sequence, span, Sent::Replay, true);
         }
         own.next_sequence += 1;
-        own.credits[tlp.class()].consume(tlp.credits());
+        let channel = own.channel_of(&tlp);
+        own.channels[channel].credits[tlp.class()].consume(tlp.credits());
+        own.turns.served(channel, own.channels.len());
         own.kept.push_back(Kept { sequence, tlp: tlp.clone() });
         let is_only = own.kept.len() == 1;
         let [payload, header, framing] = parts;
@@ -342,7 +350,9 @@ impl System {
             } else {
                 self.agenda.add(arrival.checked, rank::FACTS, Event::Checked { port });
             }
-            self.ports[port].buffers[arrival.tlp.class()].fill(arrival.tlp.credits(), now);
+            let own = &mut self.ports[port];
+            let channel = own.channel_of(&arrival.tlp);
+            own.channels[channel].buffers[arrival.tlp.class()].fill(arrival.tlp.credits(), now);
             self.plan_dllps(port);
             self.hand_over(port, arrival);
         } else if is_good && arrival.sequence < own.expected {

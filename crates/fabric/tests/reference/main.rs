@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `agenda.rs` | the heap, and the order of one instant |
 //! | `wire.rs`, `port.rs`, `link.rs` | a direction in time; credits, Acks, retry buffer; what is sent and what arrives |
+//! | `channel.rs` | virtual channels, and taking turns |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
@@ -29,16 +30,17 @@
 //!    DLLPs there, and the TLP follows these.
 //! 7. A Nak is acted on when the port's own packet has left. A replay timer that runs out meanwhile leaves the replay to it.
 //!
-//! The fabric follows all of them, whoever looks when: 3,000 cases of each of the seven kinds (seed 5; 3.6 million packets) agree.
+//! The fabric follows all of them, whoever looks when: 3,000 cases of each kind (seed 5; 3.6 million packets) agree.
 //!
 //! # Left out
 //!
-//! Flits, virtual channels, sleep, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Flits, sleep, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
 mod agenda;
 mod cases;
+mod channel;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
@@ -69,6 +71,7 @@ const WRITES: Kinds = Kinds {
     faults: false,
     finite_credits: true,
     skips: true,
+    channels: false,
 };
 
 /// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
@@ -138,8 +141,28 @@ fn faults_of_one_link() {
     play(FAULTY, 300);
 }
 
+const CHANNELS: Kinds = Kinds { channels: true, ..BOTH };
+
+#[test]
+fn virtual_channels_of_one_link() {
+    play(CHANNELS, 300);
+}
+
 const TREES: Kinds = Kinds { switches: 2, endpoints: 3, peers: true, ..BOTH };
 const FAULTY_TREES: Kinds = Kinds { faults: true, ..TREES };
+const TREES_OF_CHANNELS: Kinds = Kinds { channels: true, ..TREES };
+const FAULTY_CHANNELS: Kinds = Kinds { faults: true, ..TREES_OF_CHANNELS };
+
+#[test]
+fn virtual_channels_in_trees() {
+    play(TREES_OF_CHANNELS, 300);
+}
+
+#[test]
+fn faults_on_virtual_channels() {
+    play(FAULTY_CHANNELS, 300);
+}
+
 #[test]
 fn trees() {
     play(TREES, 300);

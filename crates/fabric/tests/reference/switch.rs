@@ -1,37 +1,36 @@
-//! A switch with a crossbar: virtual output queues at each ingress, arbitration at each egress; and which of the TLPs that wait in
+//! A switch with a crossbar: virtual output queues at each ingress, arbitration at each egress and for each channel; and which of the TLPs that wait in
 //! one place goes first.
 //!
 //! Rules: docs/explanation/switches.md and transaction.md ("Ordering"); PCIe Base 6.3 §2.4.1, Table 2-42.
 
+use super::channel::{Queues, Turns};
 use super::port::Port;
 use super::system::{Kind, System};
 use super::tlp::{Arrival, COMPLETION, Kind as TlpKind, NON_POSTED, POSTED, Tlp};
-use lanewise_fabric::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
+use lanewise_fabric::config::{Forwarding, SwitchConfig, SwitchCore};
 use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 use lanewise_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
-
-/// TLPs that wait in one place, by class.
-pub type Queues = [VecDeque<Tlp>; 3];
 
 /// A switch.
 pub struct Switch {
     config: SwitchConfig,
-    /// By egress and ingress.
-    queues: Vec<Vec<Queues>>,
-    /// By egress, the ingress that is asked first and how many TLPs of its turn are left.
-    turns: Vec<(usize, u8)>,
+    /// By egress, channel of the egress, and ingress.
+    queues: Vec<Vec<Vec<Queues>>>,
+    /// By egress and channel of the egress, which ingress is asked first.
+    turns: Vec<Vec<Turns>>,
     /// By ingress, until when it feeds an egress.
     busy_until: Vec<Time>,
 }
 
 impl Switch {
-    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
-        let weight = config.arbitration.weights().map_or(1, |weights| weights[0]);
+    /// A switch whose ports have so many channels each.
+    pub fn new(config: &SwitchConfig, channels: &[usize]) -> Self {
+        let ports = channels.len();
+        let rows = |channels: &usize| vec![vec![Queues::default(); ports]; *channels];
         Self {
             config: config.clone(),
-            queues: (0..ports).map(|_| (0..ports).map(|_| Queues::default()).collect()).collect(),
-            turns: vec![(0, weight); ports],
+            queues: channels.iter().map(rows).collect(),
+            turns: channels.iter().map(|channels| vec![Turns::new(&config.arbitration); *channels]).collect(),
             busy_until: vec![Time::ZERO; ports],
         }
     }
@@ -43,26 +42,6 @@ impl Switch {
             Forwarding::StoreAndForward => checked + self.config.latency,
             Forwarding::CutThrough => head + self.config.latency + span_in.saturating_sub(span_out),
         }
-    }
-
-    /// The ingress ports in the order in which an egress asks them.
-    fn asked(&self, egress: usize) -> Vec<usize> {
-        let count = self.turns.len();
-        let first = if self.config.arbitration == Arbitration::Strict { 0 } else { self.turns[egress].0 };
-        (first..count).chain(0..first).collect()
-    }
-
-    /// An ingress has sent a TLP: its turn goes on, or the next one's begins. One that is served out of turn has a turn from then on.
-    fn served(&mut self, egress: usize, ingress: usize) {
-        let count = self.turns.len();
-        let next = (ingress + 1) % count;
-        let Some(weights) = self.config.arbitration.weights() else {
-            self.turns[egress] = (next, 1);
-            return;
-        };
-        let (whose, left) = self.turns[egress];
-        let left = if whose == ingress { left } else { weights[ingress] };
-        self.turns[egress] = if left > 1 { (ingress, left - 1) } else { (next, weights[next]) };
     }
 }
 
@@ -111,39 +90,48 @@ impl System {
     }
 
     fn enqueue(&mut self, device: usize, port: usize, egress: usize, tlp: Tlp) {
-        let (ready, class) = (tlp.ready, tlp.class());
-        let (row, column) = (self.ports[egress].number, self.ports[port].number);
-        self.switch(device).queues[row][column][class].push_back(tlp);
+        let (ready, class, channel) = (tlp.ready, tlp.class(), self.ports[egress].channel_of(&tlp));
+        let (to, from) = (self.ports[egress].number, self.ports[port].number);
+        self.switch(device).queues[to][channel][from][class].push_back(tlp);
         self.look_at(egress, ready);
     }
 
-    /// Takes the next TLP that may leave through `port` out of its queue, if any may.
+    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one.
     pub fn choose(&mut self, port: usize) -> Option<Tlp> {
+        let own = &self.ports[port];
+        let count = own.channels.len();
+        let mut order = own.turns.order(count, (0..count).rev()).into_iter();
+        order.find_map(|channel| self.choose_on(port, channel))
+    }
+
+    fn choose_on(&mut self, port: usize, channel: usize) -> Option<Tlp> {
         let now = self.now;
         let own = &self.ports[port];
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
-            let class = pick(&self.ports[port].queues, &self.ports[port], now)?;
-            return self.ports[port].queues[class].pop_front();
+            let class = pick(&own.channels[channel].queues, own, channel, now)?;
+            return self.ports[port].channels[channel].queues[class].pop_front();
         };
+        let row = &mut switch.queues[number][channel];
+        let count = row.len();
         let mut until = Time::NEVER;
-        for ingress in switch.asked(number) {
-            for queue in &mut switch.queues[number][ingress] {
+        for ingress in switch.turns[number][channel].order(count, 0..count) {
+            for queue in &mut row[ingress] {
                 while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
                     queue.pop_front();
                 }
             }
-            let Some(class) = pick(&switch.queues[number][ingress], own, now) else { continue };
+            let Some(class) = pick(&row[ingress], own, channel, now) else { continue };
             if switch.busy_until[ingress] > now {
                 until = until.min(switch.busy_until[ingress]);
                 continue;
             }
-            let tlp = switch.queues[number][ingress][class].pop_front()?;
+            let tlp = row[ingress][class].pop_front()?;
             let SwitchCore::Crossbar { port_rate } = switch.config.core else {
                 unreachable!("others are refused")
             };
             switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
-            switch.served(number, ingress);
+            switch.turns[number][channel].served(ingress, count);
             return Some(tlp);
         }
         if until != Time::NEVER {
@@ -153,13 +141,15 @@ impl System {
     }
 }
 
-/// The class of the TLP that goes next: the oldest that may pass everything older, has credits and room in the retry buffer.
-fn pick(queues: &Queues, port: &Port, now: Time) -> Option<usize> {
+/// The class of the TLP that goes next on a channel: the oldest that may pass everything older, has credits and room in the retry
+/// buffer.
+fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Option<usize> {
     let mut heads: Vec<&Tlp> = queues.iter().filter_map(|queue| queue.front()).collect();
     heads.sort_by_key(|tlp| tlp.order);
     let may_go = |tlp: &Tlp| {
         let nullified = tlp.nullified.is_some(); // It takes no credits and is not kept.
-        let allowed = port.credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
+        let allowed =
+            port.channels[channel].credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
         tlp.ready <= now && (nullified || allowed)
     };
     let passes_older = |tlp: &Tlp| {

@@ -31,6 +31,8 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         corrupt: [Vec::new(), Vec::new()],
         errors: [0; 2],
         recovery_ns: 1_000,
+        map: 0,
+        channel_turns: 0,
     };
     let end = EndpointCase {
         link,
@@ -63,7 +65,15 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         at_ns: index * 40,
     };
     let transfers = (0..tlps).map(transfer).collect();
-    Case { seed: 1, mps_shift: 0, host, switches: Vec::new(), endpoints: vec![end], transfers }
+    Case {
+        seed: 1,
+        mps_shift: 0,
+        host,
+        switches: Vec::new(),
+        endpoints: vec![end],
+        transfers,
+        classes: [0; 3],
+    }
 }
 
 fn subsets() -> impl Iterator<Item = Vec<u64>> {

@@ -18,6 +18,8 @@ pub enum Event {
     DllpArrives { port: usize, dllp: Dllp },
     /// A TLP that a switch took in before has been checked.
     Checked { port: usize },
+    /// A TLP has been checked that came before: an Ack is due.
+    DuplicateChecked { port: usize },
     /// A SKP ordered set falls due.
     SkipDue { port: usize },
     /// A DLLP may be due, or the wire may be free for one.

@@ -356,13 +356,13 @@ impl System {
             self.plan_dllps(port);
             self.hand_over(port, arrival);
         } else if is_good && arrival.sequence < own.expected {
-            own.ack_due = own.ack_due.min(arrival.checked);
-            self.plan_dllps(port);
+            self.agenda.add(arrival.checked, rank::FACTS, Event::DuplicateChecked { port });
         } else if !own.nak_scheduled {
             own.nak_scheduled = true;
             own.nak = Some(arrival.checked);
             self.plan_dllps(port);
-            if now < arrival.checked {
+            // The header said whether it was the next one: others are not forwarded.
+            if now < arrival.checked && arrival.sequence == self.ports[port].expected {
                 self.forward_nullified(port, &arrival);
             }
             if arrival.fate == Fate::Misframed {

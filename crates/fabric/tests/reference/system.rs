@@ -184,6 +184,10 @@ impl System {
                 self.ports[port].count_checked(now);
                 self.plan_dllps(port);
             }
+            Event::DuplicateChecked { port } => {
+                self.ports[port].ack_due = self.ports[port].ack_due.min(now);
+                self.plan_dllps(port);
+            }
             Event::SkipDue { port } => {
                 let wire = &mut self.ports[port].wire;
                 if wire.next_skip == now {

@@ -225,6 +225,23 @@ fn a_duplicate_is_acknowledged_again_at_once_and_takes_no_room() {
     assert_eq!(bench.receiver.buffer(0, FlowClass::Posted).credits.held(), Credits::new(2, 32));
 }
 
+/// A cut-through switch takes a TLP in before it is checked. What leaves before answers no duplicate.
+#[test]
+fn a_duplicate_is_acknowledged_when_it_is_checked_whatever_left_before() {
+    let mut bench = Bench::roomy();
+    bench.accept(0..2, 450);
+    let duplicate = |at, checked| InFlight { checked: ns(checked), ..write(0, ns(at)) };
+    assert_eq!(bench.receive(duplicate(500, 600)), Outcome::Duplicate);
+    assert_eq!(bench.receive(duplicate(510, 610)), Outcome::Duplicate);
+    assert_eq!(bench.deadline(), (ns(550), Timer::Ack), "of the TLPs before");
+    assert_eq!(bench.dllps(550), [ack(1)]);
+    assert_eq!(bench.deadline(), (ns(600), Timer::Ack));
+    assert_eq!(bench.dllps(600), [ack(1)]);
+    assert_eq!(bench.deadline(), (ns(610), Timer::Ack));
+    assert_eq!(bench.dllps(620), [ack(1)]);
+    assert_eq!(bench.deadline().0, Time::NEVER);
+}
+
 #[test]
 fn a_nullified_tlp_has_no_number_of_its_own() {
     let mut bench = Bench::roomy();

@@ -259,7 +259,7 @@ impl<T: Copy> Receiver<T> {
 
     /// Whether all that is owed at `at` are UpdateFCs that repeat what the transmitter knows.
     pub(crate) fn only_repeats(&self, at: Time) -> bool {
-        let repeats = |(buffer, update_at): (&IngressBuffer, Time)| update_at > at || buffer.freed_tlps == 0;
+        let repeats = |(buffer, update_at): (&IngressBuffer, Time)| update_at > at || buffer.would_repeat(at);
         self.ack_at > at && self.nak_at() > at && self.all_buffers().all(repeats)
     }
 }

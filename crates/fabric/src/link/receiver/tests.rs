@@ -323,11 +323,25 @@ fn periods_start_with_the_link_and_stop_in_its_sleep() {
     bench.receiver.start_updates(ns(0), period);
     assert_eq!(bench.deadline(), (ns(0) + period, Timer::UpdateFlowControl));
     assert!(bench.receiver.only_repeats(ns(30_000)));
-    bench.receiver.stop_updates(ns(30_000));
+    bench.receiver.stop_updates(ns(30_000), &bench.policy.update);
     assert_eq!(bench.deadline().0, Time::NEVER);
     bench.receiver.resume_updates(ns(50_000), period);
     assert_eq!(bench.deadline().0, ns(80_000));
     assert_eq!(bench.dllps(80_000).len(), 2, "posted and non-posted: completions are infinite");
+}
+
+/// Space that is still draining is no news yet, and is told when it is free.
+#[test]
+fn an_update_put_off_in_sleep_goes_out_when_space_is_free() {
+    let mut bench = Bench::roomy();
+    bench.receiver.start_updates(ns(0), bench.policy.update.period);
+    bench.accept(0..1, 10);
+    bench.dllps(110);
+    bench.drain(30_500, 20);
+    assert!(bench.receiver.only_repeats(ns(30_000)) && !bench.receiver.only_repeats(ns(30_500)));
+    bench.receiver.stop_updates(ns(30_000), &bench.policy.update);
+    let due = ns(30_500) + bench.policy.update.latency;
+    assert_eq!(bench.deadline(), (due, Timer::UpdateFlowControl));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::port::Dllp;
 use super::tlp::{Arrival, Credits};
 use lanewise_units::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Something that happens at a time.
 #[derive(Clone, Debug)]
@@ -92,11 +92,18 @@ impl Ord for Entry {
 pub struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
+    /// Looks that will happen: a port looks once for all that ask it to.
+    looks: BTreeSet<(Time, usize)>,
 }
 
 impl Agenda {
     /// Puts an event at a time, behind those of its rank and place.
     pub fn add(&mut self, at: Time, rank: u8, event: Event) {
+        if let Event::Look { port } = event
+            && !self.looks.insert((at, port))
+        {
+            return;
+        }
         self.scheduled += 1;
         self.heap.push(Reverse(Entry { key: (at, rank, event.place(), self.scheduled), event }));
     }
@@ -106,6 +113,10 @@ impl Agenda {
         if self.heap.peek()?.0.key.0 > limit {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event))
+        let Reverse(Entry { key: (at, ..), event }) = self.heap.pop()?;
+        if let Event::Look { port } = event {
+            self.looks.remove(&(at, port));
+        }
+        Some((at, event))
     }
 }

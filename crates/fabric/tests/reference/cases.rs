@@ -38,6 +38,15 @@ pub struct LinkCase {
     /// One of [`MAPS`], and how its channels take turns.
     pub map: usize,
     pub channel_turns: u8,
+    pub power: PowerCase,
+}
+
+/// By power state (L0s, L1), the silence before it and the time to leave it, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerCase {
+    pub states: [Option<(u64, u64)>; 2],
+    /// The replay timer waits for the exit.
+    pub patient: bool,
 }
 
 /// A switch.
@@ -117,6 +126,8 @@ pub struct Kinds {
     pub skips: bool,
     /// Several virtual channels.
     pub channels: bool,
+    /// L0s and L1.
+    pub sleep: bool,
 }
 
 /// Traffic classes on VC1, VC2 and so on.
@@ -161,6 +172,10 @@ impl LinkCase {
         let rule = ReplayRule::for_fastest(mode.generation);
         made.replay_timer =
             replay_timer_limit(made.mps, mode.width, mode.generation, rule).span(mode.generation);
+        if self.power.patient {
+            let exits = self.power.states.iter().flatten().map(|(_, exit)| *exit);
+            made.replay_timer += Span::from_ns(exits.max().unwrap_or(0));
+        }
         made
     }
 
@@ -175,6 +190,10 @@ impl LinkCase {
             corrupt_tlps: self.corrupt[direction].clone(),
         };
         (made.faults_downstream, made.faults_upstream) = (faults(0), faults(1));
+        let [l0s, l1] = self.power.states.map(|state| {
+            state.map(|(idle, exit)| SleepConfig { idle: Span::from_ns(idle), exit: Span::from_ns(exit) })
+        });
+        made.power = LinkPower { l0s, l1 };
         made.channels = ChannelMap::new(MAPS[self.map]).expect("a legal map");
         made
     }
@@ -352,7 +371,7 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             prop::bool::weighted(if kinds.skips { 0.7 } else { 0.0 }),
         ),
         (corrupt(), corrupt(), errors(), errors(), prop::sample::select(vec![1_000u64, 10_000])),
-        (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3),
+        (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3, power_case(kinds)),
     )
         .prop_map(|(place, buffers, policy, wire, faults, channels)| LinkCase {
             parent: place.0,
@@ -372,7 +391,20 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             recovery_ns: faults.4,
             map: channels.0,
             channel_turns: channels.1,
+            power: channels.2,
         })
+}
+
+fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {
+    if !kinds.sleep {
+        return Just(PowerCase::default()).boxed();
+    }
+    let times =
+        (prop::sample::select(vec![0u64, 100, 700, 3_000]), prop::sample::select(vec![0u64, 60, 500, 4_000]));
+    let state = prop::option::weighted(0.6, times);
+    (prop::array::uniform2(state), any::<bool>())
+        .prop_map(|(states, patient)| PowerCase { states, patient })
+        .boxed()
 }
 
 fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {

@@ -28,8 +28,11 @@ impl System {
         }
         self.send_due_dllps(port);
         self.read_dllps(port);
-        if self.ports[port].wire.packet_end > now && self.ports[port].dllps_begun != now {
+        if self.ports[port].wire.recovered > now {
             return; // The link went into Recovery.
+        }
+        if !self.may_use_wire(port) {
+            return;
         }
         match self.ports[port].phase {
             Phase::Active if self.ports[port].replay_from.is_some() => self.replay_next(port),
@@ -45,6 +48,17 @@ impl System {
     fn may_commit(&self, port: usize) -> bool {
         let (own, now) = (&self.ports[port], self.now);
         own.wire.packet_end <= now || own.dllps_begun == now && own.tlp_begun != now
+    }
+
+    /// Whether the link is awake. It wakes if there is something to send, or a link below has called it.
+    fn may_use_wire(&mut self, port: usize) -> bool {
+        let own = &mut self.ports[port];
+        let is_called = own.called_at <= self.now;
+        if is_called {
+            own.called_at = Time::NEVER;
+        }
+        let wants = is_called || own.replay_from.is_some() || self.wants(port);
+        !wants || self.is_awake(port, true)
     }
 
     /// Has a port look again when the first TLP of a class may leave, if that is later than now.
@@ -64,6 +78,10 @@ impl System {
         if own.phase != Phase::Active || own.wire.packet_end > now {
             return;
         }
+        if own.dllp_due() <= now && !self.is_awake_for_dllps(port) {
+            return self.plan_dllps(port);
+        }
+        let own = &mut self.ports[port];
         if let Some(at) = own.nak
             && at <= now
         {
@@ -116,7 +134,7 @@ impl System {
         }
     }
 
-    fn wire_is_free_at(&mut self, port: usize, at: Time) {
+    pub fn wire_is_free_at(&mut self, port: usize, at: Time) {
         self.agenda.add(at, rank::DLLPS, Event::DllpDue { port });
         self.agenda.add(at, rank::LOOKS, Event::Look { port });
     }
@@ -162,7 +180,7 @@ impl System {
             self.initialise(port); // The peer still waits for the InitFC2 of this side.
         }
         let own = &mut self.ports[port];
-        own.phase = Phase::Active;
+        (own.phase, own.silent_from) = (Phase::Active, self.now);
         let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
         for buffer in buffers.filter(|buffer| !buffer.is_infinite()) {
             buffer.update_due = self.now + own.config.update_flow_control.period;
@@ -199,6 +217,7 @@ impl System {
         let first = own.kept.front().map(|kept| kept.sequence);
         own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
         let held_until = self.ports[port].wire.recovered;
+        self.ports[port].acknowledged_at = at.max(held_until);
         self.restart_replay_timer(port, at.max(held_until));
     }
 
@@ -272,7 +291,10 @@ impl System {
 
     /// Sends the next TLP for the first time, if any may go.
     fn send_next(&mut self, port: usize) {
-        let Some(tlp) = self.choose(port) else { return };
+        let tlp = self.choose(port);
+        let waits = tlp.is_none() && self.is_held_up(port);
+        self.ports[port].note_wait(waits, self.now);
+        let Some(tlp) = tlp else { return };
         let own = &mut self.ports[port];
         // On x12 each part is rounded up to a tick.
         let parts = [tlp.payload(), tlp.header, FRAMING].map(|bytes| own.wire.span(bytes));

@@ -10,6 +10,7 @@
 //! | `agenda.rs` | the heap, and the order of one instant |
 //! | `wire.rs`, `port.rs`, `link.rs` | a direction in time; credits, Acks, retry buffer; what is sent and what arrives |
 //! | `channel.rs` | virtual channels, and taking turns |
+//! | `sleep.rs` | links that sleep |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
@@ -30,11 +31,12 @@
 //!    DLLPs there, and the TLP follows these.
 //! 7. A Nak is acted on when the port's own packet has left. A replay timer that runs out meanwhile leaves the replay to it.
 //!
-//! The fabric follows all of them, whoever looks when: 3,000 cases of each kind (seed 5; 3.6 million packets) agree.
+//! The fabric follows all of them, whoever looks when: 8,000 cases of each kind with channels or sleep (seed 2) agree, but for two trees
+//! whose links sleep, which are not explained yet.
 //!
 //! # Left out
 //!
-//! Flits, sleep, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Flits, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -50,6 +52,7 @@ mod known;
 mod link;
 mod port;
 mod record;
+mod sleep;
 mod switch;
 mod system;
 mod tiny;
@@ -72,6 +75,7 @@ const WRITES: Kinds = Kinds {
     finite_credits: true,
     skips: true,
     channels: false,
+    sleep: false,
 };
 
 /// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
@@ -150,6 +154,25 @@ fn virtual_channels_of_one_link() {
 
 const TREES: Kinds = Kinds { switches: 2, endpoints: 3, peers: true, ..BOTH };
 const FAULTY_TREES: Kinds = Kinds { faults: true, ..TREES };
+const SLEEPERS: Kinds = Kinds { sleep: true, ..BOTH };
+const TREES_OF_SLEEPERS: Kinds = Kinds { sleep: true, ..TREES };
+const FAULTY_SLEEPERS: Kinds = Kinds { faults: true, channels: true, ..TREES_OF_SLEEPERS };
+
+#[test]
+fn a_link_that_sleeps() {
+    play(SLEEPERS, 300);
+}
+
+#[test]
+fn trees_that_sleep() {
+    play(TREES_OF_SLEEPERS, 300);
+}
+
+#[test]
+fn faults_and_channels_on_links_that_sleep() {
+    play(FAULTY_SLEEPERS, 300);
+}
+
 const TREES_OF_CHANNELS: Kinds = Kinds { channels: true, ..TREES };
 const FAULTY_CHANNELS: Kinds = Kinds { faults: true, ..TREES_OF_CHANNELS };
 

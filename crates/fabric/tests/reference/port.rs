@@ -6,7 +6,7 @@
 use super::channel::{Channel, Turns};
 use super::tlp::{Credits, Tlp};
 use super::wire::{Faults, Wire};
-use lanewise_fabric::config::{LinkConfig, PortConfig};
+use lanewise_fabric::config::{LinkConfig, LinkPower, PortConfig};
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::Time;
@@ -137,6 +137,11 @@ impl Buffer {
         [limit(0), limit(1)]
     }
 
+    /// Whether an UpdateFC would tell the peer what it knows.
+    pub fn repeats(&self) -> bool {
+        self.freed == 0
+    }
+
     /// Whether the peer may lack credits for its next TLP, given what it was told.
     fn peer_may_starve(&self) -> bool {
         (0..2).any(|part| !self.infinite[part] && self.told[part] - self.received[part] < self.least[part])
@@ -205,6 +210,16 @@ pub struct Port {
     pub map: ChannelMap,
     pub turns: Turns,
 
+    pub power: LinkPower,
+    /// A TLP waits for credits or room in the retry buffer, as the last look found.
+    pub waits: bool,
+    /// It came up, or ceased to wait, then: silence counts from then at the earliest.
+    pub silent_from: Time,
+    /// When the last Ack came that told of something, or Recovery ended.
+    pub acknowledged_at: Time,
+    /// A link below wakes, and this one is to be awake from then on.
+    pub called_at: Time,
+
     /// DLLPs that arrived and were not read, with their times.
     pub inbox: VecDeque<(Time, Dllp)>,
     pub kept: VecDeque<Kept>,
@@ -244,6 +259,11 @@ impl Port {
             channels: pools.map(|pools| Channel::new(config, pools)).collect(),
             map: link.channels,
             turns: Turns::new(&config.channel_arbitration),
+            power: link.power,
+            waits: false,
+            silent_from: Time::ZERO,
+            acknowledged_at: Time::ZERO,
+            called_at: Time::NEVER,
             inbox: VecDeque::new(),
             kept: VecDeque::new(),
             next_sequence: 0,

@@ -98,10 +98,47 @@ impl System {
 
     /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one.
     pub fn choose(&mut self, port: usize) -> Option<Tlp> {
+        self.drop_stale(port);
         let own = &self.ports[port];
         let count = own.channels.len();
         let mut order = own.turns.order(count, (0..count).rev()).into_iter();
         order.find_map(|channel| self.choose_on(port, channel))
+    }
+
+    /// Whether a TLP waits for the wire of a port: it may go as soon as the link is awake, or lacks credits or room.
+    pub fn wants(&mut self, port: usize) -> bool {
+        self.drop_stale(port);
+        let mut places = self.places(port).into_iter();
+        places.any(|(pick, core_is_free)| pick == Pick::HeldUp || pick != Pick::Nothing && core_is_free)
+    }
+
+    /// Whether a TLP lacks nothing but credits or room in the retry buffer of a port.
+    pub fn is_held_up(&self, port: usize) -> bool {
+        self.places(port).into_iter().any(|(pick, _)| pick == Pick::HeldUp)
+    }
+
+    /// Of each place in which TLPs wait for a port, what may go, and whether the core is free for it.
+    fn places(&self, port: usize) -> Vec<(Pick, bool)> {
+        let (own, now) = (&self.ports[port], self.now);
+        let of_channel = |channel: usize| match &self.devices[own.device].kind {
+            Kind::Switch(switch) => {
+                let row = switch.queues[own.number][channel].iter().zip(&switch.busy_until);
+                row.map(|(queues, until)| (pick(queues, own, channel, now), *until <= now)).collect()
+            }
+            _ => vec![(pick(&own.channels[channel].queues, own, channel, now), true)],
+        };
+        (0..own.channels.len()).flat_map(of_channel).collect()
+    }
+
+    /// Takes out nullified copies whose time is over.
+    fn drop_stale(&mut self, port: usize) {
+        let (now, own) = (self.now, &self.ports[port]);
+        let Kind::Switch(switch) = &mut self.devices[own.device].kind else { return };
+        for queue in switch.queues[own.number].iter_mut().flatten().flatten() {
+            while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
+                queue.pop_front();
+            }
+        }
     }
 
     fn choose_on(&mut self, port: usize, channel: usize) -> Option<Tlp> {
@@ -109,19 +146,16 @@ impl System {
         let own = &self.ports[port];
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
-            let class = pick(&own.channels[channel].queues, own, channel, now)?;
+            let Pick::Goes(class) = pick(&own.channels[channel].queues, own, channel, now) else {
+                return None;
+            };
             return self.ports[port].channels[channel].queues[class].pop_front();
         };
         let row = &mut switch.queues[number][channel];
         let count = row.len();
         let mut until = Time::NEVER;
         for ingress in switch.turns[number][channel].order(count, 0..count) {
-            for queue in &mut row[ingress] {
-                while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
-                    queue.pop_front();
-                }
-            }
-            let Some(class) = pick(&row[ingress], own, channel, now) else { continue };
+            let Pick::Goes(class) = pick(&row[ingress], own, channel, now) else { continue };
             if switch.busy_until[ingress] > now {
                 until = until.min(switch.busy_until[ingress]);
                 continue;
@@ -141,22 +175,37 @@ impl System {
     }
 }
 
+/// What may go of the TLPs that wait in one place for a channel.
+#[derive(PartialEq, Eq)]
+enum Pick {
+    /// The first of this class.
+    Goes(usize),
+    /// Nothing, and something lacks nothing but credits or room in the retry buffer.
+    HeldUp,
+    Nothing,
+}
+
 /// The class of the TLP that goes next on a channel: the oldest that may pass everything older, has credits and room in the retry
 /// buffer.
-fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Option<usize> {
+fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Pick {
     let mut heads: Vec<&Tlp> = queues.iter().filter_map(|queue| queue.front()).collect();
     heads.sort_by_key(|tlp| tlp.order);
     let may_go = |tlp: &Tlp| {
         let nullified = tlp.nullified.is_some(); // It takes no credits and is not kept.
         let allowed =
             port.channels[channel].credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
-        tlp.ready <= now && (nullified || allowed)
+        nullified || allowed
     };
     let passes_older = |tlp: &Tlp| {
         let others = (0..3).filter(|class| *class != tlp.class());
         others.flat_map(|class| &queues[class]).all(|older| older.order > tlp.order || passes(tlp, older))
     };
-    heads.into_iter().find(|tlp| passes_older(tlp) && may_go(tlp)).map(|tlp| tlp.class())
+    heads.retain(|tlp| tlp.ready <= now && passes_older(tlp));
+    match heads.iter().find(|tlp| may_go(tlp)) {
+        Some(tlp) => Pick::Goes(tlp.class()),
+        None if heads.is_empty() => Pick::Nothing,
+        None => Pick::HeldUp,
+    }
 }
 
 /// Whether a TLP may pass an older one of another class: PCIe Base 6.3 Table 2-42.

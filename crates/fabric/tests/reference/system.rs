@@ -56,13 +56,7 @@ pub struct System {
 
 /// Why this reference does not play a configuration.
 pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
-    let link = |link: &LinkConfig| {
-        [
-            (link.mode.flit, "flits"),
-            (link.power != LinkPower::default(), "sleep"),
-            (link.quicker != 1, "quicker wires"),
-        ]
-    };
+    let link = |link: &LinkConfig| [(link.mode.flit, "flits"), (link.quicker != 1, "quicker wires")];
     let device = |device: &DeviceConfig| match &device.kind {
         DeviceKind::RootComplex(root) => vec![
             (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
@@ -189,9 +183,9 @@ impl System {
                 self.plan_dllps(port);
             }
             Event::SkipDue { port } => {
-                let wire = &mut self.ports[port].wire;
-                if wire.next_skip == now {
-                    let next = wire.skip_due(now);
+                // A sleeping link sends none.
+                if self.ports[port].wire.next_skip == now && !self.is_asleep(port) {
+                    let next = self.ports[port].wire.skip_due(now);
                     self.agenda.add(next, rank::FACTS, Event::SkipDue { port });
                 }
             }

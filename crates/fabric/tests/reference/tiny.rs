@@ -3,7 +3,7 @@
 //! Which transmissions of TLPs arrive damaged, replays counted, is in the settings of a link. A damaged DLLP is not: its bit error is
 //! drawn, so a seed is looked for whose first wrong bit lies in that DLLP, and whose second comes long after the end.
 
-use super::cases::{Case, EndpointCase, HostCase, LinkCase, TransferCase};
+use super::cases::{Case, EndpointCase, HostCase, LinkCase, PowerCase, TransferCase};
 use super::compare::{Tally, compare, slow};
 use super::record::Sent;
 use lanewise_engine::random::RandomStream;
@@ -33,6 +33,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         recovery_ns: 1_000,
         map: 0,
         channel_turns: 0,
+        power: PowerCase::default(),
     };
     let end = EndpointCase {
         link,

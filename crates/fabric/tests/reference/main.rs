@@ -201,12 +201,23 @@ fn faults_in_trees() {
 fn every_tiny_case_with_damaged_tlps() {
     let mut tally = Tally::default();
     for generation in [1, 3] {
-        tiny::damaged_tlps(generation, &mut tally).unwrap_or_else(|text| panic!("{text}"));
+        tiny::damaged_tlps(generation, tiny::Beyond::Nothing, &mut tally)
+            .unwrap_or_else(|text| panic!("{text}"));
     }
     report(&tally);
 }
 
-/// The same with each DLLP damaged.
+/// The same on two virtual channels, and on a link that sleeps.
+#[test]
+fn every_tiny_case_with_damaged_tlps_on_channels_and_in_sleep() {
+    let mut tally = Tally::default();
+    for beyond in [tiny::Beyond::Channels, tiny::Beyond::Sleep] {
+        tiny::damaged_tlps(3, beyond, &mut tally).unwrap_or_else(|text| panic!("{text}"));
+    }
+    report(&tally);
+}
+
+/// The same on a plain link with each DLLP damaged.
 #[test]
 fn every_tiny_case_with_a_damaged_dllp() {
     let mut tally = Tally::default();

@@ -116,9 +116,34 @@ fn tiny_cases(generation: u8) -> impl Iterator<Item = Case> {
     })
 }
 
+/// What a tiny case has beyond a plain link.
+#[derive(Clone, Copy)]
+pub enum Beyond {
+    Nothing,
+    /// Each TLP is asked for on another DMA channel, the first on VC0 and the others on VC1.
+    Channels,
+    /// L0s at once, and L1 soon after.
+    Sleep,
+}
+
+impl Beyond {
+    fn put_on(self, case: &mut Case) {
+        let link = &mut case.endpoints[0].link;
+        match self {
+            Self::Nothing => {}
+            Self::Channels => {
+                (link.map, case.classes) = (1, [0, 1, 1]);
+                case.transfers.iter_mut().zip(0..).for_each(|(transfer, channel)| transfer.channel = channel);
+            }
+            Self::Sleep => link.power.states = [Some((0, 60)), Some((100, 500))],
+        }
+    }
+}
+
 /// Damages every subset of the first TLP transmissions of both directions.
-pub fn damaged_tlps(generation: u8, tally: &mut Tally) -> Result<(), String> {
+pub fn damaged_tlps(generation: u8, beyond: Beyond, tally: &mut Tally) -> Result<(), String> {
     for mut case in tiny_cases(generation) {
+        beyond.put_on(&mut case);
         let reads = case.transfers[0].is_read;
         for up in subsets() {
             for down in subsets().take(if reads { usize::MAX } else { 1 }) {

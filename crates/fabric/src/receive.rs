@@ -33,7 +33,10 @@ impl Fabric {
             Outcome::Duplicate => self.wake(id, self.ports[id.index()].receiver.ack_at()),
             Outcome::Nullified => return self.drop_nullified(&arrived),
             Outcome::Refused => {
-                if now < arrived.checked {
+                // The header said whether it was the next one: others are not forwarded.
+                if now < arrived.checked
+                    && arrived.sequence == self.ports[id.index()].receiver.sequence().next_expected()
+                {
                     self.forward_damaged(id, &arrived, now);
                 }
                 self.wake(id, arrived.checked);

@@ -113,6 +113,11 @@ impl IngressBuffer {
         }
     }
 
+    /// Whether an UpdateFC at `at` would tell what the last one did: what was freed since is still draining.
+    pub(crate) fn would_repeat(&self, at: Time) -> bool {
+        self.freed_tlps == 0 || self.first_untold(Time::ZERO) > at
+    }
+
     /// The same after an UpdateFC, given what is still draining.
     #[inline(always)]
     pub(crate) fn update_after_update(&self, update_at: Time, policy: &UpdatePolicy) -> Time {

@@ -70,7 +70,9 @@ pub(crate) struct Receiver<T> {
     update_at: [Time; 3],
     sequence: ReceiveSequence,
     /// TLPs accepted since the last Ack.
-    unacknowledged: u32,
+    unacknowledged: u16,
+    /// There may be `unchecked_duplicates`.
+    duplicates_to_check: bool,
 
     buffers: [IngressBuffer; 3],
 
@@ -85,11 +87,18 @@ struct Rare {
     beyond: Vec<ChannelBuffers>,
     /// When the accepted TLPs before the last one are checked, if that may be later than now: at a cut-through switch.
     unchecked: VecDeque<Time>,
+    /// When duplicates are checked that were taken in before: an Ack is owed at each of these times.
+    unchecked_duplicates: VecDeque<Time>,
 }
 
 impl Default for Rare {
     fn default() -> Self {
-        Self { nak_at: Time::NEVER, beyond: Vec::new(), unchecked: VecDeque::new() }
+        Self {
+            nak_at: Time::NEVER,
+            beyond: Vec::new(),
+            unchecked: VecDeque::new(),
+            unchecked_duplicates: VecDeque::new(),
+        }
     }
 }
 
@@ -117,6 +126,7 @@ impl<T: Copy> Receiver<T> {
             update_at: [Time::NEVER; 3],
             sequence: ReceiveSequence::default(),
             unacknowledged: 0,
+            duplicates_to_check: false,
             buffers: buffers(&config.credits, config),
             rare: None,
         }
@@ -198,6 +208,9 @@ impl<T: Copy> Receiver<T> {
                 }
             }
             Verdict::DiscardDuplicate => {
+                if arrived.checked > at {
+                    self.note_unchecked_duplicate(arrived.checked);
+                }
                 self.owe_ack(arrived.checked);
                 effects.push(at, Effect::Duplicate { sequence: arrived.sequence });
                 Outcome::Duplicate
@@ -224,7 +237,7 @@ impl<T: Copy> Receiver<T> {
             self.note_unchecked(at);
         }
         self.last_checked = checked;
-        let by_count = self.unacknowledged >= policy.every_tlps;
+        let by_count = u32::from(self.unacknowledged) >= policy.every_tlps;
         let due = if by_count { checked } else { checked + policy.latency };
         self.owe_ack(due);
     }

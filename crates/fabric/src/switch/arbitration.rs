@@ -6,7 +6,7 @@ use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
 use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::Port;
-use crate::select::{select_class, wants_the_wire};
+use crate::select::select_class;
 use crate::shared_memory::SharedMemory;
 use crate::wait::Wait;
 use lanewise_observe::Use;
@@ -309,7 +309,7 @@ impl Switch {
         self.queues[self.rows[row].slot(ingress as usize)].next_start(packets)
     }
 
-    /// Whether anything that waits for `port` may leave now, or would but for credits or the retry buffer.
+    /// Whether anything that waits for `port` may leave now and has the core, or lacks only credits or room in the retry buffer.
     pub(crate) fn wants_the_wire(&self, packets: &PacketPool, port: &Port, now: Time) -> bool {
         port.channel_numbers().any(|channel| {
             let row = self.row_of(port.index, channel);
@@ -317,8 +317,10 @@ impl Switch {
             let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
             ingresses.any(|ingress| {
                 let queues = &self.queues[self.rows[row].slot(ingress)];
-                self.core_is_free(ingress, port.index, now)
-                    && wants_the_wire(queues, packets, port, channel, now)
+                match select_class(queues, packets, port, channel, now) {
+                    Ok(_) => self.core_is_free(ingress, port.index, now),
+                    Err(wait) => !wait.dllps.is_none(), // The port does not sleep while it waits for these.
+                }
             })
         })
     }
@@ -330,7 +332,29 @@ impl Switch {
         }
     }
 
-    /// Takes out a nullified copy that has not started to leave when its damaged original ends.
+    /// Takes out what waits in front for `port` and never leaves: nullified copies whose time is over.
+    #[cold]
+    pub(crate) fn drop_stale(&mut self, packets: &mut PacketPool, port: &Port, now: Time) {
+        for channel in port.channel_numbers() {
+            let row = self.row_of(port.index, channel);
+            for ingress in 0..self.rows[row].slots().len() {
+                let slot = self.rows[row].slot(ingress);
+                for class in FlowClass::ALL {
+                    while let Some(id) =
+                        self.queues[slot].head(class).filter(|id| Self::is_stale(packets, *id, now))
+                    {
+                        self.queues[slot].pop(packets, class);
+                        packets.remove(id);
+                        if self.queues[slot].head(class).is_none() {
+                            self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this is a nullified copy that had not started to leave when its damaged original ended.
     pub(crate) fn is_stale(packets: &PacketPool, id: PacketId, now: Time) -> bool {
         packets[id].flags.has(Flags::NULLIFIED) && packets[id].issued_at <= now
     }

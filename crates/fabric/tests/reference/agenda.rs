@@ -7,17 +7,19 @@ use super::port::Dllp;
 use super::tlp::{Arrival, Credits};
 use lanewise_units::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Something that happens at a time.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Buffer space of a class at a port is free.
-    Freed { port: usize, class: usize, credits: Credits },
+    /// Buffer space of a class on a channel of a port is free.
+    Freed { port: usize, channel: usize, class: usize, credits: Credits },
     /// A good DLLP is at a port, and checked.
     DllpArrives { port: usize, dllp: Dllp },
     /// A TLP that a switch took in before has been checked.
     Checked { port: usize },
+    /// A TLP has been checked that came before: an Ack is due.
+    DuplicateChecked { port: usize },
     /// A SKP ordered set falls due.
     SkipDue { port: usize },
     /// A DLLP may be due, or the wire may be free for one.
@@ -90,11 +92,18 @@ impl Ord for Entry {
 pub struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
+    /// Looks that will happen: a port looks once for all that ask it to.
+    looks: BTreeSet<(Time, usize)>,
 }
 
 impl Agenda {
     /// Puts an event at a time, behind those of its rank and place.
     pub fn add(&mut self, at: Time, rank: u8, event: Event) {
+        if let Event::Look { port } = event
+            && !self.looks.insert((at, port))
+        {
+            return;
+        }
         self.scheduled += 1;
         self.heap.push(Reverse(Entry { key: (at, rank, event.place(), self.scheduled), event }));
     }
@@ -104,6 +113,10 @@ impl Agenda {
         if self.heap.peek()?.0.key.0 > limit {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event))
+        let Reverse(Entry { key: (at, ..), event }) = self.heap.pop()?;
+        if let Event::Look { port } = event {
+            self.looks.remove(&(at, port));
+        }
+        Some((at, event))
     }
 }

@@ -8,6 +8,7 @@ use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use proptest::prelude::*;
 
@@ -34,6 +35,18 @@ pub struct LinkCase {
     /// In units of 1e-7.
     pub errors: [u32; 2],
     pub recovery_ns: u64,
+    /// One of [`MAPS`], and how its channels take turns.
+    pub map: usize,
+    pub channel_turns: u8,
+    pub power: PowerCase,
+}
+
+/// By power state (L0s, L1), the silence before it and the time to leave it, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerCase {
+    pub states: [Option<(u64, u64)>; 2],
+    /// The replay timer waits for the exit.
+    pub patient: bool,
 }
 
 /// A switch.
@@ -96,6 +109,8 @@ pub struct Case {
     pub switches: Vec<SwitchCase>,
     pub endpoints: Vec<EndpointCase>,
     pub transfers: Vec<TransferCase>,
+    /// Traffic class of each channel of every endpoint.
+    pub classes: [u8; 3],
 }
 
 /// What random cases have.
@@ -109,7 +124,14 @@ pub struct Kinds {
     pub faults: bool,
     pub finite_credits: bool,
     pub skips: bool,
+    /// Several virtual channels.
+    pub channels: bool,
+    /// L0s and L1.
+    pub sleep: bool,
 }
+
+/// Traffic classes on VC1, VC2 and so on.
+const MAPS: [&[&[u8]]; 4] = [&[], &[&[1]], &[&[2], &[1, 3]], &[&[1, 2, 3]]];
 
 impl LinkCase {
     fn mode(&self) -> LinkMode {
@@ -126,18 +148,22 @@ impl LinkCase {
     fn port(&self, mps: u64, receiver: ReceiverKind) -> PortConfig {
         let mut made = port(self.mode(), mps);
         made.scale = self.scales(receiver);
-        made.credits = match self.credits {
+        // VC1 and so on have one MPS more each than the channel before.
+        let pools = |channel: u16| match self.credits {
             None => infinite(),
             Some(more) => FlowClass::ALL.map(|class| {
                 let least =
                     minimum_advertisement(class, Bytes::new(mps), made.scale[class.index()], receiver);
-                let times = |credits: Option<u16>| credits.map(|least| least * (more + 1));
+                let times = |credits: Option<u16>| credits.map(|least| least * (more + channel + 1));
                 CreditPool {
                     header: times(least.header).map(|headers| headers.min(127)),
                     data: times(least.data),
                 }
             }),
         };
+        let beyond_vc0 = MAPS[self.map].len() as u16;
+        (made.credits, made.more_credits) = (pools(0), (1..=beyond_vc0).map(pools).collect());
+        made.channel_arbitration = arbitration(self.channel_turns, usize::from(beyond_vc0) + 1);
         made.retry_buffer = Bytes::new((mps + 256) * self.retry_tlps);
         made.ack.every_tlps = self.ack_every;
         made.update_flow_control.every_tlps = self.update_every;
@@ -146,6 +172,10 @@ impl LinkCase {
         let rule = ReplayRule::for_fastest(mode.generation);
         made.replay_timer =
             replay_timer_limit(made.mps, mode.width, mode.generation, rule).span(mode.generation);
+        if self.power.patient {
+            let exits = self.power.states.iter().flatten().map(|(_, exit)| *exit);
+            made.replay_timer += Span::from_ns(exits.max().unwrap_or(0));
+        }
         made
     }
 
@@ -160,6 +190,11 @@ impl LinkCase {
             corrupt_tlps: self.corrupt[direction].clone(),
         };
         (made.faults_downstream, made.faults_upstream) = (faults(0), faults(1));
+        let [l0s, l1] = self.power.states.map(|state| {
+            state.map(|(idle, exit)| SleepConfig { idle: Span::from_ns(idle), exit: Span::from_ns(exit) })
+        });
+        made.power = LinkPower { l0s, l1 };
+        made.channels = ChannelMap::new(MAPS[self.map]).expect("a legal map");
         made
     }
 }
@@ -231,6 +266,7 @@ impl Case {
             at: us(5) + Span::from_ns(case.at_ns),
             device: end(case.from),
             channel: case.channel,
+            traffic_class: 0,
             is_read: case.is_read,
             target: Some(end(case.to)).filter(|peer| *peer != end(case.from)),
             offset: case.offset,
@@ -249,8 +285,17 @@ impl Case {
             let of_device = names.iter().filter(|(owner, _)| *owner == device);
             steps[index].channel =
                 of_device.enumerate().find(|(_, (_, known))| *known == name).expect("just named").0;
+            steps[index].traffic_class = self.classes[steps[index].channel];
         }
         steps
+    }
+}
+
+fn arbitration(number: u8, count: usize) -> Arbitration {
+    match number {
+        0 => Arbitration::RoundRobin,
+        1 => Arbitration::WeightedRoundRobin { weights: (1..=count as u8).collect() },
+        _ => Arbitration::Strict,
     }
 }
 
@@ -282,11 +327,7 @@ impl SwitchCase {
                 Forwarding::CutThrough
             },
             latency: Span::from_ns(self.latency_ns),
-            arbitration: match self.arbitration {
-                0 => Arbitration::RoundRobin,
-                1 => Arbitration::WeightedRoundRobin { weights: (1..=16).collect() },
-                _ => Arbitration::Strict,
-            },
+            arbitration: arbitration(self.arbitration, 16),
             acs_redirect: self.acs,
             corruption: CorruptionConfig::default(),
         }
@@ -330,8 +371,9 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             prop::bool::weighted(if kinds.skips { 0.7 } else { 0.0 }),
         ),
         (corrupt(), corrupt(), errors(), errors(), prop::sample::select(vec![1_000u64, 10_000])),
+        (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3, power_case(kinds)),
     )
-        .prop_map(|(place, buffers, policy, wire, faults)| LinkCase {
+        .prop_map(|(place, buffers, policy, wire, faults, channels)| LinkCase {
             parent: place.0,
             generation: place.1,
             lanes: place.2,
@@ -347,7 +389,22 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             corrupt: [faults.0, faults.1],
             errors: [faults.2, faults.3],
             recovery_ns: faults.4,
+            map: channels.0,
+            channel_turns: channels.1,
+            power: channels.2,
         })
+}
+
+fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {
+    if !kinds.sleep {
+        return Just(PowerCase::default()).boxed();
+    }
+    let times =
+        (prop::sample::select(vec![0u64, 100, 700, 3_000]), prop::sample::select(vec![0u64, 60, 500, 4_000]));
+    let state = prop::option::weighted(0.6, times);
+    (prop::array::uniform2(state), any::<bool>())
+        .prop_map(|(states, patient)| PowerCase { states, patient })
+        .boxed()
 }
 
 fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {
@@ -425,12 +482,14 @@ pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
         prop::collection::vec(switch_case(kinds), 0..=kinds.switches),
         prop::collection::vec(endpoint_case(kinds), 1..=kinds.endpoints),
         prop::collection::vec(transfer_case(kinds), 1..12),
+        prop::array::uniform3(if kinds.channels { 0u8..5 } else { 0..1 }),
     )
-        .prop_map(|(general, mut switches, endpoints, transfers)| {
+        .prop_map(|(general, mut switches, endpoints, transfers, classes)| {
             // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
             let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
             let slowest = links.map(|link| link.receive_ns).max().expect("there is an endpoint");
             switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
-            Case { seed: general.0, mps_shift: general.1, host: general.2, switches, endpoints, transfers }
+            let (seed, mps_shift, host) = general;
+            Case { seed, mps_shift, host, switches, endpoints, transfers, classes }
         })
 }

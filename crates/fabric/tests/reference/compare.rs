@@ -30,7 +30,9 @@ pub fn fast(config: &FabricConfig, steps: &[Step], until: Time) -> Record {
     let (listener, record) = Listener::new(&simulation.fabric, steps.len());
     simulation.fabric.add_observer(Box::new(listener));
     let (script, _) = Script::new(steps.iter().map(|step| (step.at, ask(step))).collect());
-    simulation.add_workload(Box::new(script));
+    let mut classes = [0; 3];
+    steps.iter().for_each(|step| classes[step.channel] = step.traffic_class);
+    simulation.add_workload(Box::new(script.with_classes(&classes)));
     advance(&mut simulation, until);
     simulation.stop_measuring(until);
     record.borrow().clone()

@@ -6,7 +6,7 @@
 use super::agenda::{Event, rank};
 use super::host::answer;
 use super::system::System;
-use super::tlp::{COMPLETION, Kind, NON_POSTED, POSTED, Server, Tlp, completions, first_piece};
+use super::tlp::{COMPLETION, Kind, NON_POSTED, Server, Tlp, completions, first_piece};
 use lanewise_fabric::config::EndpointConfig;
 use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_units::{Span, Time};
@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 struct Transfer {
     flow: usize,
+    traffic_class: u8,
+    virtual_channel: usize,
     is_read: bool,
     address: u64,
     left: u64,
@@ -23,8 +25,8 @@ struct Transfer {
 pub struct Endpoint {
     config: EndpointConfig,
     channels: Vec<VecDeque<Transfer>>,
-    /// Which channels have a write to make, and which a read, in the order of their turns.
-    turns: [VecDeque<usize>; 2],
+    /// By virtual channel, which channels have a write to make, and which a read, in the order of their turns.
+    turns: Vec<[VecDeque<usize>; 2]>,
     next_request_at: Time,
     /// Bytes that are to come of each read that is out.
     out: BTreeMap<usize, u64>,
@@ -34,11 +36,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    pub fn new(config: &EndpointConfig) -> Self {
+    /// An endpoint whose link has so many virtual channels.
+    pub fn new(config: &EndpointConfig, virtual_channels: usize) -> Self {
         Self {
             config: config.clone(),
             channels: Vec::new(),
-            turns: Default::default(),
+            turns: vec![Default::default(); virtual_channels],
             next_request_at: Time::ZERO,
             out: BTreeMap::new(),
             reads: 0,
@@ -51,24 +54,36 @@ impl Endpoint {
         self.out.len() < (self.config.tags as usize).min(usize::from(self.config.tag_width.usable()))
     }
 
-    /// The next request of this direction, from the channel whose turn it is.
-    fn next(&mut self, is_read: bool, own: usize, mps: u64, now: Time) -> Option<Tlp> {
+    /// A channel has something to ask for, or has more: it has a turn behind the others on its virtual channel.
+    fn wait_for_turn(&mut self, channel: usize) {
+        if let Some(next) = self.channels[channel].front() {
+            self.turns[next.virtual_channel][usize::from(next.is_read)].push_back(channel);
+        }
+    }
+
+    /// The next request of this direction on a virtual channel, from the channel whose turn it is.
+    fn next(
+        &mut self,
+        virtual_channel: usize,
+        is_read: bool,
+        own: usize,
+        mps: u64,
+        now: Time,
+    ) -> Option<Tlp> {
         if is_read && !self.has_a_tag() {
             return None;
         }
-        let channel = self.turns[usize::from(is_read)].pop_front()?;
+        let channel = self.turns[virtual_channel][usize::from(is_read)].pop_front()?;
         let transfer = self.channels[channel].front_mut().expect("it has something to ask for");
         let limit = if is_read { self.config.mrrs.get() } else { mps };
         let (address, length) = (transfer.address, first_piece(transfer.address, transfer.left, limit));
         transfer.address += length;
         transfer.left -= length;
-        let (flow, is_over) = (transfer.flow, transfer.left == 0);
+        let (flow, traffic_class, is_over) = (transfer.flow, transfer.traffic_class, transfer.left == 0);
         if is_over {
             self.channels[channel].pop_front();
         }
-        if let Some(next) = self.channels[channel].front() {
-            self.turns[usize::from(next.is_read)].push_back(channel);
-        }
+        self.wait_for_turn(channel);
         let ready = self.next_request_at.max(now);
         self.next_request_at = ready + self.config.request_interval;
         let ecrc = if self.config.ecrc { ECRC.get() } else { 0 };
@@ -84,6 +99,7 @@ impl Endpoint {
             header: HeaderFormat::for_address(address).bytes().get() + ecrc + prefixes,
             to: None,
             from: Some(own),
+            traffic_class,
             flow,
             read: self.reads,
             last: false,
@@ -112,34 +128,42 @@ impl System {
             None => self.host(root).config.memory_base,
             Some(peer) => self.machines.port(peer, 0).bars[1],
         };
+        let map = &self.ports[self.devices[device].ports[0]].map;
+        let virtual_channel = usize::from(map.channel_of(step_of.traffic_class));
         let endpoint = self.endpoint(device);
         while endpoint.channels.len() <= channel {
             endpoint.channels.push(VecDeque::new());
         }
-        if endpoint.channels[channel].is_empty() {
-            endpoint.turns[usize::from(step_of.is_read)].push_back(channel);
-        }
+        let was_empty = endpoint.channels[channel].is_empty();
         endpoint.channels[channel].push_back(Transfer {
             flow: step,
+            traffic_class: step_of.traffic_class,
+            virtual_channel,
             is_read: step_of.is_read,
             address: base + step_of.offset,
             left: step_of.length,
         });
+        if was_empty {
+            endpoint.wait_for_turn(channel);
+        }
         self.refill(device);
     }
 
-    /// Prepares the next write and the next read, where none waits.
+    /// Prepares the next write and the next read of each virtual channel, where none waits.
     pub fn refill(&mut self, device: usize) {
         let now = self.now;
         let port = self.devices[device].ports[0];
         let mps = self.mps(port);
-        for (class, is_read) in [(POSTED, false), (NON_POSTED, true)] {
-            if self.ports[port].queues[class].is_empty()
-                && let Some(mut request) = self.endpoint(device).next(is_read, device, mps, now)
+        for (channel, class) in
+            self.ports[port].channels_and_classes().filter(|(_, class)| *class != COMPLETION)
+        {
+            if self.ports[port].channels[channel].queues[class].is_empty()
+                && let Some(mut request) =
+                    self.endpoint(device).next(channel, class == NON_POSTED, device, mps, now)
             {
                 request.order = self.next_order();
                 self.look_at(port, request.ready);
-                self.ports[port].queues[class].push_back(request);
+                self.ports[port].channels[channel].queues[class].push_back(request);
             }
         }
     }
@@ -197,7 +221,9 @@ impl System {
             completion.header += if endpoint.config.ecrc { ECRC.get() } else { 0 };
             completion.id_ordered = endpoint.config.id_based_ordering;
             completion.order = self.next_order();
-            self.ports[port].queues[COMPLETION].push_back(completion);
+            let own = &mut self.ports[port];
+            let channel = own.channel_of(&completion);
+            own.channels[channel].queues[COMPLETION].push_back(completion);
             self.look_at(port, ready);
         }
     }

@@ -169,7 +169,12 @@ impl System {
     fn queue(&mut self, port: usize, mut tlp: Tlp) {
         tlp.order = self.next_order();
         let ready = tlp.ready;
-        let queue = &mut self.ports[port].queues[tlp.class()];
+        if self.ports[port].channels.len() > 1 {
+            tlp.turn = ready; // With several channels the time of the data alone decides (ADR 10).
+        }
+        let own = &mut self.ports[port];
+        let channel = own.channel_of(&tlp);
+        let queue = &mut own.channels[channel].queues[tlp.class()];
         let place = match tlp.kind {
             Kind::Completion => queue.partition_point(|other| other.turn <= tlp.turn),
             Kind::Write | Kind::Read => queue.len(),

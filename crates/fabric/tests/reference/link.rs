@@ -4,6 +4,7 @@
 //! docs/explanation/data-link.md).
 
 use super::agenda::{Event, rank};
+use super::channel::Channel;
 use super::port::{Allowance, Dllp, Kept, Phase};
 use super::record::Sent;
 use super::system::{Kind, System};
@@ -27,8 +28,11 @@ impl System {
         }
         self.send_due_dllps(port);
         self.read_dllps(port);
-        if self.ports[port].wire.packet_end > now && self.ports[port].dllps_begun != now {
+        if self.ports[port].wire.recovered > now {
             return; // The link went into Recovery.
+        }
+        if !self.may_use_wire(port) {
+            return;
         }
         match self.ports[port].phase {
             Phase::Active if self.ports[port].replay_from.is_some() => self.replay_next(port),
@@ -46,11 +50,23 @@ impl System {
         own.wire.packet_end <= now || own.dllps_begun == now && own.tlp_begun != now
     }
 
+    /// Whether the link is awake. It wakes if there is something to send, or a link below has called it.
+    fn may_use_wire(&mut self, port: usize) -> bool {
+        let own = &mut self.ports[port];
+        let is_called = own.called_at <= self.now;
+        if is_called {
+            own.called_at = Time::NEVER;
+        }
+        let wants = is_called || own.replay_from.is_some() || self.wants(port);
+        !wants || self.is_awake(port, true)
+    }
+
     /// Has a port look again when the first TLP of a class may leave, if that is later than now.
     fn plan_look(&mut self, port: usize) {
         let (now, end) = (self.now, self.ports[port].wire.packet_end);
-        let heads = self.ports[port].queues.iter().filter_map(|queue| queue.front());
-        if let Some(next) = heads.map(|head| head.ready).filter(|ready| *ready > now && *ready > end).min() {
+        if let Some(next) =
+            self.ports[port].heads().map(|head| head.ready).filter(|ready| *ready > now && *ready > end).min()
+        {
             self.look_at(port, next);
         }
     }
@@ -62,6 +78,10 @@ impl System {
         if own.phase != Phase::Active || own.wire.packet_end > now {
             return;
         }
+        if own.dllp_due() <= now && !self.is_awake_for_dllps(port) {
+            return self.plan_dllps(port);
+        }
+        let own = &mut self.ports[port];
         if let Some(at) = own.nak
             && at <= now
         {
@@ -76,12 +96,13 @@ impl System {
             let checked = own.checked;
             self.send_dllp(port, Dllp::Ack(checked));
         }
-        for class in 0..3 {
+        for (channel, class) in self.ports[port].channels_and_classes() {
             let own = &mut self.ports[port];
-            if own.buffers[class].update_due <= now {
-                own.buffers[class].told(now, &own.config);
-                let limits = own.buffers[class].limits();
-                self.send_dllp(port, Dllp::Update { class, limits });
+            let buffer = &mut own.channels[channel].buffers[class];
+            if buffer.update_due <= now {
+                buffer.told(now, &own.config);
+                let limits = buffer.limits();
+                self.send_dllp(port, Dllp::Update { channel, class, limits });
             }
         }
         self.plan_dllps(port);
@@ -113,7 +134,7 @@ impl System {
         }
     }
 
-    fn wire_is_free_at(&mut self, port: usize, at: Time) {
+    pub fn wire_is_free_at(&mut self, port: usize, at: Time) {
         self.agenda.add(at, rank::DLLPS, Event::DllpDue { port });
         self.agenda.add(at, rank::LOOKS, Event::Look { port });
     }
@@ -123,8 +144,8 @@ impl System {
         while let Some((at, dllp)) = self.ports[port].inbox.pop_front() {
             let phase = self.ports[port].phase;
             match dllp {
-                Dllp::Update { class, limits } => {
-                    self.ports[port].credits[class].update(limits);
+                Dllp::Update { channel, class, limits } => {
+                    self.ports[port].channels[channel].credits[class].update(limits);
                     self.peer_is_initialised(port);
                 }
                 Dllp::Ack(count) => self.acknowledged(port, count, at),
@@ -132,13 +153,15 @@ impl System {
                     self.acknowledged(port, count, at);
                     self.start_replay(port);
                 }
-                Dllp::Init1 { class, limits } | Dllp::Init2 { class, limits } if phase == Phase::Init1 => {
+                Dllp::Init1 { channel, class, limits } | Dllp::Init2 { channel, class, limits }
+                    if phase == Phase::Init1 =>
+                {
                     let own = &mut self.ports[port];
-                    if !own.heard[class] {
-                        own.heard[class] = true;
-                        own.credits[class] = Allowance::of(limits);
+                    let Channel { heard, credits, .. } = &mut own.channels[channel];
+                    if !heard[class] {
+                        (heard[class], credits[class]) = (true, Allowance::of(limits));
                     }
-                    if own.heard == [true; 3] {
+                    if own.channels.iter().all(|channel| channel.heard == [true; 3]) {
                         (own.phase, own.init_due) = (Phase::Init2, self.now);
                     }
                 }
@@ -157,8 +180,9 @@ impl System {
             self.initialise(port); // The peer still waits for the InitFC2 of this side.
         }
         let own = &mut self.ports[port];
-        own.phase = Phase::Active;
-        for buffer in own.buffers.iter_mut().filter(|buffer| !buffer.is_infinite()) {
+        (own.phase, own.silent_from) = (Phase::Active, self.now);
+        let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
+        for buffer in buffers.filter(|buffer| !buffer.is_infinite()) {
             buffer.update_due = self.now + own.config.update_flow_control.period;
         }
         self.plan_dllps(port);
@@ -171,13 +195,13 @@ impl System {
         }
         let again = self.now + INIT_FLOW_CONTROL_INTERVAL;
         self.ports[port].init_due = again;
-        for class in 0..3 {
-            let limits = self.ports[port].buffers[class].limits();
-            let first = self.ports[port].phase == Phase::Init1;
-            self.send_dllp(
-                port,
-                if first { Dllp::Init1 { class, limits } } else { Dllp::Init2 { class, limits } },
-            );
+        for (channel, class) in self.ports[port].channels_and_classes() {
+            let limits = self.ports[port].channels[channel].buffers[class].limits();
+            let dllp = match self.ports[port].phase {
+                Phase::Init1 => Dllp::Init1 { channel, class, limits },
+                Phase::Init2 | Phase::Active => Dllp::Init2 { channel, class, limits },
+            };
+            self.send_dllp(port, dllp);
         }
         self.look_at(port, again);
     }
@@ -193,6 +217,7 @@ impl System {
         let first = own.kept.front().map(|kept| kept.sequence);
         own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
         let held_until = self.ports[port].wire.recovered;
+        self.ports[port].acknowledged_at = at.max(held_until);
         self.restart_replay_timer(port, at.max(held_until));
     }
 
@@ -266,7 +291,10 @@ impl System {
 
     /// Sends the next TLP for the first time, if any may go.
     fn send_next(&mut self, port: usize) {
-        let Some(tlp) = self.choose(port) else { return };
+        let tlp = self.choose(port);
+        let waits = tlp.is_none() && self.is_held_up(port);
+        self.ports[port].note_wait(waits, self.now);
+        let Some(tlp) = tlp else { return };
         let own = &mut self.ports[port];
         // On x12 each part is rounded up to a tick.
         let parts = [tlp.payload(), tlp.header, FRAMING].map(|bytes| own.wire.span(bytes));
@@ -276,7 +304,9 @@ impl System {
             return self.put_on_wire(port, tlp, sequence, span, Sent::Replay, true);
         }
         own.next_sequence += 1;
-        own.credits[tlp.class()].consume(tlp.credits());
+        let channel = own.channel_of(&tlp);
+        own.channels[channel].credits[tlp.class()].consume(tlp.credits());
+        own.turns.served(channel, own.channels.len());
         own.kept.push_back(Kept { sequence, tlp: tlp.clone() });
         let is_only = own.kept.len() == 1;
         let [payload, header, framing] = parts;
@@ -342,17 +372,19 @@ impl System {
             } else {
                 self.agenda.add(arrival.checked, rank::FACTS, Event::Checked { port });
             }
-            self.ports[port].buffers[arrival.tlp.class()].fill(arrival.tlp.credits(), now);
+            let own = &mut self.ports[port];
+            let channel = own.channel_of(&arrival.tlp);
+            own.channels[channel].buffers[arrival.tlp.class()].fill(arrival.tlp.credits(), now);
             self.plan_dllps(port);
             self.hand_over(port, arrival);
         } else if is_good && arrival.sequence < own.expected {
-            own.ack_due = own.ack_due.min(arrival.checked);
-            self.plan_dllps(port);
+            self.agenda.add(arrival.checked, rank::FACTS, Event::DuplicateChecked { port });
         } else if !own.nak_scheduled {
             own.nak_scheduled = true;
             own.nak = Some(arrival.checked);
             self.plan_dllps(port);
-            if now < arrival.checked {
+            // The header said whether it was the next one: others are not forwarded.
+            if now < arrival.checked && arrival.sequence == self.ports[port].expected {
                 self.forward_nullified(port, &arrival);
             }
             if arrival.fate == Fate::Misframed {

@@ -3,9 +3,12 @@
 //! All counters count up without an end: there are no modular comparisons to get wrong. Rules: docs/explanation/data-link.md;
 //! PCIe Base 6.3 §2.6.1 (credits, UpdateFC), §3.6.2 and §3.6.3 (sequence numbers, Ack, Nak, retry buffer).
 
+use super::channel::{Channel, Turns};
 use super::tlp::{Credits, Tlp};
 use super::wire::{Faults, Wire};
-use lanewise_fabric::config::PortConfig;
+use lanewise_fabric::config::{LinkConfig, LinkPower, PortConfig};
+use lanewise_pcie::flow_control::CreditPool;
+use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::Time;
 use std::collections::VecDeque;
 
@@ -20,14 +23,17 @@ pub enum Dllp {
     /// The same, and what comes next was bad.
     Nak(u64),
     Update {
+        channel: usize,
         class: usize,
         limits: Limits,
     },
     Init1 {
+        channel: usize,
         class: usize,
         limits: Limits,
     },
     Init2 {
+        channel: usize,
         class: usize,
         limits: Limits,
     },
@@ -95,8 +101,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    pub fn new(config: &PortConfig, class: usize) -> Self {
-        let pool = [config.credits[class].header, config.credits[class].data];
+    pub fn new(config: &PortConfig, pool: CreditPool, class: usize) -> Self {
+        let pool = [pool.header, pool.data];
         let step = u64::from(config.scale[class].factor());
         // The largest TLP of the class: an MPS of data, or one unit of a non-posted request (PCIe Base 6.3 §2.6.1.2).
         let data = if class == super::tlp::NON_POSTED { 1 } else { config.mps.get().div_ceil(16) };
@@ -129,6 +135,11 @@ impl Buffer {
         let limit =
             |part: usize| (!self.infinite[part]).then(|| self.allocated[part] / self.step * self.step);
         [limit(0), limit(1)]
+    }
+
+    /// Whether an UpdateFC would tell the peer what it knows.
+    pub fn repeats(&self) -> bool {
+        self.freed == 0
     }
 
     /// Whether the peer may lack credits for its next TLP, given what it was told.
@@ -193,20 +204,30 @@ pub struct Port {
     pub error_free: bool,
 
     pub phase: Phase,
-    pub heard: [bool; 3],
     pub init_due: Time,
+    /// Virtual channels, VC0 first; which traffic class each carries; whose turn it is.
+    pub channels: Vec<Channel>,
+    pub map: ChannelMap,
+    pub turns: Turns,
+
+    pub power: LinkPower,
+    /// A TLP waits for credits or room in the retry buffer, as the last look found.
+    pub waits: bool,
+    /// It came up, or ceased to wait, then: silence counts from then at the earliest.
+    pub silent_from: Time,
+    /// When the last Ack came that told of something, or Recovery ended.
+    pub acknowledged_at: Time,
+    /// A link below wakes, and this one is to be awake from then on.
+    pub called_at: Time,
 
     /// DLLPs that arrived and were not read, with their times.
     pub inbox: VecDeque<(Time, Dllp)>,
-    pub credits: [Allowance; 3],
     pub kept: VecDeque<Kept>,
     pub next_sequence: u64,
     /// The TLP that a replay sends next.
     pub replay_from: Option<u64>,
     pub replays: u32,
     pub replay_deadline: Time,
-    /// TLPs of an endpoint or root port that wait, by class.
-    pub queues: [VecDeque<Tlp>; 3],
     /// When DLLPs were last put on the wire.
     pub dllps_begun: Time,
     /// When a TLP was last put on the wire.
@@ -221,29 +242,34 @@ pub struct Port {
     pub checked: u64,
     pub unacknowledged: u32,
     pub ack_due: Time,
-    pub buffers: [Buffer; 3],
 }
 
 impl Port {
-    pub fn new(device: usize, number: usize, peer: usize, config: &PortConfig, wire: Wire) -> Self {
+    pub fn new(device: usize, number: usize, peer: usize, config: &PortConfig, link: &LinkConfig) -> Self {
+        let pools = [config.credits].into_iter().chain(config.more_credits.iter().copied());
         Self {
             device,
             number,
             peer,
-            wire,
+            wire: Wire::new(link),
             faults: None,
             error_free: true,
             phase: Phase::Init1,
-            heard: [false; 3],
             init_due: Time::ZERO,
+            channels: pools.map(|pools| Channel::new(config, pools)).collect(),
+            map: link.channels,
+            turns: Turns::new(&config.channel_arbitration),
+            power: link.power,
+            waits: false,
+            silent_from: Time::ZERO,
+            acknowledged_at: Time::ZERO,
+            called_at: Time::NEVER,
             inbox: VecDeque::new(),
-            credits: [Allowance::none(); 3],
             kept: VecDeque::new(),
             next_sequence: 0,
             replay_from: None,
             replays: 0,
             replay_deadline: Time::NEVER,
-            queues: Default::default(),
             dllps_begun: Time::NEVER,
             tlp_begun: Time::NEVER,
             expected: 0,
@@ -252,9 +278,23 @@ impl Port {
             checked: 0,
             unacknowledged: 0,
             ack_due: Time::NEVER,
-            buffers: [0, 1, 2].map(|class| Buffer::new(config, class)),
             config: config.clone(),
         }
+    }
+
+    /// The channel that carries a TLP on its link.
+    pub fn channel_of(&self, tlp: &Tlp) -> usize {
+        usize::from(self.map.channel_of(tlp.traffic_class))
+    }
+
+    /// TLPs of an endpoint or root port that wait, each first of its class and channel.
+    pub fn heads(&self) -> impl Iterator<Item = &Tlp> {
+        self.channels.iter().flat_map(|channel| &channel.queues).filter_map(|queue| queue.front())
+    }
+
+    /// Every class of every channel, in the order in which their DLLPs go.
+    pub fn channels_and_classes(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        (0..self.channels.len()).flat_map(|channel| (0..3).map(move |class| (channel, class)))
     }
 
     /// Whether the retry buffer has room, and the window of 2047 TLPs is open (PCIe Base 6.3 §3.6.2.1).
@@ -275,7 +315,8 @@ impl Port {
     /// When the next DLLP is due.
     pub fn dllp_due(&self) -> Time {
         let nak = self.nak.unwrap_or(Time::NEVER);
-        let updates = self.buffers.iter().map(|buffer| buffer.update_due);
+        let buffers = self.channels.iter().flat_map(|channel| &channel.buffers);
+        let updates = buffers.map(|buffer| buffer.update_due);
         updates.fold(self.ack_due.min(nak), Time::min)
     }
 }

@@ -20,6 +20,8 @@ pub enum Sent {
     Replay,
     Dllp,
     Nak,
+    /// Nothing: the direction wakes.
+    Waking,
 }
 
 /// By port, what it sent: first tick on the wire, what, and for how long.
@@ -102,6 +104,9 @@ impl Observer for Listener {
                 match on {
                     Use::Dllp => self.dllps[port as usize] = (start, span),
                     Use::Replay => self.record.borrow_mut().sent(port as usize, start, Sent::Replay, span),
+                    Use::Waking if !span.is_zero() => {
+                        self.record.borrow_mut().sent(port as usize, start, Sent::Waking, span);
+                    }
                     _ => {}
                 }
             }

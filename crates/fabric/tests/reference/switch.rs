@@ -1,37 +1,36 @@
-//! A switch with a crossbar: virtual output queues at each ingress, arbitration at each egress; and which of the TLPs that wait in
+//! A switch with a crossbar: virtual output queues at each ingress, arbitration at each egress and for each channel; and which of the TLPs that wait in
 //! one place goes first.
 //!
 //! Rules: docs/explanation/switches.md and transaction.md ("Ordering"); PCIe Base 6.3 §2.4.1, Table 2-42.
 
+use super::channel::{Queues, Turns};
 use super::port::Port;
 use super::system::{Kind, System};
 use super::tlp::{Arrival, COMPLETION, Kind as TlpKind, NON_POSTED, POSTED, Tlp};
-use lanewise_fabric::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
+use lanewise_fabric::config::{Forwarding, SwitchConfig, SwitchCore};
 use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 use lanewise_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
-
-/// TLPs that wait in one place, by class.
-pub type Queues = [VecDeque<Tlp>; 3];
 
 /// A switch.
 pub struct Switch {
     config: SwitchConfig,
-    /// By egress and ingress.
-    queues: Vec<Vec<Queues>>,
-    /// By egress, the ingress that is asked first and how many TLPs of its turn are left.
-    turns: Vec<(usize, u8)>,
+    /// By egress, channel of the egress, and ingress.
+    queues: Vec<Vec<Vec<Queues>>>,
+    /// By egress and channel of the egress, which ingress is asked first.
+    turns: Vec<Vec<Turns>>,
     /// By ingress, until when it feeds an egress.
     busy_until: Vec<Time>,
 }
 
 impl Switch {
-    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
-        let weight = config.arbitration.weights().map_or(1, |weights| weights[0]);
+    /// A switch whose ports have so many channels each.
+    pub fn new(config: &SwitchConfig, channels: &[usize]) -> Self {
+        let ports = channels.len();
+        let rows = |channels: &usize| vec![vec![Queues::default(); ports]; *channels];
         Self {
             config: config.clone(),
-            queues: (0..ports).map(|_| (0..ports).map(|_| Queues::default()).collect()).collect(),
-            turns: vec![(0, weight); ports],
+            queues: channels.iter().map(rows).collect(),
+            turns: channels.iter().map(|channels| vec![Turns::new(&config.arbitration); *channels]).collect(),
             busy_until: vec![Time::ZERO; ports],
         }
     }
@@ -43,26 +42,6 @@ impl Switch {
             Forwarding::StoreAndForward => checked + self.config.latency,
             Forwarding::CutThrough => head + self.config.latency + span_in.saturating_sub(span_out),
         }
-    }
-
-    /// The ingress ports in the order in which an egress asks them.
-    fn asked(&self, egress: usize) -> Vec<usize> {
-        let count = self.turns.len();
-        let first = if self.config.arbitration == Arbitration::Strict { 0 } else { self.turns[egress].0 };
-        (first..count).chain(0..first).collect()
-    }
-
-    /// An ingress has sent a TLP: its turn goes on, or the next one's begins. One that is served out of turn has a turn from then on.
-    fn served(&mut self, egress: usize, ingress: usize) {
-        let count = self.turns.len();
-        let next = (ingress + 1) % count;
-        let Some(weights) = self.config.arbitration.weights() else {
-            self.turns[egress] = (next, 1);
-            return;
-        };
-        let (whose, left) = self.turns[egress];
-        let left = if whose == ingress { left } else { weights[ingress] };
-        self.turns[egress] = if left > 1 { (ingress, left - 1) } else { (next, weights[next]) };
     }
 }
 
@@ -111,39 +90,82 @@ impl System {
     }
 
     fn enqueue(&mut self, device: usize, port: usize, egress: usize, tlp: Tlp) {
-        let (ready, class) = (tlp.ready, tlp.class());
-        let (row, column) = (self.ports[egress].number, self.ports[port].number);
-        self.switch(device).queues[row][column][class].push_back(tlp);
+        let (ready, class, channel) = (tlp.ready, tlp.class(), self.ports[egress].channel_of(&tlp));
+        let (to, from) = (self.ports[egress].number, self.ports[port].number);
+        self.switch(device).queues[to][channel][from][class].push_back(tlp);
         self.look_at(egress, ready);
     }
 
-    /// Takes the next TLP that may leave through `port` out of its queue, if any may.
+    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one.
     pub fn choose(&mut self, port: usize) -> Option<Tlp> {
+        self.drop_stale(port);
+        let own = &self.ports[port];
+        let count = own.channels.len();
+        let mut order = own.turns.order(count, (0..count).rev()).into_iter();
+        order.find_map(|channel| self.choose_on(port, channel))
+    }
+
+    /// Whether a TLP waits for the wire of a port: it may go as soon as the link is awake, or lacks credits or room.
+    pub fn wants(&mut self, port: usize) -> bool {
+        self.drop_stale(port);
+        let mut places = self.places(port).into_iter();
+        places.any(|(pick, core_is_free)| pick == Pick::HeldUp || pick != Pick::Nothing && core_is_free)
+    }
+
+    /// Whether a TLP lacks nothing but credits or room in the retry buffer of a port.
+    pub fn is_held_up(&self, port: usize) -> bool {
+        self.places(port).into_iter().any(|(pick, _)| pick == Pick::HeldUp)
+    }
+
+    /// Of each place in which TLPs wait for a port, what may go, and whether the core is free for it.
+    fn places(&self, port: usize) -> Vec<(Pick, bool)> {
+        let (own, now) = (&self.ports[port], self.now);
+        let of_channel = |channel: usize| match &self.devices[own.device].kind {
+            Kind::Switch(switch) => {
+                let row = switch.queues[own.number][channel].iter().zip(&switch.busy_until);
+                row.map(|(queues, until)| (pick(queues, own, channel, now), *until <= now)).collect()
+            }
+            _ => vec![(pick(&own.channels[channel].queues, own, channel, now), true)],
+        };
+        (0..own.channels.len()).flat_map(of_channel).collect()
+    }
+
+    /// Takes out nullified copies whose time is over.
+    fn drop_stale(&mut self, port: usize) {
+        let (now, own) = (self.now, &self.ports[port]);
+        let Kind::Switch(switch) = &mut self.devices[own.device].kind else { return };
+        for queue in switch.queues[own.number].iter_mut().flatten().flatten() {
+            while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
+                queue.pop_front();
+            }
+        }
+    }
+
+    fn choose_on(&mut self, port: usize, channel: usize) -> Option<Tlp> {
         let now = self.now;
         let own = &self.ports[port];
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
-            let class = pick(&self.ports[port].queues, &self.ports[port], now)?;
-            return self.ports[port].queues[class].pop_front();
+            let Pick::Goes(class) = pick(&own.channels[channel].queues, own, channel, now) else {
+                return None;
+            };
+            return self.ports[port].channels[channel].queues[class].pop_front();
         };
+        let row = &mut switch.queues[number][channel];
+        let count = row.len();
         let mut until = Time::NEVER;
-        for ingress in switch.asked(number) {
-            for queue in &mut switch.queues[number][ingress] {
-                while queue.front().and_then(|tlp| tlp.nullified).is_some_and(|until| until <= now) {
-                    queue.pop_front();
-                }
-            }
-            let Some(class) = pick(&switch.queues[number][ingress], own, now) else { continue };
+        for ingress in switch.turns[number][channel].order(count, 0..count) {
+            let Pick::Goes(class) = pick(&row[ingress], own, channel, now) else { continue };
             if switch.busy_until[ingress] > now {
                 until = until.min(switch.busy_until[ingress]);
                 continue;
             }
-            let tlp = switch.queues[number][ingress][class].pop_front()?;
+            let tlp = row[ingress][class].pop_front()?;
             let SwitchCore::Crossbar { port_rate } = switch.config.core else {
                 unreachable!("others are refused")
             };
             switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
-            switch.served(number, ingress);
+            switch.turns[number][channel].served(ingress, count);
             return Some(tlp);
         }
         if until != Time::NEVER {
@@ -153,20 +175,37 @@ impl System {
     }
 }
 
-/// The class of the TLP that goes next: the oldest that may pass everything older, has credits and room in the retry buffer.
-fn pick(queues: &Queues, port: &Port, now: Time) -> Option<usize> {
+/// What may go of the TLPs that wait in one place for a channel.
+#[derive(PartialEq, Eq)]
+enum Pick {
+    /// The first of this class.
+    Goes(usize),
+    /// Nothing, and something lacks nothing but credits or room in the retry buffer.
+    HeldUp,
+    Nothing,
+}
+
+/// The class of the TLP that goes next on a channel: the oldest that may pass everything older, has credits and room in the retry
+/// buffer.
+fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Pick {
     let mut heads: Vec<&Tlp> = queues.iter().filter_map(|queue| queue.front()).collect();
     heads.sort_by_key(|tlp| tlp.order);
     let may_go = |tlp: &Tlp| {
         let nullified = tlp.nullified.is_some(); // It takes no credits and is not kept.
-        let allowed = port.credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
-        tlp.ready <= now && (nullified || allowed)
+        let allowed =
+            port.channels[channel].credits[tlp.class()].allows(tlp.credits()) && port.has_room_for(tlp);
+        nullified || allowed
     };
     let passes_older = |tlp: &Tlp| {
         let others = (0..3).filter(|class| *class != tlp.class());
         others.flat_map(|class| &queues[class]).all(|older| older.order > tlp.order || passes(tlp, older))
     };
-    heads.into_iter().find(|tlp| passes_older(tlp) && may_go(tlp)).map(|tlp| tlp.class())
+    heads.retain(|tlp| tlp.ready <= now && passes_older(tlp));
+    match heads.iter().find(|tlp| may_go(tlp)) {
+        Some(tlp) => Pick::Goes(tlp.class()),
+        None if heads.is_empty() => Pick::Nothing,
+        None => Pick::HeldUp,
+    }
 }
 
 /// Whether a TLP may pass an older one of another class: PCIe Base 6.3 Table 2-42.

@@ -6,7 +6,7 @@ use super::host::Host;
 use super::port::Port;
 use super::record::Record;
 use super::switch::Switch;
-use super::wire::{Faults, Wire};
+use super::wire::Faults;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Machines;
 use lanewise_fabric::config::*;
@@ -18,6 +18,7 @@ pub struct Step {
     pub at: Time,
     pub device: usize,
     pub channel: usize,
+    pub traffic_class: u8,
     pub is_read: bool,
     /// The endpoint whose memory it is; none for host memory.
     pub target: Option<usize>,
@@ -55,14 +56,7 @@ pub struct System {
 
 /// Why this reference does not play a configuration.
 pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
-    let link = |link: &LinkConfig| {
-        [
-            (link.mode.flit, "flits"),
-            (link.channels.channels() > 1, "virtual channels"),
-            (link.power != LinkPower::default(), "sleep"),
-            (link.quicker != 1, "quicker wires"),
-        ]
-    };
+    let link = |link: &LinkConfig| [(link.mode.flit, "flits"), (link.quicker != 1, "quicker wires")];
     let device = |device: &DeviceConfig| match &device.kind {
         DeviceKind::RootComplex(root) => vec![
             (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
@@ -80,7 +74,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
         ],
         DeviceKind::Endpoint(endpoint) => vec![
             (endpoint.dma != DmaConfig::default(), "DMA engines"),
-            (endpoint.traffic_class != 0, "traffic classes"),
+            (endpoint.traffic_class != 0, "a traffic class of a device"),
             (endpoint.warm_buffers || endpoint.memory_socket.is_some(), "placed buffers"),
             (endpoint.errors != ErrorConfig::default(), "errors of the transaction layer"),
         ],
@@ -110,9 +104,14 @@ impl System {
                         Kind::Host(Box::new(Host::new(root, device.ports.len(), jitter)))
                     }
                     DeviceKind::Switch(switch) => {
-                        Kind::Switch(Box::new(Switch::new(switch, device.ports.len())))
+                        let channels: Vec<usize> =
+                            device.ports.iter().map(|port| 1 + port.more_credits.len()).collect();
+                        Kind::Switch(Box::new(Switch::new(switch, &channels)))
                     }
-                    DeviceKind::Endpoint(endpoint) => Kind::Endpoint(Box::new(Endpoint::new(endpoint))),
+                    DeviceKind::Endpoint(endpoint) => {
+                        let channels = 1 + device.ports[0].more_credits.len();
+                        Kind::Endpoint(Box::new(Endpoint::new(endpoint, channels)))
+                    }
                 };
                 let above = config.links.iter().find(|link| link.lower.0 == index).map(|link| link.upper);
                 let ports = (0..device.ports.len()).map(|port| id((index, port))).collect();
@@ -123,8 +122,7 @@ impl System {
         ports.resize_with(config.devices.iter().map(|device| device.ports.len()).sum(), || None);
         for link in &config.links {
             for (own, other, is_upper) in [(link.upper, link.lower, true), (link.lower, link.upper, false)] {
-                let mut port =
-                    Port::new(own.0, own.1, id(other), &config.devices[own.0].ports[own.1], Wire::new(link));
+                let mut port = Port::new(own.0, own.1, id(other), &config.devices[own.0].ports[own.1], link);
                 let (faults, name) = match is_upper {
                     true => (&link.faults_downstream, "bit errors downstream"),
                     false => (&link.faults_upstream, "bit errors upstream"),
@@ -170,9 +168,9 @@ impl System {
     fn handle(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::Freed { port, class, credits } => {
-                let Port { buffers, config, .. } = &mut self.ports[port];
-                buffers[class].free(credits, now, config);
+            Event::Freed { port, channel, class, credits } => {
+                let Port { channels, config, .. } = &mut self.ports[port];
+                channels[channel].buffers[class].free(credits, now, config);
                 self.plan_dllps(port);
             }
             Event::DllpArrives { port, dllp } => self.ports[port].inbox.push_back((now, dllp)),
@@ -180,10 +178,14 @@ impl System {
                 self.ports[port].count_checked(now);
                 self.plan_dllps(port);
             }
+            Event::DuplicateChecked { port } => {
+                self.ports[port].ack_due = self.ports[port].ack_due.min(now);
+                self.plan_dllps(port);
+            }
             Event::SkipDue { port } => {
-                let wire = &mut self.ports[port].wire;
-                if wire.next_skip == now {
-                    let next = wire.skip_due(now);
+                // A sleeping link sends none.
+                if self.ports[port].wire.next_skip == now && !self.is_asleep(port) {
+                    let next = self.ports[port].wire.skip_due(now);
                     self.agenda.add(next, rank::FACTS, Event::SkipDue { port });
                 }
             }
@@ -218,9 +220,9 @@ impl System {
     /// The buffer space of a TLP that came in at `port` is free at `at`. DLLPs that are due now go without it.
     pub fn free_at(&mut self, port: usize, tlp: &super::tlp::Tlp, at: Time) {
         self.send_due_dllps(port);
-        let (class, credits) = (tlp.class(), tlp.credits());
-        if !self.ports[port].buffers[class].is_infinite() {
-            self.agenda.add(at, rank::FACTS, Event::Freed { port, class, credits });
+        let (channel, class, credits) = (self.ports[port].channel_of(tlp), tlp.class(), tlp.credits());
+        if !self.ports[port].channels[channel].buffers[class].is_infinite() {
+            self.agenda.add(at, rank::FACTS, Event::Freed { port, channel, class, credits });
         }
     }
 

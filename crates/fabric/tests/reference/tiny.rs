@@ -3,7 +3,7 @@
 //! Which transmissions of TLPs arrive damaged, replays counted, is in the settings of a link. A damaged DLLP is not: its bit error is
 //! drawn, so a seed is looked for whose first wrong bit lies in that DLLP, and whose second comes long after the end.
 
-use super::cases::{Case, EndpointCase, HostCase, LinkCase, TransferCase};
+use super::cases::{Case, EndpointCase, HostCase, LinkCase, PowerCase, TransferCase};
 use super::compare::{Tally, compare, slow};
 use super::record::Sent;
 use lanewise_engine::random::RandomStream;
@@ -31,6 +31,9 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         corrupt: [Vec::new(), Vec::new()],
         errors: [0; 2],
         recovery_ns: 1_000,
+        map: 0,
+        channel_turns: 0,
+        power: PowerCase::default(),
     };
     let end = EndpointCase {
         link,
@@ -63,7 +66,15 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         at_ns: index * 40,
     };
     let transfers = (0..tlps).map(transfer).collect();
-    Case { seed: 1, mps_shift: 0, host, switches: Vec::new(), endpoints: vec![end], transfers }
+    Case {
+        seed: 1,
+        mps_shift: 0,
+        host,
+        switches: Vec::new(),
+        endpoints: vec![end],
+        transfers,
+        classes: [0; 3],
+    }
 }
 
 fn subsets() -> impl Iterator<Item = Vec<u64>> {
@@ -105,9 +116,34 @@ fn tiny_cases(generation: u8) -> impl Iterator<Item = Case> {
     })
 }
 
+/// What a tiny case has beyond a plain link.
+#[derive(Clone, Copy)]
+pub enum Beyond {
+    Nothing,
+    /// Each TLP is asked for on another DMA channel, the first on VC0 and the others on VC1.
+    Channels,
+    /// L0s at once, and L1 soon after.
+    Sleep,
+}
+
+impl Beyond {
+    fn put_on(self, case: &mut Case) {
+        let link = &mut case.endpoints[0].link;
+        match self {
+            Self::Nothing => {}
+            Self::Channels => {
+                (link.map, case.classes) = (1, [0, 1, 1]);
+                case.transfers.iter_mut().zip(0..).for_each(|(transfer, channel)| transfer.channel = channel);
+            }
+            Self::Sleep => link.power.states = [Some((0, 60)), Some((100, 500))],
+        }
+    }
+}
+
 /// Damages every subset of the first TLP transmissions of both directions.
-pub fn damaged_tlps(generation: u8, tally: &mut Tally) -> Result<(), String> {
+pub fn damaged_tlps(generation: u8, beyond: Beyond, tally: &mut Tally) -> Result<(), String> {
     for mut case in tiny_cases(generation) {
+        beyond.put_on(&mut case);
         let reads = case.transfers[0].is_read;
         for up in subsets() {
             for down in subsets().take(if reads { usize::MAX } else { 1 }) {

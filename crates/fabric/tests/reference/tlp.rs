@@ -31,6 +31,7 @@ pub struct Tlp {
     pub to: Option<usize>,
     /// The endpoint that made it; none for the root complex.
     pub from: Option<usize>,
+    pub traffic_class: u8,
     /// The transfer that it belongs to.
     pub flow: usize,
     /// The read that it asks for or answers, counted at its requester.

@@ -136,6 +136,12 @@ impl Wire {
         }
     }
 
+    /// It sleeps or wakes, and can be used from then on. No ordered sets fall due meanwhile.
+    pub fn rest_until(&mut self, until: Time) {
+        (self.end, self.packet_end, self.silent) = (until, until, true);
+        self.next_skip = self.next_skip.max(until + self.skip_interval);
+    }
+
     /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due.
     pub fn go_down(&mut self, now: Time, until: Time) {
         self.fall_silent(now);

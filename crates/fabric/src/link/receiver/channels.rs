@@ -2,7 +2,7 @@
 
 use super::super::buffer::IngressBuffer;
 use super::{InFlight, Rare, Receiver};
-use crate::config::PortConfig;
+use crate::config::{PortConfig, UpdatePolicy};
 use lanewise_pcie::ack_nak::ReceiveSequence;
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::tlp::FlowClass;
@@ -96,13 +96,14 @@ impl<T: Copy> Receiver<T> {
         self.find_update_due();
     }
 
-    /// UpdateFCs due by `at` are put off until [`Self::resume_updates`]: they are not due in L1 (PCIe Base 6.3 §2.6.1.2).
-    pub(crate) fn stop_updates(&mut self, at: Time) {
+    /// UpdateFCs due by `at`, which [only repeat](Self::only_repeats), are put off until space is free or [`Self::resume_updates`]:
+    /// they are not due in L1 (PCIe Base 6.3 §2.6.1.2).
+    pub(crate) fn stop_updates(&mut self, at: Time, policy: &UpdatePolicy) {
         for channel in 0..self.channels() {
             for class in FlowClass::ALL {
-                let (_, update_at) = self.buffer_mut(channel, class);
+                let (buffer, update_at) = self.buffer_mut(channel, class);
                 if *update_at <= at {
-                    *update_at = Time::NEVER;
+                    *update_at = buffer.update_after_update(Time::NEVER, policy);
                 }
             }
         }
@@ -117,6 +118,7 @@ impl<T: Copy> Receiver<T> {
         (self.ack_at, self.update_due_at, self.owed_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         if let Some(rare) = &mut self.rare {
             rare.nak_at = Time::NEVER;
+            rare.unchecked_duplicates.clear();
         }
         self.next_arrival = Time::NEVER;
         self.unacknowledged = 0;
@@ -146,7 +148,9 @@ impl<T: Copy> Receiver<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         let draining: usize = self.all_buffers().map(|(buffer, _)| buffer.draining.heap_bytes()).sum();
         let rare = self.rare.as_ref().map_or(0, |rare| {
-            size_of::<Rare>() + size_of_val(&*rare.beyond) + rare.unchecked.capacity() * size_of::<Time>()
+            size_of::<Rare>()
+                + size_of_val(&*rare.beyond)
+                + (rare.unchecked.capacity() + rare.unchecked_duplicates.capacity()) * size_of::<Time>()
         });
         draining + rare + self.in_flight.heap_bytes()
     }

@@ -143,7 +143,7 @@ impl<T: Copy> Receiver<T> {
     /// The last sequence number that has been checked by now. What is accepted and not checked waits for the next Ack.
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
-        if self.last_checked > now {
+        if self.last_checked > now || self.duplicates_to_check {
             return self.acknowledge_checked(now, policy);
         }
         self.unacknowledged = 0;
@@ -154,16 +154,33 @@ impl<T: Copy> Receiver<T> {
 
     #[cold]
     fn acknowledge_checked(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
-        let earlier = self.rare.iter().flat_map(|rare| &rare.unchecked).filter(|checked| **checked > now);
-        let unchecked = earlier.chain([&self.last_checked]);
+        let earlier = self.rare.iter().flat_map(|rare| &rare.unchecked);
+        let unchecked = earlier.chain([&self.last_checked]).filter(|checked| **checked > now);
         let due = unchecked.clone().zip(1..).map(|(checked, count)| {
             if count < policy.every_tlps { *checked + policy.latency } else { *checked }
         });
-        self.ack_at = due.min().unwrap_or(Time::NEVER);
-        self.unacknowledged = unchecked.count() as u32;
+        self.ack_at = due.chain(self.next_duplicate(now)).min().unwrap_or(Time::NEVER);
+        self.unacknowledged = unchecked.count() as u16;
+        if let Some(rare) = &mut self.rare {
+            rare.unchecked_duplicates.retain(|checked| *checked > now);
+            self.duplicates_to_check = !rare.unchecked_duplicates.is_empty();
+        }
         self.find_owed();
         let before = |sequence, _| SequenceSpace::NonFlit.previous(sequence);
         (0..self.unacknowledged).fold(self.sequence.last_accepted(), before)
+    }
+
+    /// When the first duplicate is checked that is taken in and not checked by now.
+    fn next_duplicate(&self, now: Time) -> Option<Time> {
+        let duplicates = &self.rare.as_ref()?.unchecked_duplicates;
+        duplicates.iter().copied().find(|checked| *checked > now)
+    }
+
+    /// A duplicate is taken in before it is checked. An Ack that leaves before does not answer it.
+    #[cold]
+    pub(super) fn note_unchecked_duplicate(&mut self, checked: Time) {
+        self.duplicates_to_check = true;
+        self.rare.get_or_insert_default().unchecked_duplicates.push_back(checked);
     }
 
     /// A TLP is accepted at `at` before the last one has been checked.
@@ -242,7 +259,7 @@ impl<T: Copy> Receiver<T> {
 
     /// Whether all that is owed at `at` are UpdateFCs that repeat what the transmitter knows.
     pub(crate) fn only_repeats(&self, at: Time) -> bool {
-        let repeats = |(buffer, update_at): (&IngressBuffer, Time)| update_at > at || buffer.freed_tlps == 0;
+        let repeats = |(buffer, update_at): (&IngressBuffer, Time)| update_at > at || buffer.would_repeat(at);
         self.ack_at > at && self.nak_at() > at && self.all_buffers().all(repeats)
     }
 }

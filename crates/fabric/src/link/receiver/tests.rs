@@ -225,6 +225,23 @@ fn a_duplicate_is_acknowledged_again_at_once_and_takes_no_room() {
     assert_eq!(bench.receiver.buffer(0, FlowClass::Posted).credits.held(), Credits::new(2, 32));
 }
 
+/// A cut-through switch takes a TLP in before it is checked. What leaves before answers no duplicate.
+#[test]
+fn a_duplicate_is_acknowledged_when_it_is_checked_whatever_left_before() {
+    let mut bench = Bench::roomy();
+    bench.accept(0..2, 450);
+    let duplicate = |at, checked| InFlight { checked: ns(checked), ..write(0, ns(at)) };
+    assert_eq!(bench.receive(duplicate(500, 600)), Outcome::Duplicate);
+    assert_eq!(bench.receive(duplicate(510, 610)), Outcome::Duplicate);
+    assert_eq!(bench.deadline(), (ns(550), Timer::Ack), "of the TLPs before");
+    assert_eq!(bench.dllps(550), [ack(1)]);
+    assert_eq!(bench.deadline(), (ns(600), Timer::Ack));
+    assert_eq!(bench.dllps(600), [ack(1)]);
+    assert_eq!(bench.deadline(), (ns(610), Timer::Ack));
+    assert_eq!(bench.dllps(620), [ack(1)]);
+    assert_eq!(bench.deadline().0, Time::NEVER);
+}
+
 #[test]
 fn a_nullified_tlp_has_no_number_of_its_own() {
     let mut bench = Bench::roomy();
@@ -306,11 +323,25 @@ fn periods_start_with_the_link_and_stop_in_its_sleep() {
     bench.receiver.start_updates(ns(0), period);
     assert_eq!(bench.deadline(), (ns(0) + period, Timer::UpdateFlowControl));
     assert!(bench.receiver.only_repeats(ns(30_000)));
-    bench.receiver.stop_updates(ns(30_000));
+    bench.receiver.stop_updates(ns(30_000), &bench.policy.update);
     assert_eq!(bench.deadline().0, Time::NEVER);
     bench.receiver.resume_updates(ns(50_000), period);
     assert_eq!(bench.deadline().0, ns(80_000));
     assert_eq!(bench.dllps(80_000).len(), 2, "posted and non-posted: completions are infinite");
+}
+
+/// Space that is still draining is no news yet, and is told when it is free.
+#[test]
+fn an_update_put_off_in_sleep_goes_out_when_space_is_free() {
+    let mut bench = Bench::roomy();
+    bench.receiver.start_updates(ns(0), bench.policy.update.period);
+    bench.accept(0..1, 10);
+    bench.dllps(110);
+    bench.drain(30_500, 20);
+    assert!(bench.receiver.only_repeats(ns(30_000)) && !bench.receiver.only_repeats(ns(30_500)));
+    bench.receiver.stop_updates(ns(30_000), &bench.policy.update);
+    let due = ns(30_500) + bench.policy.update.latency;
+    assert_eq!(bench.deadline(), (due, Timer::UpdateFlowControl));
 }
 
 #[test]

@@ -106,6 +106,8 @@ struct Naive {
     /// TLPs accepted so far, when those not checked yet will be, and how many have been.
     accepted: u64,
     unchecked: Vec<Time>,
+    /// When TLPs that came before will be checked.
+    duplicates: Vec<Time>,
     checked: u64,
     nak_scheduled: bool,
     nak: Option<Time>,
@@ -121,6 +123,10 @@ impl Naive {
 
     /// LCRCs that are checked at `now`.
     fn check(&mut self, now: Time) {
+        if self.duplicates.iter().any(|at| *at <= now) {
+            self.duplicates.retain(|at| *at > now);
+            self.ack_due = self.ack_due.min(now);
+        }
         let all = self.unchecked.len();
         self.unchecked.retain(|at| *at > now);
         for _ in self.unchecked.len()..all {
@@ -171,7 +177,8 @@ impl Naive {
             return true;
         }
         if tlp.fate == Fate::Good && behind <= 2048 {
-            self.ack_due = self.ack_due.min(tlp.checked);
+            self.duplicates.push(tlp.checked);
+            self.check(now);
         } else if !self.nak_scheduled {
             self.nak_scheduled = true;
             self.nak = Some(tlp.checked);
@@ -196,6 +203,7 @@ impl Pair {
             policy: bench.policy,
             accepted: 0,
             unchecked: Vec::new(),
+            duplicates: Vec::new(),
             checked: 0,
             nak_scheduled: false,
             nak: None,
@@ -229,7 +237,8 @@ impl Pair {
         }
         loop {
             let leaving = naive.buffers.iter().flat_map(|buffer| &buffer.leaving).map(|(at, _)| *at).min();
-            let checked = naive.unchecked.first().copied().unwrap_or(Time::NEVER);
+            let unchecked = naive.unchecked.iter().chain(&naive.duplicates);
+            let checked = unchecked.copied().min().unwrap_or(Time::NEVER);
             let at = naive.next_due().max(*theirs).min(leaving.unwrap_or(Time::NEVER)).min(checked);
             if at > now {
                 break;

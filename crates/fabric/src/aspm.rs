@@ -73,7 +73,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.wake_at = Time::NEVER;
         let (peer, owner) = (port.peer, port.owner);
-        self.take_in_acknowledgements(peer, now);
+        self.take_in_dllps_before_nak(peer, now);
         if let Owner::Switch(index) = owner
             && self.switches[index as usize].has_nullified
         {
@@ -137,8 +137,8 @@ impl Fabric {
         // What the peer did before decides whether the link sleeps.
         let peer = self.ports[id.index()].peer;
         self.advance_before(peer, at);
-        self.take_in_acknowledgements(id, at);
-        self.take_in_acknowledgements(peer, at);
+        self.take_in_dllps_before_nak(id, at);
+        self.take_in_dllps_before_nak(peer, at);
         let port = &self.ports[id.index()];
         if port.receiver.owed_at().max(port.dllps_from()) > at {
             return false; // The peer woke the link, and it is still waking; or nothing is due any more.

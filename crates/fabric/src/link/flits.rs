@@ -191,7 +191,7 @@ impl<T: Copy> FlitTransmitter<T> {
         self.header_left += cost.header().get();
         self.payload_left += cost.payload().get();
         // NOPs to the end of a flit push it into the next.
-        let pushed = packed.padding > Bytes::ZERO && packed.padding == before;
+        let pushed = packed.padding == before;
         let begins_in = self.filled + u64::from(pushed);
         let room = if pushed { TLP_BYTES } else { before - packed.padding };
         self.filled += u64::from(packed.flits_completed);
@@ -200,7 +200,7 @@ impl<T: Copy> FlitTransmitter<T> {
         let parts = FlitParts { first: tlp.min(room).get() as u16, more: (ends_in - begins_in) as u16 };
         let handed_over_by = if self.peer_cuts_through { begins_in } else { ends_in };
         self.packed.push_back((handed_over_by, Packed { packet, parts }));
-        from + self.flit_span * (self.filled - self.sent + 1)
+        from + self.flit_span * (ends_in - self.sent + 1)
     }
 
     /// Ends the flit being filled with NOP TLPs, so that it can leave. False when there is nothing in it.

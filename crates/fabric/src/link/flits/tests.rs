@@ -24,9 +24,10 @@ impl Bench {
         }
     }
 
-    fn pack(&mut self, name: u32, bytes: u64) {
+    /// Packs a write, and returns when its last byte will have left.
+    fn pack(&mut self, name: u32, bytes: u64) -> Time {
         let tlp = Tlp::memory_write(0, Bytes::new(bytes));
-        self.flits.transmitter.pack(name, tlp.cost(true), self.transmitter.busy_until);
+        self.flits.transmitter.pack(name, tlp.cost(true), self.transmitter.busy_until)
     }
 
     fn send(&mut self) -> (SentFlit, Vec<u32>) {
@@ -56,6 +57,19 @@ fn a_tlp_is_handed_over_by_the_flit_in_which_it_ends_and_comes_again_with_it() {
     let again = flits.transmitter.send_again(transmitter, Time::ZERO, wire, effects);
     assert_eq!(again, SentFlit { sequence: second.sequence, first: 0, tlps: 1 });
     assert!(effects.iter().any(|(_, effect)| matches!(effect, Effect::Spent { on: Use::Replay, .. })));
+}
+
+/// A write of 224 B is 236 B of TLP, all that a flit has.
+#[test]
+fn a_tlp_has_left_with_the_flit_in_which_it_ends() {
+    let mut bench = Bench::new();
+    let flits = |count: u64| Time::ZERO + bench.flits.transmitter.flit_span * count;
+    let after = [flits(1), flits(2), flits(3), flits(4)];
+    assert_eq!([bench.pack(1, 224), bench.pack(2, 64), bench.pack(3, 256)], [after[0], after[1], after[2]]);
+    bench.send();
+    bench.send();
+    // It shares the third flit, and the next does not fit there.
+    assert_eq!([bench.pack(4, 64), bench.pack(5, 224)], [after[2], after[3]]);
 }
 
 #[test]

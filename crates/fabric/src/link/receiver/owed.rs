@@ -232,7 +232,7 @@ impl<T: Copy> Receiver<T> {
             }
         }
         match &self.rare {
-            Some(rare) if dllps.include(DllpSet::OTHER_CHANNELS) && !rare.beyond.is_empty() => {
+            Some(rare) if dllps.include(DllpSet::OTHER_CHANNELS) => {
                 let mut buffers = rare.beyond.iter().flat_map(|channel| &channel.buffers);
                 let untold = sooner_after != Time::NEVER || buffers.any(|buffer| buffer.freed_tlps > 0);
                 let at = at.min(rare.update_due_at());

@@ -108,7 +108,7 @@ impl<T: Copy> Transmitter<T> {
         self.last == Last::Silence || self.busy_until < due
     }
 
-    /// Long silence in one step: as many SKP periods as end before the last one due by `now`.
+    /// Long silence in one step: as many SKP periods as end before the last one due by `now`, which says until when the wire is busy.
     fn skip_whole_periods(
         &mut self,
         now: Time,
@@ -122,10 +122,6 @@ impl<T: Copy> Transmitter<T> {
             *ordered_sets += span;
             effects.push(now, Effect::OrderedSets { start, span, count: periods, every });
             self.ordered_sets_begin();
-            self.busy_until = self.next_skip + wire.skip_interval * (periods - 1) + wire.skip;
-            if wire.skips_set_the_grid() {
-                self.boundary = self.busy_until;
-            }
             self.next_skip += wire.skip_interval * periods;
         }
     }

@@ -39,10 +39,10 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# Two at once, for most of them use one core at a time: what is about Python, and the rest. Nothing is installed while tests run.
-test: setup $(STAMPS)/node $(STAMPS)/web $(STAMPS)/site ## set up everything; all checks and tests, as in continuous integration
-	@.ci/ray-wheel $(PIP_INSTALL) || true
-	@.ci/side-by-side "$(MAKE) --silent test-python" "$(MAKE) --silent test-core test-cluster test-wasm test-web test-site"
+# The core beside Python, each of which uses one core of the machine most of the time; what has a clock or a browser of its own by itself.
+test: setup ## set up everything; all checks and tests, as in continuous integration
+	@.ci/side-by-side "$(MAKE) --silent test-python" "$(MAKE) --silent test-core"
+	@$(MAKE) --silent test-cluster test-wasm test-web test-site
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 

@@ -4,10 +4,11 @@
 //! A translation is looked up by requester and page. One that misses waits for a walker, which reads the tables in memory
 //! step by step; requests for the same page meanwhile wait for the same walk. The entry that was used longest ago makes
 //! room. Posted writes of one root port stay in order, so that one behind a walk waits with it; reads do not, and a write with Relaxed
-//! Ordering passes those before it (PCIe Base 6.3 Table 2-42, A2b: it may. Assumed: it does). Sources: Intel Virtualization Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer
-//! et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, §6.5 (what it costs). Left out: caches of
-//! the tables' upper levels, which show as fewer steps; invalidations; faults. What devices with translation caches of their own
-//! ask for (`ats.rs`) is looked up like the rest, and their requests pass it by.
+//! Ordering passes those before it (PCIe Base 6.3 Table 2-42, A2b: it may. Assumed: it does). Sources: Intel Virtualization
+//! Technology for Directed I/O, Architecture Specification, ch. 6 (caching of translations); Neugebauer et al., Understanding
+//! PCIe performance for end host networking, SIGCOMM 2018, §6.5 (what it costs). Left out: caches of the tables' upper levels, which
+//! show as fewer steps; invalidations; faults. What devices with translation caches of their own ask for (`ats.rs`) is looked up like the
+//! rest, and their requests pass it by.
 
 use crate::ats::TRANSLATION;
 use crate::config::IommuConfig;

@@ -342,6 +342,27 @@ fn a_damaged_tlp_is_nullified_by_a_cut_through_switch() {
     assert_eq!(nullified(Forwarding::StoreAndForward), 0);
 }
 
+/// A damaged replay of a TLP that a switch has had is not the next in sequence, and its header says so: it is not forwarded, although the
+/// first copy is still on its way. Of two writes the second waits for credits in the switch above, and comes again, damaged, because its
+/// Ack takes long.
+#[test]
+fn a_damaged_replay_of_what_a_cut_through_switch_has_had_is_not_forwarded() {
+    let mut config = chain(2, Span::from_ns(20));
+    config.devices[0].ports[0].credits[0] = CreditPool::finite(1, 8);
+    root_mut(&mut config).write_latency = Span::from_us(20);
+    config.devices[2].ports[1].ack = AckPolicy { every_tlps: 64, latency: Span::from_us(3) };
+    config.devices[3].ports[0].replay_timer = Span::from_us(1);
+    config.links[2].faults_upstream.corrupt_tlps = vec![3]; // After both writes, and the first again.
+    let (simulation, log) = run_script(&config, vec![(us(5), dma(3, Direction::Write, 0, 256))], 1000);
+    assert_eq!(log.done(), 1);
+    let errors = |device, port| {
+        simulation.fabric.observers().counters(simulation.fabric.port_index(DeviceId(device), port)).errors
+    };
+    let lower = errors(2, 1);
+    assert_eq!((lower.duplicates, lower.bad_tlps, lower.naks_sent), (1, 1, 1));
+    assert_eq!(errors(1, 1).nullified, 0);
+}
+
 /// Flits carry no nullified TLPs: a bad TLP on its way into a flit link arrives once all the same.
 #[test]
 fn a_damaged_tlp_does_not_enter_a_flit_link() {

@@ -16,9 +16,6 @@ use lanewise_workload::load::collective::{
 const TIMED: u32 = 5;
 /// Most sizes of a workload.
 const SIZES: usize = 64;
-/// Bytes a second of a ring that NCCL doubles once more: `ncclTopoDupChannels`, src/graph/search.cc.
-const DOUBLED_FROM: f64 = 25e9;
-
 /// Every size, and how many operations of each are timed where there are several.
 pub(super) fn all(
     around: &Around<'_, '_>,
@@ -92,7 +89,7 @@ fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> tuning::Ma
     let channels = match (around.parameters.channels, over_network) {
         (Auto::Given(channels), _) => channels,
         (Auto::Auto, Some(rings)) => 2 * rings.count,
-        (Auto::Auto, None) if of_links >= DOUBLED_FROM && around.are_at_one_socket() => 4,
+        (Auto::Auto, None) if of_links >= search::DOUBLED_FROM && around.are_at_one_socket() => 4,
         (Auto::Auto, None) => 2,
     };
     tuning::Machine {

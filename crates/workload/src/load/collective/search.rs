@@ -15,8 +15,9 @@ const RATES: [f64; 19] = [
 const MOST: u32 = 32;
 /// A rate of less than this part of that of the best rings is not tried.
 const WORTH: f64 = 0.49;
-/// GB/s from which on rings are doubled, and those below which more than so many are not.
-const DOUBLED: f64 = 25.0;
+/// Bytes a second of a ring from which on it is doubled: `ncclTopoDupChannels`.
+pub const DOUBLED_FROM: f64 = 25e9;
+/// GB/s below which more than so many are not.
 const MANY_ARE_NOT: (f64, u32) = (50.0, 4);
 /// GB/s of the network for each channel of a pair: `NCCL_P2P_PER_CHANNEL_NET_BW`.
 const OF_A_PAIR: u64 = 14;
@@ -73,7 +74,7 @@ pub fn rings(ways: &Ways<'_>) -> Rings {
         (count, each) = (1, quickest); // Slower than all that is tried.
     }
     let are_many = each < MANY_ARE_NOT.0 && count > MANY_ARE_NOT.1;
-    if each >= DOUBLED && !are_many && ways.is_near {
+    if each * 1e9 >= DOUBLED_FROM && !are_many && ways.is_near {
         (count, each) = (count * 2, each / 2.0);
     }
     let all = |each: f64| f64::from(count) * each * 1e9;

@@ -1,4 +1,5 @@
-//! Lists the catalog's files, so that a new part is one new file and the catalog needs no file system at run time.
+//! Puts the catalog's files into the program, so that a new part is one new file and the catalog needs no file system at run
+//! time. Comments are for readers of the files: they stay out, and leave empty lines, so that places are those of the files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,10 +21,16 @@ fn main() {
     for path in paths {
         let path = path.canonicalize().expect("a listed file exists");
         let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
-        writeln!(list, "    ({name:?}, include_str!({:?})),", path.display().to_string())
-            .expect("text can grow");
+        let text = fs::read_to_string(&path).expect("a listed file can be read");
+        writeln!(list, "    ({name:?}, {:?}),", without_comments(&text)).expect("text can grow");
     }
     list.push_str("];\n");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says where to write"));
     fs::write(out.join("catalog_files.rs"), list).expect("the build folder can be written");
+}
+
+/// A text in TOML without the lines that are comments. No part has a text of several lines, in which `#` may begin one.
+fn without_comments(text: &str) -> String {
+    assert!(!text.contains("\"\"\"") && !text.contains("'''"), "a part has texts of one line");
+    text.split('\n').map(|line| if line.starts_with('#') { "" } else { line }).collect::<Vec<_>>().join("\n")
 }

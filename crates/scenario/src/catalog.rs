@@ -1,16 +1,17 @@
 //! The catalog: one TOML file per part, every value with its provenance and source.
 //!
 //! The files of the repository are compiled in; a folder of further parts can be added. A part of the same name
-//! in the folder replaces the built-in one.
+//! in the folder replaces the built-in one. A part need only say what differs from the one that it is `like`.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::document::{self, Table, Value};
-use crate::nearest::nearest;
+use crate::document::{self, Table, Value, shortened};
+use crate::nearest::{asking, nearest};
 use crate::parameter::{
     Layer, LayerTable, Origin, Output, Provenance, ResolvedParameter, check_keys, check_table,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::relative::{Citation, cite, take_over};
 use crate::settings::Settings;
 use crate::slots::read_slots;
 use crate::source::{FileSystem, Place, SourceFile, SourceMap};
@@ -38,8 +39,24 @@ pub struct Part {
     pub title: String,
     /// Kind of component that it describes.
     pub kind: ComponentKind,
+    /// How devices that are it call themselves: a regular expression.
+    pub known_as: Option<String>,
     /// Its parameters.
     pub table: Table,
+}
+
+/// Keys of the head of a file, and its parameters.
+const HEAD: [&str; 7] = ["title", "kind", "like", "known_as", "provenance", "source", "parameters"];
+
+/// The file of a part, before anything is taken over.
+struct Written {
+    title: String,
+    /// Nothing where the part that it is like says it.
+    kind: Option<ComponentKind>,
+    /// The part that it is like, and where that is written.
+    like: Option<(String, Place)>,
+    known_as: Option<String>,
+    table: Table,
 }
 
 /// One part as the `parts` command lists it.
@@ -51,6 +68,8 @@ pub struct PartListing {
     pub title: String,
     /// Kind of component that it describes.
     pub kind: ComponentKind,
+    /// How devices that are it call themselves: a regular expression.
+    pub known_as: Option<String>,
     /// Every value it gives, without the name of the part in the path.
     pub parameters: Vec<ResolvedParameter>,
 }
@@ -198,44 +217,97 @@ impl Catalog {
         self.files.binary_search_by(|(other, _)| other.as_str().cmp(name))
     }
 
-    /// Parses a part and checks its keys.
+    /// Reads a part with what it takes over from the parts that it is `like`, and checks its keys.
     pub(crate) fn read_part(
         &self,
         name: &str,
         sources: &mut SourceMap,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Part> {
+        let mut part = self.read_alone(name, sources, diagnostics)?;
+        let (mut passed, mut next) = (vec![name.to_owned()], part.like.take());
+        while let Some((relative, place)) = next {
+            if !self.contains(&relative) {
+                let problem =
+                    Problem::UnknownPart { path: format!("{name}.like"), part: shortened(&relative) };
+                let hint = self.meant(&relative).map(asking);
+                diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+                return None;
+            }
+            if passed.contains(&relative) {
+                let reason = format!("it is like itself: {}", passed.join(", "));
+                diagnostics.push(Diagnostic::at(place, Problem::MalformedPart { reason }));
+                return None;
+            }
+            let theirs = self.read_alone(&relative, sources, diagnostics)?;
+            if part.kind.is_some() && theirs.kind.is_some() && part.kind != theirs.kind {
+                let reason = format!("`{relative}`, which it is like, is of another kind");
+                diagnostics.push(Diagnostic::at(place, Problem::MalformedPart { reason }));
+                return None;
+            }
+            part.kind = part.kind.or(theirs.kind);
+            take_over(&mut part.table, &relative, theirs.table);
+            passed.push(relative);
+            next = theirs.like;
+        }
+        let Written { title, kind, known_as, table, .. } = part;
+        let kind = kind?;
+        check_table(&table, name, kind.schema(), kind.slots_key().as_slice(), diagnostics);
+        Some(Part { name: name.to_owned(), title, kind, known_as, table })
+    }
+
+    /// Parses the file of a part.
+    fn read_alone(
+        &self,
+        name: &str,
+        sources: &mut SourceMap,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Written> {
         let source = &self.files[self.position(name).ok()?].1;
         let file = sources.add(source.clone());
         let (mut root, _) = document::parse(file, source, diagnostics);
         let place = Place::new(file, 0..0);
-        check_keys(&root, name, &["title", "kind", "parameters"], diagnostics);
-        let mut malformed = |reason: &str| {
-            let problem = Problem::MalformedPart { reason: reason.to_owned() };
-            diagnostics.push(Diagnostic::at(place, problem));
+        check_keys(&root, name, &HEAD, diagnostics);
+        let mut text = |key: &'static str| {
+            let node = root.get(key)?;
+            Some((String::read(node, &mut Reading { path: key, diagnostics })?, node.place))
         };
-        let kind = match root.get("kind").and_then(|node| node.as_str()).map(ComponentKind::from_word) {
-            Some(Some(kind)) => kind,
+        let (title, like, known_as) = (text("title"), text("like"), text("known_as"));
+        let kind = root.get("kind").map(|node| node.as_str().and_then(ComponentKind::from_word));
+        if kind == Some(None) || (kind.is_none() && like.is_none()) {
+            let kinds: Vec<&str> = ComponentKind::words().collect();
+            malformed(&format!("`kind` is {}", quoted_words(&kinds)), place, diagnostics);
+            return None;
+        }
+        let mut table = match root.remove("parameters").map(|entry| entry.node.value) {
+            Some(Value::Table(table)) => table,
+            None if like.is_some() => Table::default(),
             _ => {
-                let kinds: Vec<&str> = ComponentKind::words().collect();
-                malformed(&format!("`kind` is {}", quoted_words(&kinds)));
+                malformed("there is no `[parameters]` table", place, diagnostics);
                 return None;
             }
         };
-        let Some(Value::Table(table)) = root.remove("parameters").map(|entry| entry.node.value) else {
-            malformed("there is no `[parameters]` table");
+        match (root.get("provenance").cloned(), root.get("source").cloned()) {
+            (Some(provenance), Some(source)) => cite(&mut table, &Citation { provenance, source }),
+            (None, None) => {}
+            _ => {
+                malformed("`provenance` and `source` go together", place, diagnostics);
+                return None;
+            }
+        }
+        let Some((title, _)) = title else {
+            malformed("there is no `title`", place, diagnostics);
             return None;
         };
-        let title = match root.get("title") {
-            Some(node) => String::read(node, &mut Reading { path: "title", diagnostics })?,
-            None => {
-                malformed("there is no `title`");
-                return None;
-            }
-        };
-        check_table(&table, name, kind.schema(), kind.slots_key().as_slice(), diagnostics);
-        Some(Part { name: name.to_owned(), title, kind, table })
+        let known_as = known_as.map(|(text, _)| text);
+        Some(Written { title, kind: kind.flatten(), like, known_as, table })
     }
+}
+
+/// Reports a file that is no part.
+fn malformed(reason: &str, place: Place, diagnostics: &mut Vec<Diagnostic>) {
+    let problem = Problem::MalformedPart { reason: reason.to_owned() };
+    diagnostics.push(Diagnostic::at(place, problem));
 }
 
 /// Reads a part on its own and keeps what it says.
@@ -254,7 +326,7 @@ fn listing(part: Part, output: &mut Output) -> PartListing {
         parameter
     });
     let parameters = parameters.collect();
-    PartListing { name: part.name, title: part.title, kind: part.kind, parameters }
+    PartListing { name: part.name, title: part.title, kind: part.kind, known_as: part.known_as, parameters }
 }
 
 #[cfg(test)]

@@ -77,6 +77,11 @@ impl Table {
         self.entries.iter()
     }
 
+    /// Every entry, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
+    }
+
     /// The value of a key, to be changed.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)

@@ -46,6 +46,7 @@ mod problem;
 mod quantity;
 mod reader;
 mod reference;
+mod relative;
 mod resolve;
 mod scenario;
 mod schema;

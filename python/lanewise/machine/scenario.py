@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 from lanewise.errors import InputError
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.model import Kind
-from lanewise.machine.parts import part_of, switch_part
+from lanewise.machine.parts import host_part, part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_table
 from lanewise.machine.sockets import interconnect_of, sockets_of
@@ -248,13 +248,15 @@ class _Writer:
         able = [port.link.capability.generation or 1 for port in ports]
         used = [mode.generation or 1 for _, mode in slots.values()]
         generation = max([*able, *used], default=4)
-        part = _HOST_PARTS.get(generation)
+        known = host_part(self.machine)
+        part = known or _HOST_PARTS.get(generation)
         of_host = [*ports, *(f for f in self.machine if f.is_class(0x0600))]
         makers = {_MAKERS.get(function.identity.vendor_id or 0) for function in of_host} - {None}
         host: Host = {}
         if part is not None:
             host["part"] = part
-            self._note("host", "server", "part", "Assumed: memory and latencies of a server")
+            told = "known by its host bridge" if known else "Assumed: memory and latencies of a server"
+            self._note("host", "server", "part", told)
         if len(makers) == 1:
             host["maker"] = str(makers.pop())
             self._note("host", "server", "maker", "that of the root ports and host bridges")

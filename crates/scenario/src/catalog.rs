@@ -131,9 +131,10 @@ impl From<&PartListing> for PartRecord {
 /// The catalog that comes with the program. Made once: a study loads thousands of scenarios.
 pub fn catalog() -> Catalog {
     static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
-        let files = CATALOG_FILES
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), SourceFile::new(format!("catalog/{name}.toml"), *text)));
+        let files = CATALOG_FILES.iter().map(|&(name, start, end)| {
+            let file = SourceFile::new(format!("catalog/{name}.toml"), &CATALOG_TEXT[start..end]);
+            (name.to_owned(), file)
+        });
         Catalog { files: Arc::new(files.collect()) }
     });
     BUILT_IN.clone()

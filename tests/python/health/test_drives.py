@@ -11,7 +11,8 @@ from machines import pair
 from lanewise import api
 from lanewise.health.predict import predict
 from lanewise.machine import read
-from lanewise.machine.drives import _PARTS, drive_part
+from lanewise.machine.drives import drive_part
+from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.model import Machine
 from lanewise.machine.scenario import scan_to_scenario
 
@@ -49,20 +50,46 @@ def part(machine: Machine) -> str | None:
         ({"device_name": "7450 MAX NVMe SSD"}, None),
         ({"device_name": "WD PC SN810 / Black SN850 NVMe SSD"}, None),
         ({"subsystem_name": "Ent NVMe PM1733a RI 3.84TB"}, None),
-        ({"model": "KINGSTON SFYRD2000G"}, None),
+        ({"device_name": "9100 PRO NVMe SSD"}, None),
+        ({"device_name": "LEGEND 970 PRO NVMe SSD"}, None),
+        ({"model": "KINGSTON SFYRD2000G"}, "kingston-kc3000"),
+        ({"model": "KINGSTON SNV2S1000G"}, None),
+        ({"model": "Samsung SSD 970 EVO Plus 1TB"}, "samsung-970-evo-plus"),
+        ({"model": "Samsung SSD 970 EVO 1TB"}, "samsung-970-evo"),
+        ({"model": "Samsung SSD 990 EVO Plus 2TB"}, "samsung-990-evo-plus"),
+        ({"model": "Samsung SSD 990 EVO 2TB"}, "samsung-990-evo"),
+        ({"model": "Samsung SSD 990 PRO with Heatsink 2TB"}, "samsung-990-pro"),
+        ({"model": "Samsung SSD 980 1TB"}, "samsung-980"),
+        ({"model": "Samsung SSD 9100 PRO 2TB"}, "samsung-9100-pro"),
+        ({"model": "SAMSUNG MZVLB1T0HBLR-000L7"}, "samsung-pm981a"),
+        ({"model": "SAMSUNG MZVL21T0HCLR-00B00"}, "samsung-pm9a1"),
+        ({"model": "SAMSUNG MZWLJ7T6HALA-00007"}, "samsung-pm1733"),
+        ({"model": "WDS100T3X0E-00B3N0"}, "wd-sn770"),
+        ({"model": "WD_BLACK SN770 1TB"}, "wd-sn770"),
+        ({"model": "WD_BLACK SN850X 2000GB"}, "wd-sn850x"),
+        ({"model": "WD Blue SN570 1TB"}, "wd-sn570"),
+        ({"model": "CT1000T500SSD8"}, "crucial-t500"),
+        ({"model": "CT1000P3SSD8"}, "crucial-p3"),
+        ({"model": "CT1000P3PSSD8"}, None),
+        ({"model": "SHPP41-1000GM"}, "sk-hynix-p41"),
+        ({"model": "SOLIDIGM SSDPFKKW010X7"}, "solidigm-p44-pro"),
+        ({"model": "INTEL SSDPEKNW010T8"}, "intel-660p"),
+        ({"model": "Micron_7400_MTFDKBG3T8TDZ"}, "micron-7400-pro"),
+        ({"device_name": "7400 PRO NVMe SSD"}, None),
+        ({"device_name": "6500 ION NVMe SSD"}, "micron-6500-ion"),
     ],
 )
 def test_names_that_mean_one_drive_are_that_drive(names: dict[str, str], expected: str | None) -> None:
     assert part(drive(**names)) == expected
 
 
-_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x")
-"""Drives whose maker's figures could not be read again: their rates are assumed, and say so."""
+_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x", "solidigm-p44-pro")
+"""Drives whose maker's figures could not be read, or are another drive's: their rates are assumed, and say so."""
 
 
 def test_every_part_is_in_the_catalog_with_rates_that_have_a_source() -> None:
     catalog = {entry["name"]: entry for entry in api.parts().document["parts"]}
-    for name in _PARTS:
+    for name in DRIVES:
         rates = {p["path"]: p for p in catalog[name]["parameters"]}
         for key in ("nvme.read_rate", "nvme.write_rate"):
             known = ("assumed",) if name in _WITHOUT_A_BRIEF else ("datasheet", "published")

@@ -29,8 +29,8 @@ def switch_part(bridge: Function) -> str | None:
 def host_part(machine: Machine) -> str | None:
     """Return the catalog part of the processors; None when no function of theirs tells which they are.
 
-    Only processors whose host bridges or data fabrics are in no others: of servers, and of Threadripper, which
-    shares them with EPYC, none.
+    Only processors whose host bridges or data fabrics are in no others: none of servers, nor Threadripper,
+    which shares them with EPYC.
     """
     bridges = (function for function in machine if function.is_class(_HOST_BRIDGE))
     found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in bridges} - {None}

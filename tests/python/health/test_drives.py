@@ -84,7 +84,7 @@ def test_names_that_mean_one_drive_are_that_drive(names: dict[str, str], expecte
 
 
 _WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x", "solidigm-p44-pro")
-"""Drives whose maker's figures could not be read, or are another drive's: their rates are assumed, and say so."""
+"""Drives whose maker's figures could not be read, or are another's: their rates are assumed, and say so."""
 
 
 def test_every_part_is_in_the_catalog_with_rates_that_have_a_source() -> None:

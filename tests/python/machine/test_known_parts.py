@@ -11,6 +11,7 @@ from lanewise import api
 from lanewise.machine import read
 from lanewise.machine.known_parts import DRIVES, HOSTS, OTHERS, SWITCHES
 from lanewise.machine.parts import host_part, part_of, switch_part
+from lanewise.machine.reading import read_bytes
 from lanewise.machine.scenario import scan_to_scenario
 
 TEXT = """\
@@ -33,27 +34,37 @@ RYZEN = "Advanced Micro Devices, Inc. [AMD] Raphael/Granite Ridge Root Complex [
     ("device", "part"),
     [
         (GPU, "nvidia-rtx-3090"),
-        ("VGA compatible controller [0300]: NVIDIA Corporation Device [10de:2204] (rev a1)", "nvidia-rtx-3090"),
+        (
+            "VGA compatible controller [0300]: NVIDIA Corporation Device [10de:2204] (rev a1)",
+            "nvidia-rtx-3090",
+        ),
         ("3D controller [0302]: NVIDIA Corporation TU104GL [Tesla T4] [10de:1eb8] (rev a1)", "nvidia-t4"),
         ("3D controller [0302]: NVIDIA Corporation AD104GL [L4] [10de:27b8] (rev a1)", "nvidia-l4"),
         (
-            "VGA compatible controller [0300]: NVIDIA Corporation GA104M [GeForce RTX 3070 Mobile / Max-Q] [10de:249d]",
+            "VGA compatible controller [0300]: NVIDIA Corporation GA104M "
+            "[GeForce RTX 3070 Mobile / Max-Q] [10de:249d]",
             None,
         ),
-        ("Ethernet controller [0200]: Intel Corporation I350 Gigabit Network Connection [8086:1521]", "intel-i350"),
         (
-            "Ethernet controller [0200]: Intel Corporation Ethernet Controller XXV710 for 25GbE SFP28 [8086:158b]",
+            "Ethernet controller [0200]: Intel Corporation I350 Gigabit Network Connection [8086:1521]",
+            "intel-i350",
+        ),
+        (
+            "Ethernet controller [0200]: Intel Ethernet Controller XXV710 for 25GbE SFP28 [8086:158b]",
             "intel-xxv710",
         ),
         (
             "Ethernet controller [0200]: Mellanox Technologies MT2894 Family [ConnectX-6 Lx] [15b3:101f]",
             "nvidia-connectx-6-lx",
         ),
-        ("Ethernet controller [0200]: Realtek Semiconductor Co., Ltd. RTL8125 2.5GbE Controller [10ec:8125]", None),
+        (
+            "Ethernet controller [0200]: Realtek RTL8125 2.5GbE Controller [10ec:8125]",
+            None,
+        ),
     ],
 )
 def test_a_name_or_a_number_leads_to_the_part(device: str, part: str | None) -> None:
-    machine = read(TEXT.format(bridge=RYZEN, device=device))
+    machine = read_bytes(TEXT.format(bridge=RYZEN, device=device).encode())
     assert part_of(machine["01:00.0"]) == part
 
 
@@ -61,15 +72,20 @@ def test_a_name_or_a_number_leads_to_the_part(device: str, part: str | None) -> 
     ("bridge", "part"),
     [
         (RYZEN, "amd-ryzen-am5"),
-        ("Intel Corporation 12th Gen Core Processor Host Bridge/DRAM Registers [8086:4668]", "intel-alder-lake-s"),
+        (
+            "Intel Corporation 12th Gen Core Processor Host Bridge/DRAM Registers [8086:4668]",
+            "intel-alder-lake-s",
+        ),
         ("Intel Corporation Raptor Lake-S Host Bridge/DRAM Controller [8086:a700]", "intel-raptor-lake-s"),
-        ("Advanced Micro Devices, Inc. [AMD] Matisse/Vermeer Data Fabric: Device 18h; Function 0 [1022:1440]", "amd-ryzen-am4"),
+        ("AMD Matisse/Vermeer Data Fabric: Device 18h; Function 0 [1022:1440]", "amd-ryzen-am4"),
         ("Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex [1022:1480]", None),
         ("Intel Corporation 12th Gen Core Processor Host Bridge/DRAM Registers [8086:4641]", None),
     ],
 )
-def test_a_host_bridge_that_is_in_one_kind_of_processor_leads_to_its_part(bridge: str, part: str | None) -> None:
-    machine = read(TEXT.format(bridge=bridge, device=GPU))
+def test_a_host_bridge_that_is_in_one_kind_of_processor_leads_to_its_part(
+    bridge: str, part: str | None
+) -> None:
+    machine = read_bytes(TEXT.format(bridge=bridge, device=GPU).encode())
     assert host_part(machine) == part
     assert (f'part = "{part}"' in scan_to_scenario(machine)) == (part is not None)
 

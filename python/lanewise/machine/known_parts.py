@@ -139,7 +139,7 @@ OTHERS = {
     "mellanox-connectx-4": r"^15b3:.*ConnectX-4\]",
     "mellanox-connectx-4-lx": r"^15b3:.*ConnectX-4 Lx\]",
     "mellanox-connectx-5": r"^15b3:.*ConnectX-5( Ex)?\]",
-    "nvidia-a10": r"^10de:.*\[A10\]",
+    "nvidia-a10": r"^10de:.*\[A10G?\]",
     "nvidia-a100-pcie": r"^10de:.*(\bA100 PCIe|\bA800 \d+GB PCIe)",
     "nvidia-a100-sxm": r"^10de:.*\bA[18]00-?\s?-?SXM",
     "nvidia-a2": r"^10de:.*(\[A2 / A16\]|\[A2\])",

@@ -62,7 +62,6 @@ DRIVES = {
     "samsung-pm1743": r"\bPM1743\b|\bMZ(WL|3L)O(1T9|3T8|7T6|15T)",
     "samsung-pm981": r"\bPM981 NVMe|\bMZVLB\w+HAL",
     "samsung-pm981a": r"\bPM981a NVMe|\bMZVLB\w+HBL",
-    "samsung-pm983": r"\bU\.2 PM983\b|\bMZ[Q1]LB",
     "samsung-pm9a1": r"\bPM9A1 NVMe|\bMZVL2\w+HC",
     "samsung-pm9a3": r"\bPM9A3\b|\bMZ(QL2|1L2|OL2)",
     "sk-hynix-p31": r"\bSHGP31-",

@@ -83,7 +83,7 @@ def test_names_that_mean_one_drive_are_that_drive(names: dict[str, str], expecte
     assert part(drive(**names)) == expected
 
 
-_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p5800x", "solidigm-p44-pro")
+_WITHOUT_A_BRIEF = ("intel-p4510", "intel-p4610", "intel-p5800x", "solidigm-p44-pro")
 """Drives whose maker's figures could not be read, or are another's: their rates are assumed, and say so."""
 
 

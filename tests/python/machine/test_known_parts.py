@@ -145,7 +145,7 @@ def small(part: dict[str, object], drive: bool, slot: str) -> str:
     if kind == "host":
         host = str(name)
     elif kind == "switch":
-        above, between = "switch.*", f'[switch.switch]\npart = "{name}"\nattach = "server.{slot}"\n'
+        above, between = "sw0.*", f'[switch.sw0]\npart = "{name}"\nattach = "server.{slot}"\n'
     else:
         device = str(name)
     return (
@@ -161,7 +161,7 @@ def test_every_part_resolves_and_runs_a_small_scenario() -> None:
         paths = [parameter["path"] for parameter in part["parameters"]]
         if part["kind"] not in ("host", "switch", "endpoint") or part["name"].startswith("defaults-"):
             continue
-        if part["kind"] == "endpoint" and any(path.startswith("cxl.") for path in paths):
+        if part["kind"] == "endpoint" and any(path.startswith("expander.") for path in paths):
             continue
         slots = [path.split(".")[1] for path in paths if path.startswith("slots.")]
         drive = part["kind"] == "endpoint" and any(path.startswith("nvme.") for path in paths)

@@ -9,7 +9,9 @@ import lanewise
 
 CATALOG = Path(__file__).parents[2] / "catalog"
 PARTS = {path.stem: tomllib.loads(path.read_text()) for path in sorted(CATALOG.glob("*.toml"))}
-HOSTS = [name for name, part in PARTS.items() if part["kind"] == "host" and not name.startswith("defaults-")]
+HOSTS = [
+    name for name, part in PARTS.items() if part.get("kind") == "host" and not name.startswith("defaults-")
+]
 DMA = """
 [[workload]]
 kind = "dma"

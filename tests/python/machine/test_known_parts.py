@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from machine_dumps import corpus_folder
@@ -13,6 +14,9 @@ from lanewise.machine.known_parts import DRIVES, HOSTS, OTHERS, SWITCHES
 from lanewise.machine.parts import host_part, part_of, switch_part
 from lanewise.machine.reading import read_bytes
 from lanewise.machine.scenario import scan_to_scenario
+
+if TYPE_CHECKING:
+    from lanewise.documents import Part
 
 TEXT = """\
 00:00.0 Host bridge [0600]: {bridge}
@@ -137,17 +141,17 @@ size = "4 KiB"
 """
 
 
-def small(part: dict[str, object], drive: bool, slot: str) -> str:
+def small(part: Part, drive: bool, slot: str) -> str:
     """A host, the part in it or above a device of no product, and a load."""
     name, kind = part["name"], part["kind"]
     host, device = "generic-gen5-server", "generic-gen3-x4"
     above, between = f"server.{slot}", ""
     if kind == "host":
-        host = str(name)
+        host = name
     elif kind == "switch":
         above, between = "sw0.*", f'[switch.sw0]\npart = "{name}"\nattach = "server.{slot}"\n'
     else:
-        device = str(name)
+        device = name
     return (
         f'[run]\nwarm_up = "20 us"\ntime_limit = "400 us"\n[host.server]\npart = "{host}"\n{between}'
         f'[endpoint.device]\npart = "{device}"\nattach = "{above}"\n[[workload]]\nname = "load"'

@@ -48,7 +48,7 @@ pub(crate) struct Suspect {
     /// Of a wire: requests wait for it most of the time, however much it is used.
     contended: bool,
     /// Of credits: the part of the time in which their link direction is in use or blocked.
-    occupied: f64,
+    pub(crate) occupied: f64,
     /// How much there is of a resource.
     limit: String,
 }

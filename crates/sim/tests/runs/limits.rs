@@ -715,3 +715,34 @@ outstanding = 16
     let limit = both.limited_by.expect("something moved");
     assert_eq!(limit.name, "reader.tags", "{}", limit.sentence);
 }
+
+/// Completions of 256 B through a switch whose upstream port has room for 8 KiB of them: the link above is never free, in use or held up by
+/// credits. More credits bring what is blocked, and they are tried although that is little.
+#[test]
+fn credits_that_hold_up_a_nearly_full_wire_are_tried() {
+    let rig = r#"
+[host.server]
+slots = { slot1 = "gen5 x16" }
+mps_supported = "512 B"
+memory_latency = "500 ns"
+[switch.sw]
+part = "broadcom-pex89144"
+attach = "server.slot1"
+[endpoint.gpu]
+part = "nvidia-h100-pcie"
+attach = "sw.port1"
+[[workload]]
+kind = "dma"
+name = "reads"
+device = "gpu"
+direction = "read"
+size = "1 MiB"
+outstanding = 8
+"#;
+    let found = proof(rig, &[]);
+    let gain = |name: &str| {
+        let made = found.larger.iter().find(|each| each.names == [name]);
+        made.unwrap_or_else(|| panic!("{name}: {:#?}", found.larger)).gain_percent
+    };
+    assert!((2.0..=6.0).contains(&gain("sw.port0.completion_credits")), "{:#?}", found.larger);
+}

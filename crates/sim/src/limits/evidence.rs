@@ -440,7 +440,8 @@ impl<'a> Evidence<'a> {
         let mut waits: Vec<(String, f64)> = Vec::new();
         for flow in self.decisive() {
             for other in self.suspects(flow).into_iter() {
-                if other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
+                let itself = other.candidate == suspect.candidate;
+                if itself || other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
                     continue;
                 }
                 waits.push((other.candidate.name(self.fabric()), other.share));

@@ -664,6 +664,8 @@ write_combining = true
 #[test]
 fn stores_are_limited_by_the_buffers_that_combine_them() {
     let found = limited(STORES, &[], "line_buffers", &["stores.lines"], 100.0);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.seen_as, None, "it is no symptom of itself: {}", limit.sentence);
     let goodput = found.run.flows[0].goodput_gb_per_s;
     assert!((9.5..=10.7).contains(&goodput), "640 B in 60 to 67 ns: {goodput}");
 }

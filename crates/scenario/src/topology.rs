@@ -361,6 +361,7 @@ impl<'f> Builder<'f, '_> {
             let hint = hint_unless_crowded(&self.output.diagnostics, || {
                 self.place_meant(text)
                     .map(asking)
+                    .or_else(|| no_pattern(target.device.component))
                     .or_else(|| did_you_mean(target.device.component, names))
                     .or_else(|| listing("hosts and switches", above.map(|component| component.name.as_str())))
             });
@@ -473,6 +474,7 @@ impl<'f> Builder<'f, '_> {
                 let slots = kind.slots_key().unwrap_or("slots");
                 Some(format!("`{key}` needs `{slots}`, or a catalog `part` that has them"))
             }
+            Some(slot) if slot.contains('*') => Some(in_a_row(target.device.component, slot, &names)),
             Some(slot) => did_you_mean(slot, names.iter().copied()),
             None => Some(format!("say which one, or `{}.*` for the next free one", target.device.component)),
         };
@@ -625,6 +627,23 @@ pub(crate) fn check_count(component: &Component, diagnostics: &mut Vec<Diagnosti
         }
     }
     diagnostics.len() == known
+}
+
+/// What to write for a pattern where one component is meant.
+fn no_pattern(component: &str) -> Option<String> {
+    let alike = "components alike have one name, and a `count`: `NAME[*].*` is the next free place of each";
+    component.contains('*').then(|| alike.to_owned())
+}
+
+/// What to write for a pattern like `d*`: the slots from the first to the last whose names begin so.
+fn in_a_row(device: &str, pattern: &str, names: &[&str]) -> String {
+    let begin = pattern.split('*').next().unwrap_or_default();
+    let mut meant = names.iter().filter(|name| name.starts_with(begin));
+    let any = format!("`{device}.*` is the next free one");
+    match (meant.next(), meant.next_back()) {
+        (Some(first), Some(last)) => format!("`{device}.{first}..{last}` stands for slots in a row, {any}"),
+        _ => any,
+    }
 }
 
 /// The slots from one to another, as in `port1..port4`: neighbours in the order in which they are declared.

@@ -261,8 +261,9 @@ impl ParameterType for String {
         match &node.value {
             Value::String(text) => Some(text.clone()),
             Value::Array(_) => {
-                let one =
-                    "one text, without the brackets; `nic[*]` stands for every device of `nic`".to_owned();
+                let one = "one text, without the brackets; `nic[*]` stands for every device of `nic`, \
+                           `slot1..slot4` for slots in a row"
+                    .to_owned();
                 reading.wrong_type_meant::<Self, _>(node, Some(one))
             }
             _ => reading.wrong_type::<Self, _>(node),

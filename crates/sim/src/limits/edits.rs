@@ -16,6 +16,7 @@ use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
+use lanewise_workload::load::mmio::MmioConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -127,6 +128,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
                 if let (ResourceKind::CxlWire | ResourceKind::CxlCredits, Some(link)) = (kind, above) {
                     owners.push(device(link.upper.0));
                 }
+                owners.extend(host_that_stores(scenario, name));
             }
         }
     }
@@ -140,6 +142,18 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
     };
     let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
     all.filter(|(path, _)| is_near(path)).collect()
+}
+
+/// The host whose core stores to registers, of a resource that such a load has: its core or its write-combining buffers.
+fn host_that_stores<'a>(scenario: &'a Scenario, resource: &str) -> Option<&'a str> {
+    let (load, _) = resource.rsplit_once('.')?;
+    let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
+    let fabric = &scenario.fabric;
+    let mut at = stores.find(|each| each.name == load)?.device.0 as usize;
+    while let Some(link) = fabric.links.iter().find(|link| link.lower.0 == at) {
+        at = link.upper.0;
+    }
+    Some(&fabric.devices[at].name)
 }
 
 /// `nvme` of `nvme[3]`: devices of a group have their parameters together.

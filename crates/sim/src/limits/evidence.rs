@@ -11,6 +11,7 @@ use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::Scenario;
 use lanewise_units::order;
+use lanewise_workload::load::mmio::{MmioConfig, Pacing};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -47,7 +48,7 @@ pub(crate) struct Suspect {
     /// Of a wire: requests wait for it most of the time, however much it is used.
     contended: bool,
     /// Of credits: the part of the time in which their link direction is in use or blocked.
-    occupied: f64,
+    pub(crate) occupied: f64,
     /// How much there is of a resource.
     limit: String,
 }
@@ -279,7 +280,9 @@ impl<'a> Evidence<'a> {
         let is_cache = |resource: &&&&Resource| resource.kind == ResourceKind::DeviceTranslationCache;
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
-            !self.switched.contains(&resource.name) || mine.is_some_and(|mine| mine.contains(&resource.name))
+            let is_way = !self.switched.contains(&resource.name)
+                || mine.is_some_and(|mine| mine.contains(&resource.name));
+            is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
         for resource in owned.chain(common).filter(|resource| !is_cache(&resource)) {
@@ -299,8 +302,18 @@ impl<'a> Evidence<'a> {
             };
             found.push(Suspect { limit: resource.limit.clone(), ..suspect });
         }
-        for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
-            self.suspects_of_requester(device, &mut found);
+        match self.registers(flow).map(|load| (load.device.0 as usize, load.pacing)) {
+            // The processor asks, and not the device.
+            Some((device, Pacing::Closed { outstanding })) => {
+                let under_way = flow.operations_per_s * flow.latency_ns.mean / 1e9 / f64::from(outstanding);
+                found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
+            }
+            Some((_, Pacing::Combining { .. })) => {}
+            Some((_, Pacing::Open { .. })) | None => {
+                for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
+                    self.suspects_of_requester(device, &mut found);
+                }
+            }
         }
         if self.fabric().links.iter().any(has_errors) {
             // The adapter at the other end has a flow of the same workload.
@@ -309,6 +322,18 @@ impl<'a> Evidence<'a> {
             found.extend(links.flat_map(|link| self.errors(link)));
         }
         found
+    }
+
+    /// The accesses of the processor to registers that a flow is.
+    fn registers(&self, flow: &Flow) -> Option<&'a MmioConfig> {
+        let mut loads = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<MmioConfig>());
+        loads.find(|load| load.name == flow.name)
+    }
+
+    /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
+    fn load_of_cores<'r>(&self, resource: &'r Resource) -> Option<&'r str> {
+        let load = resource.name.strip_suffix(".lines").or_else(|| resource.name.strip_suffix(".core"))?;
+        self.results.flows.iter().any(|flow| flow.name == load).then_some(load)
     }
 
     /// Directions of a link on which bits may arrive wrong, with the time lost by it: the link trains again, or sends again.
@@ -415,7 +440,8 @@ impl<'a> Evidence<'a> {
         let mut waits: Vec<(String, f64)> = Vec::new();
         for flow in self.decisive() {
             for other in self.suspects(flow).into_iter() {
-                if other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
+                let itself = other.candidate == suspect.candidate;
+                if itself || other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
                     continue;
                 }
                 waits.push((other.candidate.name(self.fabric()), other.share));

@@ -639,3 +639,112 @@ fn the_buffer_of_a_network_switch_is_the_limit() {
     let found = larger.iter().find(|each| each.kind == "network_buffer");
     assert!(found.is_some_and(|each| each.gain_percent > 50.0), "{larger:#?}");
 }
+
+/// A core that stores to registers over a Gen5 x16 link, 64 B at a time.
+const STORES: &str = r#"
+[host.server]
+slots = { slot1 = "gen5 x16" }
+core_latency = "60 ns"
+store_cost = "1 ns"
+combining_buffers = 10
+[endpoint.card]
+attach = "server.slot1"
+generation = "gen5"
+width = "x16"
+[[workload]]
+kind = "mmio"
+name = "stores"
+device = "card"
+direction = "write"
+size = "64 B"
+write_combining = true
+"#;
+
+/// Ten buffers of 64 B are free again after 60 ns and a line on the wire: what the device asks for itself, nothing, is no reason.
+#[test]
+fn stores_are_limited_by_the_buffers_that_combine_them() {
+    let found = limited(STORES, &[], "line_buffers", &["stores.lines"], 100.0);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.seen_as, None, "it is no symptom of itself: {}", limit.sentence);
+    let goodput = found.run.flows[0].goodput_gb_per_s;
+    assert!((9.5..=10.7).contains(&goodput), "640 B in 60 to 67 ns: {goodput}");
+}
+
+/// Eight stores of 1 ns fill a line: 8 GB/s.
+#[test]
+fn stores_of_8_bytes_are_limited_by_the_core() {
+    let small = [("workload.stores.size", "8 B")];
+    let found = limited(STORES, &small, "core", &["stores.core"], 20.0);
+    let goodput = found.run.flows[0].goodput_gb_per_s;
+    assert!((7.9..=8.0).contains(&goodput), "{goodput}");
+}
+
+/// A load waits for its data, and the next for it: more at a time are as much more.
+#[test]
+fn loads_of_registers_are_limited_by_how_many_are_under_way() {
+    let loads = [
+        ("workload.stores.write_combining", "false"),
+        ("workload.stores.direction", "read"),
+        ("workload.stores.size", "4 B"),
+    ];
+    let found = limited(STORES, &loads, "window", &["card.window"], 800.0);
+    let polled = found.run.limited_by.as_ref().expect("something moved");
+    assert!(polled.share > 0.98, "but for the loop's own 3 ns: {}", polled.sentence);
+}
+
+/// A core that is busy with registers of one device holds up nothing of another.
+#[test]
+fn stores_are_no_limit_of_the_transfers_beside_them() {
+    let beside = STORES.replace("\"gen5 x16\" }", "\"gen5 x16\", slot2 = \"gen5 x16\" }")
+        + r#"
+[endpoint.reader]
+attach = "server.slot2"
+generation = "gen5"
+width = "x16"
+tags = 32
+[[workload]]
+kind = "dma"
+name = "reads"
+device = "reader"
+direction = "read"
+size = "64 KiB"
+outstanding = 16
+"#;
+    let both = results(&beside, &[("workload.stores.size", "8 B"), ("server.memory_latency", "500 ns")]);
+    let core = both.resources.iter().find(|each| each.name == "stores.core").expect("it stores");
+    assert!(core.utilisation > 0.99, "{}", core.utilisation);
+    // 32 reads of 512 B in some 600 ns are more than the core stores.
+    let limit = both.limited_by.expect("something moved");
+    assert_eq!(limit.name, "reader.tags", "{}", limit.sentence);
+}
+
+/// Completions of 256 B through a switch whose upstream port has room for 8 KiB of them: the link above is never free, in use or held up by
+/// credits. More credits bring what is blocked, and they are tried although that is little.
+#[test]
+fn credits_that_hold_up_a_nearly_full_wire_are_tried() {
+    let rig = r#"
+[host.server]
+slots = { slot1 = "gen5 x16" }
+mps_supported = "512 B"
+memory_latency = "500 ns"
+[switch.sw]
+part = "broadcom-pex89144"
+attach = "server.slot1"
+[endpoint.gpu]
+part = "nvidia-h100-pcie"
+attach = "sw.port1"
+[[workload]]
+kind = "dma"
+name = "reads"
+device = "gpu"
+direction = "read"
+size = "1 MiB"
+outstanding = 8
+"#;
+    let found = proof(rig, &[]);
+    let gain = |name: &str| {
+        let made = found.larger.iter().find(|each| each.names == [name]);
+        made.unwrap_or_else(|| panic!("{name}: {:#?}", found.larger)).gain_percent
+    };
+    assert!((2.0..=6.0).contains(&gain("sw.port0.completion_credits")), "{:#?}", found.larger);
+}

@@ -6,13 +6,13 @@
 //! one TLP when it is full, and its buffer is free when the root port has sent it (Intel 64 and IA-32 SDM, volume 3, "Write
 //! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
 
-use crate::load::{Demand, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
-use lanewise_fabric::Slots;
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
+use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Slots};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Span, SpanSum, Time};
 
 /// What the CPU does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,6 +92,11 @@ pub struct MmioWorkload {
     filling_since: Option<Time>,
     /// Combining: buffers that wait for the root port.
     waiting: u32,
+    /// Combining: buffers in use, that which is being filled among them.
+    taken: Level,
+    /// Combining: lines that were begun, and the time that the core has stored for those that are full.
+    begun: u64,
+    stored: SpanSum,
 }
 
 impl MmioWorkload {
@@ -106,7 +111,16 @@ impl MmioWorkload {
             Pacing::Open { interval } => assert!(!interval.is_zero(), "{}: interval of zero", config.name),
             Pacing::Combining { buffers } => assert!(buffers > 0, "{}: no buffers", config.name),
         }
-        Self { config, flow: None, in_flight: Slots::default(), filling_since: None, waiting: 0 }
+        Self {
+            config,
+            flow: None,
+            in_flight: Slots::default(),
+            filling_since: None,
+            waiting: 0,
+            taken: Level::default(),
+            begun: 0,
+            stored: SpanSum::default(),
+        }
     }
 
     fn issue<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
@@ -138,15 +152,27 @@ impl MmioWorkload {
         if self.filling_since.is_none() && self.waiting < buffers {
             let now = ports.now();
             self.filling_since = Some(now);
-            let stores = COMBINED.div_ceil(self.config.size);
-            ports.set_timer(now + self.config.cost * stores, Token::of(Kind::Next, 0));
+            self.begun += 1;
+            self.count_taken(now);
+            ports.set_timer(now + self.line_time(), Token::of(Kind::Next, 0));
         }
+    }
+
+    /// Time of the core to fill a line.
+    fn line_time(&self) -> Span {
+        self.config.cost * COMBINED.div_ceil(self.config.size)
+    }
+
+    fn count_taken(&mut self, now: Time) {
+        let taken = u64::from(self.waiting) + u64::from(self.filling_since.is_some());
+        self.taken.set(taken, now);
     }
 
     /// A line is full: it goes out.
     fn flush<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         if let Some(since) = self.filling_since.take() {
             self.waiting += 1;
+            self.stored += ports.now() - since;
             let token = Token::of(Kind::Access, self.in_flight.insert(since));
             ports.mmio_write_followed(self.config.device, COMBINED, token);
         }
@@ -190,6 +216,7 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
             }
             (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Combining { buffers }) => {
                 self.waiting -= 1;
+                self.count_taken(ports.now());
                 self.fill(buffers, ports);
             }
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
@@ -202,6 +229,24 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
 
 impl Workload for MmioWorkload {
     called_by_fabric!();
+
+    /// With write combining the buffers, and the core that fills them.
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let Pacing::Combining { buffers } = self.config.pacing else { return Vec::new() };
+        let filling = self.filling_since.map_or(Span::ZERO, |since| at - since);
+        let of = |what: &str, kind, places, limit: String, busy| ResourceReading {
+            name: format!("{}.{what}", self.config.name),
+            kind,
+            places,
+            limit,
+            book: Book { busy, served: self.begun, ..Book::default() },
+        };
+        let lines = format!("{buffers} write-combining buffers");
+        vec![
+            of("lines", ResourceKind::LineBuffers, buffers, lines, self.taken.area_at(at)),
+            of("core", ResourceKind::Core, 1, "one core".to_owned(), self.stored + SpanSum::from(filling)),
+        ]
+    }
 
     fn bytes_under_way(&self) -> u64 {
         self.in_flight.bytes()
@@ -229,6 +274,26 @@ impl LoadConfig for MmioConfig {
             }
             Pacing::Open { .. } | Pacing::Combining { .. } => Vec::new(),
         }
+    }
+
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        match &mut self.pacing {
+            Pacing::Closed { outstanding } if self.device == device => {
+                larger.more(outstanding);
+                Some(())
+            }
+            Pacing::Closed { .. } | Pacing::Open { .. } | Pacing::Combining { .. } => None,
+        }
+    }
+
+    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
+        let what = resource.strip_prefix(&self.name)?.strip_prefix('.')?;
+        match (&mut self.pacing, kind, what) {
+            (Pacing::Combining { buffers }, ResourceKind::LineBuffers, "lines") => larger.more(buffers),
+            (Pacing::Combining { .. }, ResourceKind::Core, "core") => larger.shorten(&mut self.cost),
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -293,6 +358,26 @@ mod tests {
             let payload = bench.payload("registers", "mmio write");
             assert!(payload.abs_diff(expected) <= 128, "{cost_ns} ns: {payload} B, {expected}");
         }
+    }
+
+    /// The link takes a line every 64 ns: ten buffers are full of what waits for it, but for the start; the core fills a line in 16 ns.
+    #[test]
+    fn buffers_and_the_core_say_how_much_they_were_in_use() {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig {
+            direction: MmioDirection::Write,
+            cost: Span::from_ns(1),
+            pacing: Pacing::Combining { buffers: 10 },
+            ..loads()
+        });
+        bench.run(&mut instrument, Span::from_us(100));
+        let end = Time::ZERO + Span::from_us(100);
+        let [lines, core] = instrument.resources(end).try_into().expect("lines and a core");
+        assert_eq!((lines.places, core.places), (10, 1));
+        assert!((990_000.0..=1_000_000.0).contains(&lines.book.busy.as_ns()), "{}", lines.book.busy.as_ns());
+        // The last line may not be full yet.
+        let most = core.book.served as f64 * 16.0;
+        assert!((most - 16.0..=most).contains(&core.book.busy.as_ns()), "{}", core.book.busy.as_ns());
     }
 
     fn loads() -> MmioConfig {

@@ -75,7 +75,8 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
     """
     chosen, links = result.document["parameters"], result.document["links"]
     if patterns:
-        chosen = [row for row in chosen if _is_meant(row["path"], patterns)]
+        meant = [*patterns, *_shared(patterns, links)]
+        chosen = [row for row in chosen if _is_meant(row["path"], meant)]
         links = [link for link in links if _is_link_meant(link, patterns)]
         if not chosen and not links:
             rows = result.document["parameters"]
@@ -104,10 +105,22 @@ def _drawing(links: Sequence[NegotiatedLink]) -> list[str]:
     return [*_titled("Topology", "what is attached where, with the link above it"), *topology(links), ""]
 
 
+def _shared(patterns: Sequence[str], links: Sequence[NegotiatedLink]) -> list[str]:
+    """Patterns for what a group has in common: `nic.tags` for `nic[3].tags`, where there is that device."""
+    ends = {end for link in links for end in (str(link["lower"]), str(link["upper"]).partition(".")[0])}
+    shared = []
+    for pattern in patterns:
+        device, dot, key = pattern.partition(".")
+        group, bracket, _ = device.partition("[")
+        if bracket and any(is_like(end, device) for end in ends):
+            shared.append(f"{group}{dot}{key}")
+    return shared
+
+
 def _is_meant(path: str, patterns: Sequence[str]) -> bool:
     """Whether a parameter is asked for: by its whole path, or by the name of its component."""
     name = path.split(".")[1] if path.startswith("workload.") else path.split(".", maxsplit=1)[0]
-    asked = (path, name, name.partition("[")[0])
+    asked = (path, path.removeprefix("workload."), f"workload.{name}", name, name.partition("[")[0])
     return any(is_like(text, pattern) for text in asked for pattern in patterns)
 
 

@@ -2,7 +2,7 @@
 
 use super::super::Candidate;
 use super::Step::{self, Double, Halve};
-use super::{Edit, Editor};
+use super::{Edit, Editor, host_that_stores};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 
@@ -59,6 +59,14 @@ impl Editor<'_> {
             })
             .collect();
         let Some((first, kind)) = names.first().copied() else { return Vec::new() };
+        if let Some(host) = host_that_stores(self.scenario, first) {
+            let (what, key, step) = match kind {
+                ResourceKind::Core => ("half the time of a store", "store_cost", Halve),
+                _ => ("twice the write-combining buffers of a core", "combining_buffers", Double),
+            };
+            let path = self.path(host, key);
+            return vec![self.stepped(what, path.into_iter().map(|path| (path, step)))];
+        }
         if kind == ResourceKind::Core {
             return self.cores(first);
         }

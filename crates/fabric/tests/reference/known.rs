@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{SwitchCase, TransferCase};
+use super::cases::{Case, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -40,17 +40,17 @@ fn an_ack_covers_what_was_checked() {
         (2, false, 4975, 2768, 9049),
         (2, true, 4835, 30, 5882),
     ];
-    let transfer = |(channel, is_read, offset, length, at_ns)| TransferCase {
-        from: 0,
-        to: 0,
-        channel,
-        is_read,
-        offset,
-        length,
-        at_ns,
-    };
     tiny.transfers = transfers.into_iter().map(transfer).collect();
-    let outcome = compare(&tiny);
+    agrees(&tiny);
+}
+
+/// Of endpoint 0, to or from host memory.
+fn transfer((channel, is_read, offset, length, at_ns): (usize, bool, u64, u64, u64)) -> TransferCase {
+    TransferCase { from: 0, to: 0, channel, is_read, offset, length, at_ns }
+}
+
+fn agrees(case: &Case) {
+    let outcome = compare(case);
     assert!(outcome.difference.is_none(), "{:?}", outcome.difference);
 }
 
@@ -68,4 +68,43 @@ fn an_update_of_a_slow_endpoint() {
 #[test]
 fn looks_behind_bit_errors() {
     open(FAULTY_TREES, 5);
+}
+
+/// An InitFC that its receiver reads when its own InitFCs have left: the peer looked into its mailbox before, because a link that may
+/// sleep asks both ends.
+#[test]
+fn an_init_fc_that_comes_while_init_fcs_leave() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips) = (1, None, false);
+    (end.link.receive_ns, end.link.update_every) = (0, 1);
+    let mut other = end.clone();
+    (other.link.credits, other.link.map, other.link.errors) = (Some(0), 2, [81, 0]);
+    other.link.power.states = [Some((0, 0)), None];
+    case.endpoints.push(other);
+    case.seed = 13494878841091646091;
+    agrees(&case);
+}
+
+/// A Nak is read when an Ack is due, and takes the link into Recovery: nothing may be put behind that before it ends.
+#[test]
+fn an_ack_that_falls_due_in_recovery() {
+    let mut case = tiny(3, 1, false, 1, 2);
+    (case.mps_shift, case.classes) = (2, [1, 2, 0]);
+    (case.host.combine, case.host.rcb_128, case.host.trackers, case.host.high_memory) =
+        (false, false, 1, true);
+    let end = &mut case.endpoints[0];
+    (end.mrrs_shift, end.relaxed, end.interval_ns) = (1, true, 130);
+    (end.link.lanes, end.link.credits, end.link.skips) = (2, None, false);
+    (end.link.receive_ns, end.link.update_every) = (70, 1);
+    (end.link.map, end.link.corrupt) = (1, [vec![0], vec![0, 11, 25]]);
+    end.link.power.states = [Some((700, 4_000)), None];
+    let transfers = [
+        (0, false, 0, 1, 6_797),
+        (0, true, 0, 1, 1_985),
+        (2, false, 6_382, 1_079, 2_798),
+        (2, true, 0, 1_537, 168),
+    ];
+    case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
 }

@@ -108,3 +108,40 @@ fn an_ack_that_falls_due_in_recovery() {
     case.transfers = transfers.into_iter().map(transfer).collect();
     agrees(&case);
 }
+
+/// An ordered set that waits for the end of a TLP as the link goes into Recovery goes among those of Recovery: the reference kept it
+/// until after that.
+#[test]
+fn an_ordered_set_that_falls_due_before_recovery() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    (case.mps_shift, case.seed, case.classes) = (1, 677922683952103439, [2, 1, 2]);
+    let end = &mut case.endpoints[0];
+    let below = &mut end.link;
+    (below.credits, below.receive_ns, below.skips, below.update_every) = (None, 0, false, 1);
+    let mut above = below.clone();
+    (above.lanes, above.retry_tlps) = (1, 2);
+    above.power.states = [Some((3_000, 4_000)), None];
+    (below.parent, below.generation, below.lanes, below.credits) = (1, 4, 2, Some(1));
+    (below.scale, below.receive_ns, below.sris, below.skips) = (2, 20, true, true);
+    (below.errors, below.map) = ([0, 132], 1);
+    below.power.states = [Some((0, 4_000)), None];
+    end.mrrs_shift = 2;
+    case.switches.push(SwitchCase {
+        link: above,
+        store_and_forward: false,
+        latency_ns: 20,
+        arbitration: 0,
+        slow_core: false,
+        acs: false,
+    });
+    let transfers = [
+        (1, false, 1_800, 141, 4_472),
+        (2, false, 0, 53, 4_494),
+        (1, true, 6_656, 1_537, 2_473),
+        (0, false, 8_056, 869, 0),
+        (1, false, 5_776, 57, 0),
+    ];
+    case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
+}

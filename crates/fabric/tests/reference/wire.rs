@@ -18,6 +18,7 @@ enum Last {
 }
 
 /// One direction.
+#[derive(Clone)]
 pub struct Wire {
     symbol: Span,
     lanes: u64,
@@ -142,11 +143,15 @@ impl Wire {
         self.next_skip = self.next_skip.max(until + self.skip_interval);
     }
 
-    /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due.
+    /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due. Those that waited for the end of a
+    /// packet follow it, and are over before the link is up again.
     pub fn go_down(&mut self, now: Time, until: Time) {
         self.fall_silent(now);
         self.recovered = until;
-        if until > self.end {
+        let mut behind = self.clone();
+        behind.send_skips(behind.packet_end);
+        if until > behind.end {
+            *self = behind;
             (self.end, self.packet_end) = (until, until);
             self.next_skip = self.next_skip.max(until + self.skip_interval);
         }

@@ -10,6 +10,7 @@
 //! | `agenda.rs` | the heap, and the order of one instant |
 //! | `wire.rs`, `port.rs`, `link.rs` | a direction in time; credits, Acks, retry buffer; what is sent and what arrives |
 //! | `channel.rs` | virtual channels, and taking turns |
+//! | `flits.rs` | links in Flit Mode |
 //! | `sleep.rs` | links that sleep |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
@@ -36,7 +37,7 @@
 //!
 //! # Left out
 //!
-//! Flits, hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -47,6 +48,7 @@ mod channel;
 mod common;
 mod compare;
 mod endpoint;
+mod flits;
 mod host;
 mod known;
 mod link;
@@ -76,6 +78,7 @@ const WRITES: Kinds = Kinds {
     skips: true,
     channels: false,
     sleep: false,
+    flits: 0.0,
 };
 
 /// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
@@ -184,6 +187,31 @@ fn virtual_channels_in_trees() {
 #[test]
 fn faults_on_virtual_channels() {
     play(FAULTY_CHANNELS, 300);
+}
+
+const FLITS: Kinds = Kinds { flits: 0.95, ..BOTH };
+const TREES_OF_FLITS: Kinds = Kinds { flits: 0.6, ..TREES };
+const FAULTY_FLITS: Kinds = Kinds { faults: true, ..FLITS };
+const FAULTY_TREES_OF_FLITS: Kinds = Kinds { faults: true, ..TREES_OF_FLITS };
+
+#[test]
+fn flits_of_one_link() {
+    play(FLITS, 300);
+}
+
+#[test]
+fn flits_in_trees() {
+    play(TREES_OF_FLITS, 300);
+}
+
+#[test]
+fn faults_in_flits() {
+    play(FAULTY_FLITS, 300);
+}
+
+#[test]
+fn faults_in_flits_in_trees() {
+    play(FAULTY_TREES_OF_FLITS, 300);
 }
 
 #[test]

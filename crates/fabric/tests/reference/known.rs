@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, SwitchCase, TransferCase};
+use super::cases::{Case, FlitCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -143,5 +143,48 @@ fn an_ordered_set_that_falls_due_before_recovery() {
         (1, false, 5_776, 57, 0),
     ];
     case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
+}
+
+/// A TLP waits in the flits of a full retry buffer: the space that it took up where it came in is not free before it has left.
+#[test]
+fn a_tlp_whose_last_flit_waits_for_an_ack() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips) = (1, Some(0), false);
+    (end.link.receive_ns, end.link.update_every, end.link.parent) = (0, 1, 1);
+    let mut above = end.link.clone();
+    above.flits = Some(FlitCase { generation: 1, lanes: 1, replay_timer: 1_500 });
+    case.switches.push(SwitchCase {
+        link: above,
+        store_and_forward: false,
+        latency_ns: 0,
+        arbitration: 0,
+        slow_core: false,
+        acs: false,
+    });
+    (case.transfers[0].length, case.transfers[0].at_ns) = (1, 2_997);
+    agrees(&case);
+}
+
+/// The InitFC2s of an endpoint are lost, and the root port, which has had TLPs since, comes up with the first UpdateFC: those that it owes
+/// for these TLPs go then. Both the reference and the fabric put them off by a period.
+#[test]
+fn updates_that_are_due_before_flow_control_is_initialised() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    case.seed = 13434846476167750702;
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    let end = &mut case.endpoints[0];
+    (end.tags, end.link.lanes, end.link.credits) = (1, 1, Some(0));
+    (end.link.receive_ns, end.link.skips, end.link.update_every) = (20, false, 1);
+    let mut ends = [end.clone(), end.clone(), end.clone()];
+    ends[0].link.errors = [0, 157];
+    let link = &mut ends[1].link;
+    (link.receive_ns, link.errors, link.credits, link.scale) = (0, [0, 129], Some(16), 1);
+    link.flits = Some(FlitCase { generation: 6, lanes: 1, replay_timer: 1_500 });
+    (ends[2].link.receive_ns, ends[2].link.retry_tlps) = (0, 2);
+    case.endpoints = ends.to_vec();
+    case.transfers[0].from = 1;
+    (case.transfers[0].length, case.transfers[0].at_ns) = (2_049, 13_099);
     agrees(&case);
 }

@@ -212,7 +212,7 @@ impl System {
         (own.phase, own.silent_from) = (Phase::Active, self.now);
         let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
         for buffer in buffers.filter(|buffer| !buffer.is_infinite()) {
-            buffer.update_due = self.now + own.config.update_flow_control.period;
+            buffer.update_due = buffer.update_due.min(self.now + own.config.update_flow_control.period);
         }
         self.plan_dllps(port);
     }

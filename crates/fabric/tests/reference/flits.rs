@@ -159,8 +159,8 @@ impl Flits {
 /// Base 6.3 §2.2.5.2, §2.2.9.2).
 fn bytes_in_flits(tlp: &Tlp) -> u64 {
     let is_partial = match tlp.kind {
-        TlpKind::Completion => tlp.address % DW != 0,
-        TlpKind::Write | TlpKind::Read => tlp.address % DW != 0 || tlp.length % DW != 0,
+        TlpKind::Completion => !tlp.address.is_multiple_of(DW),
+        TlpKind::Write | TlpKind::Read => !tlp.address.is_multiple_of(DW) || !tlp.length.is_multiple_of(DW),
     };
     tlp.bytes() + if is_partial { DW } else { 0 }
 }

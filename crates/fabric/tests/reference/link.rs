@@ -276,8 +276,8 @@ impl System {
         }
     }
 
-    /// Sends everything again that was not acknowledged; on the fourth time without progress (in flits from Gen6 on the eighth), behind Recovery (PCIe
-    /// Base 6.3 §3.6.2.1, §4.2.3.4.2.1.7).
+    /// Sends everything again that was not acknowledged; on the fourth time without progress (in flits from Gen6 on the eighth), behind
+    /// Recovery (PCIe Base 6.3 §3.6.2.1, §4.2.3.4.2.1.7).
     fn start_replay(&mut self, port: usize) {
         let own = &mut self.ports[port];
         let Some(first) = own.oldest_kept() else { return };

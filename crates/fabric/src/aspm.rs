@@ -81,12 +81,14 @@ impl Fabric {
             self.switches[index as usize].drop_stale(&mut self.packets, &self.ports[id.index()], now);
         }
         let entry_times = self.entry_times(id);
-        let sleep = self.ports[id.index()].sleep();
-        if let (_, Timer::ExitFromSleep) = sleep.next_deadline(entry_times, now) {
+        let port = &mut self.ports[id.index()];
+        let is_waking = matches!(port.sleep().next_deadline(entry_times, now), (_, Timer::ExitFromSleep));
+        // A Nak that was read on the way here may have taken the link into Recovery.
+        if is_waking || port.transmitter.decides_at(now) > now {
             self.wake(id, now);
             return false;
         }
-        let called = sleep.take_call(now);
+        let called = port.sleep().take_call(now);
         if (called || self.wants_the_wire(id, now)) && !self.start_exit(id, now, true) {
             return false;
         }

@@ -123,6 +123,9 @@ impl Fabric {
     pub(crate) fn take_in_dllps_before_nak(&mut self, id: PortId, now: Time) -> Option<Time> {
         let port = &self.ports[id.index()];
         let free_at = port.transmitter.decides_at(now);
+        if free_at > now && port.transmitter.state != LinkState::Active {
+            return None; // An InitFC is acted on when the wire is free, whoever asks before.
+        }
         let is_nak = |(at, dllp): &(Time, Dllp)| *at <= now && matches!(dllp, Dllp::Nak(_));
         let waits = free_at > now && !port.error_free_non_flit && port.mailbox.iter().any(is_nak);
         if !waits {

@@ -13,7 +13,7 @@ use crate::channels::VC0;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::link::{ArrivingFlit, DllpSet, Fate, FlitParts, Flits, InFlight, Packed, SentFlit};
-use crate::packet::{PacketId, PacketRef};
+use crate::packet::{Packet, PacketId, PacketRef};
 use crate::port::{Flying, Owner, Port, PortId};
 use crate::receive::overflows;
 use crate::transmit::route;
@@ -75,8 +75,9 @@ impl Fabric {
             let port = &mut self.ports[id.index()];
             let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
             port.transmitter.credits[packet.class().index()].consume(packet.credits());
-            let gone_at =
-                flits.transmitter.pack(reference, packet.cost_in_flits(), port.transmitter.busy_until);
+            // The space that it took up at the port where it came in is free when the flit that ends it has gone.
+            let left = (packet.ingress != Packet::ORIGINATED).then_some(packet);
+            flits.transmitter.pack(reference, packet.cost_in_flits(), left);
             // Time is stated flit by flit; this states the TLP.
             let fact = Fact::TlpSent {
                 port: id.0,
@@ -90,7 +91,6 @@ impl Fabric {
             if self.observers.are_heard() {
                 self.tell_of_tlp_in_flit(id, packet_id, now);
             }
-            self.gone(&packet, gone_at);
             self.on_dequeued(owner, id, &packet);
         }
     }
@@ -104,6 +104,10 @@ impl Fabric {
         self.tell_of_flit(id, sent, false, now);
         self.fly_flit(id, sent);
         self.arm_replay_timer(id);
+        let end = self.ports[id.index()].transmitter.busy_until;
+        while let Some(packet) = self.flits(id).transmitter.take_left() {
+            self.gone(&packet, end);
+        }
     }
 
     /// Sends the next unacknowledged flit again.
@@ -177,6 +181,7 @@ impl Fabric {
         let now = self.engine.now();
         let (flit, verdict) = self.flits(id).receiver.receive_next();
         for _ in 0..flit.tlps {
+            self.advance_to(id, now); // What the TLP before it frees is told first.
             let port = &mut self.ports[id.index()];
             let arrived = port.receiver.take_next();
             if verdict == Verdict::Accept {
@@ -248,7 +253,7 @@ impl Fabric {
     }
 
     /// Those of a port in Flit Mode. What is sent in flits, or received, asks here first.
-    pub(crate) fn flits(&mut self, id: PortId) -> &mut Flits<PacketRef> {
+    pub(crate) fn flits(&mut self, id: PortId) -> &mut Flits<PacketRef, Packet> {
         if self.ports[id.index()].flits.is_none() {
             self.make_flits(id);
         }

@@ -7,7 +7,7 @@ use crate::books::Books;
 use crate::channels::{PortChannels, VC0};
 use crate::config::{LinkPower, PortConfig};
 use crate::link::{DllpSet, Flits, InFlight, Receiver, ReceiverPolicy, Sleep, Transmitter};
-use crate::packet::{ClassQueues, PacketRef};
+use crate::packet::{ClassQueues, Packet, PacketRef};
 use crate::ring::Ring;
 use crate::wait::Wait;
 use crate::wire::{Faults, WireTiming};
@@ -97,7 +97,7 @@ pub(crate) struct Port {
     /// None on an error-free link.
     pub(crate) faults: Option<Box<Faults>>,
     /// Flit Mode, once there is a DLLP or TLP for a flit: in place of `retry` and the receiver's sequence numbers.
-    pub(crate) flits: Option<Box<Flits<PacketRef>>>,
+    pub(crate) flits: Option<Box<Flits<PacketRef, Packet>>>,
     /// TLPs of an endpoint or root port that wait here; a switch keeps its own.
     pub(crate) queues: ClassQueues,
 }

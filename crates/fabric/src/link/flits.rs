@@ -20,19 +20,21 @@ use std::collections::VecDeque;
 mod tests;
 
 /// What both directions of a link in Flit Mode have at one end.
-pub(crate) struct Flits<T> {
-    pub(crate) transmitter: FlitTransmitter<T>,
+pub(crate) struct Flits<T, L> {
+    pub(crate) transmitter: FlitTransmitter<T, L>,
     pub(crate) receiver: FlitReceiver,
 }
 
-/// The transmitter's flits. `T` names a packet, for the fabric.
-pub(crate) struct FlitTransmitter<T> {
+/// The transmitter's flits. `T` names a packet, for the fabric; `L` is what it wants to know of one that has left.
+pub(crate) struct FlitTransmitter<T, L> {
     packer: FlitPacker,
     /// Flits filled since the link came up, and flits sent: filled is ahead while a TLP spans several.
     filled: u64,
     sent: u64,
     /// TLPs packed, with the flit that hands each over.
     packed: VecDeque<(u64, Packed<T>)>,
+    /// What is said of TLPs that have not left, with the flit that ends each.
+    leaving: VecDeque<(u64, L)>,
     /// The peer acts on a TLP when the flit in which it begins is there, and not only the one in which it ends.
     peer_cuts_through: bool,
     /// Header and payload bytes packed and not yet on the wire.
@@ -91,7 +93,7 @@ pub(crate) struct ArrivingFlit {
     pub(crate) tlps: u8,
 }
 
-impl<T: Copy> Flits<T> {
+impl<T: Copy, L: Copy> Flits<T, L> {
     /// For a link in Flit Mode.
     pub(crate) fn new(mode: LinkMode, flit_span: Span, retry_buffer: Bytes) -> Self {
         let transmitter = FlitTransmitter {
@@ -99,6 +101,7 @@ impl<T: Copy> Flits<T> {
             filled: 0,
             sent: 0,
             packed: VecDeque::new(),
+            leaving: VecDeque::new(),
             peer_cuts_through: false,
             header_left: 0,
             payload_left: 0,
@@ -127,12 +130,13 @@ impl<T: Copy> Flits<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         size_of::<Self>()
             + self.transmitter.packed.capacity() * size_of::<(u64, Packed<T>)>()
+            + self.transmitter.leaving.capacity() * size_of::<(u64, L)>()
             + self.transmitter.retained.capacity() * size_of::<Packed<T>>()
             + self.receiver.arriving.capacity() * size_of::<ArrivingFlit>()
     }
 }
 
-impl<T: Copy> FlitTransmitter<T> {
+impl<T: Copy, L: Copy> FlitTransmitter<T, L> {
     /// The peer is a switch that forwards TLPs flit by flit.
     pub(crate) fn hand_over_early(&mut self) {
         self.peer_cuts_through = true;
@@ -182,8 +186,8 @@ impl<T: Copy> FlitTransmitter<T> {
         (self.packer, self.padding) = (FlitPacker::new(), 0);
     }
 
-    /// Packs a TLP behind what is packed already. Returns when its last byte will have left, if the next flit goes at `from`.
-    pub(crate) fn pack(&mut self, packet: T, cost: TlpCost, from: Time) -> Time {
+    /// Packs a TLP behind what is packed already, and keeps `left` until the flit that ends it is on the wire.
+    pub(crate) fn pack(&mut self, packet: T, cost: TlpCost, left: Option<L>) {
         let tlp = cost.tlp();
         let before = self.packer.remaining();
         let packed = self.packer.pack(tlp);
@@ -200,7 +204,13 @@ impl<T: Copy> FlitTransmitter<T> {
         let parts = FlitParts { first: tlp.min(room).get() as u16, more: (ends_in - begins_in) as u16 };
         let handed_over_by = if self.peer_cuts_through { begins_in } else { ends_in };
         self.packed.push_back((handed_over_by, Packed { packet, parts }));
-        from + self.flit_span * (ends_in - self.sent + 1)
+        self.leaving.extend(left.map(|left| (ends_in, left)));
+    }
+
+    /// What was to be kept of the next TLP whose last byte is in a flit that was sent, if there is one.
+    pub(crate) fn take_left(&mut self) -> Option<L> {
+        self.leaving.front().filter(|(flit, _)| *flit < self.sent)?;
+        self.leaving.pop_front().map(|(_, left)| left)
     }
 
     /// Ends the flit being filled with NOP TLPs, so that it can leave. False when there is nothing in it.

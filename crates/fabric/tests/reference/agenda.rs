@@ -3,6 +3,7 @@
 //! The order at one instant is (rank, number of the direction or stack, order of scheduling). The ranks are the rules of one instant; the
 //! head of `main.rs` lists them.
 
+use super::flits::FlitArrival;
 use super::port::Dllp;
 use super::tlp::{Arrival, Credits};
 use lanewise_units::Time;
@@ -26,6 +27,10 @@ pub enum Event {
     DllpDue { port: usize },
     /// A TLP is taken in.
     Arrives { port: usize, arrival: Box<Arrival> },
+    /// A flit has been checked.
+    FlitArrives { port: usize, arrival: Box<FlitArrival> },
+    /// The next TLP of a flit that was accepted at this instant is acted on.
+    TakeFromFlit { port: usize },
     /// A port looks for a TLP to send.
     Look { port: usize },
     /// The replay timer may have run out.
@@ -55,7 +60,8 @@ impl Event {
     /// Among events of its rank: the number of its direction or stack, where it has one.
     fn place(&self) -> (usize, usize) {
         match self {
-            Self::Arrives { port, .. } | Self::Look { port } | Self::ReplayTimer { port } => (*port, 0),
+            Self::Arrives { port, .. } | Self::FlitArrives { port, .. } => (*port, 0),
+            Self::TakeFromFlit { port } | Self::Look { port } | Self::ReplayTimer { port } => (*port, 0),
             Self::Entry { device, stack } => (*device, *stack),
             _ => (0, 0),
         }

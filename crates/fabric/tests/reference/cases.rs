@@ -3,8 +3,9 @@
 use super::common::*;
 use super::system::Step;
 use lanewise_fabric::config::*;
-use lanewise_pcie::ack_nak::{ReplayRule, replay_timer_limit};
+use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, replay_timer_limit};
 use lanewise_pcie::encoding::{Clocking, LinkMode};
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::flow_control::{CreditPool, ReceiverKind, Scale, minimum_advertisement};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
@@ -39,6 +40,17 @@ pub struct LinkCase {
     pub map: usize,
     pub channel_turns: u8,
     pub power: PowerCase,
+    /// In Flit Mode, with a generation and a width of its own.
+    pub flits: Option<FlitCase>,
+}
+
+/// Flit Mode.
+#[derive(Clone, Copy, Debug)]
+pub struct FlitCase {
+    pub generation: u8,
+    pub lanes: u64,
+    /// The replay timer, in flits.
+    pub replay_timer: u64,
 }
 
 /// By power state (L0s, L1), the silence before it and the time to leave it, in ns.
@@ -128,6 +140,8 @@ pub struct Kinds {
     pub channels: bool,
     /// L0s and L1.
     pub sleep: bool,
+    /// The share of links in Flit Mode.
+    pub flits: f64,
 }
 
 /// Traffic classes on VC1, VC2 and so on.
@@ -135,8 +149,10 @@ const MAPS: [&[&[u8]]; 4] = [&[], &[&[1]], &[&[2], &[1, 3]], &[&[1, 2, 3]]];
 
 impl LinkCase {
     fn mode(&self) -> LinkMode {
-        let generation = Generation::from_number(self.generation).expect("1 to 5");
-        LinkMode::new(generation, Width::from_lanes(self.lanes).expect("a width"))
+        let (generation, lanes) =
+            self.flits.map_or((self.generation, self.lanes), |flits| (flits.generation, flits.lanes));
+        let generation = Generation::from_number(generation).expect("1 to 7");
+        LinkMode::new(generation, Width::from_lanes(lanes).expect("a width")).with_flit(self.flits.is_some())
     }
 
     /// By class; the two ends of a link and the classes of an end differ.
@@ -172,6 +188,9 @@ impl LinkCase {
         let rule = ReplayRule::for_fastest(mode.generation);
         made.replay_timer =
             replay_timer_limit(made.mps, mode.width, mode.generation, rule).span(mode.generation);
+        if let Some(flits) = self.flits {
+            made.replay_timer = mode.wire_span(FLIT_BYTES) * flits.replay_timer;
+        }
         if self.power.patient {
             let exits = self.power.states.iter().flatten().map(|(_, exit)| *exit);
             made.replay_timer += Span::from_ns(exits.max().unwrap_or(0));
@@ -185,8 +204,10 @@ impl LinkCase {
         made.clocking = if self.sris { Clocking::Sris } else { Clocking::Common };
         made.skip_interval = (!self.skips).then(|| Span::from_ms(500));
         made.recovery_time = Span::from_ns(self.recovery_ns);
+        // Error correction leaves few of them.
+        let more_errors = if self.flits.is_some() { 20.0 } else { 1.0 };
         let faults = |direction: usize| FaultConfig {
-            bit_error_rate: f64::from(self.errors[direction]) * 1e-7,
+            bit_error_rate: f64::from(self.errors[direction]) * more_errors * 1e-7,
             corrupt_tlps: self.corrupt[direction].clone(),
         };
         (made.faults_downstream, made.faults_upstream) = (faults(0), faults(1));
@@ -371,7 +392,7 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             prop::bool::weighted(if kinds.skips { 0.7 } else { 0.0 }),
         ),
         (corrupt(), corrupt(), errors(), errors(), prop::sample::select(vec![1_000u64, 10_000])),
-        (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3, power_case(kinds)),
+        (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3, power_case(kinds), flit_case(kinds)),
     )
         .prop_map(|(place, buffers, policy, wire, faults, channels)| LinkCase {
             parent: place.0,
@@ -392,7 +413,19 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             map: channels.0,
             channel_turns: channels.1,
             power: channels.2,
+            flits: channels.3,
         })
+}
+
+fn flit_case(kinds: Kinds) -> BoxedStrategy<Option<FlitCase>> {
+    if kinds.flits == 0.0 {
+        return Just(None).boxed();
+    }
+    let lanes = prop::sample::select(vec![1u64, 2, 4, 8, 16]);
+    let replay_timer = prop::sample::select(vec![FLIT_REPLAY_TIMEOUT_FLITS, 100, 20]);
+    let case = (prop_oneof![1 => 1u8..=5, 2 => 6u8..=7], lanes, replay_timer)
+        .prop_map(|(generation, lanes, replay_timer)| FlitCase { generation, lanes, replay_timer });
+    prop::option::weighted(kinds.flits, case).boxed()
 }
 
 fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {

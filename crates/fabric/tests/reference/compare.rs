@@ -3,7 +3,7 @@
 use super::cases::Case;
 use super::common::{Ask, Script, advance};
 use super::record::{Listener, Record};
-use super::system::{Step, System};
+use super::system::{Step, System, ports_in_flit_mode};
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
@@ -27,7 +27,7 @@ pub fn fast(config: &FabricConfig, steps: &[Step], until: Time) -> Record {
         length: step.length,
     };
     let mut simulation = Simulation::build(config).expect("a tree");
-    let (listener, record) = Listener::new(&simulation.fabric, steps.len());
+    let (listener, record) = Listener::new(&simulation.fabric, ports_in_flit_mode(config), steps.len());
     simulation.fabric.add_observer(Box::new(listener));
     let (script, _) = Script::new(steps.iter().map(|step| (step.at, ask(step))).collect());
     let mut classes = [0; 3];

@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{SwitchCase, TransferCase};
+use super::cases::{Case, FlitCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -40,17 +40,17 @@ fn an_ack_covers_what_was_checked() {
         (2, false, 4975, 2768, 9049),
         (2, true, 4835, 30, 5882),
     ];
-    let transfer = |(channel, is_read, offset, length, at_ns)| TransferCase {
-        from: 0,
-        to: 0,
-        channel,
-        is_read,
-        offset,
-        length,
-        at_ns,
-    };
     tiny.transfers = transfers.into_iter().map(transfer).collect();
-    let outcome = compare(&tiny);
+    agrees(&tiny);
+}
+
+/// Of endpoint 0, to or from host memory.
+fn transfer((channel, is_read, offset, length, at_ns): (usize, bool, u64, u64, u64)) -> TransferCase {
+    TransferCase { from: 0, to: 0, channel, is_read, offset, length, at_ns }
+}
+
+fn agrees(case: &Case) {
+    let outcome = compare(case);
     assert!(outcome.difference.is_none(), "{:?}", outcome.difference);
 }
 
@@ -68,4 +68,123 @@ fn an_update_of_a_slow_endpoint() {
 #[test]
 fn looks_behind_bit_errors() {
     open(FAULTY_TREES, 5);
+}
+
+/// An InitFC that its receiver reads when its own InitFCs have left: the peer looked into its mailbox before, because a link that may
+/// sleep asks both ends.
+#[test]
+fn an_init_fc_that_comes_while_init_fcs_leave() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips) = (1, None, false);
+    (end.link.receive_ns, end.link.update_every) = (0, 1);
+    let mut other = end.clone();
+    (other.link.credits, other.link.map, other.link.errors) = (Some(0), 2, [81, 0]);
+    other.link.power.states = [Some((0, 0)), None];
+    case.endpoints.push(other);
+    case.seed = 13494878841091646091;
+    agrees(&case);
+}
+
+/// A Nak is read when an Ack is due, and takes the link into Recovery: nothing may be put behind that before it ends.
+#[test]
+fn an_ack_that_falls_due_in_recovery() {
+    let mut case = tiny(3, 1, false, 1, 2);
+    (case.mps_shift, case.classes) = (2, [1, 2, 0]);
+    (case.host.combine, case.host.rcb_128, case.host.trackers, case.host.high_memory) =
+        (false, false, 1, true);
+    let end = &mut case.endpoints[0];
+    (end.mrrs_shift, end.relaxed, end.interval_ns) = (1, true, 130);
+    (end.link.lanes, end.link.credits, end.link.skips) = (2, None, false);
+    (end.link.receive_ns, end.link.update_every) = (70, 1);
+    (end.link.map, end.link.corrupt) = (1, [vec![0], vec![0, 11, 25]]);
+    end.link.power.states = [Some((700, 4_000)), None];
+    let transfers = [
+        (0, false, 0, 1, 6_797),
+        (0, true, 0, 1, 1_985),
+        (2, false, 6_382, 1_079, 2_798),
+        (2, true, 0, 1_537, 168),
+    ];
+    case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
+}
+
+/// An ordered set that waits for the end of a TLP as the link goes into Recovery goes among those of Recovery: the reference kept it
+/// until after that.
+#[test]
+fn an_ordered_set_that_falls_due_before_recovery() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    (case.mps_shift, case.seed, case.classes) = (1, 677922683952103439, [2, 1, 2]);
+    let end = &mut case.endpoints[0];
+    let below = &mut end.link;
+    (below.credits, below.receive_ns, below.skips, below.update_every) = (None, 0, false, 1);
+    let mut above = below.clone();
+    (above.lanes, above.retry_tlps) = (1, 2);
+    above.power.states = [Some((3_000, 4_000)), None];
+    (below.parent, below.generation, below.lanes, below.credits) = (1, 4, 2, Some(1));
+    (below.scale, below.receive_ns, below.sris, below.skips) = (2, 20, true, true);
+    (below.errors, below.map) = ([0, 132], 1);
+    below.power.states = [Some((0, 4_000)), None];
+    end.mrrs_shift = 2;
+    case.switches.push(SwitchCase {
+        link: above,
+        store_and_forward: false,
+        latency_ns: 20,
+        arbitration: 0,
+        slow_core: false,
+        acs: false,
+    });
+    let transfers = [
+        (1, false, 1_800, 141, 4_472),
+        (2, false, 0, 53, 4_494),
+        (1, true, 6_656, 1_537, 2_473),
+        (0, false, 8_056, 869, 0),
+        (1, false, 5_776, 57, 0),
+    ];
+    case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
+}
+
+/// A TLP waits in the flits of a full retry buffer: the space that it took up where it came in is not free before it has left.
+#[test]
+fn a_tlp_whose_last_flit_waits_for_an_ack() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips) = (1, Some(0), false);
+    (end.link.receive_ns, end.link.update_every, end.link.parent) = (0, 1, 1);
+    let mut above = end.link.clone();
+    above.flits = Some(FlitCase { generation: 1, lanes: 1, replay_timer: 1_500 });
+    case.switches.push(SwitchCase {
+        link: above,
+        store_and_forward: false,
+        latency_ns: 0,
+        arbitration: 0,
+        slow_core: false,
+        acs: false,
+    });
+    (case.transfers[0].length, case.transfers[0].at_ns) = (1, 2_997);
+    agrees(&case);
+}
+
+/// The InitFC2s of an endpoint are lost, and the root port, which has had TLPs since, comes up with the first UpdateFC: those that it owes
+/// for these TLPs go then. Both the reference and the fabric put them off by a period.
+#[test]
+fn updates_that_are_due_before_flow_control_is_initialised() {
+    let mut case = tiny(1, 1, false, 1, 1);
+    case.seed = 13434846476167750702;
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    let end = &mut case.endpoints[0];
+    (end.tags, end.link.lanes, end.link.credits) = (1, 1, Some(0));
+    (end.link.receive_ns, end.link.skips, end.link.update_every) = (20, false, 1);
+    let mut ends = [end.clone(), end.clone(), end.clone()];
+    ends[0].link.errors = [0, 157];
+    let link = &mut ends[1].link;
+    (link.receive_ns, link.errors, link.credits, link.scale) = (0, [0, 129], Some(16), 1);
+    link.flits = Some(FlitCase { generation: 6, lanes: 1, replay_timer: 1_500 });
+    (ends[2].link.receive_ns, ends[2].link.retry_tlps) = (0, 2);
+    case.endpoints = ends.to_vec();
+    case.transfers[0].from = 1;
+    (case.transfers[0].length, case.transfers[0].at_ns) = (2_049, 13_099);
+    agrees(&case);
 }

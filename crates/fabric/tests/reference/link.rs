@@ -35,9 +35,15 @@ impl System {
             return;
         }
         match self.ports[port].phase {
-            Phase::Active if self.ports[port].replay_from.is_some() => self.replay_next(port),
+            Phase::Active if self.ports[port].replay_from.is_some() => match self.ports[port].flits {
+                Some(_) => self.replay_flit(port),
+                None => self.replay_next(port),
+            },
             Phase::Active => {
-                self.send_next(port);
+                match self.ports[port].flits {
+                    Some(_) => self.send_flit(port),
+                    None => self.send_next(port),
+                }
                 self.plan_look(port);
             }
             Phase::Init1 | Phase::Init2 => self.initialise(port),
@@ -78,6 +84,10 @@ impl System {
         if own.phase != Phase::Active || own.wire.packet_end > now {
             return;
         }
+        if self.ports[port].flits.is_some() {
+            return self.send_due_dllp_in_flit(port);
+        }
+        let own = &self.ports[port];
         if own.dllp_due() <= now && !self.is_awake_for_dllps(port) {
             return self.plan_dllps(port);
         }
@@ -108,15 +118,34 @@ impl System {
         self.plan_dllps(port);
     }
 
+    /// A flit has room for one UpdateFC: that which has been due for longest.
+    fn send_due_dllp_in_flit(&mut self, port: usize) {
+        let (now, own) = (self.now, &mut self.ports[port]);
+        let has_room = own.flits.as_ref().is_some_and(|flits| flits.dllps_from <= now);
+        let buffers = &own.channels[0].buffers;
+        let class = (0..3).min_by_key(|class| buffers[*class].update_due).expect("there are three");
+        if has_room && buffers[class].update_due <= now {
+            let buffer = &mut own.channels[0].buffers[class];
+            buffer.told(now, &own.config);
+            let limits = buffer.limits();
+            self.send_dllp_in_flit(port, Dllp::Update { channel: 0, class, limits });
+        }
+        self.plan_dllps(port);
+    }
+
     /// Has a port look for DLLPs when the next one is due.
     pub fn plan_dllps(&mut self, port: usize) {
         let due = self.ports[port].dllp_due();
         if due != Time::NEVER {
-            self.agenda.add(due.max(self.now), rank::DLLPS, Event::DllpDue { port });
+            let room_at = self.ports[port].flits.as_ref().map_or(Time::ZERO, |flits| flits.dllps_from);
+            self.agenda.add(due.max(room_at).max(self.now), rank::DLLPS, Event::DllpDue { port });
         }
     }
 
     fn send_dllp(&mut self, port: usize, dllp: Dllp) {
+        if self.ports[port].flits.is_some() {
+            return self.send_dllp_in_flit(port, dllp);
+        }
         let now = self.now;
         let own = &mut self.ports[port];
         let span = own.wire.span(DLLP_BYTES.get());
@@ -183,7 +212,7 @@ impl System {
         (own.phase, own.silent_from) = (Phase::Active, self.now);
         let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
         for buffer in buffers.filter(|buffer| !buffer.is_infinite()) {
-            buffer.update_due = self.now + own.config.update_flow_control.period;
+            buffer.update_due = buffer.update_due.min(self.now + own.config.update_flow_control.period);
         }
         self.plan_dllps(port);
     }
@@ -208,20 +237,18 @@ impl System {
 
     fn acknowledged(&mut self, port: usize, count: u64, at: Time) {
         let own = &mut self.ports[port];
-        let before = own.kept.len();
-        own.kept.retain(|kept| kept.sequence >= count);
-        if own.kept.len() == before {
+        if !own.forget_before(count) {
             return;
         }
         own.replays = 0;
-        let first = own.kept.front().map(|kept| kept.sequence);
+        let first = own.oldest_kept();
         own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
         let held_until = self.ports[port].wire.recovered;
         self.ports[port].acknowledged_at = at.max(held_until);
         self.restart_replay_timer(port, at.max(held_until));
     }
 
-    fn restart_replay_timer(&mut self, port: usize, from: Time) {
+    pub fn restart_replay_timer(&mut self, port: usize, from: Time) {
         let own = &mut self.ports[port];
         own.replay_deadline = from + own.config.replay_timer;
         let at = own.replay_deadline.max(self.now);
@@ -244,19 +271,19 @@ impl System {
             return self.agenda.add(at, rank::REPLAY_TIMERS, Event::ReplayTimer { port });
         }
         let own = &self.ports[port];
-        if own.replay_deadline <= self.now && !own.kept.is_empty() {
+        if own.replay_deadline <= self.now && own.oldest_kept().is_some() {
             self.start_replay(port);
         }
     }
 
-    /// Sends everything again that was not acknowledged; on the fourth time without progress, behind Recovery (PCIe Base 6.3
-    /// §3.6.2.1).
+    /// Sends everything again that was not acknowledged; on the fourth time without progress (in flits from Gen6 on the eighth), behind
+    /// Recovery (PCIe Base 6.3 §3.6.2.1, §4.2.3.4.2.1.7).
     fn start_replay(&mut self, port: usize) {
         let own = &mut self.ports[port];
-        let Some(first) = own.kept.front() else { return };
-        own.replay_from = Some(first.sequence);
+        let Some(first) = own.oldest_kept() else { return };
+        own.replay_from = Some(first);
         own.replays += 1;
-        if own.replays == 4 {
+        if own.replays == own.flits.as_ref().map_or(4, |flits| flits.replays) {
             own.replays = 0;
             self.retrain(port);
         } else {
@@ -341,7 +368,7 @@ impl System {
         if let Kind::Switch(_) = self.devices[device].kind {
             let egress = self.egress(device, peer, &arrival.tlp);
             if fate != Fate::Misframed {
-                let span_out = self.ports[egress].wire.span(arrival.tlp.bytes() + FRAMING);
+                let span_out = self.ports[egress].wire.tlp_span(arrival.tlp.bytes() + FRAMING);
                 arrival.eligible = self.switch(device).eligible_at(head, checked, span, span_out);
             }
             let (at, eligible) = (arrival.eligible.min(checked), arrival.eligible);
@@ -395,7 +422,7 @@ impl System {
         }
     }
 
-    fn hand_over(&mut self, port: usize, arrival: Arrival) {
+    pub fn hand_over(&mut self, port: usize, arrival: Arrival) {
         let device = self.ports[port].device;
         match self.devices[device].kind {
             Kind::Switch(_) => self.switch_takes(device, port, arrival),

@@ -4,6 +4,7 @@
 //! PCIe Base 6.3 §2.6.1 (credits, UpdateFC), §3.6.2 and §3.6.3 (sequence numbers, Ack, Nak, retry buffer).
 
 use super::channel::{Channel, Turns};
+use super::flits::Flits;
 use super::tlp::{Credits, Tlp};
 use super::wire::{Faults, Wire};
 use lanewise_fabric::config::{LinkConfig, LinkPower, PortConfig};
@@ -203,6 +204,8 @@ pub struct Port {
     /// Nothing is ever damaged on either direction of its link.
     pub error_free: bool,
 
+    /// Flit Mode.
+    pub flits: Option<Flits>,
     pub phase: Phase,
     pub init_due: Time,
     /// Virtual channels, VC0 first; which traffic class each carries; whose turn it is.
@@ -254,6 +257,7 @@ impl Port {
             wire: Wire::new(link),
             faults: None,
             error_free: true,
+            flits: Flits::new(link),
             phase: Phase::Init1,
             init_due: Time::ZERO,
             channels: pools.map(|pools| Channel::new(config, pools)).collect(),
@@ -280,6 +284,24 @@ impl Port {
             ack_due: Time::NEVER,
             config: config.clone(),
         }
+    }
+
+    /// The oldest TLP, or flit, that is not acknowledged.
+    pub fn oldest_kept(&self) -> Option<u64> {
+        match &self.flits {
+            Some(flits) => flits.oldest(),
+            None => self.kept.front().map(|kept| kept.sequence),
+        }
+    }
+
+    /// The peer has all before this one. Whether that is news.
+    pub fn forget_before(&mut self, sequence: u64) -> bool {
+        if let Some(flits) = &mut self.flits {
+            return flits.forget_before(sequence);
+        }
+        let before = self.kept.len();
+        self.kept.retain(|kept| kept.sequence >= sequence);
+        self.kept.len() < before
     }
 
     /// The channel that carries a TLP on its link.

@@ -20,6 +20,8 @@ pub enum Sent {
     Replay,
     Dllp,
     Nak,
+    /// A flit with TLPs in it, for the first time. TLPs and DLLPs have no time of their own there, nor has the Nak that one carries.
+    Flit,
     /// Nothing: the direction wakes.
     Waking,
 }
@@ -67,10 +69,14 @@ pub struct Listener {
     /// The next DLLP of a port is a Nak, and the last stretch that was stated of it began then.
     naks: Vec<bool>,
     dllps: Vec<(Time, Span)>,
+    /// By port, in Flit Mode: whether it is, and when the flit that is being stated began.
+    flits: Vec<bool>,
+    flit: Vec<Option<Time>>,
 }
 
 impl Listener {
-    pub fn new(fabric: &Fabric, flows: usize) -> (Self, Rc<RefCell<Record>>) {
+    /// Of a fabric in which the links of these ports are in Flit Mode.
+    pub fn new(fabric: &Fabric, flits: Vec<bool>, flows: usize) -> (Self, Rc<RefCell<Record>>) {
         let ports = fabric.port_count();
         let record = Rc::new(RefCell::new(Record::new(ports, flows)));
         let listener = Self {
@@ -78,8 +84,25 @@ impl Listener {
             accounted: vec![Time::ZERO; ports],
             naks: vec![false; ports],
             dllps: vec![(Time::ZERO, Span::ZERO); ports],
+            flits,
+            flit: vec![None; ports],
         };
         (listener, record)
+    }
+
+    /// The time of a flit is stated as header, payload, NOPs, DLP bytes and framing, in this order.
+    fn spend_in_flits(&mut self, port: u32, on: Use, span: Span) {
+        let start = self.spend(port, span);
+        let flit = &mut self.flit[port as usize];
+        match on {
+            Use::Header => *flit = Some(start),
+            Use::Framing => {
+                let began = flit.take().expect("a flit has a header before");
+                self.record.borrow_mut().sent(port as usize, began, Sent::Flit, start + span - began);
+            }
+            Use::Replay => self.record.borrow_mut().sent(port as usize, start, Sent::Replay, span),
+            _ => {}
+        }
     }
 
     fn spend(&mut self, port: u32, span: Span) -> Time {
@@ -93,6 +116,19 @@ impl Listener {
 impl Observer for Listener {
     fn observe(&mut self, now: Time, fact: &Fact) {
         match *fact {
+            Fact::TlpSent { port, sequence, payload, header, framing } if self.flits[port as usize] => {
+                let what = Sent::Tlp { sequence, payload, header, framing };
+                self.record.borrow_mut().sent(port as usize, now, what, payload + header + framing);
+            }
+            Fact::Spent { port, on, span } if self.flits[port as usize] => {
+                self.spend_in_flits(port, on, span);
+            }
+            Fact::NakSent { port } if self.flits[port as usize] => {
+                self.record.borrow_mut().sent(port as usize, now, Sent::Nak, Span::ZERO);
+            }
+            Fact::DllpSent { port } if self.flits[port as usize] => {
+                self.record.borrow_mut().sent(port as usize, now, Sent::Dllp, Span::ZERO);
+            }
             Fact::TlpSent { port, sequence, payload, header, framing } => {
                 let span = payload + header + framing;
                 let start = self.spend(port, span);

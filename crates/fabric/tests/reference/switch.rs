@@ -13,7 +13,7 @@ use lanewise_units::{Bytes, Span, Time};
 
 /// A switch.
 pub struct Switch {
-    config: SwitchConfig,
+    pub config: SwitchConfig,
     /// By egress, channel of the egress, and ingress.
     queues: Vec<Vec<Vec<Queues>>>,
     /// By egress and channel of the egress, which ingress is asked first.
@@ -83,6 +83,9 @@ impl System {
         let device = self.ports[port].device;
         let Kind::Switch(_) = self.devices[device].kind else { return };
         let egress = self.egress(device, port, &arrival.tlp);
+        if self.ports[egress].flits.is_some() {
+            return; // Nullified TLPs are left out of Flit Mode.
+        }
         let order = self.next_order();
         let nullified = Some(arrival.checked);
         let tlp = Tlp { ready: self.now, came_in: None, nullified, order, ..arrival.tlp.clone() };

@@ -56,7 +56,12 @@ pub struct System {
 
 /// Why this reference does not play a configuration.
 pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
-    let link = |link: &LinkConfig| [(link.mode.flit, "flits"), (link.quicker != 1, "quicker wires")];
+    let link = |link: &LinkConfig| {
+        [
+            (link.quicker != 1, "quicker wires"),
+            (link.mode.flit && link.power != LinkPower::default(), "sleep in Flit Mode"),
+        ]
+    };
     let device = |device: &DeviceConfig| match &device.kind {
         DeviceKind::RootComplex(root) => vec![
             (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
@@ -196,6 +201,8 @@ impl System {
             Event::Arrives { port, arrival } => {
                 self.take_in(port, *arrival);
             }
+            Event::FlitArrives { port, arrival } => self.take_in_flit(port, *arrival),
+            Event::TakeFromFlit { port } => self.take_from_flit(port),
             Event::Look { port } => {
                 self.look(port);
             }
@@ -252,6 +259,18 @@ impl System {
         let mps: Bytes = self.ports[port].config.mps;
         mps.get()
     }
+}
+
+/// By port, whether its link is in Flit Mode.
+pub fn ports_in_flit_mode(config: &FabricConfig) -> Vec<bool> {
+    let first_ports = first_ports(config);
+    let mut flits = vec![false; config.devices.iter().map(|device| device.ports.len()).sum()];
+    for link in &config.links {
+        for (device, port) in [link.upper, link.lower] {
+            flits[first_ports[device] + port] = link.mode.flit;
+        }
+    }
+    flits
 }
 
 /// The number of each device's first port: devices are numbered by their levels below hosts, by the names of hosts, and by the

@@ -34,6 +34,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         map: 0,
         channel_turns: 0,
         power: PowerCase::default(),
+        flits: None,
     };
     let end = EndpointCase {
         link,

@@ -3,10 +3,12 @@
 //! Rules: docs/explanation/physical.md; PCIe Base 6.3 §4.2.2, §4.2.8. Lengths of symbols and ordered sets are the tables of
 //! `lanewise-pcie`.
 
+use super::flits::FLIT;
 use super::tlp::Fate;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::config::{FaultConfig, LinkConfig};
 use lanewise_pcie::encoding::{LineCode, LinkMode};
+use lanewise_pcie::fec::flit_error_rate;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -18,8 +20,11 @@ enum Last {
 }
 
 /// One direction.
+#[derive(Clone)]
 pub struct Wire {
     symbol: Span,
+    /// In Flit Mode, where a packet is a flit.
+    is_in_flits: bool,
     lanes: u64,
     pub propagation: Span,
     pub recovery: Span,
@@ -52,6 +57,7 @@ impl Wire {
         let mut interval = link.skip_interval.unwrap_or(schedule.interval).max(skip * 2);
         let mut made = Self {
             symbol: link.mode.symbol_span(),
+            is_in_flits: link.mode.flit,
             lanes: link.mode.width.lanes(),
             propagation: link.propagation,
             recovery: link.recovery_time,
@@ -81,6 +87,17 @@ impl Wire {
         Span::from_ticks((bytes * self.symbol.ticks()).div_ceil(self.lanes))
     }
 
+    /// Time of so many bytes of TLPs, framing included: in Flit Mode as long as their share of flits takes.
+    pub fn tlp_span(&self, bytes: u64) -> Span {
+        let span = self.span(bytes);
+        if self.is_in_flits { Span::from_ticks(span.ticks() * 256 / 236) } else { span }
+    }
+
+    /// After silence packets start at a multiple of this: at a symbol, or a flit.
+    fn grid(&self) -> Span {
+        if self.is_in_flits { self.span(FLIT) } else { self.symbol }
+    }
+
     /// An ordered set falls due at `now`: it goes at once if no packet is on the wire. Returns when the next one does.
     pub fn skip_due(&mut self, now: Time) -> Time {
         self.waiting.push_back(now);
@@ -105,7 +122,7 @@ impl Wire {
             };
             self.end = start + self.skip;
             (self.last, self.silent) = (Last::OrderedSet, false);
-            if self.eds.is_some() {
+            if self.eds.is_some() || self.is_in_flits {
                 self.boundary = self.end;
             }
         }
@@ -116,8 +133,8 @@ impl Wire {
     pub fn begin(&mut self, now: Time, span: Span) -> Time {
         self.fall_silent(now);
         if self.silent {
-            let symbols = (self.end - self.boundary).div_ceil(self.symbol);
-            self.boundary += self.symbol * symbols;
+            let grid = self.grid();
+            self.boundary += grid * (self.end - self.boundary).div_ceil(grid);
             self.end = self.boundary;
             self.silent = false;
         }
@@ -126,6 +143,22 @@ impl Wire {
         self.packet_end = self.end;
         self.last = Last::Packet;
         start
+    }
+
+    /// When the NOP flit began that is on a silent wire at `now`, if one is.
+    pub fn nop_flit(&mut self, now: Time) -> Option<Time> {
+        self.fall_silent(now);
+        let grid = self.grid();
+        let began = self.boundary + grid * (self.end - self.boundary).div_floor(grid);
+        (self.silent && began < self.end).then_some(began)
+    }
+
+    /// A flit is committed to the wire at `now`: it is the NOP flit that `began` before, or goes like any packet. Returns its start.
+    pub fn begin_flit(&mut self, now: Time, began: Option<Time>, span: Span) -> Time {
+        let Some(began) = began else { return self.begin(now, span) };
+        (self.boundary, self.end, self.packet_end) = (began, began + span, began + span);
+        (self.last, self.silent) = (Last::Packet, false);
+        began
     }
 
     /// Notes that nothing was on the wire just before `now`, if so.
@@ -142,13 +175,20 @@ impl Wire {
         self.next_skip = self.next_skip.max(until + self.skip_interval);
     }
 
-    /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due.
+    /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due. Those that waited for the end of a
+    /// packet follow it, and are over before the link is up again.
     pub fn go_down(&mut self, now: Time, until: Time) {
         self.fall_silent(now);
         self.recovered = until;
-        if until > self.end {
+        let mut behind = self.clone();
+        behind.send_skips(behind.packet_end);
+        if until > behind.end {
+            *self = behind;
             (self.end, self.packet_end) = (until, until);
             self.next_skip = self.next_skip.max(until + self.skip_interval);
+            if self.is_in_flits {
+                self.boundary = until;
+            }
         }
     }
 }
@@ -162,18 +202,31 @@ pub struct Faults {
     /// Good bits before the next wrong one.
     good: u64,
     tokens: bool,
+    /// Flits are damaged as a whole, where error correction did not help.
+    of_flits: bool,
 }
 
 impl Faults {
     /// None for a direction on which nothing is damaged.
     pub fn new(config: &FaultConfig, mode: LinkMode, mut stream: RandomStream) -> Option<Self> {
-        let rate = config.bit_error_rate;
+        let mut rate = config.bit_error_rate;
         if rate <= 0.0 && config.corrupt_tlps.is_empty() {
             return None;
         }
+        if mode.flit && rate > 0.0 {
+            rate = flit_error_rate(mode, rate);
+        }
         let good = if rate > 0.0 { stream.geometric(rate) } else { u64::MAX };
-        let tokens = mode.line_code() == LineCode::Code128b130b;
-        Some(Self { listed: config.corrupt_tlps.clone(), sent: 0, stream, rate, good, tokens })
+        let tokens = mode.line_code() == LineCode::Code128b130b && !mode.flit;
+        Some(Self {
+            listed: config.corrupt_tlps.clone(),
+            sent: 0,
+            stream,
+            rate,
+            good,
+            tokens,
+            of_flits: mode.flit,
+        })
     }
 
     /// In which state a TLP of so many bytes, framing included, arrives.
@@ -194,6 +247,7 @@ impl Faults {
     }
 
     fn first_wrong_bit(&mut self, bits: u64) -> Option<u64> {
+        let bits = if self.of_flits { 1 } else { bits };
         if self.rate <= 0.0 {
             return None;
         }

@@ -5,7 +5,7 @@ use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Generation, Width};
 
 struct Bench {
-    flits: Flits<u32>,
+    flits: Flits<u32, u32>,
     transmitter: Transmitter<u32>,
     wire: WireTiming,
     effects: Vec<(Time, Effect)>,
@@ -24,10 +24,10 @@ impl Bench {
         }
     }
 
-    /// Packs a write, and returns when its last byte will have left.
-    fn pack(&mut self, name: u32, bytes: u64) -> Time {
+    /// Packs a write.
+    fn pack(&mut self, name: u32, bytes: u64) {
         let tlp = Tlp::memory_write(0, Bytes::new(bytes));
-        self.flits.transmitter.pack(name, tlp.cost(true), self.transmitter.busy_until)
+        self.flits.transmitter.pack(name, tlp.cost(true), Some(name));
     }
 
     fn send(&mut self) -> (SentFlit, Vec<u32>) {
@@ -63,13 +63,17 @@ fn a_tlp_is_handed_over_by_the_flit_in_which_it_ends_and_comes_again_with_it() {
 #[test]
 fn a_tlp_has_left_with_the_flit_in_which_it_ends() {
     let mut bench = Bench::new();
-    let flits = |count: u64| Time::ZERO + bench.flits.transmitter.flit_span * count;
-    let after = [flits(1), flits(2), flits(3), flits(4)];
-    assert_eq!([bench.pack(1, 224), bench.pack(2, 64), bench.pack(3, 256)], [after[0], after[1], after[2]]);
-    bench.send();
-    bench.send();
+    let left = |bench: &mut Bench| {
+        bench.send();
+        std::iter::from_fn(|| bench.flits.transmitter.take_left()).collect::<Vec<u32>>()
+    };
+    [(1, 224), (2, 64), (3, 256)].into_iter().for_each(|(name, bytes)| bench.pack(name, bytes));
+    assert_eq!([left(&mut bench), left(&mut bench)], [[1], [2]]);
     // It shares the third flit, and the next does not fit there.
-    assert_eq!([bench.pack(4, 64), bench.pack(5, 224)], [after[2], after[3]]);
+    [(4, 64), (5, 224)].into_iter().for_each(|(name, bytes)| bench.pack(name, bytes));
+    assert_eq!(left(&mut bench), [3, 4]);
+    assert!(bench.flits.transmitter.close());
+    assert_eq!(left(&mut bench), [5]);
 }
 
 #[test]

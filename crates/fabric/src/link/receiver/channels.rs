@@ -74,22 +74,23 @@ impl<T: Copy> Receiver<T> {
         self.find_owed();
     }
 
-    /// Flow control is initialised at `now`: starts the periodic UpdateFC of every buffer that counts credits.
+    /// Flow control is initialised at `now`: starts the periodic UpdateFC of every buffer that counts credits. What the peer sent before has
+    /// UpdateFCs due already, if an InitFC2 was lost.
     pub(crate) fn start_updates(&mut self, now: Time, period: Span) {
-        self.plan_updates(now + period, |_| true);
+        self.plan_updates(|due| due.min(now + period));
     }
 
     /// The link wakes at `at`: the periods of UpdateFCs that stopped start anew.
     pub(crate) fn resume_updates(&mut self, at: Time, period: Span) {
-        self.plan_updates(at + period, |due| due == Time::NEVER);
+        self.plan_updates(|due| if due == Time::NEVER { at + period } else { due });
     }
 
-    fn plan_updates(&mut self, at: Time, which: impl Fn(Time) -> bool) {
+    fn plan_updates(&mut self, from: impl Fn(Time) -> Time) {
         for channel in 0..self.channels() {
             for class in FlowClass::ALL {
                 let (buffer, update_at) = self.buffer_mut(channel, class);
-                if !buffer.credits.is_infinite() && which(*update_at) {
-                    *update_at = at;
+                if !buffer.credits.is_infinite() {
+                    *update_at = from(*update_at);
                 }
             }
         }

@@ -26,8 +26,26 @@ impl Bench {
 
     /// Packs a write, and returns when its last byte will have left.
     fn pack(&mut self, name: u32, bytes: u64) -> Time {
-        let tlp = Tlp::memory_write(0, Bytes::new(bytes));
+        self.pack_tlp(name, Tlp::memory_write(0, Bytes::new(bytes)))
+    }
+
+    fn pack_tlp(&mut self, name: u32, tlp: Tlp) -> Time {
         self.flits.transmitter.pack(name, tlp.cost(true), self.transmitter.busy_until)
+    }
+
+    /// A flit that was sent is on its way to the receiver of the same end, as if the link led back.
+    fn expect(&mut self, sent: SentFlit) {
+        let SentFlit { sequence, tlps, .. } = sent;
+        self.flits.receiver.expect(ArrivingFlit { sequence, damaged: false, tlps });
+    }
+
+    /// What the effects since `from` say of the wire.
+    fn spent(&self, on: Use, from: usize) -> Span {
+        let spans = self.effects[from..].iter().filter_map(|(_, effect)| match effect {
+            Effect::Spent { on: found, span } if *found == on => Some(*span),
+            _ => None,
+        });
+        spans.sum()
     }
 
     fn send(&mut self) -> (SentFlit, Vec<u32>) {
@@ -93,4 +111,83 @@ fn one_dllp_rides_in_each_flit() {
     let slots = [0; 3].map(|_| bench.flits.transmitter.take_dllp_slot(Time::ZERO));
     assert_eq!(slots, [0, 1, 2].map(|flits| Time::ZERO + span * flits));
     assert_eq!(bench.flits.transmitter.free_for_dllps_at(), Time::ZERO + span * 3);
+}
+
+/// Eight reads of 12 B touch the first half: what follows begins with the second (PCIe Base 6.3 §4.2.3.4.1).
+#[test]
+fn a_tlp_begins_behind_the_nops_that_its_half_of_a_flit_needs() {
+    let mut bench = Bench::new();
+    bench.pack(1, 224);
+    bench.send();
+    for name in 2..10 {
+        bench.pack_tlp(name, Tlp::memory_read(0, Bytes::new(4)));
+    }
+    bench.pack(10, 256);
+    bench.send();
+    bench.flits.transmitter.close();
+    let (last, _) = bench.send();
+    let parts: Vec<FlitParts> = bench.flits.transmitter.tlps_of(last).map(|tlp| tlp.parts).collect();
+    assert_eq!(parts, [FlitParts { first: 236 - 128, more: 1 }]);
+}
+
+/// Each flit of 236 B of TLPs states what is in it, and NOPs that ended one are not in the next.
+#[test]
+fn flits_state_what_they_carry_and_no_more() {
+    let mut bench = Bench::new();
+    for (payload, padding) in [(64, 160), (224, 0), (96, 128)] {
+        let before = bench.effects.len();
+        bench.pack(1, payload);
+        assert!(bench.flits.transmitter.has_filled() || bench.flits.transmitter.close());
+        bench.send();
+        let stated = [Use::Header, Use::Payload, Use::Idle].map(|on| bench.spent(on, before));
+        assert_eq!(stated, [12, payload, padding].map(|bytes| bench.wire.span(Bytes::new(bytes))));
+        assert!(!bench.flits.transmitter.close(), "nothing is left");
+    }
+}
+
+#[test]
+fn it_is_quiet_once_nothing_is_packed_unacknowledged_or_arriving() {
+    let mut bench = Bench::new();
+    assert!(bench.flits.is_quiet() && !bench.flits.transmitter.has_more());
+    bench.pack(1, 64);
+    assert!(!bench.flits.is_quiet() && bench.flits.transmitter.has_more(), "a TLP is packed");
+    bench.flits.transmitter.close();
+    let (sent, _) = bench.send();
+    assert!(!bench.flits.is_quiet() && !bench.flits.transmitter.has_more(), "a flit is not acknowledged");
+    assert!(bench.flits.transmitter.acknowledge(sent.sequence) && bench.flits.is_quiet());
+    bench.expect(sent);
+    assert!(!bench.flits.is_quiet(), "a flit arrives");
+    assert_eq!(bench.flits.receiver.receive_next().1, Verdict::Accept);
+    assert!(bench.flits.is_quiet());
+}
+
+#[test]
+fn books_of_flits_that_do_not_agree_are_found() {
+    let mut bench = Bench::new();
+    bench.pack(1, 64);
+    bench.flits.transmitter.close();
+    let (sent, _) = bench.send();
+    bench.expect(sent);
+    let audit = |bench: &Bench, on_the_way| bench.flits.transmitter.audit(&bench.flits.receiver, on_the_way);
+    assert_eq!(audit(&bench, 1), Ok(()));
+    let lost = audit(&bench, 2).expect_err("one of two TLPs is in a flit");
+    assert!(lost.contains("2 TLPs are on the way, in flits with 1"), "{lost}");
+    bench.flits.receiver.receive_next();
+    assert_eq!((audit(&bench, 0), bench.flits.receiver.last_accepted()), (Ok(()), sent.sequence));
+    bench.expect(SentFlit { sequence: Sequence::new(2), first: 0, tlps: 0 });
+    bench.flits.receiver.receive_next();
+    let never_sent = audit(&bench, 0).expect_err("the second flit was never sent");
+    assert!(never_sent.contains("is received"), "{never_sent}");
+}
+
+#[test]
+fn memory_is_that_of_both_halves_and_of_their_queues() {
+    let mut flits = Bench::new().flits;
+    assert_eq!(flits.heap_bytes(), size_of::<Flits<u32>>());
+    flits.transmitter.packed = VecDeque::with_capacity(3);
+    flits.transmitter.retained = VecDeque::with_capacity(5);
+    flits.receiver.arriving = VecDeque::with_capacity(7);
+    let queues =
+        3 * size_of::<(u64, Packed<u32>)>() + 5 * size_of::<Packed<u32>>() + 7 * size_of::<ArrivingFlit>();
+    assert_eq!(flits.heap_bytes(), size_of::<Flits<u32>>() + queues);
 }

@@ -119,6 +119,16 @@ fn ordered_sets_go_out_when_they_are_due_and_behind_what_is_on_the_wire() {
     assert_eq!(bench.spent(Use::OrderedSet), Span::from_ns(60 * 16));
 }
 
+/// The symbols of an ordered set that is due between two symbol boundaries are those that a packet at its end follows.
+#[test]
+fn a_packet_follows_an_ordered_set_at_the_very_instant_of_its_end() {
+    let mut bench = Bench::new();
+    bench.transmitter.next_skip = ns(1_001);
+    bench.settle(ns(1_017));
+    assert_eq!(bench.transmitter.busy_until, ns(1_017));
+    assert_eq!(bench.send(ns(1_017)).head, ns(1_021));
+}
+
 #[test]
 fn a_rest_puts_off_ordered_sets_and_is_accounted_for_elsewhere() {
     let mut bench = Bench::new();
@@ -211,6 +221,7 @@ fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised()
     let mut transmitter: Transmitter<u32> = Transmitter::new([Scale::One; 3], Bytes::from_kib(1), &wire());
     let (mut beyond, pool) = (ChannelCredits::new([Scale::One; 3], 1), CreditPool::finite(4, 4));
     assert_eq!(transmitter.next_deadline(0), (ns(0), Timer::InitFlowControl));
+    assert!(!transmitter.is_down(), "it comes up");
     assert_eq!(transmitter.take_init(ns(0)), Some(InitFlowControl::First));
     assert_eq!(transmitter.take_init(ns(33_999)), None);
     assert_eq!(transmitter.take_init(ns(34_000)), Some(InitFlowControl::First));
@@ -228,8 +239,19 @@ fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised()
     assert_eq!(beyond.of(1)[posted.index()].available(), CreditPool::finite(3, 0), "once and no more");
     transmitter.become_active();
     assert_eq!(transmitter.next_deadline(0), (Time::NEVER, Timer::Replay));
+    assert!(!transmitter.is_down(), "it is up, and its replay timer stands still");
     transmitter.reset();
+    beyond.reset();
     assert!(transmitter.is_down());
+    transmitter.hear_init(Some(&mut beyond), 1, posted, pool, ns(90_000));
+    assert_eq!(beyond.of(1)[posted.index()].available(), pool, "flow control begins anew on every channel");
+}
+
+#[test]
+fn credits_of_more_channels_take_memory_by_the_channel() {
+    let bytes = |channels| ChannelCredits::new([Scale::One; 3], channels).heap_bytes();
+    assert_eq!((bytes(0), bytes(1) * 7), (0, bytes(7)));
+    assert!(bytes(1) >= size_of::<[TransmitCredits; 3]>());
 }
 
 #[test]

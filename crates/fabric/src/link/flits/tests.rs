@@ -77,6 +77,36 @@ fn a_tlp_is_handed_over_by_the_flit_in_which_it_ends_and_comes_again_with_it() {
     assert!(effects.iter().any(|(_, effect)| matches!(effect, Effect::Spent { on: Use::Replay, .. })));
 }
 
+/// A switch that forwards TLPs flit by flit looks at the header.
+#[test]
+fn to_a_cut_through_switch_a_tlp_is_handed_over_by_the_flit_in_which_it_begins() {
+    let mut bench = Bench::new();
+    bench.flits.transmitter.hand_over_early();
+    bench.pack(1, 64);
+    bench.pack(2, 256);
+    assert_eq!(bench.send().1, [1, 2]);
+}
+
+/// Of the NOP flit on the wire 62 B are gone: the TLP is in it, behind 64 B, and what is stated is the rest of the flit.
+#[test]
+fn a_tlp_joins_the_flit_on_the_wire_of_a_silent_link() {
+    let mut bench = Bench::new();
+    let Bench { flits, transmitter, wire, effects } = &mut bench;
+    let (gone, now) = (wire.span(Bytes::new(62)), Time::ZERO + wire.span(Bytes::new(62)));
+    transmitter.settle(now, wire, effects);
+    assert_eq!(flits.transmitter.join(transmitter, wire), gone);
+    assert_eq!(transmitter.busy_until, Time::ZERO, "where the flit began");
+    assert_eq!(flits.transmitter.join(transmitter, wire), Span::ZERO, "once");
+    bench.pack(1, 64);
+    bench.flits.transmitter.close();
+    let before = bench.effects.len();
+    let Bench { flits, transmitter, wire, effects } = &mut bench;
+    flits.transmitter.send(transmitter, gone, now, wire, effects);
+    assert_eq!(transmitter.busy_until, Time::ZERO + wire.span(FLIT_BYTES));
+    let stated = [Use::Header, Use::Payload, Use::Idle].map(|on| bench.spent(on, before));
+    assert_eq!(stated, [12, 64, 236 - 62 - 76].map(|bytes| bench.wire.span(Bytes::new(bytes))));
+}
+
 /// A write of 224 B is 236 B of TLP, all that a flit has.
 #[test]
 fn a_tlp_has_left_with_the_flit_in_which_it_ends() {

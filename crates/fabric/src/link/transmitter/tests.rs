@@ -97,7 +97,9 @@ impl Bench {
 #[test]
 fn a_tlp_leaves_on_the_next_symbol_after_silence_and_at_once_behind_another() {
     let mut bench = Bench::new();
+    assert!(bench.transmitter.is_silent());
     let first = bench.send(ns(9));
+    assert!(!bench.transmitter.is_silent());
     // The symbol begins at 12 ns; 36 B take 144 ns; 4 ns lie between the pins.
     assert_eq!((first.head, first.tail), (ns(16), ns(160)));
     let second = bench.send(ns(156));
@@ -117,6 +119,22 @@ fn ordered_sets_go_out_when_they_are_due_and_behind_what_is_on_the_wire() {
     assert_eq!(bench.transmitter.busy_until, ns(2_060), "due at 2,000, in the midst of a TLP");
     bench.settle(ns(60_000));
     assert_eq!(bench.spent(Use::OrderedSet), Span::from_ns(60 * 16));
+}
+
+/// All but the last that are due, which may not be over.
+#[test]
+fn ordered_sets_of_a_long_silence_are_stated_together() {
+    let mut bench = Bench::new();
+    bench.settle(ns(5_500));
+    let stated: Vec<(Time, u64)> = bench
+        .effects
+        .iter()
+        .filter_map(|(_, effect)| match effect {
+            Effect::OrderedSets { start, count, .. } => Some((*start, *count)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stated, [(ns(1_000), 3), (ns(4_000), 1), (ns(5_000), 1)]);
 }
 
 /// The symbols of an ordered set that is due between two symbol boundaries are those that a packet at its end follows.

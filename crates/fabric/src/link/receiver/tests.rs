@@ -492,6 +492,8 @@ fn memory_is_that_of_queues_and_of_what_few_receivers_have() {
     // A queue begins with four slots.
     let queues = 4 * (size_of::<InFlight<u16>>() + size_of::<(Time, Credits)>());
     assert_eq!(bench.receiver.heap_bytes(), queues);
+    assert_eq!(bench.receive(write(0, ns(30))), Outcome::Duplicate);
+    assert_eq!(bench.receiver.heap_bytes(), queues, "it is checked already: there is nothing to remember");
     let channel = || ChannelBuffers {
         buffers: buffers(&[CreditPool::INFINITE; 3], &config(CreditPool::INFINITE)),
         update_at: [Time::NEVER; 3],

@@ -47,3 +47,17 @@ impl DllpSet {
         self == Self::NONE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_those_of_vc0_whose_updates_are_waited_for() {
+        let classes = |dllps: DllpSet| dllps.classes().collect::<Vec<_>>();
+        let updates = [FlowClass::NonPosted, FlowClass::Completion].map(|class| DllpSet::update_of(0, class));
+        assert_eq!(classes(updates[0].and(updates[1]).and(DllpSet::ACK)), [1, 2]);
+        assert_eq!(classes(DllpSet::update_of(1, FlowClass::Posted).and(DllpSet::ACK)), []);
+        assert_eq!(classes(DllpSet::ALL), [0, 1, 2]);
+    }
+}

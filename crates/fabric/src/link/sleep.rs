@@ -170,6 +170,11 @@ impl Sleep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::DllpSet;
+    use crate::wire::WireTiming;
+    use lanewise_pcie::flow_control::Scale;
+    use lanewise_pcie::tlp::FlowClass;
+    use lanewise_units::Bytes;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -192,6 +197,21 @@ mod tests {
     #[test]
     fn a_link_that_may_not_sleep_has_no_state_for_it() {
         assert!(Sleep::new(&LinkPower::default()).is_none());
+    }
+
+    /// A transmitter by itself that has sent nothing: what of its link and of its credits keeps it awake.
+    #[test]
+    fn it_stays_awake_while_its_link_comes_up_or_something_waits_for_credits() {
+        let wire = WireTiming::unconnected();
+        let mut transmitter: Transmitter<u32> = Transmitter::new([Scale::One; 3], Bytes::from_kib(4), &wire);
+        let since =
+            |transmitter: &Transmitter<u32>| Silence::of(None, transmitter, 0, Span::from_us(10)).since;
+        transmitter.waiting_for = DllpSet::NONE;
+        assert_eq!(since(&transmitter), Time::NEVER, "it comes up");
+        transmitter.become_active();
+        assert_eq!(since(&transmitter), Time::ZERO);
+        transmitter.waiting_for = DllpSet::update_of(0, FlowClass::Posted);
+        assert_eq!(since(&transmitter), Time::NEVER, "a TLP waits");
     }
 
     #[test]

@@ -140,7 +140,9 @@ fn update(header: u16, data: u16) -> Dllp {
 
 #[test]
 fn at_rest_nothing_is_owed() {
-    assert_eq!(Bench::roomy().deadline().0, Time::NEVER);
+    let bench = Bench::roomy();
+    assert_eq!((bench.deadline().0, bench.receiver.acts_at()), (Time::NEVER, Time::NEVER));
+    assert!(!bench.receiver.owes_update(ns(1_000_000)));
 }
 
 #[test]
@@ -289,6 +291,21 @@ fn what_will_be_free_is_told_when_it_is_free() {
 }
 
 #[test]
+fn space_that_is_free_at_an_instant_is_free_at_it_and_in_the_order_in_which_it_was_left() {
+    let mut bench = Bench::roomy();
+    bench.accept(0..1, 0);
+    assert_eq!(bench.receive(InFlight { data_credits: 1, ..write(1, ns(0)) }), Outcome::Accepted);
+    bench.drain(300, 200);
+    let small = Space { credits: Credits::new(1, 1), ..WRITE };
+    bench.receiver.drain(small, ns(300), ns(200), &bench.policy.update, &mut bench.effects);
+    let is_empty_by = |at| bench.receiver.buffer(0, FlowClass::Posted).is_empty_by(ns(at));
+    assert_eq!([299, 300].map(is_empty_by), [false, true]);
+    bench.receiver.release_drained(FlowClass::Posted, ns(300), &mut bench.effects);
+    let freed = |bytes| (ns(300), Effect::BufferFreed { class: FlowClass::Posted, bytes });
+    assert!(bench.effects.ends_with(&[freed(16 + 256), freed(16 + 16)]));
+}
+
+#[test]
 fn a_transmitter_that_may_lack_credits_is_told_at_once() {
     // Room for three writes, and the second freed is not a quarter by the policy: at MPS 256 one is.
     let mut settings = config(CreditPool::finite(64, 512));
@@ -344,6 +361,22 @@ fn an_update_put_off_in_sleep_goes_out_when_space_is_free() {
     assert_eq!(bench.deadline(), (due, Timer::UpdateFlowControl));
 }
 
+/// What repeats nothing wakes a link from L1: an Ack, a Nak, space that is free (PCIe Base 6.3 §2.6.1.2).
+#[test]
+fn acks_naks_and_news_of_credits_are_no_repetition() {
+    let mut bench = Bench::roomy();
+    let only_repeats = |bench: &Bench, times: [u64; 2]| times.map(|at| bench.receiver.only_repeats(ns(at)));
+    bench.receiver.start_updates(ns(0), bench.policy.update.period);
+    bench.accept(0..1, 10);
+    assert_eq!(only_repeats(&bench, [109, 110]), [true, false], "the Ack is due");
+    bench.dllps(110);
+    assert_eq!(bench.receive(write(2, ns(150))), Outcome::Refused);
+    assert_eq!(only_repeats(&bench, [149, 150]), [true, false], "a Nak is");
+    bench.dllps(150);
+    bench.drain(200, 200);
+    assert_eq!(only_repeats(&bench, [399, 400]), [true, false], "an UpdateFC that says more is");
+}
+
 #[test]
 fn dllps_leave_before_a_tlp_of_the_same_instant_arrives_if_the_wire_is_free() {
     let mut bench = Bench::roomy();
@@ -380,6 +413,40 @@ fn only_dllps_that_are_waited_for_count() {
     assert_eq!(bench.receiver.next_of(DllpSet::ACK, false), ns(70), "it may be the fourth");
 }
 
+/// An UpdateFC of VC1 is not sooner for a TLP that arrives, unless credits are free that this may hasten.
+#[test]
+fn updates_of_other_channels_that_are_waited_for_count() {
+    let others = DllpSet::OTHER_CHANNELS;
+    let mut settings = config(CreditPool::finite(64, 1024));
+    settings.more_credits = vec![[CreditPool::finite(8, 128), CreditPool::INFINITE, CreditPool::INFINITE]];
+    let mut bench = Bench::new(&settings);
+    bench.receiver.start_updates(ns(0), bench.policy.update.period);
+    assert_eq!(bench.receive(InFlight { channel: 1, ..write(0, ns(10)) }), Outcome::Accepted);
+    bench.receiver.expect_ahead(write(1, ns(70)));
+    assert_eq!(bench.receiver.next_of(others, false), ns(30_000));
+    assert_eq!(bench.receiver.next_of(others.and(DllpSet::ACK), false), ns(70), "an Ack may be sooner");
+    let space = Space { channel: 1, ..WRITE };
+    bench.receiver.drain(space, ns(5_000), ns(20), &bench.policy.update, &mut bench.effects);
+    assert_eq!(bench.receiver.next_of(others, false), ns(70));
+    bench.receiver.take_next_ahead();
+    assert_eq!(bench.receiver.next_of(others, false), ns(5_200));
+    assert_eq!(bench.receiver.next_of(DllpSet::NONE, false), Time::NEVER);
+}
+
+#[test]
+fn a_tlp_that_arrives_before_the_ack_is_due_may_bring_it_forward() {
+    let mut bench = Bench::roomy();
+    bench.accept(0..1, 10);
+    assert_eq!(bench.receiver.ack_at_latest(), ns(110));
+    bench.receiver.expect_ahead(InFlight { checked: ns(75), ..write(1, ns(70)) });
+    assert_eq!((bench.receiver.ack_at_latest(), bench.receiver.ack_at()), (ns(75), ns(110)));
+    // Where the driver knows the time of arrival, it plans anew then.
+    let mut bench = Bench::roomy();
+    bench.accept(0..1, 10);
+    bench.receiver.expect(write(1, ns(70)));
+    assert_eq!(bench.receiver.ack_at_latest(), ns(110));
+}
+
 #[test]
 fn each_virtual_channel_has_buffers_of_its_own() {
     let mut settings = config(CreditPool::finite(64, 1024));
@@ -414,4 +481,29 @@ fn after_the_link_was_down_it_counts_anew() {
     assert_eq!(bench.deadline().0, Time::NEVER);
     assert_eq!(bench.receiver.buffer(0, FlowClass::Posted).credits.limit(), (64, 1024));
     bench.accept(0..1, 1_000);
+}
+
+#[test]
+fn memory_is_that_of_queues_and_of_what_few_receivers_have() {
+    let mut bench = Bench::roomy();
+    assert_eq!(bench.receiver.heap_bytes(), 0);
+    bench.accept(0..1, 0);
+    bench.drain(20, 10);
+    // A queue begins with four slots.
+    let queues = 4 * (size_of::<InFlight<u16>>() + size_of::<(Time, Credits)>());
+    assert_eq!(bench.receiver.heap_bytes(), queues);
+    assert_eq!(bench.receive(write(0, ns(30))), Outcome::Duplicate);
+    assert_eq!(bench.receiver.heap_bytes(), queues, "it is checked already: there is nothing to remember");
+    let channel = || ChannelBuffers {
+        buffers: buffers(&[CreditPool::INFINITE; 3], &config(CreditPool::INFINITE)),
+        update_at: [Time::NEVER; 3],
+    };
+    bench.receiver.rare = Some(Box::new(Rare {
+        beyond: vec![channel(), channel()],
+        unchecked: VecDeque::with_capacity(3),
+        unchecked_duplicates: VecDeque::with_capacity(5),
+        ..Rare::default()
+    }));
+    let rare = size_of::<Rare>() + 2 * size_of::<ChannelBuffers>() + 8 * size_of::<Time>();
+    assert_eq!(bench.receiver.heap_bytes(), queues + rare);
 }

@@ -97,7 +97,9 @@ impl Bench {
 #[test]
 fn a_tlp_leaves_on_the_next_symbol_after_silence_and_at_once_behind_another() {
     let mut bench = Bench::new();
+    assert!(bench.transmitter.is_silent());
     let first = bench.send(ns(9));
+    assert!(!bench.transmitter.is_silent());
     // The symbol begins at 12 ns; 36 B take 144 ns; 4 ns lie between the pins.
     assert_eq!((first.head, first.tail), (ns(16), ns(160)));
     let second = bench.send(ns(156));
@@ -117,6 +119,32 @@ fn ordered_sets_go_out_when_they_are_due_and_behind_what_is_on_the_wire() {
     assert_eq!(bench.transmitter.busy_until, ns(2_060), "due at 2,000, in the midst of a TLP");
     bench.settle(ns(60_000));
     assert_eq!(bench.spent(Use::OrderedSet), Span::from_ns(60 * 16));
+}
+
+/// All but the last that are due, which may not be over.
+#[test]
+fn ordered_sets_of_a_long_silence_are_stated_together() {
+    let mut bench = Bench::new();
+    bench.settle(ns(5_500));
+    let stated: Vec<(Time, u64)> = bench
+        .effects
+        .iter()
+        .filter_map(|(_, effect)| match effect {
+            Effect::OrderedSets { start, count, .. } => Some((*start, *count)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stated, [(ns(1_000), 3), (ns(4_000), 1), (ns(5_000), 1)]);
+}
+
+/// The symbols of an ordered set that is due between two symbol boundaries are those that a packet at its end follows.
+#[test]
+fn a_packet_follows_an_ordered_set_at_the_very_instant_of_its_end() {
+    let mut bench = Bench::new();
+    bench.transmitter.next_skip = ns(1_001);
+    bench.settle(ns(1_017));
+    assert_eq!(bench.transmitter.busy_until, ns(1_017));
+    assert_eq!(bench.send(ns(1_017)).head, ns(1_021));
 }
 
 #[test]
@@ -211,6 +239,7 @@ fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised()
     let mut transmitter: Transmitter<u32> = Transmitter::new([Scale::One; 3], Bytes::from_kib(1), &wire());
     let (mut beyond, pool) = (ChannelCredits::new([Scale::One; 3], 1), CreditPool::finite(4, 4));
     assert_eq!(transmitter.next_deadline(0), (ns(0), Timer::InitFlowControl));
+    assert!(!transmitter.is_down(), "it comes up");
     assert_eq!(transmitter.take_init(ns(0)), Some(InitFlowControl::First));
     assert_eq!(transmitter.take_init(ns(33_999)), None);
     assert_eq!(transmitter.take_init(ns(34_000)), Some(InitFlowControl::First));
@@ -228,8 +257,19 @@ fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised()
     assert_eq!(beyond.of(1)[posted.index()].available(), CreditPool::finite(3, 0), "once and no more");
     transmitter.become_active();
     assert_eq!(transmitter.next_deadline(0), (Time::NEVER, Timer::Replay));
+    assert!(!transmitter.is_down(), "it is up, and its replay timer stands still");
     transmitter.reset();
+    beyond.reset();
     assert!(transmitter.is_down());
+    transmitter.hear_init(Some(&mut beyond), 1, posted, pool, ns(90_000));
+    assert_eq!(beyond.of(1)[posted.index()].available(), pool, "flow control begins anew on every channel");
+}
+
+#[test]
+fn credits_of_more_channels_take_memory_by_the_channel() {
+    let bytes = |channels| ChannelCredits::new([Scale::One; 3], channels).heap_bytes();
+    assert_eq!((bytes(0), bytes(1) * 7), (0, bytes(7)));
+    assert!(bytes(1) >= size_of::<[TransmitCredits; 3]>());
 }
 
 #[test]

@@ -111,9 +111,10 @@ _ASSUMPTIONS = (
     "of a typical drive for latency, and other GPUs use the largest packets that their registers allow",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
     "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
-    "read, a completion of 64 B for each; processors and interrupts are never the limit; the wire is, at the "
-    "fastest port they come with, for adapters that are known by name, and so are the messages of those "
-    "whose rate is published",
+    "read, a completion of 64 B for each; large RDMA writes: no more data on its way from memory than fits "
+    "the send buffer of the adapter's part, or without a part 2 us of its wire and at least 128 KiB; "
+    "processors and interrupts are never the limit; the wire is, at the fastest port they come with, for "
+    "adapters that are known by name, and so are the messages of those whose rate is published",
 )
 
 _TRANSLATED = (

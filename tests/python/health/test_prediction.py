@@ -57,6 +57,19 @@ def test_devices_below_a_switch_share_its_upstream_link() -> None:
     assert all((r.alone_gb_per_s or 0.0) > 14 for r in reads)
 
 
+def test_what_binds_all_at_once_is_said_where_it_is_far_less_than_alone() -> None:
+    """Of five x8 drives below an x16 uplink each gets two fifths of what it can use, of two each gets all."""
+    two, five = (predict(switched(*[{"can": "16 x8"}] * n)) for n in (2, 5))
+    for direction, way in (("read", "towards the host"), ("write", "away from the host")):
+        benchmark = f"fio {direction} 128 KiB"
+        said = [r.binding for r in five.rows if r.benchmark == benchmark]
+        alone = [text.partition("; all at once, ")[0] for text in said]
+        assert all("; all at once, the link of switch" in text for text in said), said
+        assert all(way in text.partition("; all at once, ")[2] for text in said), said
+        assert not any("link of switch" in text for text in alone), alone
+        assert not any("all at once" in r.binding for r in two.rows if r.benchmark == benchmark)
+
+
 def test_equal_devices_are_simulated_once() -> None:
     one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
     assert one == four

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 8
 
+_FAR_BELOW = 0.5
+"""Share of what a device reaches alone below which something else binds it all at once, which is said."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -274,5 +277,8 @@ def _with_all_at_once(
             finished.append((benchmark, row))
             continue
         together = goodput_of(found[1], device=name)
-        finished.append((benchmark, replace(row, together_gb_per_s=together)))
+        binding = row.binding
+        if together < _FAR_BELOW * (row.alone_gb_per_s or 0.0):
+            binding += f"; all at once, {simulator.binding_at_once(benchmark, found[1])}"
+        finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
     return finished

@@ -137,6 +137,14 @@ class Simulator:
             binding=binding,
         )
 
+    def binding_at_once(self, benchmark: Benchmark, result: Run) -> str:
+        """Say what binds a device in a run of many, by the links on its own way and by its own requests."""
+        function = benchmark.function
+        way = {step.address.short for step in (function, *self.machine.path(function))}
+        links = {name for name, word in self._words.items() if word.rpartition(" ")[2] in way}
+        direction = "downstream" if benchmark.direction == "read" else "upstream"
+        return binding_of(result, endpoint_name(function), self._words, links=links, way=direction)
+
     @staticmethod
     def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
         """Hold small messages to what the adapter makes of them, or say that nobody knows how many."""

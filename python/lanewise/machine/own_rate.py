@@ -124,6 +124,21 @@ def _messages(part: str) -> MessageRate | None:
 
 
 @cache
+def rates_are_assumed(drive: str) -> bool:
+    """Whether the part of a drive assumes one of its rates, or both; no source that could be read has it."""
+    import json
+
+    from lanewise import _core
+
+    explained = json.loads(_core.explain(drive, source=_ALONE.format(part=drive)))
+    rates = ("drive.nvme.read_rate", "drive.nvme.write_rate")
+    return any(
+        parameter["path"] in rates and parameter["provenance"] == "assumed"
+        for parameter in explained["parameters"]
+    )
+
+
+@cache
 def _media(part: str) -> tuple[float, float] | None:
     """Return the published rates of a drive in GB/s: read from it, and written to it."""
     import json

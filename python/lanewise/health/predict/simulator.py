@@ -17,7 +17,7 @@ from lanewise.health.predict.binding import binding_of
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
-from lanewise.machine.own_rate import message_rate
+from lanewise.machine.own_rate import message_rate, rates_are_assumed
 from lanewise.machine.scenario import endpoint_name, scan_to_document
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.scenario.numbering import numbered, with_names
@@ -211,7 +211,8 @@ class Simulator:
         possible = goodput_of(bare) if bare else 0.0
         if goodput >= _AS_FAST_AS_THE_LINK * possible:
             return binding
-        return f"the drive, as published ({part}); its link would carry {possible:.2f} GB/s"
+        known = "as its part assumes" if rates_are_assumed(part) else "as published"
+        return f"the drive, {known} ({part}); its link would carry {possible:.2f} GB/s"
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""

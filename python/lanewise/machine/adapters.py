@@ -66,10 +66,20 @@ _FUNCTIONS = 8
 
 def port_of(machine: Machine, function: Function) -> Port | None:
     """Return the port behind a network function; None where its adapter is not known by name."""
-    name = function.identity.device_name or ""
-    if not function.is_nic or "Virtual Function" in name:
+    if not function.is_nic:
         return None
-    ports = len(network_functions(machine, function))
+    return _named_port(function, len(network_functions(machine, function)))
+
+
+def fastest_port(function: Function) -> Port | None:
+    """Return the port that an adapter has when it has no other; None where it is not known by name."""
+    return _named_port(function, 1) if function.is_nic else None
+
+
+def _named_port(function: Function, ports: int) -> Port | None:
+    name = function.identity.device_name or ""
+    if "Virtual Function" in name:
+        return None
     for pattern, alone, each in _PORTS:
         if found := re.search(pattern, name):
             gb_per_s = (alone if ports < 2 else each) / 8

@@ -77,6 +77,12 @@ def message_rate(function: Function) -> MessageRate | None:
     return None if part is None else _messages(part)
 
 
+def send_buffer(function: Function) -> int | None:
+    """Return the bytes that an adapter's port can have on their way from memory; None without a part."""
+    part = part_of(function) if function.is_nic else None
+    return None if part is None else _send_buffer(part)
+
+
 _PORT = """
 [host.machine]
 slots = {{ slot = "gen5 x16" }}
@@ -84,6 +90,22 @@ slots = {{ slot = "gen5 x16" }}
 attach = "machine.slot"
 part = "{part}"
 """
+
+
+@cache
+def _send_buffer(part: str) -> int | None:
+    import json
+
+    from lanewise import _core
+
+    explained = json.loads(_core.explain(part, source=_PORT.format(part=part)))
+    for parameter in explained["parameters"]:
+        # What does not come from the catalog is the default of any port.
+        of_part = parameter["place"].startswith("catalog/")
+        if of_part and parameter["path"] == "adapter.rdma.send_buffer":
+            number, _, unit = parameter["value"].partition(" ")
+            return round(float(number)) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[unit]
+    return None
 
 
 @cache
@@ -99,6 +121,21 @@ def _messages(part: str) -> MessageRate | None:
             interval_s = float(number) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}.get(unit, 0.0)
             return MessageRate(1 / interval_s, part) if interval_s else None
     return None
+
+
+@cache
+def rates_are_assumed(drive: str) -> bool:
+    """Whether the part of a drive assumes one of its rates, or both; no source that could be read has it."""
+    import json
+
+    from lanewise import _core
+
+    explained = json.loads(_core.explain(drive, source=_ALONE.format(part=drive)))
+    rates = ("drive.nvme.read_rate", "drive.nvme.write_rate")
+    return any(
+        parameter["path"] in rates and parameter["provenance"] == "assumed"
+        for parameter in explained["parameters"]
+    )
 
 
 @cache

@@ -96,6 +96,15 @@ def test_every_part_is_in_the_catalog_with_rates_that_have_a_source() -> None:
             assert rates[key]["provenance"] in known, (name, key)
 
 
+def test_rates_that_a_part_assumes_are_not_said_to_be_published() -> None:
+    assumed = predict(drive(model="INTEL SSDPE2KE016T8"))
+    rows = [row for row in assumed.rows if "the drive, " in row.binding]
+    assert rows
+    assert all("the drive, as its part assumes (intel-p4610)" in row.binding for row in rows), rows
+    assert any("as its part assumes" in text and "intel-p4610" in text for text in assumed.assumptions)
+    assert not any("as published" in text and "intel-p4610" in text for text in assumed.assumptions)
+
+
 def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those_of_its_link() -> None:
     known = predict(drive(model="Samsung SSD 980 PRO 1TB"))
     unknown = predict(drive())

@@ -11,6 +11,7 @@ from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.errors import InputError
 from lanewise.health.predict import Prediction, Row, predict
+from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Address, Kind, Machine, Slot
@@ -54,6 +55,19 @@ def test_devices_below_a_switch_share_its_upstream_link() -> None:
     assert sum(together) == pytest.approx(28.7, rel=0.02)
     assert max(together) < 1.1 * min(together), "round robin is fair"
     assert all((r.alone_gb_per_s or 0.0) > 14 for r in reads)
+
+
+def test_what_binds_all_at_once_is_said_where_it_is_far_less_than_alone() -> None:
+    """Of five x8 drives below an x16 uplink each gets two fifths of what it can use, of two each gets all."""
+    two, five = (predict(switched(*[{"can": "16 x8"}] * n)) for n in (2, 5))
+    for direction, way in (("read", "towards the host"), ("write", "away from the host")):
+        benchmark = f"fio {direction} 128 KiB"
+        said = [r.binding for r in five.rows if r.benchmark == benchmark]
+        alone = [text.partition("; all at once, ")[0] for text in said]
+        assert all("; all at once, the link of switch" in text for text in said), said
+        assert all(way in text.partition("; all at once, ")[2] for text in said), said
+        assert not any("link of switch" in text for text in alone), alone
+        assert not any("all at once" in r.binding for r in two.rows if r.benchmark == benchmark)
 
 
 def test_equal_devices_are_simulated_once() -> None:
@@ -344,6 +358,27 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
         pytest.approx(12.2, rel=0.02),
         pytest.approx(16.5, rel=0.02),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "outstanding"),
+    [
+        ("MT2910 Family [ConnectX-7]", 8),  # 512 KiB, says its part
+        ("MT27800 Family [ConnectX-5]", 2),  # 128 KiB, says its part
+        ("BCM57608 NetXtreme-E", 2),  # no part: 2 us of 400 Gb/s are 100 kB, less than any part has
+        ("Ethernet Controller", 2),
+    ],
+)
+def test_an_adapter_reads_no_more_at_a_time_than_fits_its_send_buffer(name: str, outstanding: int) -> None:
+    card = next(f for f in pair(class_code=NIC) if f.is_nic)
+    identity = replace(card.identity, vendor_id=0x15B3 if "ConnectX" in name else 0x14E4, device_name=name)
+    of_direction = {
+        b.direction: b.workload
+        for b in benchmarks_of(replace(card, identity=identity), [])
+        if b.name.startswith("RDMA write") and b.together
+    }
+    assert of_direction["read"].get("outstanding") == outstanding
+    assert of_direction["write"].get("outstanding") == 16, "what it receives is not in that buffer"
 
 
 NCCL = """\

@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from lanewise.machine.adapters import fastest_port
 from lanewise.machine.drives import drive_part
+from lanewise.machine.own_rate import send_buffer
 from lanewise.machine.parts import gpu_part
 from lanewise.machine.scenario import endpoint_name
 
@@ -32,6 +34,8 @@ _FRAMES = (64, 1518, 9000)
 LARGE = 64 << 10
 """Bytes of a transfer that is large: the link decides, not how often one starts."""
 _LONG_COPY = "1 GiB"
+_OUTSTANDING = 16
+"""Large transfers at a time. Assumed: enough that tags or the link are the limit."""
 _BATCH = 32
 """Frames to a doorbell and a read of descriptors. Assumed: the burst of poll-mode drivers."""
 _SMALL_WRITE = 64
@@ -44,6 +48,12 @@ _COPIES: dict[Direction, Literal["host-to-device", "device-to-host", "both"]] = 
 }
 _FRAMES_UNDER_WAY = 256 << 10
 """Bytes of frames in progress. Assumed: what the buffers of an adapter hold."""
+_LEAST_SEND_BUFFER = 128 << 10
+"""Bytes that an adapter of no known part can have on their way from memory, at least. Assumed: the least of
+those in the catalog, which is that of adapters of 100 Gb/s.
+"""
+_READ_LATENCY_S = 2e-6
+"""Time for which a send buffer has to last. Assumed: twice what an idle host takes for a read."""
 
 _FAST_MEDIA = {
     "read_rate": "900 GB/s",
@@ -195,11 +205,18 @@ def dma(
     direction: str,
     size: int,
     *,
-    outstanding: int = 16,
+    outstanding: int | None = None,
     target: Function | None = None,
 ) -> Workload:
-    """Make plain DMA with host memory, or with the memory of another device; `size` in bytes."""
+    """Make plain DMA with host memory, or with the memory of another device; `size` in bytes.
+
+    What a network adapter reads it sends: unless `outstanding` is given, no more is under way than fits its
+    send buffer. Any other transfers are 16 at a time.
+    """
     name = endpoint_name(function)
+    if outstanding is None:
+        sends = function.is_nic and direction == "read"
+        outstanding = max(1, _buffered(function) // size) if sends else _OUTSTANDING
     return {
         "kind": "dma",
         "name": name,
@@ -209,6 +226,16 @@ def dma(
         "outstanding": outstanding,
         "target": "memory" if target is None else endpoint_name(target),
     }
+
+
+def _buffered(function: Function) -> int:
+    """Return the bytes that fit an adapter's send buffer: its part's, else what its wire needs."""
+    known = send_buffer(function)
+    if known is not None:
+        return known
+    port = fastest_port(function)
+    needed = 0 if port is None else round(port.gb_per_s * 1e9 * _READ_LATENCY_S)
+    return max(_LEAST_SEND_BUFFER, needed)
 
 
 def copy(function: Function, direction: str, target: Function | None = None) -> Workload:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from lanewise.documents import Run
 
@@ -31,9 +31,20 @@ _REQUESTER = {
 }
 
 
-def binding_of(result: Run, device: str, names: Mapping[str, str]) -> str:
-    """Say what binds a device. `names` turns names of links (their lower device) into words for a person."""
-    direction, name, shares, busy = _busiest(result)
+def binding_of(
+    result: Run,
+    device: str,
+    names: Mapping[str, str],
+    *,
+    links: Container[str] | None = None,
+    way: str | None = None,
+) -> str:
+    """Say what binds a device. `names` turns names of links (their lower device) into words for a person.
+
+    Where others are at work too, `links` are those on the device's way, and `way` is upstream or downstream,
+    as its data goes: nothing else in the run speaks of this device.
+    """
+    direction, name, shares, busy = _busiest(result, links, way)
     whose = f"the link of {names.get(name, name)}"
     if busy >= _FULL:
         used = sorted(((shares.get(kind, 0.0), kind) for kind in _ON_THE_WIRE), reverse=True)[:2]
@@ -43,6 +54,8 @@ def binding_of(result: Run, device: str, names: Mapping[str, str]) -> str:
     if blocked:
         worst = max(blocked, key=lambda kind: blocked[kind])
         what = worst.removeprefix("blocked_").replace("_", " ")
+        if what != "retry buffer":
+            what = f"no credits for {what}"
         return f"{what} on {whose}: {100 * blocked[worst]:.0f} % of the time"
     requester = next((r for r in result["requesters"] if r["device"] == device), None)
     states = {} if requester is None else requester["time_attribution"]
@@ -54,12 +67,16 @@ def binding_of(result: Run, device: str, names: Mapping[str, str]) -> str:
     return f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
 
 
-def _busiest(result: Run) -> tuple[str, str, dict[str, float], float]:
+def _busiest(
+    result: Run, links: Container[str] | None, way: str | None
+) -> tuple[str, str, dict[str, float], float]:
     """Return direction, name, shares and utilisation of the link direction with most to do."""
     found: tuple[str, str, dict[str, float], float] = ("upstream", "", {}, -1.0)
     for link in result["links"]:
+        if links is not None and link["name"] not in links:
+            continue
         for direction, side in (("upstream", link["upstream"]), ("downstream", link["downstream"])):
-            if side["utilisation"] > found[3]:
+            if way in (None, direction) and side["utilisation"] > found[3]:
                 found = (direction, link["name"], side["time_attribution"], side["utilisation"])
     return found
 

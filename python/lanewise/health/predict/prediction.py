@@ -17,7 +17,9 @@ from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
+from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.missing_ports import with_missing_ports
+from lanewise.machine.own_rate import rates_are_assumed
 from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from lanewise.machine.ways import Change
 
 _MOST_ADDRESSES = 8
+
+_FAR_BELOW = 0.5
+"""Share of what a device reaches alone below which something else binds it all at once, which is said."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,10 @@ _ASSUMPTIONS = (
     "of a typical drive for latency, and other GPUs use the largest packets that their registers allow",
     "network adapters: descriptors and completions of 16 B, 32 frames to a doorbell and a read of "
     "descriptors, 4 completions to a write; small RDMA writes: work requests of 64 B, 32 to a doorbell and a "
-    "read, a completion of 64 B for each; processors and interrupts are never the limit; the wire is, at the "
-    "fastest port they come with, for adapters that are known by name, and so are the messages of those "
-    "whose rate is published",
+    "read, a completion of 64 B for each; large RDMA writes: no more data on its way from memory than fits "
+    "the send buffer of the adapter's part, or without a part 2 us of its wire and at least 128 KiB; "
+    "processors and interrupts are never the limit; the wire is, at the fastest port they come with, for "
+    "adapters that are known by name, and so are the messages of those whose rate is published",
 )
 
 _TRANSLATED = (
@@ -212,7 +218,9 @@ def _known_parts(chosen: Sequence[Function]) -> list[str]:
     for part, addresses in parts.items():
         others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
         where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
-        said.append(f"{where}: as published, with sources in 'lanewise parts {part}'")
+        assumed = part in DRIVES and rates_are_assumed(part)
+        known = "as its part assumes" if assumed else "as published"
+        said.append(f"{where}: {known}, with sources in 'lanewise parts {part}'")
     return said
 
 
@@ -273,5 +281,8 @@ def _with_all_at_once(
             finished.append((benchmark, row))
             continue
         together = goodput_of(found[1], device=name)
-        finished.append((benchmark, replace(row, together_gb_per_s=together)))
+        binding = row.binding
+        if together < _FAR_BELOW * (row.alone_gb_per_s or 0.0):
+            binding += f"; all at once, {simulator.binding_at_once(benchmark, found[1])}"
+        finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
     return finished

@@ -17,7 +17,7 @@ from lanewise.health.predict.binding import binding_of
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
-from lanewise.machine.own_rate import message_rate
+from lanewise.machine.own_rate import message_rate, rates_are_assumed
 from lanewise.machine.scenario import endpoint_name, scan_to_document
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.scenario.numbering import numbered, with_names
@@ -137,6 +137,14 @@ class Simulator:
             binding=binding,
         )
 
+    def binding_at_once(self, benchmark: Benchmark, result: Run) -> str:
+        """Say what binds a device in a run of many, by the links on its own way and by its own requests."""
+        function = benchmark.function
+        way = {step.address.short for step in (function, *self.machine.path(function))}
+        links = {name for name, word in self._words.items() if word.rpartition(" ")[2] in way}
+        direction = "downstream" if benchmark.direction == "read" else "upstream"
+        return binding_of(result, endpoint_name(function), self._words, links=links, way=direction)
+
     @staticmethod
     def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
         """Hold small messages to what the adapter makes of them, or say that nobody knows how many."""
@@ -203,7 +211,8 @@ class Simulator:
         possible = goodput_of(bare) if bare else 0.0
         if goodput >= _AS_FAST_AS_THE_LINK * possible:
             return binding
-        return f"the drive, as published ({part}); its link would carry {possible:.2f} GB/s"
+        known = "as its part assumes" if rates_are_assumed(part) else "as published"
+        return f"the drive, {known} ({part}); its link would carry {possible:.2f} GB/s"
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""

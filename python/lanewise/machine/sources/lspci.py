@@ -77,11 +77,36 @@ def read(lines: Sequence[str], into: Reading) -> None:
             seen_text |= block.words.take(line, number, into)
         after_blank = False
     _keep(block, captures, into)
+    if block is not None and seen_text and _breaks_off(lines, block.draft.address, captures[-1]):
+        into.note(f"the text ends inside function {block.draft.address.short}: what follows it is missing")
     if not any(line == _CUT or line.endswith(f" {_CUT}") for line in lines):
         for capture in captures:
             _settle_drivers(capture)
     _merge(captures, into)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
+
+
+def _breaks_off(lines: Sequence[str], last: Address, capture: dict[Address, Draft]) -> bool:
+    """Whether the text ends inside its last function: no empty line after it, as after each of the others.
+
+    That may be an excerpt. So the text also ends inside a line, or a bridge has buses behind that of the
+    last function and no function of the text is on them, in a text that is not of bridges only.
+    """
+    if "" not in lines[:-1] or lines[-2:] == ["", ""]:
+        return False
+    if lines[-1]:
+        return lines[-1][0] in " \t"
+    if all(draft.buses is not None for draft in capture.values()):
+        return False
+    used = {(address.domain, address.bus) for address in capture}
+    return any(
+        draft.buses.secondary > last.bus
+        and not any(
+            (address.domain, bus) in used for bus in range(draft.buses.secondary, draft.buses.subordinate + 1)
+        )
+        for address, draft in capture.items()
+        if draft.buses is not None and address.domain == last.domain
+    )
 
 
 def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Reading) -> re.Match[str] | None:

@@ -15,11 +15,29 @@ def test_the_loader() -> None:
     assert "# pass 0" not in done.stdout
 
 
-@pytest.mark.skipif("LANEWISE_WASM" not in os.environ, reason="only what `make wasm` optimised has its size")
+# What a page may load: bytes as they are, and after `gzip -9`.
+MOST_BYTES, MOST_COMPRESSED = 2_500_000, 900_000
+# What `wasm-opt -O3` leaves of a module, measured: 2,737,572 B of 3,012,504 B, and compressed
+# 1,056,222 B of 1,093,160 B.
+LEFT_BY_WASM_OPT, LEFT_COMPRESSED = 0.909, 0.966
+
+
 def test_the_module_is_small() -> None:
+    """A module as built, which takes a minute less, may have what `wasm-opt` brings to the limits."""
+    if not MODULE.exists():
+        pytest.skip(f"there is no {MODULE.name}; `make test-wasm` builds it")
     module = MODULE.read_bytes()
-    assert len(module) <= 2_500_000
-    assert len(gzip.compress(module, 9)) <= 900_000
+    optimised = "LANEWISE_WASM" in os.environ
+    most = MOST_BYTES if optimised else int(MOST_BYTES / LEFT_BY_WASM_OPT)
+    most_compressed = MOST_COMPRESSED if optimised else int(MOST_COMPRESSED / LEFT_COMPRESSED)
+    size, compressed = len(module), len(gzip.compress(module, 9))
+    told = (
+        f"{MODULE.name}, {'optimised' if optimised else 'as built'}, has {size:,} B and may have {most:,} B; "
+        f"{compressed:,} B compressed, and may have {most_compressed:,} B. "
+        "What takes how much: docs/adr/0017-webassembly.md"
+    )
+    assert size <= most, told
+    assert compressed <= most_compressed, told
 
 
 def test_the_module_names_no_folder_of_the_machine_it_was_built_on() -> None:

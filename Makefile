@@ -39,10 +39,9 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# The core beside Python, each of which uses one core of the machine most of the time; what has a clock or a browser of its own by itself.
+# One after the other: cargo and pytest each keep two cores busy, and side by side took longer.
 test: setup ## set up everything; all checks and tests, as in continuous integration
-	@.ci/side-by-side "$(MAKE) --silent test-python" "$(MAKE) --silent test-core"
-	@$(MAKE) --silent test-cluster test-wasm test-web test-site
+	@$(MAKE) --silent test-core test-python test-cluster test-wasm test-web test-site
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 

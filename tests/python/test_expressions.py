@@ -10,7 +10,7 @@ import pytest
 from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
 from lanewise.health.doctor import loss_words
-from lanewise.machine import adapters, drives, parts
+from lanewise.machine import adapters, known_parts
 from lanewise.machine.sources import driver_lines
 
 if TYPE_CHECKING:
@@ -25,10 +25,19 @@ def one_of_each_shape(patterns: Iterable[str]) -> list[str]:
     return list({(each.count("}?"), each.startswith(".")): each for each in sorted(patterns)}.values())
 
 
+def one_of_each_form(patterns: Iterable[str]) -> list[str]:
+    """Which letters and digits stand in a pattern does not decide its cost; without a repetition it has none."""
+    repeating = [pattern for pattern in patterns if set("*+{") & set(pattern)]
+    return list({re.sub(r"(?<!\\)[A-Za-z0-9]+", "x", each): each for each in sorted(repeating)}.values())
+
+
 PUT_TOGETHER = {
     ("adapters", "re.search(pattern, name)"): [pattern for pattern, *_ in adapters._PORTS],
-    ("drives", "re.search(words, name, re.IGNORECASE)"): list(drives._PARTS.values()),
-    ("parts", "re.search(words, name)"): [*parts._SWITCHES, *(words for _, words, *_ in parts._BY_NAME)],
+    ("known", "re.search(words, text, re.IGNORECASE)"): one_of_each_form(
+        words
+        for table in (known_parts.DRIVES, known_parts.SWITCHES, known_parts.HOSTS, known_parts.OTHERS)
+        for words in table.values()
+    ),
     ("express", "Latency"): [r"Latency (?:L0s? [^,;]{1,40}, )?L1 ([^,;]+)"],
     ("wrapping", "shape"): [r"abc\[[ \t]+\d+\.\d+\][ \t]+ ?"],
     ("matching", "re.escape"): [r"\bnvme0\b"],

@@ -26,9 +26,9 @@ def one_of_each_shape(patterns: Iterable[str]) -> list[str]:
 
 
 def one_of_each_form(patterns: Iterable[str]) -> list[str]:
-    """Which letters and digits stand in a pattern does not decide its cost; without a repetition it has none."""
-    repeating = [pattern for pattern in patterns if set("*+{") & set(pattern)]
-    return list({re.sub(r"(?<!\\)[A-Za-z0-9]+", "x", each): each for each in sorted(repeating)}.values())
+    """What is repeated, and whether that is tied to the beginning, decides the cost."""
+    forms = {(*re.findall(r"(\\?.)[*+{]", each), each.startswith("^")): each for each in sorted(patterns)}
+    return list(forms.values())
 
 
 PUT_TOGETHER = {

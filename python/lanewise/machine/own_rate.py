@@ -16,6 +16,7 @@ from lanewise.machine.drives import drive_part
 from lanewise.machine.parts import part_of
 
 if TYPE_CHECKING:
+    from lanewise.documents import ExplainedParameter
     from lanewise.machine.function import Function
     from lanewise.machine.model import Machine
 
@@ -93,63 +94,52 @@ part = "{part}"
 
 
 @cache
+def _explained(scenario: str, part: str) -> dict[str, ExplainedParameter]:
+    """Return what the core says of a part in a scenario, by path.
+
+    The whole catalog takes thirty times as long, and a health check runs on every boot.
+    """
+    import json
+
+    from lanewise import _core
+
+    explained = json.loads(_core.explain(part, source=scenario.format(part=part)))
+    return {parameter["path"]: parameter for parameter in explained["parameters"]}
+
+
 def _send_buffer(part: str) -> int | None:
-    import json
-
-    from lanewise import _core
-
-    explained = json.loads(_core.explain(part, source=_PORT.format(part=part)))
-    for parameter in explained["parameters"]:
-        # What does not come from the catalog is the default of any port.
-        of_part = parameter["place"].startswith("catalog/")
-        if of_part and parameter["path"] == "adapter.rdma.send_buffer":
-            number, _, unit = parameter["value"].partition(" ")
-            return round(float(number)) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[unit]
-    return None
+    buffer = _explained(_PORT, part).get("adapter.rdma.send_buffer")
+    # What does not come from the catalog is the default of any port.
+    if buffer is None or not buffer["place"].startswith("catalog/"):
+        return None
+    number, _, unit = buffer["value"].partition(" ")
+    return round(float(number)) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[unit]
 
 
-@cache
 def _messages(part: str) -> MessageRate | None:
-    import json
-
-    from lanewise import _core
-
-    explained = json.loads(_core.explain(part, source=_PORT.format(part=part)))
-    for parameter in explained["parameters"]:
-        if parameter["path"] == "adapter.rdma.message_interval" and parameter["provenance"] != "assumed":
-            number, _, unit = parameter["value"].partition(" ")
-            interval_s = float(number) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}.get(unit, 0.0)
-            return MessageRate(1 / interval_s, part) if interval_s else None
-    return None
+    interval = _explained(_PORT, part).get("adapter.rdma.message_interval")
+    if interval is None or interval["provenance"] == "assumed":
+        return None
+    number, _, unit = interval["value"].partition(" ")
+    interval_s = float(number) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}.get(unit, 0.0)
+    return MessageRate(1 / interval_s, part) if interval_s else None
 
 
-@cache
 def rates_are_assumed(drive: str) -> bool:
     """Whether the part of a drive assumes one of its rates, or both; no source that could be read has it."""
-    import json
-
-    from lanewise import _core
-
-    explained = json.loads(_core.explain(drive, source=_ALONE.format(part=drive)))
-    rates = ("drive.nvme.read_rate", "drive.nvme.write_rate")
-    return any(
-        parameter["path"] in rates and parameter["provenance"] == "assumed"
-        for parameter in explained["parameters"]
-    )
+    return any(rate is not None and rate["provenance"] == "assumed" for rate in _rates(drive))
 
 
-@cache
 def _media(part: str) -> tuple[float, float] | None:
     """Return the published rates of a drive in GB/s: read from it, and written to it."""
-    import json
-
-    from lanewise import _core
-
-    # The whole catalog takes thirty times as long, and a health check runs on every boot.
-    explained = json.loads(_core.explain(part, source=_ALONE.format(part=part)))
-    values = {parameter["path"]: parameter["value"] for parameter in explained["parameters"]}
-    rates = [_gb_per_s(values.get(f"drive.nvme.{way}_rate")) for way in ("read", "write")]
+    rates = [_gb_per_s(rate["value"]) if rate else None for rate in _rates(part)]
     return None if rates[0] is None or rates[1] is None else (rates[0], rates[1])
+
+
+def _rates(drive: str) -> list[ExplainedParameter | None]:
+    """Return the rate at which a drive is read, and that at which it is written."""
+    explained = _explained(_ALONE, drive)
+    return [explained.get(f"drive.nvme.{way}_rate") for way in ("read", "write")]
 
 
 def _gb_per_s(text: str | None) -> float | None:

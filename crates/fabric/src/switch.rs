@@ -259,7 +259,8 @@ impl Switch {
 
     /// Takes in a packet. A shared memory first writes it.
     ///
-    /// Returns when the egress is to look at it, unless it waits behind another of its class: then that one is known there.
+    /// Returns when the egress is to look at it, unless it waits behind another of its class: then that one is known there, and leaves,
+    /// if it is no nullified copy.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -286,7 +287,7 @@ impl Switch {
         of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
         let slot = of_row.slot(usize::from(ingress));
         let first = self.queues[slot].push(packets, id);
-        first.then_some(ready_at)
+        (first || self.has_nullified).then_some(ready_at)
     }
 
     /// Makes queues of a row for the ports up to `ingress` at least, which has its first packet for it.

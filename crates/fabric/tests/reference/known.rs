@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, FlitCase, SwitchCase, TransferCase};
+use super::cases::{Case, EndpointCase, FlitCase, LinkCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -187,4 +187,72 @@ fn updates_that_are_due_before_flow_control_is_initialised() {
     case.transfers[0].from = 1;
     (case.transfers[0].length, case.transfers[0].at_ns) = (2_049, 13_099);
     agrees(&case);
+}
+
+/// A link sleeps for longer than the replay timer above it runs: a TLP comes a second time, and has been checked at the very tick at
+/// which an Ack leaves. It is dropped behind that, and answered by the next Ack, wherever it was taken in.
+#[test]
+fn a_duplicate_is_checked_as_an_ack_leaves() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.link.parent) = (1, 2, 2, 2);
+    let mut other = end.clone();
+    (other.link.parent, other.link.lanes, other.link.retry_tlps, other.tags) = (1, 1, 1, 32);
+    let mut above = end.link.clone();
+    (above.parent, above.lanes, above.retry_tlps, above.ack_every) = (0, 16, 1, 3);
+    above.power.states = [Some((0, 500)), None];
+    case.endpoints = vec![end, other];
+    case.switches.push(cut_through(above));
+    case.transfers = vec![read_of_peer(0, 329)];
+    agrees(&case);
+}
+
+/// The core of a switch is busy, so that a nullified copy of a damaged TLP does not leave in time. What comes behind it waits for room in
+/// the retry buffer, which keeps the link awake: the fabric took the copy for what is next, and let the link fall asleep.
+#[test]
+fn a_tlp_behind_a_nullified_copy_that_never_left() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (1, 52601795601729242);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (2, 8, 1);
+    (end.link.parent, end.link.credits) = (1, Some(0));
+    let mut target = end.clone();
+    (target.link.parent, target.link.generation, target.link.lanes, target.link.credits) = (0, 1, 1, None);
+    target.tags = 32;
+    let mut asks = end.clone();
+    (asks.link.generation, asks.link.credits, asks.link.ack_every) = (1, None, 2);
+    (asks.tags, asks.mrrs_shift) = (32, 1);
+    asks.link.power.states = [Some((700, 60)), None];
+    end.link.corrupt = [vec![], vec![3]];
+    case.switches.push(SwitchCase { slow_core: true, ..cut_through(target.link.clone()) });
+    case.endpoints = vec![end, asks, target];
+    case.transfers = vec![read_of_peer(3, 989)];
+    agrees(&case);
+}
+
+/// One endpoint below a host that does one thing after the other.
+fn quiet_host() -> Case {
+    let mut case = tiny(2, 1, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    (case.classes, case.seed) = ([0; 3], 0);
+    case
+}
+
+/// Its endpoint with one tag, and a link on which each TLP is answered at once.
+fn plain_end(case: &Case) -> EndpointCase {
+    let mut end = case.endpoints[0].clone();
+    (end.tags, end.relaxed, end.interval_ns, end.mrrs_shift) = (1, false, 0, 0);
+    (end.completion_ns, end.slow_drain) = (0, false);
+    (end.link.credits, end.link.skips, end.link.receive_ns) = (None, false, 0);
+    (end.link.update_every, end.link.ack_every, end.link.propagation_ns) = (1, 1, 1);
+    end
+}
+
+fn cut_through(link: LinkCase) -> SwitchCase {
+    SwitchCase { link, store_and_forward: false, latency_ns: 0, arbitration: 0, slow_core: false, acs: false }
+}
+
+fn read_of_peer(to: usize, length: u64) -> TransferCase {
+    TransferCase { from: 1, to, channel: 0, is_read: true, offset: 0, length, at_ns: 0 }
 }

@@ -47,6 +47,9 @@ impl Fabric {
                 port.wake_at = Time::NEVER;
                 return self.wake(id, now); // A Nak took the link into Recovery: what goes first is decided after it.
             }
+            if !was_active && port.transmitter.state == LinkState::Active {
+                self.advance_to(id, now); // What was owed before it came up goes first.
+            }
         }
         if sleeps && !self.is_awake(id, now) {
             return;

@@ -231,6 +231,23 @@ fn a_tlp_behind_a_nullified_copy_that_never_left() {
     agrees(&case);
 }
 
+/// InitFC2s are lost, and a port comes up when it reads an Ack: what it owes by then goes before its first TLP. On a link that may sleep it
+/// did, on others the TLP went first.
+#[test]
+fn what_is_owed_goes_first_when_a_port_comes_up() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (0, 11472247706885097624);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.lanes, end.link.credits, end.link.propagation_ns) = (8, Some(0), 30);
+    (end.link.errors, end.link.recovery_ns) = ([109, 0], 10_000);
+    end.link.power.states = [None, Some((0, 0))];
+    case.endpoints = vec![end, other.clone(), other];
+    case.transfers = vec![TransferCase { at_ns: 2_441, ..read_of_peer(3, 1) }];
+    agrees(&case);
+}
+
 /// One endpoint below a host that does one thing after the other.
 fn quiet_host() -> Case {
     let mut case = tiny(2, 1, false, 1, 1);

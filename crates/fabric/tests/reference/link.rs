@@ -27,7 +27,11 @@ impl System {
             return;
         }
         self.send_due_dllps(port);
+        let was_active = self.ports[port].phase == Phase::Active;
         self.read_dllps(port);
+        if !was_active {
+            self.send_due_dllps(port); // What was owed before it came up.
+        }
         if self.ports[port].wire.recovered > now {
             return; // The link went into Recovery.
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from machines import GPU, NIC, function, machine, pair, switched
@@ -358,6 +359,36 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
         pytest.approx(12.2, rel=0.02),
         pytest.approx(16.5, rel=0.02),
     ]
+
+
+@pytest.mark.parametrize(
+    ("device", "port", "change"),
+    [
+        ({"mps": 512, "mps_supported": 512}, {}, Change()),
+        ({"mps": None, "mps_supported": None, "mrrs": None}, {"mps": None, "mps_supported": None}, Change()),
+        ({"mps_supported": 512}, {"mps_supported": 512}, Change(mps=128)),
+        ({}, {}, Change(mrrs=4096)),
+        ({}, {}, Change(mrrs=128)),
+    ],
+)
+def test_all_at_once_a_wire_carries_as_much_whatever_the_packets(
+    device: dict[str, Any], port: dict[str, Any], change: Change
+) -> None:
+    """100 Gb/s are 12.25 GB/s: with packets that the way makes smaller, that nobody states, or that are tried."""
+    functions = [
+        function("00:01.0", Kind.ROOT_PORT, transfers=port),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", class_code=NIC, transfers=device),
+        function("00:02.0", Kind.ROOT_PORT),
+        function("02:00.0", Kind.ENDPOINT, parent="00:02.0"),
+    ]
+    functions[1] = replace(
+        functions[1], identity=replace(functions[1].identity, device_name="MT27800 Family [ConnectX-5]")
+    )
+    prediction = predict(machine(*functions), changes={Address.parse("01:00.0"): change})
+    for side in ("receiver", "sender"):
+        found = row(prediction, f"RDMA write, {side} 64 KiB")
+        assert found.alone_gb_per_s == pytest.approx(12.25, rel=0.002), side
+        assert found.together_gb_per_s == pytest.approx(12.25, rel=0.01), side
 
 
 @pytest.mark.parametrize(

@@ -36,13 +36,14 @@ def carried_gb_per_s(machine: Machine, benchmark: Benchmark) -> tuple[float, Por
 
 
 def pace(machine: Machine, benchmark: Benchmark) -> tuple[tuple[str, str], ...]:
-    """Return the override that keeps large transfers of an adapter to what its wire carries."""
+    """Return the override that keeps large transfers of an adapter to what its wire carries.
+
+    As the rate of the adapter's own data path, which holds whatever the size of its packets turns out to be.
+    """
     known = carried_gb_per_s(machine, benchmark)
-    transfers = benchmark.function.transfers
-    size = transfers.mrrs if benchmark.direction == "read" else transfers.mps
-    if known is None or size is None or benchmark.direction == "both" or benchmark.frame_bytes:
+    if known is None or benchmark.direction == "both" or benchmark.frame_bytes:
         return ()
-    return ((f"{endpoint_name(benchmark.function)}.request_interval", f"{size / known[0]:.3f} ns"),)
+    return ((f"{endpoint_name(benchmark.function)}.path_rate", f"{1000 * known[0]:.0f} MB/s"),)
 
 
 def _share(benchmark: Benchmark, port: Port) -> float:

@@ -17,9 +17,9 @@ from lanewise.machine.model import Machine
 from lanewise.machine.scenario import scan_to_scenario
 
 
-def drive(**identity: str) -> Machine:
+def drive(*, can: str = "16 x4", **identity: str) -> Machine:
     """A root port and a drive with these names; `model` is what it calls itself."""
-    machine = pair()
+    machine = pair(can=can)
     address = next(f.address for f in machine if f.is_nvme)
     function = machine[address]
     named = replace(
@@ -115,6 +115,16 @@ def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those
     assert not any("samsung-980-pro" in text for text in unknown.assumptions)
     assert all("may be slower" in row.binding for row in unknown.rows if row.alone_gb_per_s)
     assert not any("may be slower" in row.binding for row in known.rows)
+
+
+def test_a_drive_a_little_below_a_link_that_is_not_full_is_the_limit() -> None:
+    """A 970 EVO Plus reads 3.50 GB/s by its data sheet, and Gen3 x4 carries 3.58 GB/s."""
+    read = next(row for row in predict(drive(can="8 x4", model="Samsung SSD 970 EVO Plus 1TB")).rows)
+    assert read.benchmark == "fio read 128 KiB"
+    assert read.alone_gb_per_s == pytest.approx(3.50, rel=0.002)
+    assert read.binding == "the drive, as published (samsung-970-evo-plus); its link would carry 3.58 GB/s"
+    full = next(row for row in predict(drive(model="Samsung SSD 990 PRO 2TB")).rows)
+    assert "full towards the host" in full.binding, "7.45 GB/s of media, and Gen4 x4 carries 7.17 GB/s"
 
 
 def test_a_scenario_names_the_part() -> None:

@@ -374,7 +374,7 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
 def test_all_at_once_a_wire_carries_as_much_whatever_the_packets(
     device: dict[str, Any], port: dict[str, Any], change: Change
 ) -> None:
-    """100 Gb/s are 12.25 GB/s: with packets that the way makes smaller, that nobody states, or that are tried."""
+    """100 Gb/s are 12.25 GB/s: packets smaller on the way, stated by nobody, or tried."""
     functions = [
         function("00:01.0", Kind.ROOT_PORT, transfers=port),
         function("01:00.0", Kind.ENDPOINT, parent="00:01.0", class_code=NIC, transfers=device),

@@ -67,6 +67,11 @@ def binding_of(
     return f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
 
 
+def is_link_full(result: Run) -> bool:
+    """Whether some direction of some link has nothing left."""
+    return _busiest(result, None, None)[3] >= _FULL
+
+
 def _busiest(
     result: Run, links: Container[str] | None, way: str | None
 ) -> tuple[str, str, dict[str, float], float]:

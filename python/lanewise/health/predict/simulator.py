@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.health.predict.binding import binding_of
+from lanewise.health.predict.binding import binding_of, is_link_full
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
@@ -40,7 +40,7 @@ _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
 
 _AS_FAST_AS_THE_LINK = 0.97
-"""A drive that reaches this share of what it would with infinitely fast media is not the limit."""
+"""A drive that reaches this share of what it would with infinitely fast media is not the limit of a full link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class Simulator:
         if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
             binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
         if function.is_nvme and not latency:
-            binding = self._drive_words(benchmark, goodput, binding)
+            binding = self._drive_words(benchmark, result, goodput, binding)
         wire = carried_gb_per_s(self.machine, benchmark)
         if wire is not None and goodput > wire[0]:
             port = wire[1]
@@ -202,14 +202,14 @@ class Simulator:
                 self._bases[key] = None
         return self._bases[key]
 
-    def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
+    def _drive_words(self, benchmark: Benchmark, result: Run, goodput: float, binding: str) -> str:
         """Say whether a drive is the limit, where it is known which drive it is."""
         part = drive_part(benchmark.function)
         if part is None:
             return f"{binding}; the drive itself may be slower"
         bare = self._alone_with(benchmark, benchmark.without_media)
         possible = goodput_of(bare) if bare else 0.0
-        if goodput >= _AS_FAST_AS_THE_LINK * possible:
+        if goodput >= (_AS_FAST_AS_THE_LINK if is_link_full(result) else 1.0) * possible:
             return binding
         known = "as its part assumes" if rates_are_assumed(part) else "as published"
         return f"the drive, {known} ({part}); its link would carry {possible:.2f} GB/s"

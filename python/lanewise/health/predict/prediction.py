@@ -17,9 +17,8 @@ from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
-from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.missing_ports import with_missing_ports
-from lanewise.machine.own_rate import rates_are_assumed
+from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
@@ -218,9 +217,7 @@ def _known_parts(chosen: Sequence[Function]) -> list[str]:
     for part, addresses in parts.items():
         others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
         where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
-        assumed = part in DRIVES and rates_are_assumed(part)
-        known = "as its part assumes" if assumed else "as published"
-        said.append(f"{where}: {known}, with sources in 'lanewise parts {part}'")
+        said.append(f"{where}: {said_of_rates(part)}, with sources in 'lanewise parts {part}'")
     return said
 
 

@@ -17,7 +17,7 @@ from lanewise.health.predict.binding import binding_of, is_link_full
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
-from lanewise.machine.own_rate import message_rate, rates_are_assumed
+from lanewise.machine.own_rate import message_rate, said_of_rates
 from lanewise.machine.scenario import endpoint_name, scan_to_document
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.scenario.numbering import numbered, with_names
@@ -40,7 +40,7 @@ _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
 
 _AS_FAST_AS_THE_LINK = 0.97
-"""A drive that reaches this share of what it would with infinitely fast media is not the limit of a full link."""
+"""A drive that reaches this share of what its full link would carry is not the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +211,7 @@ class Simulator:
         possible = goodput_of(bare) if bare else 0.0
         if goodput >= (_AS_FAST_AS_THE_LINK if is_link_full(result) else 1.0) * possible:
             return binding
-        known = "as its part assumes" if rates_are_assumed(part) else "as published"
-        return f"the drive, {known} ({part}); its link would carry {possible:.2f} GB/s"
+        return f"the drive, {said_of_rates(part)} ({part}); its link would carry {possible:.2f} GB/s"
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""

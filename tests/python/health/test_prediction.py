@@ -15,6 +15,7 @@ from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
 from lanewise.machine import read_bytes
+from lanewise.machine.adapters import port_of
 from lanewise.machine.model import Address, Kind, Machine, Slot
 from lanewise.machine.ways import Change
 
@@ -343,9 +344,44 @@ def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> Non
     narrow = row(predict(adapter("MT27800 Family [ConnectX-5]", can="8 x8")), "RDMA write, receiver 64 KiB")
     assert narrow.alone_gb_per_s == pytest.approx(7.18, rel=0.01)
     assert "wire" not in narrow.binding
-    nobody = row(predict(adapter("Ethernet Controller")), "RDMA write, receiver 64 KiB")
+    nobody = row(predict(adapter("Ethernet Controller")), "receive 64 KiB, plain DMA")
     assert nobody.alone_gb_per_s is not None
     assert nobody.alone_gb_per_s > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "ports", "gb_per_s"),
+    [
+        ("Ethernet Controller 10G X550T", 2, 10),
+        ("Ethernet Connection X722 for 10GbE SFP+", 4, 10),
+        ("Ethernet Connection X722 for 1GbE", 1, 1),
+        ("BCM57416 NetXtreme-E Dual-Media 10G RDMA Ethernet Controller", 2, 10),
+        ("BCM57504 NetXtreme-E 10Gb/25Gb/40Gb/50Gb/100Gb Ethernet", 1, 100),
+        ("FastLinQ QL41000 Series 10/25/40/50GbE Controller", 2, 50),
+        ("NetXtreme II BCM57711 10-Gigabit PCIe", 1, 10),
+        ("Cassini 1 [Slingshot 200Gb]", 1, 200),
+        ("OneConnect NIC (Skyhawk)", 2, 10),
+        ("T62100-LP-CR Unified Wire Ethernet Controller", 2, 100),
+        ("Ethernet Controller E810-C/X557-AT 10GBASE-T", 2, 10),
+        ("MT26428 [ConnectX VPI PCIe 2.0 5GT/s - IB QDR / 10GigE]", 1, None),
+        ("Ethernet Connection E823-L for SFP", 1, None),
+    ],
+)
+def test_the_speed_that_the_name_of_an_adapter_states_is_that_of_its_wire(
+    name: str, ports: int, gb_per_s: float | None
+) -> None:
+    """Each name is in pci.ids; a family that shares one with InfiniBand, or states none, has no known wire."""
+    made = adapter(name, ports=ports)
+    port = port_of(made, made["01:00.0"])
+    assert (None if port is None else 8 * port.gb_per_s) == gb_per_s
+
+
+def test_adapters_that_do_no_rdma_have_no_benchmark_of_it() -> None:
+    """An X710 has no RDMA (Intel, X710 product brief: iWARP and RoCE are of X722 and E810)."""
+    names = [found.benchmark for found in predict(adapter("Ethernet Controller X710 for 10GbE SFP+")).rows]
+    assert not any("RDMA" in name for name in names)
+    large = row(predict(adapter("Ethernet Controller X710 for 10GbE SFP+")), "send 64 KiB, plain DMA")
+    assert large.alone_gb_per_s == pytest.approx(1.2472, rel=1e-3), "10 Gb/s less a gap of 20 B per 9000 B"
 
 
 def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
@@ -354,7 +390,8 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
     known = next(f for f in shared if f.is_nic)
     named = replace(known, identity=replace(known.identity, device_name="MT27800 Family [ConnectX-5]"))
     shared = replace(shared, functions={**shared.functions, known.address: named})
-    rows = [r for r in predict(shared).rows if r.benchmark == "RDMA write, receiver 64 KiB"]
+    large = ("RDMA write, receiver 64 KiB", "receive 64 KiB, plain DMA")
+    rows = [r for r in predict(shared).rows if r.benchmark in large]
     assert [r.together_gb_per_s for r in rows] == [
         pytest.approx(12.2, rel=0.02),
         pytest.approx(16.5, rel=0.02),
@@ -404,9 +441,7 @@ def test_an_adapter_reads_no_more_at_a_time_than_fits_its_send_buffer(name: str,
     card = next(f for f in pair(class_code=NIC) if f.is_nic)
     identity = replace(card.identity, vendor_id=0x15B3 if "ConnectX" in name else 0x14E4, device_name=name)
     of_direction = {
-        b.direction: b.workload
-        for b in benchmarks_of(replace(card, identity=identity), [])
-        if b.name.startswith("RDMA write") and b.together
+        b.direction: b.workload for b in benchmarks_of(replace(card, identity=identity), []) if b.together
     }
     assert of_direction["read"].get("outstanding") == outstanding
     assert of_direction["write"].get("outstanding") == 16, "what it receives is not in that buffer"

@@ -1,6 +1,6 @@
 """What the wire behind a network adapter carries of a benchmark's payload, from sizes of packets alone.
 
-Upper limits: full rate, one direction never held back by the other, and for RDMA the largest packets. Source:
+Upper limits: full rate, one direction never held back by the other, and the largest packets. Source:
 IEEE 802.3 (7 B preamble, 1 B delimiter, 12 B gap), IBTA volume 1 (LRH 8, BTH 12, RETH 16, ICRC 4, VCRC 2),
 and RoCEv2 (Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4 besides the gap).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.health.predict.benchmarks import LARGE
+from lanewise.health.predict.benchmarks import LARGE, LONGEST_FRAME
 from lanewise.machine.adapters import port_of
 from lanewise.machine.scenario import endpoint_name
 
@@ -50,5 +50,7 @@ def _share(benchmark: Benchmark, port: Port) -> float:
     size = benchmark.frame_bytes or LARGE
     if benchmark.frame_bytes and not benchmark.rdma:
         return size / (size + _GAP)
+    if not benchmark.function.does_rdma:
+        return LONGEST_FRAME / (LONGEST_FRAME + _GAP)
     around = _INFINIBAND if port.infiniband else _ROCE
     return size / (size + -(-size // _MTU) * around + _RETH)

@@ -61,10 +61,10 @@ _PORTS = (
 """Names in `pci.ids`; Gb/s of an only port, and of each of several.
 
 Sources: NVIDIA's data sheets of the ConnectX and BlueField families, Intel's product briefs of the 500, 700
-and 800 series, of I210, I225 and I350, Broadcom's of NetXtreme, NetXtreme-E and the Ethernet P series,
-Realtek's and Marvell's of RTL81xx and AQtion, Emulex's of OneConnect OCe14000 (Skyhawk), Intel's of Omni-Path 100
-and Chelsio's of T5 and T6. What is called gigabit and nothing faster has ports of 1 Gb/s; an adapter that is not
-here and whose name states speeds ("X722 for 10GbE SFP+", "10Gb/25Gb/40Gb") has ports of the fastest.
+and 800 series, of I210, I225, I350 and Omni-Path 100, Broadcom's of NetXtreme, NetXtreme-E and the Ethernet
+P series, Realtek's and Marvell's of RTL81xx and AQtion, Emulex's of OneConnect OCe14000 (Skyhawk), Chelsio's
+of T5 and T6. What is called gigabit and nothing faster has ports of 1 Gb/s; an adapter that is not here and
+whose name states speeds ("X722 for 10GbE SFP+", "10Gb/25Gb/40Gb") has ports of the fastest.
 """
 
 _SPEEDS = re.compile(r"\b(\d[\d./]{0,15}) ?-?(?:GbE|Gb|GBASE|GBase|Gbase|Gig|G\b)")

@@ -221,6 +221,11 @@ class Function:
         return self.is_class(0x02, 0x0C06)
 
     @property
+    def is_cxl_memory(self) -> bool:
+        """Memory of the host behind CXL, which it loads and stores: such a device does no DMA."""
+        return self.is_class(0x0502)
+
+    @property
     def is_wireless(self) -> bool:
         """Adapters for wireless networks, whose links sleep and wake all the time."""
         return self.is_class(0x0280)

@@ -84,3 +84,21 @@ def test_alike_findings_in_other_slots_are_still_one_entry() -> None:
     groups = together(diagnose(machine(*ports, *gpus), cost=False).findings)
     (group,) = [group for group in groups if group.first.rule == "link-width"]
     assert group.elsewhere() == "alike at 1 more: 02:00.0"
+
+
+CXL_MEMORY = 0x050210
+
+
+def test_memory_behind_cxl_does_no_dma_that_small_payloads_or_a_slow_link_could_cost() -> None:
+    wide = {"mps_supported": 512, "mps": 256}
+    expander = {"class_code": CXL_MEMORY, "can": "32 x8", "now": "16 x8", "transfers": wide}
+    found = diagnose(pair(port={"can": "32 x16", "transfers": wide}, **expander)).findings
+    assert [each.rule for each in found] == ["link-speed"]
+    assert found[0].cost is not None
+    assert found[0].cost.what == "loads and stores of its memory have 50 % of the link that both ends can do"
+    assert found[0].cost.basis == "stated"
+    other = {**expander, "class_code": 0x058000}
+    rules = {
+        each.rule for each in diagnose(pair(port={"can": "32 x16", "transfers": wide}, **other)).findings
+    }
+    assert rules == {"link-speed", "mps-small"}, "any other device may read and write"

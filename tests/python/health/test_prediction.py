@@ -234,6 +234,11 @@ def test_a_device_without_its_port_is_predicted_as_if_the_port_matched() -> None
 def test_nothing_to_predict_is_said() -> None:
     with pytest.raises(InputError, match="nothing can be predicted"):
         predict(machine(function("00:01.0", Kind.ROOT_PORT)))
+    with pytest.raises(InputError) as memory:
+        predict(pair(class_code=0x050210))
+    assert "it is memory that the host loads and stores over CXL" in str(memory.value)
+    assert str(memory.value).endswith(": 01:00.0"), "the device is named"
+    assert "capture as root" not in str(memory.value), "its link is known"
 
 
 def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> None:
@@ -370,7 +375,7 @@ def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> Non
 def test_the_speed_that_the_name_of_an_adapter_states_is_that_of_its_wire(
     name: str, ports: int, gb_per_s: float | None
 ) -> None:
-    """Each name is in pci.ids; a family that shares one with InfiniBand, or states none, has no known wire."""
+    """Names are those of pci.ids; one shared with InfiniBand, or without a speed, tells of no wire."""
     made = adapter(name, ports=ports)
     port = port_of(made, made["01:00.0"])
     assert (None if port is None else 8 * port.gb_per_s) == gb_per_s

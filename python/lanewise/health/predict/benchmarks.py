@@ -6,8 +6,9 @@ Directions are those of the data on the link: a read from a drive is DMA towards
 GPU is a DMA read by the GPU.
 
 Network adapters move frames through descriptor rings, with descriptors, completions and doorbells on the link
-as well as the frames; processors and interrupts are never the limit. Large RDMA writes are plain DMA, which is
-also what adapters that are not known to do RDMA have, under its own name. Source of sizes: RFC 2544 for frames, fio's, nvbandwidth's and perftest's customary options.
+as well as the frames; processors and interrupts are never the limit. Large RDMA writes are plain DMA, which
+adapters that are not known to do RDMA have under its own name. Source of sizes: RFC 2544 for frames, fio's,
+nvbandwidth's and perftest's customary options.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
-from lanewise.health.predict.left_out import left_out
+from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
 from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
@@ -186,10 +186,10 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
             "nothing can be predicted: the devices of a virtual machine have the speed of its host; name one "
             "with --device to see what its registers would allow"
         )
-    return (
-        "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
-        "capture as root with 'lspci -vvv'"
-    )
+    why = "the source shows no GPU, network or storage device whose link is known"
+    others = [] if named else [reason for reason in left_out(machine, ()) if UNKNOWN_LINK not in reason]
+    advice = "; ".join(others) or "capture as root with 'lspci -vvv'"
+    return f"nothing can be predicted: {why}; {advice}"
 
 
 def _not_predicted(machine: Machine, rows: list[tuple[Benchmark, Row]], *, named: bool) -> list[str]:

@@ -105,7 +105,8 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
             title,
             _evidence(link),
             fix=SOLDERED if soldered else _WIDER_UPLINK if _is_uplink(view, link) else None,
-            trial=_wider(view, link),
+            cost=_cost_of_memory(link),
+            trial=None if link.device.is_cxl_memory else _wider(view, link),
         )
 
 
@@ -135,8 +136,19 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
             fix=_fix(_FASTER_UPLINK if _is_uplink(view, link) else this.fix, link),
-            trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
+            cost=_cost_of_memory(link),
+            trial=None
+            if link.device.is_cxl_memory
+            else _trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+def _cost_of_memory(link: Link) -> str | None:
+    """Say what is left of a link to CXL memory, which does no DMA; None for others."""
+    now, then = rate_of(link.now), rate_of(link.limit)
+    if not link.device.is_cxl_memory or now is None or then is None:
+        return None
+    return f"loads and stores of its memory have {100 * now / then:.0f} % of the link that both ends can do"
 
 
 _WIDER_UPLINK = (

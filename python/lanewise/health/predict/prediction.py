@@ -23,6 +23,7 @@ from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
+from lanewise.machine.ways import Ways
 from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ def predict(
             *([_TRANSLATED] if translated else []),
             *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
             *_known_parts(chosen),
+            *_of_ways(machine, simulator.changes, chosen),
         ),
         notes=(
             *machine.notes,
@@ -204,6 +206,13 @@ def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[
     if not together or most <= MOST_TOGETHER:
         return []
     return [f"all at once are the first {MOST_TOGETHER} of {most} devices; more are not simulated together"]
+
+
+def _of_ways(machine: Machine, changes: Mapping[Address, Change], chosen: Sequence[Function]) -> list[str]:
+    """Say what was taken for granted of links between the devices and the host, as in their scenario."""
+    ways = Ways(machine, changes)
+    ways.choose([function.address for function in chosen])
+    return sorted(ways.assumed)
 
 
 def _known_parts(chosen: Sequence[Function]) -> list[str]:

@@ -60,6 +60,8 @@ def _of_its_kind(view: View, function: Function) -> str | None:
         return "a hypervisor makes it up"
     if is_management(function):
         return "it only manages the switch that it is in"
+    if function.has_c2c:
+        return "it reaches its host over NVLink-C2C, which is not simulated"
     if function.is_cxl_memory:
         return "it is memory that the host loads and stores over CXL ('lanewise new cxl_memory' has one)"
     if not view.is_data_mover(function):

@@ -178,10 +178,11 @@ def _iommu(function: Function) -> str | None:
 
 def _why_nothing(gpus: list[Function], view: View) -> str:
     if not gpus:
-        return (
-            "there are no pairs: the source shows no GPU whose link is known; capture as root with "
-            "'lspci -vvv'"
-        )
+        there = [function for function in view.machine if view.is_compute_gpu(function)]
+        if there and all(function.has_c2c for function in there):
+            return "there are no pairs: GPUs reach host and peers over NVLink-C2C, which is not simulated"
+        advice = "; capture as root with 'lspci -vvv'" if there else ""
+        return f"there are no pairs: the source shows no GPU{' whose link is known' if there else ''}{advice}"
     if len(view.devices) == 1:
         return f"there are no pairs: {gpus[0].address.short} is the only device that moves data"
     return "there are no pairs with these devices: name a GPU, a network adapter or an NVMe drive"

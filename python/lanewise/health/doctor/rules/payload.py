@@ -52,7 +52,7 @@ SMALL = Rule(
     "Maximum Payload Size in the firmware setup.",
     references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
     not_said="Hierarchies in which one function supports no more: the smallest decides; memory behind CXL, "
-    "whose data are in flits.",
+    "whose data are in flits; GPUs that reach their host over NVLink-C2C.",
     bearing=Bearing.LIMITS,
     profiles=PERFORMANCE,
 )
@@ -143,7 +143,7 @@ def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
             continue
         busy = [function for function in members if function in view.devices]
         ends = [f for f in members if view.machine.role(f) in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)]
-        leaves = busy or [f for f in ends if not f.is_cxl_memory]
+        leaves = busy or [f for f in ends if not (f.is_cxl_memory or f.has_c2c)]
         if not leaves:
             continue
         yield this.finding(

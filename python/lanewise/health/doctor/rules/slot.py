@@ -96,7 +96,7 @@ def _better_slots(view: View, link: Link, this: Rule) -> str | None:
 def _matters(view: View, link: Link) -> bool:
     device = link.device
     could = rate_of(device.link.capability)
-    if could is None or not view.is_worth_tuning(could):
+    if could is None or not view.is_worth_tuning(could) or device.has_c2c:
         return False
     if view.machine.role(device) is Kind.UPSTREAM_PORT and not is_chipset_uplink(link.upper, device):
         return True

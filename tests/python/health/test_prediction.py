@@ -72,6 +72,16 @@ def test_what_binds_all_at_once_is_said_where_it_is_far_less_than_alone() -> Non
         assert not any("all at once" in r.binding for r in two.rows if r.benchmark == benchmark)
 
 
+def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once() -> None:
+    three = predict(switched(*[{"can": "16 x8"}] * 3))
+    said = [r.binding for r in three.rows if r.benchmark == "fio read 128 KiB"]
+    assert all("; all at once, the link of switch" in text for text in said), said
+    narrow = predict(switched(*[{"can": "16 x8"}] * 2, uplink="16 x4"))
+    said = [r.binding for r in narrow.rows if r.benchmark == "fio read 128 KiB"]
+    assert all("link of switch 01:00.0, full towards the host" in text for text in said), said
+    assert all(text.endswith("; all at once, others share it") for text in said), said
+
+
 def test_equal_devices_are_simulated_once() -> None:
     one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
     assert one == four
@@ -346,6 +356,8 @@ def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> Non
     assert small.frames_per_s == pytest.approx(148.81e6, rel=1e-3), (
         "RFC 2544: 1,488,095 a second for each Gb/s"
     )
+    assert "how many frames the adapter handles is not known" in small.binding
+    assert "not known" not in row(prediction, "receive 9000 B frames").binding
     narrow = row(predict(adapter("MT27800 Family [ConnectX-5]", can="8 x8")), "RDMA write, receiver 64 KiB")
     assert narrow.alone_gb_per_s == pytest.approx(7.18, rel=0.01)
     assert "wire" not in narrow.binding

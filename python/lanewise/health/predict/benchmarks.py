@@ -32,7 +32,7 @@ Direction: TypeAlias = Literal["read", "write", "both"]
 """Of the data on a link: read from memory, written to memory, or both."""
 
 _FRAMES = (64, 1518, 9000)
-LONGEST_FRAME = _FRAMES[-1]
+SHORTEST_FRAME, LONGEST_FRAME = _FRAMES[0], _FRAMES[-1]
 LARGE = 64 << 10
 """Bytes of a transfer that is large: the link decides, not how often one starts."""
 _LONG_COPY = "1 GiB"

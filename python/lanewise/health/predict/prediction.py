@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 8
 
-_FAR_BELOW = 0.5
-"""Share of what a device reaches alone below which something else binds it all at once, which is said."""
+_LESS_AT_ONCE = 0.9
+"""Share of what a device reaches alone below which what binds it all at once is said, too."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,9 @@ def _with_all_at_once(
             continue
         together = goodput_of(found[1], device=name)
         binding = row.binding
-        if together < _FAR_BELOW * (row.alone_gb_per_s or 0.0):
-            binding += f"; all at once, {simulator.binding_at_once(benchmark, found[1])}"
+        if together < _LESS_AT_ONCE * (row.alone_gb_per_s or 0.0):
+            then = simulator.binding_at_once(benchmark, found[1])
+            same = then.partition(":")[0] == binding.partition(":")[0]
+            binding += "; all at once, others share it" if same else f"; all at once, {then}"
         finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
     return finished

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
+from lanewise.health.predict.benchmarks import SHORTEST_FRAME
 from lanewise.health.predict.binding import binding_of, is_link_full
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
@@ -122,6 +123,8 @@ class Simulator:
             goodput = wire[0]
         if benchmark.rdma and benchmark.frame_bytes:
             goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
+        elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
+            binding += "; wire and link alone: how many frames the adapter handles is not known"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,

@@ -8,6 +8,7 @@ name stands for cards of very different rates.
 from __future__ import annotations
 
 import re
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ of T5 and T6. What is called gigabit and nothing faster has ports of 1 Gb/s; an 
 whose name states speeds ("X722 for 10GbE SFP+", "10Gb/25Gb/40Gb") has ports of the fastest.
 """
 
+_TOGETHER = {"E810-C": 100}
+"""Gb/s of all ports of a chip at once, where that is less than their sum. Source: Intel, product brief of the
+E810-CQDA2: two ports of 100 Gb/s, 100 Gb/s in total.
+"""
+
 _SPEEDS = re.compile(r"\b(\d[\d./]{0,15}) ?-?(?:GbE|Gb|GBASE|GBase|Gbase|Gig|G\b)")
 """Speeds in a name, in Gb/s: "10GbE", "10-Gigabit", "10GBASE-T", "10/25/40/50GbE", "100G"."""
 
@@ -86,6 +92,12 @@ def port_of(machine: Machine, function: Function) -> Port | None:
     if not function.is_nic:
         return None
     return _named_port(function, len(network_functions(machine, function)))
+
+
+def all_ports_gb_per_s(ports: list[Port]) -> float:
+    """Return what the ports of one adapter carry at once, each way; 10⁹ bytes a second."""
+    total = fsum(port.gb_per_s for port in ports)
+    return min([total, *(_TOGETHER[port.adapter] / 8 for port in ports if port.adapter in _TOGETHER)])
 
 
 def fastest_port(function: Function) -> Port | None:

@@ -8,10 +8,9 @@ on two lanes as on four. Known for adapters by their names (`adapters`) and for 
 from __future__ import annotations
 
 from functools import cache
-from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
-from lanewise.machine.adapters import network_functions, port_of
+from lanewise.machine.adapters import all_ports_gb_per_s, network_functions, port_of
 from lanewise.machine.drives import drive_part
 from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.parts import part_of
@@ -61,7 +60,7 @@ def _wires(machine: Machine, function: Function) -> Own | None:
     known = [port for port in ports if port is not None]
     if not known or len(known) < len(ports):
         return None
-    total = fsum(port.gb_per_s for port in known)
+    total = all_ports_gb_per_s(known)
     count = f"{len(known)} port{'' if len(known) == 1 else 's'}"
     return Own(total, total, f"{count} of {known[0].adapter}")
 

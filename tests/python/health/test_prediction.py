@@ -17,6 +17,7 @@ from lanewise.health.predict.machine_change import parse_changes
 from lanewise.machine import read_bytes
 from lanewise.machine.adapters import port_of
 from lanewise.machine.model import Address, Kind, Machine, Slot
+from lanewise.machine.own_rate import own_rate
 from lanewise.machine.ways import Change
 
 DRIVE = Address.parse("01:00.0")
@@ -391,6 +392,18 @@ def test_the_speed_that_the_name_of_an_adapter_states_is_that_of_its_wire(
     made = adapter(name, ports=ports)
     port = port_of(made, made["01:00.0"])
     assert (None if port is None else 8 * port.gb_per_s) == gb_per_s
+
+
+@pytest.mark.parametrize(
+    ("name", "gb_per_s"),
+    [("Ethernet Controller E810-C for QSFP", 12.5), ("MT27800 Family [ConnectX-5]", 25.0)],
+)
+def test_ports_of_an_e810_c_share_100_gb_per_s(name: str, gb_per_s: float) -> None:
+    """Gen4 x8 is enough for both ports of an E810-CQDA2, and not for both of a ConnectX-5."""
+    made = adapter(name, ports=2)
+    own = own_rate(made, made["01:00.0"])
+    assert own is not None
+    assert (own.reads, own.writes) == (gb_per_s, gb_per_s)
 
 
 def test_adapters_that_do_no_rdma_have_no_benchmark_of_it() -> None:

@@ -14,6 +14,7 @@ from lanewise.errors import InputError
 from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
+from lanewise.health.predict.peers import predict_peers
 from lanewise.machine import read_bytes
 from lanewise.machine.adapters import port_of
 from lanewise.machine.model import Address, Kind, Machine, Slot
@@ -86,6 +87,30 @@ def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once
 def test_equal_devices_are_simulated_once() -> None:
     one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
     assert one == four
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "refused"),
+    [
+        ("AD102 [GeForce RTX 4090]", 2, True),
+        ("GB202 [GeForce RTX 5090]", 2, True),
+        ("AD102 [GeForce RTX 4090]", 1, False),
+        ("AD102GL [RTX 6000 Ada Generation]", 2, False),
+        ("GA102 [GeForce RTX 3090]", 2, False),
+    ],
+)
+def test_gpus_whose_driver_refuses_peers_are_said_to(name: str, count: int, refused: bool) -> None:
+    """`nvidia-smi topo -p2p` prints GNS (GPU not supported) for these, whatever is between them."""
+    gpus: list[dict[str, Any]] = [{"class_code": GPU, "vendor": 0x10DE}] * count
+    made = switched(*gpus, {"class_code": NIC})
+    named = {
+        gpu.address: replace(gpu, identity=replace(gpu.identity, device_name=name))
+        for gpu in made
+        if gpu.is_gpu
+    }
+    made = replace(made, functions={**made.functions, **named})
+    for notes in (predict(made, together=False).notes, predict_peers(made).notes):
+        assert any("refuses peer access" in note for note in notes) == refused
 
 
 def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.health.predict.nearest import nearest_adapters
-from lanewise.health.predict.pairs import TRANSLATING, pair_of
+from lanewise.health.predict.pairs import TRANSLATING, pair_of, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.peers_result import PeerDevice, PeerPrediction
 from lanewise.health.predict.simulator import Simulator
@@ -192,6 +192,7 @@ def _notes(machine: Machine, gpus: Sequence[Function], pairs: Sequence[Pair]) ->
     notes = []
     own = sorted({pair.own_links for pair in pairs if pair.own_links})
     notes += [f"GPUs joined by {kind} copy to each other over that, which is not simulated" for kind in own]
+    notes += refused_by_the_driver(gpus)
     between = [pair for pair in pairs if machine[pair.device].is_gpu and not pair.own_links]
     if between and not own and come_with_own_links(machine, gpus):
         notes.append(

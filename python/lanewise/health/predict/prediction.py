@@ -13,7 +13,7 @@ from lanewise.errors import InputError
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
-from lanewise.health.predict.pairs import as_found
+from lanewise.health.predict.pairs import as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
@@ -174,6 +174,7 @@ def predict(
             *machine.contradictions,
             *notes,
             *_own_links(machine, chosen),
+            *refused_by_the_driver([function for function in chosen if function.is_gpu]),
             *_not_together(rows, together=together),
             *_not_predicted(machine, rows, named=devices is not None),
         ),

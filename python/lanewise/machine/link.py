@@ -43,8 +43,10 @@ class Link:
         a link below its device's capability may be below that of its slot, or not.
         """
         identity, device = self.upper.identity, self.device.link
-        made_up = (identity.vendor_id, identity.device_id) in _MADE_UP
-        return LinkMode() if made_up and device.status != device.capability else self.upper.link.capability
+        if (identity.vendor_id, identity.device_id) not in _MADE_UP:
+            return self.upper.link.capability
+        # A device at its best shows that its real slot can do that, whatever the made-up one claims.
+        return device.capability if device.status == device.capability else LinkMode()
 
     @property
     def now(self) -> LinkMode:

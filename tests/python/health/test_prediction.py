@@ -97,6 +97,7 @@ def test_equal_devices_are_simulated_once() -> None:
         ("AD102 [GeForce RTX 4090]", 1, False),
         ("AD102GL [RTX 6000 Ada Generation]", 2, False),
         ("GA102 [GeForce RTX 3090]", 2, False),
+        ("GH100 [H100 SXM5 80GB]", 2, False),
     ],
 )
 def test_gpus_whose_driver_refuses_peers_are_said_to(name: str, count: int, refused: bool) -> None:
@@ -109,7 +110,9 @@ def test_gpus_whose_driver_refuses_peers_are_said_to(name: str, count: int, refu
         if gpu.is_gpu
     }
     made = replace(made, functions={**made.functions, **named})
+    modules = "SXM" in name
     for notes in (predict(made, together=False).notes, predict_peers(made).notes):
+        assert any("come with links of their own" in note for note in notes) == modules
         assert any("refuses peer access" in note for note in notes) == refused
 
 

@@ -292,6 +292,13 @@ def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
     )
     assert diagnose(asleep, cost=False).findings == ()
     assert 'link = "gen4 x16"' in scan_to_scenario(asleep)
+    newer = machine(
+        replace(function("00:1c.0", Kind.ROOT_PORT, can="16 x32", now="16 x16"), identity=port),
+        function("01:00.0", Kind.ENDPOINT, can="32 x16", class_code=GPU, parent="00:1c.0"),
+    )
+    assert diagnose(newer, cost=False).findings == (), "QEMU's port says 16 GT/s, and the GPU runs at 32 GT/s"
+    assert newer.contradictions == ()
+    assert 'link = "gen5 x16"' in scan_to_scenario(newer)
 
 
 def test_an_nvswitch_without_its_driver_is_one_of_several() -> None:

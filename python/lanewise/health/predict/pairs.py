@@ -36,6 +36,12 @@ TRANSLATING = frozenset({"DMA", "DMA-FQ"})
 """Types of IOMMU groups whose addresses are translated (Linux, sysfs-kernel-iommu_groups)."""
 
 
+MODULES = (
+    "GPUs of this kind come with links of their own, which the source does not show: what they copy to "
+    "each other goes over these, and 'nvidia-smi topo -m' as an overlay tells which"
+)
+"""Said where pairs of such GPUs are simulated over PCI Express."""
+
 _REFUSED = re.compile(r"\bGeForce RTX [45]0[5-9]0\b")
 
 

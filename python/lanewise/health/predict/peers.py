@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.health.predict.nearest import nearest_adapters
-from lanewise.health.predict.pairs import TRANSLATING, pair_of, refused_by_the_driver
+from lanewise.health.predict.pairs import MODULES, TRANSLATING, pair_of, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.peers_result import PeerDevice, PeerPrediction
 from lanewise.health.predict.simulator import Simulator
@@ -195,10 +195,7 @@ def _notes(machine: Machine, gpus: Sequence[Function], pairs: Sequence[Pair]) ->
     notes += refused_by_the_driver(gpus)
     between = [pair for pair in pairs if machine[pair.device].is_gpu and not pair.own_links]
     if between and not own and come_with_own_links(machine, gpus):
-        notes.append(
-            "GPUs of this kind come with links of their own, which the source does not show: what they copy "
-            "to each other goes over these, and 'nvidia-smi topo -m' as an overlay tells which"
-        )
+        notes.append(MODULES)
     unknown = list(
         dict.fromkeys(pair.device for pair in pairs if not pair.own_links and pair.write_gb_per_s is None)
     )

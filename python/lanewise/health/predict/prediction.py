@@ -13,10 +13,11 @@ from lanewise.errors import InputError
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
-from lanewise.health.predict.pairs import as_found, refused_by_the_driver
+from lanewise.health.predict.pairs import MODULES, as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
+from lanewise.machine.gpu_modules import come_with_own_links
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.parts import part_of
@@ -189,10 +190,13 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
             "nothing can be predicted: the devices of a virtual machine have the speed of its host; name one "
             "with --device to see what its registers would allow"
         )
-    why = "the source shows no GPU, network or storage device whose link is known"
     others = [] if named else [reason for reason in left_out(machine, ()) if UNKNOWN_LINK not in reason]
-    advice = "; ".join(others) or "capture as root with 'lspci -vvv'"
-    return f"nothing can be predicted: {why}; {advice}"
+    if others:
+        return f"nothing can be predicted: {'; '.join(others)}"
+    return (
+        "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
+        "capture as root with 'lspci -vvv'"
+    )
 
 
 def _not_predicted(machine: Machine, rows: list[tuple[Benchmark, Row]], *, named: bool) -> list[str]:
@@ -248,7 +252,7 @@ def _own_links(machine: Machine, chosen: Sequence[Function]) -> list[str]:
     return [
         f"GPUs joined by {kind} copy to each other over that, which is not simulated"
         for kind in sorted(map(str, kinds))
-    ]
+    ] or ([MODULES] if len(gpus) > 1 and come_with_own_links(machine, gpus) else [])
 
 
 def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:
@@ -291,7 +295,7 @@ def _with_all_at_once(
         binding = row.binding
         if together < _LESS_AT_ONCE * (row.alone_gb_per_s or 0.0):
             then = simulator.binding_at_once(benchmark, found[1])
-            same = then.partition(":")[0] == binding.partition(":")[0]
+            same = " full " in then and then.partition(":")[0] == binding.partition(":")[0]
             binding += "; all at once, others share it" if same else f"; all at once, {then}"
         finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
     return finished

@@ -143,11 +143,9 @@ class Ways:
         physical = self._physical_above(link)
         modes = None if physical is None else self.modes(physical)
         mode = _CHIPSET if modes is None else modes.lower
-        self.assumed.add(
-            _TUNNELS
-            if link.tunnel
-            else "links inside a chip carry what the link to the chip does (DMI: Gen3 x4)"
-        )
+        inside = "links inside a chip carry what the link to the chip does"
+        alone = "links inside a chip to which no other leads carry what DMI of Gen3 x4 does"
+        self.assumed.add(_TUNNELS if link.tunnel else alone if modes is None else inside)
         return Modes(mode, mode, None)
 
     def _able(self, end: Function, link: Link) -> LinkMode | None:

@@ -116,6 +116,26 @@ def test_gpus_whose_driver_refuses_peers_are_said_to(name: str, count: int, refu
         assert any("refuses peer access" in note for note in notes) == refused
 
 
+def test_a_gpu_with_a_switch_inside_has_the_link_of_its_slot() -> None:
+    """AMD's GPUs say x16 of 16 GT/s inside; the wire to this one has four lanes of 8 GT/s."""
+    inside: dict[str, Any] = {"vendor": 0x1002, "can": "16 x16"}
+    functions = [
+        function("00:01.0", Kind.ROOT_PORT, can="8 x4"),
+        function("01:00.0", Kind.UPSTREAM_PORT, now="8 x4", parent="00:01.0", **inside),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", **inside),
+        function("03:00.0", Kind.LEGACY_ENDPOINT, parent="02:00.0", class_code=GPU, **inside),
+    ]
+    functions[1:3] = [
+        replace(port, identity=replace(port.identity, device_id=number))
+        for port, number in zip(functions[1:3], (0x1478, 0x1479), strict=True)
+    ]
+    made = machine(*functions)
+    assert [link.on_die for link in made.links] == [False, True]
+    prediction = predict(made)
+    assert {found.link for found in prediction.rows} == {"gen3 x4"}
+    assert "links inside a chip carry what the link to the chip does" in prediction.assumptions
+
+
 def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
     gpus = [{"class_code": GPU, "vendor": 0x10DE}] * 2
     prediction = predict(switched(*gpus, uplink="8 x4"), together=False)

@@ -19,7 +19,7 @@ from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
 from lanewise.machine.own_rate import message_rate, said_of_rates
-from lanewise.machine.scenario import endpoint_name, scan_to_document
+from lanewise.machine.scenario import endpoint_name, scan_to_document, switch_name
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.scenario.numbering import numbered, with_names
 from lanewise.scenario.text import scenario_text
@@ -129,7 +129,7 @@ class Simulator:
         return Row(
             bdf=function.address.short,
             device=function.name,
-            link=self._link_words(result, name),
+            link=self._link_words(result, function),
             benchmark=benchmark.name,
             direction=benchmark.direction,
             ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
@@ -272,7 +272,11 @@ class Simulator:
         first, second = ({link.device.address.short for link in way} for way in ways)
         return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
 
-    def _link_words(self, result: Run, name: str) -> str:
+    def _link_words(self, result: Run, function: Function) -> str:
+        """Say how fast and wide the link to a device's chip is: what is inside the chip is for show."""
+        wire = next((link for link in self.machine.link_path(function) if not link.on_die), None)
+        inside = wire is not None and wire.device is not function and wire.device.is_bridge
+        name = switch_name(wire.device) if wire is not None and inside else endpoint_name(function)
         link = next((link for link in result["links"] if link["name"] == name), None)
         return f"{link['generation']} {link['width']}" if link else ""
 

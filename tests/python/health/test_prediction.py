@@ -74,6 +74,20 @@ def test_what_binds_all_at_once_is_said_where_it_is_far_less_than_alone() -> Non
         assert not any("all at once" in r.binding for r in two.rows if r.benchmark == benchmark)
 
 
+def test_a_link_that_is_nearly_full_says_what_holds_it_up() -> None:
+    """Writes through a PEX890xx wait 4 % of the time for credits, which is all that the link has left."""
+    gpus: list[dict[str, Any]] = [{"can": "32 x16", "class_code": GPU, "vendor": 0x10DE}] * 2
+    made = switched(*gpus, uplink="32 x16")
+    upstream = made["01:00.0"]
+    known = replace(upstream.identity, vendor_id=0x1000, device_name="PEX890xx PCIe Gen 5 Switch")
+    made = replace(made, functions={**made.functions, upstream.address: replace(upstream, identity=known)})
+    prediction = predict(made, together=False)
+    words = row(prediction, "device to host", "03:00.0").binding
+    assert re.search(
+        r"busy 9\d % towards the host; no credits for posted data on the link of 03:00\.0: \d %", words
+    )
+
+
 def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once() -> None:
     three = predict(switched(*[{"can": "16 x8"}] * 3))
     said = [r.binding for r in three.rows if r.benchmark == "fio read 128 KiB"]

@@ -124,7 +124,7 @@ class Simulator:
         if benchmark.rdma and benchmark.frame_bytes:
             goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
         elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
-            binding += "; wire and link alone: how many frames the adapter handles is not known"
+            binding += "; the adapter's own limit is not known"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,

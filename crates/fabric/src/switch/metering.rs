@@ -43,20 +43,19 @@ impl Meters {
 }
 
 impl Switch {
-    /// Whether non-posted requests are metered.
+    /// Whether a packet that enters the core starts a timer. A nullified copy does not: what it is a copy of comes again.
     #[inline(always)]
-    pub(crate) fn is_metered(&self) -> bool {
+    pub(crate) fn meters(&self, packet: &Packet) -> bool {
         self.config.request_metering.is_some()
+            && packet.class() == FlowClass::NonPosted
+            && !packet.flags.has(Flags::NULLIFIED)
     }
 
-    /// A packet that came in at `ingress` enters the core: the next non-posted one from there has to wait, in whatever queue it is.
+    /// Such a packet that came in at `ingress` enters the core: the next non-posted one from there has to wait, in whatever queue it is.
     #[cold]
     pub(crate) fn meter(&mut self, packets: &mut PacketPool, id: PacketId, ingress: u16, now: Time) {
         let request = packets[id];
         let Some(meters) = self.special.as_mut().and_then(|special| special.meters.as_mut()) else { return };
-        if request.class() != FlowClass::NonPosted || request.flags.has(Flags::NULLIFIED) {
-            return;
-        }
         let wire = &self.settings[usize::from(ingress)].wire;
         let opens_at = now + completion_time(&request, meters.completion, wire);
         meters.opens_at[usize::from(ingress)] = opens_at;

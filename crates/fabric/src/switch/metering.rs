@@ -15,30 +15,39 @@
 
 use super::Switch;
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
+use crate::server::Book;
 use crate::wire::WireTiming;
 use lanewise_pcie::tlp::{DATA_CREDIT, DWORD, FRAMING_NON_FLIT, FlowClass, TlpKind, whole_dwords};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Span, SpanSum, Time};
 
 /// The timers of a switch.
 pub(super) struct Meters {
     /// Data of each completion that is expected.
     completion: Bytes,
-    /// By ingress, from when on the next non-posted request may enter the core.
-    opens_at: Vec<Time>,
+    ports: Vec<Meter>,
+}
+
+/// The timer of one ingress.
+#[derive(Clone, Copy, Default)]
+struct Meter {
+    /// From when on the next non-posted request may enter the core.
+    opens_at: Time,
+    /// Requests that started the timer, and how long it ran for them.
+    book: Book,
 }
 
 impl Meters {
     pub(super) fn new(completion: Bytes, ports: usize) -> Self {
-        Self { completion, opens_at: vec![Time::ZERO; ports] }
+        Self { completion, ports: vec![Meter::default(); ports] }
     }
 
     /// From when on the next non-posted request of an ingress may enter the core.
     pub(super) fn opens_at(&self, ingress: u16) -> Time {
-        self.opens_at[usize::from(ingress)]
+        self.ports[usize::from(ingress)].opens_at
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.opens_at)
+        size_of_val(&*self.ports)
     }
 }
 
@@ -57,8 +66,11 @@ impl Switch {
         let request = packets[id];
         let Some(meters) = self.special.as_mut().and_then(|special| special.meters.as_mut()) else { return };
         let wire = &self.settings[usize::from(ingress)].wire;
-        let opens_at = now + completion_time(&request, meters.completion, wire);
-        meters.opens_at[usize::from(ingress)] = opens_at;
+        let span = completion_time(&request, meters.completion, wire);
+        let meter = &mut meters.ports[usize::from(ingress)];
+        meter.book.enter(now, now, span);
+        let opens_at = now + span;
+        meter.opens_at = opens_at;
         for row in &self.rows {
             if row.waiting.0[FlowClass::NonPosted as usize] >> ingress & 1 == 0 {
                 continue;
@@ -71,6 +83,21 @@ impl Switch {
                 queued = packets[next].flags.has(Flags::NULLIFIED).then(|| packets.behind(next)).flatten();
             }
         }
+    }
+}
+
+impl Switch {
+    /// By ingress, the data of each completion that metering expects, and how long its timer has run up to `at`. Who waited for it is
+    /// seen at the port: its peer has no credits.
+    pub(crate) fn metering_books(&self, at: Time) -> impl Iterator<Item = (Bytes, Book)> {
+        let meters = self.special.iter().filter_map(|special| special.meters.as_ref());
+        meters.flat_map(move |meters| {
+            meters.ports.iter().map(move |meter| {
+                let ahead = SpanSum::from(meter.opens_at.saturating_since(at));
+                let busy = meter.book.busy.saturating_sub(ahead);
+                (meters.completion, Book { busy, ..meter.book })
+            })
+        })
     }
 }
 

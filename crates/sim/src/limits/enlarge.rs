@@ -187,8 +187,8 @@ fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind)
         (SwitchCore::Crossbar { port_rate: rate }, ResourceKind::SwitchCore)
         | (SwitchCore::Buses { rate, .. }, ResourceKind::SwitchBus)
         | (SwitchCore::SharedMemory { rate }, ResourceKind::SwitchMemory) => larger.quicken(rate),
-        // Of a timer that holds requests back, none is the most.
-        (_, ResourceKind::RequestMetering) => switch.request_metering = None,
+        // Larger completions need fewer headers: the timer runs for less time.
+        (_, ResourceKind::RequestMetering) => larger.widen(switch.request_metering.as_mut()?),
         _ => return None,
     }
     Some(())

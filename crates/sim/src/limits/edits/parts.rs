@@ -123,7 +123,13 @@ impl Editor<'_> {
             ResourceKind::SwitchCore | ResourceKind::SwitchBus | ResourceKind::SwitchMemory => {
                 vec![of("twice the rate of the switch's core", &["core_rate"], Double)]
             }
-            ResourceKind::RequestMetering => vec![self.without_metering(&names)],
+            ResourceKind::RequestMetering => {
+                vec![of(
+                    "request metering that expects completions twice as large",
+                    &["metered_completion"],
+                    Double,
+                )]
+            }
             ResourceKind::EndpointDrain => {
                 vec![of("twice the rate into the device", &["write_drain"], Double)]
             }
@@ -160,19 +166,6 @@ impl Editor<'_> {
             ResourceKind::CxlWire => self.cxl_wire(first),
             ResourceKind::Wire | ResourceKind::Core => Vec::new(),
         }
-    }
-
-    /// Switches that let every request through.
-    fn without_metering(&self, names: &[(&str, ResourceKind)]) -> Edit {
-        let mut edit =
-            Edit { what: "requests that the switch does not hold back".to_owned(), settings: vec![] };
-        for (name, _) in names {
-            let switch = name.split('.').next().unwrap_or_default();
-            if let Some(path) = self.path(switch, "request_metering") {
-                self.set(&mut edit, path, "false".to_owned());
-            }
-        }
-        edit
     }
 
     /// Credits of CXL.mem: those for requests are the lower end's, those for answers the upper end's.

@@ -138,6 +138,10 @@ impl Fabric {
                 true => switch.arbitrate_by_channel(packets, port, now)?,
             };
             if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
+                if switch.meters(&packets[packet_id]) {
+                    let ingress = self.ports[packets[packet_id].ingress as usize].index;
+                    switch.meter(&mut self.packets, packet_id, ingress, now);
+                }
                 return Ok(packet_id);
             }
             self.packets.remove(packet_id);

@@ -26,6 +26,7 @@ fn an_ack_covers_what_was_checked() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     };
     tiny.switches.push(switch);
     let transfers = [
@@ -134,6 +135,7 @@ fn an_ordered_set_that_falls_due_before_recovery() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     });
     let transfers = [
         (1, false, 1_800, 141, 4_472),
@@ -162,6 +164,7 @@ fn a_tlp_whose_last_flit_waits_for_an_ack() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     });
     (case.transfers[0].length, case.transfers[0].at_ns) = (1, 2_997);
     agrees(&case);

@@ -181,6 +181,10 @@ pub(crate) fn mmio(
     let configs = seats.into_iter().map(|seat| MmioConfig {
         cost: host_of(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
             MmioDirectionChoice::Read => host.poll_cost,
+            // Uncached stores go one at a time: the next waits until the root port's answer is back.
+            MmioDirectionChoice::Write if !parameters.write_combining && parameters.interval.is_none() => {
+                host.core_latency + host.store_cost
+            }
             MmioDirectionChoice::Write => host.store_cost,
         }),
         pacing: match (parameters.write_combining, parameters.interval) {

@@ -1,8 +1,8 @@
 //! CPU accesses to an endpoint: loads that wait for their data, and stores that are posted.
 //!
-//! Closed loop: a number of accesses in flight, each followed by the next when it is done and the core has had its time for
-//! it; a load is done when its data is back, a store when it has arrived. Open loop: one access every interval, whatever
-//! becomes of the others. Combining: a core stores without a pause into write-combining buffers; each line of 64 B goes out as
+//! Closed loop: a number of accesses in flight, each followed by the next when the core has heard of it and has had its time
+//! for it: of a load when its data is back, of a store when the root port has sent it. A store's latency is until it has
+//! arrived. Open loop: one access every interval, whatever becomes of the others. Combining: a core stores without a pause into write-combining buffers; each line of 64 B goes out as
 //! one TLP when it is full, and its buffer is free when the root port has sent it (Intel 64 and IA-32 SDM, volume 3, "Write
 //! Combining Memory"). Leaves out: buffers that are flushed half full, fences.
 
@@ -59,7 +59,8 @@ pub struct MmioConfig {
     pub direction: MmioDirection,
     /// Bytes of one access; not zero.
     pub size: Bytes,
-    /// Time of the core for each access: of a loop that polls, from one load's end to the next load; of a store.
+    /// Time of the core for each access: of a loop that polls, from one load's end to the next load; of a store, in a closed
+    /// loop with the way of the root port's answer.
     pub cost: Span,
     /// When accesses start.
     pub pacing: Pacing,
@@ -127,6 +128,9 @@ impl MmioWorkload {
         let token = Token::of(Kind::Access, self.in_flight.insert(ports.now()));
         match self.config.direction {
             MmioDirection::Read => ports.mmio_read(self.config.device, self.config.size, token),
+            MmioDirection::Write if matches!(self.config.pacing, Pacing::Closed { .. }) => {
+                ports.mmio_write_followed(self.config.device, self.config.size, token);
+            }
             MmioDirection::Write => ports.mmio_write(self.config.device, self.config.size, token),
         }
     }
@@ -138,6 +142,13 @@ impl MmioWorkload {
             ports.payload_delivered(flow, if combines { COMBINED } else { self.config.size });
             ports.operation_done(flow, latency);
         }
+        if self.config.direction == MmioDirection::Read {
+            self.follow(ports);
+        }
+    }
+
+    /// Closed loop: the core may go on.
+    fn follow<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         match self.config.pacing {
             Pacing::Closed { .. } if self.config.cost.is_zero() => self.issue(ports),
             Pacing::Closed { .. } => {
@@ -219,6 +230,7 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
                 self.count_taken(ports.now());
                 self.fill(buffers, ports);
             }
+            (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Closed { .. }) => self.follow(ports),
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
                 self.finish(token.subject, ports);
             }
@@ -330,8 +342,21 @@ mod tests {
 
     #[test]
     fn more_in_flight_is_as_much_more() {
-        let (done, _) = run(MmioDirection::Write, Pacing::Closed { outstanding: 4 });
-        assert_eq!(done, 4 * 200);
+        let (done, _) = run(MmioDirection::Read, Pacing::Closed { outstanding: 4 });
+        assert_eq!(done, 4 * 100);
+    }
+
+    /// 4 B take 4 ns on the wire, and the answer 96 ns more; where the store goes from there takes 500 ns and holds nothing up.
+    #[test]
+    fn an_uncached_store_waits_for_the_root_port_and_not_for_the_device() {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+        let mut instrument = MmioWorkload::new(MmioConfig {
+            direction: MmioDirection::Write,
+            cost: Span::from_ns(96),
+            ..loads()
+        });
+        bench.run(&mut instrument, Span::from_us(100));
+        assert_eq!(bench.operations("registers", "mmio write"), (995, 504.0));
     }
 
     #[test]

@@ -40,6 +40,7 @@ TO_UNIT = {
     "GiB/s": 1e9 / 2**30,
     "Mpps": 1e-6,
     "kIOPS": 1e-3,
+    "IOPS": 1.0,
     "us": 1e-3,
     "ns": 1.0,
 }

@@ -578,6 +578,10 @@ class EndpointRdma(TypedDict, total=False):
     """
     queue_pair_interval: str | Sourced
     """Time after which the adapter takes the next work request of the same queue pair. Default: 57 ns."""
+    queue_pair_read_bandwidth: str | Sourced
+    """Rate at which one queue pair takes in what it reads, or "none" for no limit but the port's. Default:
+    none.
+    """
     send_latency: str | Sourced
     """From a work request in the adapter to its first packet or payload fetch, without waiting. Default: 150
     ns.

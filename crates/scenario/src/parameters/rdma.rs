@@ -36,6 +36,9 @@ parameters! {
         /// Time after which the adapter takes the next work request of the same queue pair.
         queue_pair_interval: Span = "57 ns" in "0 ns" to "100 us",
         Published "rdma_bench a038ec5e2b (Kalia et al., USENIX ATC 2016), ws-sequencer: 17.6 million a second in batches over one queue pair, where several do 27.4 million on the same core; an adapter of 2015";
+        /// Rate at which one queue pair takes in what it reads, or "none" for no limit but the port's.
+        queue_pair_read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        Assumed "a queue pair reads as fast as the wire unless it is measured otherwise";
         /// From a work request in the adapter to its first packet or payload fetch, without waiting.
         send_latency: Span = "150 ns" in "0 ns" to "100 us",
         Assumed "of the 0.8 us that such adapters need from memory to memory";

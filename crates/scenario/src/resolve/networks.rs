@@ -346,6 +346,7 @@ fn nic_config(name: String, instance: usize, rdma: &RdmaParameters) -> RdmaNicCo
         completion_entry: rdma.completion_entry,
         message_interval: rdma.message_interval,
         queue_pair_interval: rdma.queue_pair_interval,
+        queue_pair_read_bandwidth: rdma.queue_pair_read_bandwidth,
         send_latency: rdma.send_latency,
         receive_latency: rdma.receive_latency,
         packet_gap: rdma.packet_gap,

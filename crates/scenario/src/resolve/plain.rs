@@ -183,6 +183,7 @@ pub(crate) fn mmio(
             MmioDirectionChoice::Read => host.poll_cost,
             MmioDirectionChoice::Write => host.store_cost,
         }),
+        answer: host_of(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
         pacing: match (parameters.write_combining, parameters.interval) {
             (true, _) => {
                 Pacing::Combining { buffers: host_of(seat.instance).map_or(1, |host| host.combining_buffers) }

@@ -536,6 +536,9 @@ fn the_pipelines_of_an_adapter_are_the_limit() {
         let settings = [("workload.test.size", "64 B"), (part, "1 us")];
         limited(VERBS, &settings, "pipeline", &[name], 100.0);
     }
+    // Large reads of one queue pair, which takes them in more slowly than the wire brings them.
+    let reads = [("workload.test.tool", "ib_read_bw"), ("nic0.rdma.queue_pair_read_bandwidth", "2 GB/s")];
+    limited(VERBS, &reads, "pipeline", &["nic0.queue_pairs"], 50.0);
     // Both ways through one path inside the adapter, which is slower than the wire.
     let path = [("nic0.rdma.shared_bandwidth", "4 GB/s")];
     limited(VERBS, &path, "pipeline", &["nic0.shared_path"], 100.0);

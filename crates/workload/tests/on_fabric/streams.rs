@@ -60,6 +60,7 @@ fn dma(index: usize, direction: DmaDirection, target: Target) -> Box<dyn Workloa
 fn mmio(pacing: Pacing, direction: MmioDirection) -> Box<dyn Workload> {
     Box::new(MmioWorkload::new(MmioConfig {
         cost: Span::ZERO,
+        answer: Span::ZERO,
         name: "registers".into(),
         device: adapter(0),
         device_name: "hba0".into(),

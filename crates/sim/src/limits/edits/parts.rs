@@ -214,7 +214,14 @@ impl Editor<'_> {
                 vec![of("half the time of a message", &["rdma.message_interval"], Halve)]
             }
             "queue_pairs" => {
-                vec![of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve)]
+                vec![
+                    of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve),
+                    of(
+                        "twice the rate at which a queue pair reads",
+                        &["rdma.queue_pair_read_bandwidth"],
+                        Double,
+                    ),
+                ]
             }
             _ => Vec::new(),
         }

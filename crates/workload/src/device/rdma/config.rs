@@ -32,6 +32,8 @@ pub struct RdmaNicConfig {
     pub message_interval: Span,
     /// Time after which it takes the next work request of the same queue pair.
     pub queue_pair_interval: Span,
+    /// Rate at which one queue pair takes in what it reads; none for no limit but the port's.
+    pub queue_pair_read_bandwidth: Option<Rate>,
     /// From a work request in the adapter to its first packet or payload fetch, without waiting.
     pub send_latency: Span,
     /// From the last byte of a packet at the port until its payload is handed to DMA, without waiting.

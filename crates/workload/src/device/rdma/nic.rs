@@ -37,7 +37,10 @@ impl Nic {
     ) -> impl Iterator<Item = ResourceReading> + use<> {
         let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
         let of = |part: &str, limit: &Span, servers: &[Station]| {
-            let limit = format!("{limit} a message");
+            let mut limit = format!("{limit} a message");
+            if let ("queue_pairs", Some(rate)) = (part, self.config.queue_pair_read_bandwidth) {
+                limit = format!("{limit}, {rate} of reads");
+            }
             reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
         };
         let own = [

@@ -9,7 +9,7 @@ use super::wiring::WireEnd;
 use crate::token::LARGEST_DETAIL;
 use lanewise_fabric::workload::{Direction, Notify, Target};
 use lanewise_network::transport::PacketKind;
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Span, Time};
 
 impl RdmaNetwork {
     /// The doorbell is at the adapter: the work request came with it, or has to be fetched.
@@ -43,8 +43,12 @@ impl RdmaNetwork {
 
     /// The adapter takes the work request: what it does for its queue pair, then the pipeline that all share.
     fn process<M: Needs>(&mut self, message: u32, ports: &mut Ports<'_, M>) {
-        let end = self.messages.get_mut(message).end;
-        let interval = self.nic_of(end).config.queue_pair_interval;
+        let state = self.messages.get_mut(message);
+        let (end, is_read, length) = (state.end, state.request.opcode == Opcode::Read, state.request.length);
+        let config = &self.nic_of(end).config;
+        let reading = config.queue_pair_read_bandwidth.filter(|_| is_read);
+        let interval =
+            reading.map_or(Span::ZERO, |rate| rate.span_ceil(length)).max(config.queue_pair_interval);
         let starts = self.ends[end as usize].context.enter(ports.now(), interval);
         if starts > ports.now() {
             return ports.set_timer(starts, Token::of(Kind::Started, message));

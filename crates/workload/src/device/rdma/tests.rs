@@ -27,6 +27,7 @@ pub(super) fn nic(index: usize) -> RdmaNicConfig {
         completion_entry: Bytes::new(64),
         message_interval: Span::from_ns(10),
         queue_pair_interval: Span::from_ns(20),
+        queue_pair_read_bandwidth: None,
         send_latency: Span::from_ns(100),
         receive_latency: Span::from_ns(100),
         packet_gap: Span::ZERO,

@@ -28,6 +28,7 @@ fn nic(index: usize) -> RdmaNicConfig {
         inline_max: Bytes::ZERO,
         completion_entry: Bytes::new(64),
         queue_pair_interval: Span::ZERO,
+        queue_pair_read_bandwidth: None,
         message_interval: Span::ZERO,
         send_latency: Span::from_ns(100),
         receive_latency: Span::from_ns(200),

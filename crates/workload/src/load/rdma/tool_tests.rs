@@ -254,6 +254,24 @@ fn one_queue_pair_is_limited_by_its_context_and_many_by_the_adapter() {
 }
 
 #[test]
+fn a_queue_pair_may_read_more_slowly_than_the_wire_and_two_read_twice_as_much() {
+    let rate = |tool, queue_pairs| {
+        let mut network = network(4096);
+        for nic in &mut network.nics {
+            nic.queue_pair_read_bandwidth = Some(Rate::from_bytes_per_second(3_000_000_000));
+        }
+        let config = PerftestConfig { queue_pairs, iterations: 1_000_000, ..perftest(tool) };
+        run_over(network, RdmaToolConfig::Perftest(config), Span::from_ms(2)).of("BW average (Gb/s)")
+    };
+    let one = rate(PerftestTool::ReadBandwidth, 1);
+    assert!((one / 24.0 - 1.0).abs() < 0.01, "one: {one}");
+    let two = rate(PerftestTool::ReadBandwidth, 2);
+    assert!((two / 48.0 - 1.0).abs() < 0.01, "two: {two}");
+    let writes = rate(PerftestTool::WriteBandwidth, 1);
+    assert!(writes > 90.0, "it says nothing of writes: {writes}");
+}
+
+#[test]
 fn a_list_is_one_doorbell_and_one_fetch() {
     let (size, iterations) = (Bytes::new(64), 64);
     let listed = PerftestConfig {

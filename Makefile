@@ -193,7 +193,7 @@ generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, refer
 	@$(BIN)/python -m lanewise.health.doctor.reference docs/reference/doctor-rules.md
 
 golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that pages show; review the difference
-	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test fingerprints
+	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test mechanisms fingerprints::
 	@$(QUIET) "outputs in pages" $(BIN)/python docs/examples.py
 
 # A core that counts is built beside the other, and runs; what build scripts counted while it was built is dropped.

@@ -10,6 +10,8 @@ STAMPS := .venv/stamps
 QUIET := .ci/quiet
 # A check that has passed before with the same files is not run again; FORCE=1 runs it.
 ONCE := .ci/once
+# Most tests keep one core busy. A process that has nothing left to do takes over what another has not begun.
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 CORE := Cargo.toml Cargo.lock rustfmt.toml crates catalog
 ALL := .
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -48,7 +50,7 @@ test-core: setup rust-format rust-lint rust-test instructions ## the part of tes
 test-python: setup command-line-page python-lint python-types python-test ## the part of test that is about the command line and the package
 
 check: setup rust-format rust-lint python-lint python-types ## the fast part of test: formats, lints, types, quick Python tests
-	@$(QUIET) "pytest, quick" $(BIN)/pytest tests/python -x -m "not slow"
+	@$(QUIET) "pytest, quick" $(PYTEST) tests/python -x -m "not slow"
 
 # --- setting up -----------------------------------------------------------------------------------------------
 
@@ -175,7 +177,7 @@ python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
 
 python-test: setup
-	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(BIN)/pytest --ignore tests/wasm --ignore tests/site --ignore tests/cluster"
+	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(PYTEST) --ignore tests/wasm --ignore tests/site --ignore tests/cluster"
 
 # For tests, which build nothing anew if they build with the same flags.
 profile-flags:
@@ -191,7 +193,7 @@ generate: $(STAMPS)/extension ## rewrite the generated files: JSON Schema, refer
 	@$(BIN)/python -m lanewise.health.doctor.reference docs/reference/doctor-rules.md
 
 golden: $(STAMPS)/extension ## rewrite stored fingerprints and the outputs that pages show; review the difference
-	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test fingerprints
+	@LANEWISE_UPDATE=1 $(QUIET) "fingerprints" cargo test --quiet -p lanewise-fabric --test mechanisms fingerprints::
 	@$(QUIET) "outputs in pages" $(BIN)/python docs/examples.py
 
 # A core that counts is built beside the other, and runs; what build scripts counted while it was built is dropped.

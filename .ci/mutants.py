@@ -33,11 +33,7 @@ PARTS = {
     "link": (
         "lanewise-fabric",
         "crates/fabric/src/link/**/*.rs",
-        [
-            "--lib",
-            *("--test=credits_and_tags", "--test=data_link", "--test=flit", "--test=hot_plug"),
-            *("--test=reference", "--test=standby", "--test=virtual_channels"),
-        ],
+        ["--lib", "--test=link", "--test=reference"],
     ),
 }
 """Package, files that are changed, and the targets whose tests are about them."""

@@ -52,12 +52,22 @@ def refreshed(text: str, *, with_tables: bool) -> str:
             (folder / name).symlink_to(ROOT / name)
 
         code: list[str] = []
+        not_run_yet = False
+
+        def run_code() -> None:
+            nonlocal not_run_yet
+            if not_run_yet:
+                _run_python("\n".join(code), folder)
+            not_run_yet = False
 
         def block(match: re.Match[str]) -> str:
+            nonlocal not_run_yet
             if match["kind"] == "python":
                 code.append(match["body"])
-                _run_python("\n".join(code), folder)
+                not_run_yet = True
                 return match[0]
+            # Blocks that follow one another run in one process, and before what comes next can change files.
+            run_code()
             if match["kind"] == "toml":
                 if match["name"]:
                     (folder / match["name"]).parent.mkdir(exist_ok=True)
@@ -67,6 +77,7 @@ def refreshed(text: str, *, with_tables: bool) -> str:
             return "```console\n" + "\n".join(_shown(command, folder) for command in commands) + "```"
 
         text = BLOCK.sub(block, text)
+        run_code()
     if not with_tables:
         return text
     return TABLE.sub(lambda match: match["id"] + match[2] + results_table(match["id"]), text)

@@ -24,6 +24,12 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     monkeypatch.setenv("LANEWISE_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print as wide as where there is no terminal: readline, which pytest may load, sets a width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     """Replace the core; 'switch' in a file's name puts the adapters behind a switch."""

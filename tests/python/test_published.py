@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -16,6 +17,7 @@ from lanewise.experiment.runner import Job, run_all
 from lanewise.experiment.sensitivity import predicted, stored
 from lanewise.experiment.values import job_for
 from lanewise.experiment.wording import counted
+from lanewise.runs.cache import RunCache
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = find_experiments(ROOT / "experiments")
@@ -220,10 +222,18 @@ def stale_on_the_list() -> set[str]:
     return set(re.findall(r"\[(.+?)\]", listed[1])) if listed else set()
 
 
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory) -> RunCache:
+    """Runs that several of these tests ask for, in whatever process, are done once."""
+    of_this_process = tmp_path_factory.getbasetemp()
+    of_all = of_this_process.parent if "PYTEST_XDIST_WORKER" in os.environ else of_this_process
+    return RunCache(of_all / "published")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
-    (experiment,) = lanewise.reproduce(name).experiments
+def test_every_cell_is_within_its_band_or_a_known_miss(name: str, done: RunCache) -> None:
+    (experiment,) = lanewise.reproduce(name, cache=done).experiments
     assert experiment.surprises == ()
     rests_on = experiment.sensitivity
     assert rests_on is None or rests_on.made_on or not rests_on.stale
@@ -231,14 +241,14 @@ def test_every_cell_is_within_its_band_or_a_known_miss(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: str(experiment.id))
-def test_runs_with_one_seed_give_the_same_with_another(experiment: Experiment) -> None:
+def test_runs_with_one_seed_give_the_same_with_another(experiment: Experiment, done: RunCache) -> None:
     """To a tenth of a percent; what scatters by more is run with several seeds."""
     once = [
         quantity for quantity in experiment.quantities.values() if quantity.scenario and quantity.seeds == 1
     ]
     jobs = {quantity.id: job_for(experiment, quantity) for quantity in once}
     others = {id_: Job(job.scenario, (*job.overrides, ("run.seed", "2"))) for id_, job in jobs.items()}
-    results = run_all([*jobs.values(), *others.values()])
+    results = run_all([*jobs.values(), *others.values()], cache=done)
     for quantity in once:
         assert quantity.metric is not None
         numbers = [quantity.metric.read(results[kind[quantity.id]]) for kind in (jobs, others)]

@@ -1,6 +1,6 @@
 //! Every queue against an obvious list: pop the earliest, of these those of the lowest rank, and of these the first inserted.
 
-#[path = "../benches/hold/binary_heap.rs"]
+#[path = "../examples/queue_race/hold/binary_heap.rs"]
 mod binary_heap;
 
 use binary_heap::BinaryHeapQueue;

@@ -1,8 +1,6 @@
 //! Bit errors on the wire: what error correction leaves of them in Flit Mode, and what they cost, against closed forms.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};

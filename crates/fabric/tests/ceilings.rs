@@ -1,8 +1,6 @@
 //! A saturated link reaches the closed form, less exactly what its attribution shows.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_observe::Use;
 use lanewise_units::{Generation, Width};

@@ -1,8 +1,6 @@
 //! Data that change inside a switch: an ECRC finds them, an LCRC does not.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;

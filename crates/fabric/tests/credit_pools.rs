@@ -1,8 +1,6 @@
 //! What small pools of credits carry: an UpdateFC goes out for a quarter of a pool at most, against the closed form of a loop.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::flow_control::CreditPool;

@@ -1,8 +1,6 @@
 //! Scaled flow control, tag widths, ECRC, and header sizes: how much may be in flight, and how big it is.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};

@@ -1,8 +1,6 @@
 //! What the data link layer costs, counted: Acks, UpdateFCs, ordered sets, and a retry buffer that is small.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{AckPolicy, UpdatePolicy};
 use lanewise_fabric::workload::{DeviceId, Direction};

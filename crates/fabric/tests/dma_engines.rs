@@ -2,9 +2,7 @@
 //!
 //! Every link is Gen1 x4, where a byte takes 1 ns; headers are of three DW, so a TLP takes 20 ns beside its payload.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};

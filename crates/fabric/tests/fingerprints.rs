@@ -2,9 +2,7 @@
 //!
 //! The expected hashes, what they mean and how to regenerate them: `fingerprints.csv`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
@@ -107,7 +105,7 @@ const HEADER: &str = "\
 # TLP and DLLP put on a wire, and of every replay started. Beside each hash, two numbers that say how far off a
 # changed trajectory is: TLPs sent over all links since the start, payload bytes delivered in the measured 80 us.
 # A change that was meant to move results updates this file in its own commit, which says what moved and why:
-#   LANEWISE_UPDATE=1 cargo test -p lanewise-fabric --test fingerprints
+#   LANEWISE_UPDATE=1 cargo test -p lanewise-fabric --test mechanisms fingerprints::
 name,tlp_hops,payload_bytes,fingerprint
 ";
 

@@ -1,8 +1,6 @@
 //! Flit Mode: layout, SKP cadence, sixteen TLPs a flit, replay.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_fabric::{Progress, Simulation};

@@ -1,9 +1,7 @@
 //! When a TLP that crosses links and switches in Flit Mode has arrived, against closed forms: bytes wait for their flit, and for
 //! no other.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;

@@ -3,9 +3,7 @@
 //! A listed fault that never happens makes a link one on which arrivals and due DLLPs are events. Both kinds of link have
 //! to carry the same load in the same time, whatever is scarce: credits, retry buffer, or the wire itself.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_fabric::{Progress, Simulation};

@@ -1,8 +1,6 @@
 //! When a packet that crosses switches has arrived, against closed forms: every byte takes the pipeline of every switch.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;

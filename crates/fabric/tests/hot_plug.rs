@@ -1,8 +1,6 @@
 //! Links that go down with nothing under way and come up again: traffic before and after, and every credit at home.
 
-mod common;
-
-use common::{behind_switch, direct, root_mut, us};
+use crate::common::{behind_switch, direct, root_mut, us};
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Tally, Timers};
 use lanewise_fabric::workload::{

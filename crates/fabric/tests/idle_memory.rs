@@ -1,8 +1,6 @@
 //! What a port takes while nothing has happened: a KiB at most, with its share of its switch, so that tens of thousands fit a laptop.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{FabricConfig, LinkPower, SleepConfig};
 use lanewise_pcie::virtual_channel::ChannelMap;

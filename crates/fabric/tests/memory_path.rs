@@ -1,8 +1,6 @@
 //! What lies between root ports and memory: links between sockets, and address translation.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_pcie::encoding::LinkMode;

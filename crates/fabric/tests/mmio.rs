@@ -1,8 +1,6 @@
 //! Loads and stores of a core: the way to the root port, headers by where the BAR lies, and when a store has left.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_units::{Generation, Span, Width};
 

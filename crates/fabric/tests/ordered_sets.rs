@@ -1,8 +1,6 @@
 //! What SKP ordered sets cost a link that is never silent, against closed forms.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_observe::Use;

@@ -1,9 +1,7 @@
 //! Ordering on a port: Relaxed Ordering lets completions past posted writes. ID-based ordering: what one device sends gets past
 //! what another has waiting in front of it, and never past its own.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;

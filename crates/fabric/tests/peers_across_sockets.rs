@@ -1,8 +1,6 @@
 //! Devices that write to and read from devices below another socket: what the link between the sockets limits, in closed form.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_pcie::encoding::LinkMode;

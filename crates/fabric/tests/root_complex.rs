@@ -1,8 +1,6 @@
 //! Root complexes: tracking of reads, memory, completion sizes, the shared outbound queue, and the CPU's loads and stores.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};

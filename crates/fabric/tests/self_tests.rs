@@ -1,9 +1,7 @@
 //! What a simulator of PCI Express must get right before anything else: credit loops, recovery from errors,
 //! ordering, and the ceilings of a healthy link.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{AckPolicy, FabricConfig};
 use lanewise_fabric::workload::{DeviceId, Direction, Target};

@@ -1,9 +1,7 @@
 //! What root ports share and what they do not: stacks, tracking entries, the order of completions, peers, memory and caches,
 //! each against its closed form.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};

@@ -1,8 +1,6 @@
 //! Links that sleep: what waking adds to a latency, in closed form, and where the time goes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::{FabricConfig, LinkPower, PortConfig, SleepConfig, SwitchCore};
 use lanewise_fabric::workload::Direction;

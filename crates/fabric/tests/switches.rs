@@ -1,8 +1,6 @@
 //! Switches: forwarding, underrun, cores, arbitration, trees, peer to peer, head-of-line blocking.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};

@@ -1,9 +1,6 @@
 //! A run on several threads is the run on one: packets, times, flows, links, resources, bit for bit.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::{Stream, device, endpoint, link, port, root_complex, switch, switch_port, us};
+use crate::common::{Stream, device, endpoint, link, port, root_complex, switch, switch_port, us};
 use lanewise_fabric::config::{DeviceKind, FabricConfig, Forwarding, LinkPower, SleepConfig, SwitchCore};
 use lanewise_fabric::workload::{DeviceId, Direction, Workload};
 use lanewise_fabric::{Apart, NotShared, Progress, Simulation};

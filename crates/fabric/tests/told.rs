@@ -1,8 +1,6 @@
 //! What is told of wires is what the books say, on every kind of link: times, sizes, counts, who waits; and listening changes nothing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
 use lanewise_fabric::{Machines, Simulation};

@@ -1,8 +1,6 @@
 //! Completion timeouts, late and poisoned data, requests for nobody: what is detected, what is lost, what comes again.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{Direction, Target};
 use lanewise_fabric::{Progress, Simulation, Waiter};

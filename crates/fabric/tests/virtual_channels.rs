@@ -1,8 +1,6 @@
 //! Virtual channels: what is kept apart, what is shared, and who gets how much of a link.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_fabric::{AssemblyError, Simulation};

@@ -1,8 +1,6 @@
 //! What is said of those who wait when nothing moves.
 
-mod common;
-
-use common::behind_switch;
+use crate::common::behind_switch;
 use lanewise_fabric::{Place, Waiter};
 use lanewise_observe::Use;
 use lanewise_units::{Generation, Width};

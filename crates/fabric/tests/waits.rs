@@ -1,8 +1,6 @@
 //! What TLPs wait for, in closed forms of small systems: an idle link, credits for one of two writes, tags, tracking entries.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};

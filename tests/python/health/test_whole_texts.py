@@ -135,6 +135,7 @@ LISTED = packed("lspci.txt", GPU.encode() + hashlib.shake_256(b"").digest(4000).
         (b"7z\xbc\xaf\x27\x1c" + bytes(200), "7z and rar archives are not read"),
         (packed("system_info.pb", bytes(400)), None),
     ],
+    ids=["cut off", "cut off early", "7z", "nothing to read"],
 )
 def test_an_archive_beside_a_text_is_not_left_out_without_a_word(attached: bytes, note: str | None) -> None:
     message = EmailMessage()

@@ -2,7 +2,6 @@
 //!
 //! `cargo run --release -p lanewise-engine --example queue_race`
 
-#[path = "../benches/hold/mod.rs"]
 mod hold;
 
 use hold::{Aheads, BinaryHeapQueue, Hold, POPULATIONS};

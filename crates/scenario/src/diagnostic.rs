@@ -1,9 +1,9 @@
 //! Problems with their places and hints, collected until everything was looked at, and shown as `rustc` would.
 
+use crate::drawing::{Excerpt, draw};
 use crate::nearest::asking;
 use crate::problem::Problem;
 use crate::source::{Place, SourceFile, SourceMap};
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use lanewise_units::order;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,35 +118,22 @@ impl Diagnostics {
     }
 
     fn render(&self, diagnostic: &Diagnostic) -> String {
-        let message = diagnostic.problem.to_string();
-        let title = Level::ERROR.primary_title(message.as_str()).id(diagnostic.problem.code());
-        let mut group = match diagnostic.place {
-            Some(place) => underlined(Group::with_title(title), self.sources.file(place.file), place),
-            None => Group::with_title(title),
-        };
-        if let Some(hint) = &diagnostic.hint {
-            group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
-        }
-        Renderer::plain().render(&[group])
+        let excerpt = diagnostic.place.map(|place| excerpt(self.sources.file(place.file), place));
+        draw(diagnostic.problem.code(), &diagnostic.problem.to_string(), excerpt, diagnostic.hint.as_deref())
     }
 }
 
-/// Adds the source line and the caret; a line too long to draw is only named.
-fn underlined<'a>(group: Group<'a>, file: &'a SourceFile, place: Place) -> Group<'a> {
+/// The line of a place; one too long to draw is only named.
+fn excerpt(file: &SourceFile, place: Place) -> Excerpt<'_> {
     let (line, column) = file.line_column(place.start as usize);
     let range = file.line_range(line);
     let text = &file.text[range.clone()];
-    if text.len() > DRAWN_LINE_LIMIT {
-        return group.element(Origin::path(file.shown_path.as_str()).line(line).char_column(column));
-    }
-    // Only the line itself is handed over: cost stays independent of the size of the file.
     let start = (place.start as usize).clamp(range.start, range.end) - range.start;
     let end = (place.end as usize).clamp(range.start, range.end) - range.start;
     let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    let annotation = AnnotationKind::Primary.span(start..end.max(start));
-    group
-        .element(Snippet::source(text).path(file.shown_path.as_str()).line_start(line).annotation(annotation))
+    let drawn = (text.len() <= DRAWN_LINE_LIMIT).then_some((text, start..end.max(start)));
+    Excerpt { path: &file.shown_path, line, column, drawn }
 }
 
 impl fmt::Display for Diagnostics {

@@ -14,7 +14,7 @@
 //! | `structure.rs`, `settings.rs`, `variants.rs` | kinds of components; what was read of one; one of a group set apart |
 //! | `slots.rs`, `topology.rs` | slots and ports; the tree of devices |
 //! | `resolve/` | link training, payload sizes, credits and timers, the fabric's configuration |
-//! | `problem.rs`, `diagnostic.rs`, `nearest.rs` | what can be wrong, how it is shown, what was meant |
+//! | `problem.rs`, `diagnostic.rs`, `drawing.rs`, `nearest.rs` | what can be wrong, all of it, how it is shown, what was meant |
 //! | `scenario.rs`, `addresses.rs` | the result; `explain`, with numbers and addresses as firmware gives them out |
 //! | `schema.rs`, `reference.rs` | JSON Schema; reference pages |
 //!
@@ -31,6 +31,7 @@ mod catalog;
 mod defaults;
 mod diagnostic;
 mod document;
+mod drawing;
 mod file;
 mod foreign;
 mod idle;

@@ -157,7 +157,7 @@ mod tests {
         let tail = |text, underlined| drawn(text, underlined).split_once("12 |").unwrap().1.to_owned();
         assert_eq!(tail("", 0..0), "\n   | ^");
         assert_eq!(tail("ab", 2..2), " ab\n   |   ^");
-        assert_eq!(tail("a\tb日本c\u{1b} d", 3..9), " a    b日本c\u{241b} d\n   |      ^^^^");
+        assert_eq!(tail("a\tb日本c\u{1b} d", 3..9), " a    b日本c\u{241b} d\n   |       ^^^^");
         assert_eq!(tail("e\u{301} = \u{202e}", 6..9), " e\u{301} = \u{fffd}\n   |     ^");
     }
 

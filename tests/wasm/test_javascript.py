@@ -15,12 +15,12 @@ def test_the_loader() -> None:
     assert "# pass 0" not in done.stdout
 
 
-# What a page may load: bytes as they are, and after `gzip -9`. The aims, 2.5 and 0.9 MB, are missed, as the
-# page that the message names says. It may not grow further.
-MOST_BYTES, MOST_COMPRESSED = 2_800_000, 1_080_000
-# What `wasm-opt -O3` leaves of a module, measured: 2,737,572 B of 3,012,504 B, and compressed
-# 1,056,222 B of 1,093,160 B.
-LEFT_BY_WASM_OPT, LEFT_COMPRESSED = 0.909, 0.966
+# What a page may load: bytes as they are, and after `gzip -9`. The aim for the latter, 0.9 MB, is missed,
+# as the page that the message names says. It may not grow further.
+MOST_BYTES, MOST_COMPRESSED = 2_500_000, 1_000_000
+# What `wasm-opt` leaves of a module, measured: 2,237,266 B of 2,536,865 B, and compressed 986,289 B of
+# 1,028,538 B.
+LEFT_BY_WASM_OPT, LEFT_COMPRESSED = 0.882, 0.959
 
 
 def test_the_module_is_small() -> None:

@@ -25,7 +25,7 @@ impl Fabric {
         let Some((packet, on_wire, Departure { sequence, head, tail })) = sent else {
             return match port.more_channels() {
                 false => self.send_next::<false>(id, now),
-                true => self.send_next::<true>(id, now),
+                true => self.send_specially(id, now),
             };
         };
         let damage = port.faults.as_mut().and_then(|faults| faults.damage_to_tlp(on_wire));

@@ -95,7 +95,7 @@ impl Fabric {
 
     /// Sends the next flit, or the next TLP of a port with several channels.
     #[inline(never)]
-    fn send_specially(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
+    pub(crate) fn send_specially(&mut self, id: PortId, now: Time) -> Result<(), Wait> {
         let port = &mut self.ports[id.index()];
         if port.flit_mode() {
             self.send_flit(id, now)

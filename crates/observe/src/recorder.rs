@@ -28,6 +28,13 @@ pub struct Entry {
     pub depth: Option<u32>,
 }
 
+impl Entry {
+    /// Sorts entries by time, then by port; those of one time and port stay in their order.
+    pub fn sort(entries: &mut [Self]) {
+        entries.sort_by_key(|entry| (entry.at, entry.port));
+    }
+}
+
 /// What was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EntryOf {
@@ -192,7 +199,7 @@ impl Recorder {
             Some(search) if search.what.is_of_requests() => search.kept.clone(),
             Some(Search { found: Some(found), .. }) => ring.read((found.from, found.until), ring.seen),
         };
-        entries.sort_by_key(|entry| (entry.at, entry.port));
+        Entry::sort(&mut entries);
         entries
     }
 

@@ -17,11 +17,16 @@ use crate::slots::read_slots;
 use crate::source::{FileSystem, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
+use lzma_rust2::LzmaReader;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::Read;
 use std::sync::{Arc, LazyLock};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
+
+/// The texts of all files of the catalog in a row, compressed: see `build.rs`.
+static CATALOG_TEXTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalog_texts.lzma"));
 
 /// The parts that scenarios can name.
 #[derive(Clone, Debug)]
@@ -128,11 +133,17 @@ impl From<&PartListing> for PartRecord {
     }
 }
 
-/// The catalog that comes with the program. Made once: a study loads thousands of scenarios.
+/// The catalog that comes with the program. Unpacked once: a study loads thousands of scenarios.
 pub fn catalog() -> Catalog {
     static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
-        let files = CATALOG_FILES.iter().map(|&(name, start, end)| {
-            let file = SourceFile::new(format!("catalog/{name}.toml"), &CATALOG_TEXT[start..end]);
+        let mut texts = String::new();
+        LzmaReader::new_mem_limit(CATALOG_TEXTS, u32::MAX, None)
+            .and_then(|mut reader| reader.read_to_string(&mut texts))
+            .expect("build.rs has compressed them");
+        let mut start = 0;
+        let files = CATALOG_FILES.iter().map(|&(name, end)| {
+            let file = SourceFile::new(format!("catalog/{name}.toml"), &texts[start..end]);
+            start = end;
             (name.to_owned(), file)
         });
         Catalog { files: Arc::new(files.collect()) }
@@ -153,7 +164,7 @@ impl Catalog {
 
     /// The part that was meant by a name that none has: one that ends or begins with it, or the nearest.
     pub(crate) fn meant(&self, name: &str) -> Option<&str> {
-        let lower = name.to_lowercase();
+        let lower = name.to_ascii_lowercase();
         let has = |part: &&str| lower.len() > 2 && (part.ends_with(&lower) || part.contains(&lower));
         let shortest = self.names().filter(has).min_by_key(|part| part.len());
         shortest.or_else(|| nearest(name, self.names()))

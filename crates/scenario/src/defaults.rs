@@ -57,7 +57,7 @@ fn maker(component: &Component, diagnostics: &mut Vec<Diagnostic>) -> Option<Str
 fn set_of(catalog: &Catalog, generation: Generation, maker: Option<&str>) -> Option<String> {
     let sets = Generation::ALL.into_iter().filter(|other| *other <= generation).rev();
     let names = sets.flat_map(|generation| {
-        let of_all = format!("defaults-{}", generation.to_string().to_lowercase());
+        let of_all = format!("defaults-{}", generation.to_string().to_ascii_lowercase());
         let of_maker = maker.map(|maker| format!("{of_all}-{maker}"));
         of_maker.into_iter().chain([of_all])
     });

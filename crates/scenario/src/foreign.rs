@@ -66,7 +66,7 @@ fn is_function(line: &str) -> bool {
     (short || long)
         && parts.iter().all(hexadecimal)
         && address.contains('.')
-        && rest.starts_with(char::is_alphabetic)
+        && rest.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// In which encoding bytes are that are no UTF-8, and what to do; nothing where that cannot be told.

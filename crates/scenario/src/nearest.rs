@@ -73,7 +73,7 @@ const OTHER_TABLES: [(&str, &str); 27] = [
 /// The key among those allowed that was meant by another.
 pub(crate) fn key_meant<'a>(found: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let has = |key: &str| allowed.iter().copied().find(|allowed| *allowed == key);
-    let plain = found.to_lowercase().replace('-', "_");
+    let plain = found.to_ascii_lowercase().replace('-', "_");
     let other_words = OTHER_WORDS.iter().chain(&OTHER_WORDS_OF_RUNS);
     let same = |key: &&&'a str| key.trim_end_matches('s') == plain.trim_end_matches('s');
     has(&plain)
@@ -87,7 +87,7 @@ pub(crate) fn key_meant<'a>(found: &str, allowed: &[&'a str]) -> Option<&'a str>
 
 /// The table that was meant by another, among the kinds of components and the sections.
 pub(crate) fn table_meant<'a>(found: &str, tables: &[&'a str]) -> Option<&'a str> {
-    let plain = found.to_lowercase();
+    let plain = found.to_ascii_lowercase();
     let other = OTHER_TABLES.iter().find(|(word, _)| *word == plain).map(|(_, table)| *table);
     let has = |table: &str| tables.iter().copied().find(|known| *known == table);
     other.and_then(has).or_else(|| nearest(found, tables.iter().copied()))
@@ -109,9 +109,9 @@ pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a 
     if found.len() > 64 {
         return None;
     }
-    let lower = found.to_lowercase();
+    let lower = found.to_ascii_lowercase();
     let near = |candidate: &'a str| {
-        let other = candidate.to_lowercase();
+        let other = candidate.to_ascii_lowercase();
         let similarity = strsim::jaro_winkler(&lower, &other);
         // A slip changes few letters; among as many changes, an equal start tells.
         is_near(&lower, &other).then(|| (strsim::osa_distance(&lower, &other), -similarity, candidate))

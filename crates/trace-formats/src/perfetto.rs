@@ -34,7 +34,8 @@ struct Writer {
     from: u64,
     until: u64,
     links: BTreeMap<String, Track>,
-    lanes: BTreeMap<usize, Lane>,
+    /// By the numbers of their directions.
+    lanes: Vec<Option<Lane>>,
     requesters: Option<Track>,
     tags: BTreeMap<String, Tags>,
     tags_at_start: Option<BTreeMap<String, u32>>,
@@ -61,7 +62,7 @@ impl Writer {
             from: frame.from_ticks,
             until: frame.until_ticks,
             links: BTreeMap::new(),
-            lanes: BTreeMap::new(),
+            lanes: frame.directions.iter().map(|_| None).collect(),
             requesters: None,
             tags: BTreeMap::new(),
             tags_at_start: frame.tags_at_start.clone(),
@@ -71,7 +72,7 @@ impl Writer {
     fn lane(&mut self, number: usize) -> (&mut Lane, &mut Packets, &TraceDirection) {
         let direction = &self.directions.all()[number];
         let packets = &mut self.packets;
-        if !self.lanes.contains_key(&number) {
+        let lane = self.lanes[number].get_or_insert_with(|| {
             let TraceDirection { link, way, from, to, mode, .. } = direction;
             let link = match self.links.get(link) {
                 Some(track) => *track,
@@ -84,9 +85,9 @@ impl Writer {
             };
             let rank = usize::from(*way == "downstream");
             let track = packets.track(Some(link), &format!("{way}, {from} to {to}"), rank);
-            self.lanes.insert(number, Lane::new(track));
-        }
-        (self.lanes.get_mut(&number).expect("it is there now"), packets, direction)
+            Lane::new(track)
+        });
+        (lane, packets, direction)
     }
 
     /// A row on the track of its kind.
@@ -264,7 +265,7 @@ impl Writer {
 
     fn end(&mut self, end: &TraceEnd) {
         let until = end.until_ticks;
-        for lane in self.lanes.values_mut() {
+        for lane in self.lanes.iter_mut().flatten() {
             for track in lane.still_held() {
                 self.packets.end_slice(track, until);
             }

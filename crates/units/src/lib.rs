@@ -2,7 +2,7 @@
 //!
 //! - [`Time`] is a point and [`Span`] a difference, both whole ticks of 2⁻¹⁰ ps (ADR 1).
 //! - [`Bytes`] ÷ [`Rate`] is a [`Span`]; [`SymbolTimes`] become [`Bytes`] only through a [`Width`].
-//! - [`order`] sorts what is sorted rarely.
+//! - [`order`] sorts what is sorted rarely, and makes trees of what is listed.
 //! - [`Generation`] and [`Width`] name what a lane runs at and how many there are.
 //!
 //! Floats appear only in the `as_…` readers, for a number a person is about to see.

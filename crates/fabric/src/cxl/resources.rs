@@ -20,7 +20,7 @@ impl Cxl {
                 });
                 for (class, credits) in Class::ALL.into_iter().zip(&direction.credit_books) {
                     found.push(ResourceReading {
-                        name: format!("{name}.{}_credits", class.name(way).to_lowercase()),
+                        name: format!("{name}.{}_credits", class.name(way).to_ascii_lowercase()),
                         kind: ResourceKind::CxlCredits,
                         places: credits.places,
                         limit: format!("{} credits", credits.places),

@@ -8,6 +8,7 @@
 //! ways are still the shortest, but what goes different ways may meet.
 
 use super::Graph;
+use lanewise_units::order;
 use std::collections::BTreeMap;
 
 /// What the rule needs to know of a network.
@@ -101,7 +102,7 @@ impl FatTree {
             turns.push((*cable, *port));
             *cable += 1;
         }
-        turns.sort_unstable();
+        order::sort_by_key(&mut turns, |turn| *turn);
         (cables.len(), turns.into_iter().map(|(_, port)| port).collect())
     }
 }

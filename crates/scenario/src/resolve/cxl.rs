@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use lanewise_fabric::config::{
     BankConfig, CxlConfig, CxlLinkConfig, ExpanderConfig, FabricConfig, LinkConfig, MemoryConfig,
 };
-use lanewise_units::{Bytes, Generation, Span};
+use lanewise_units::{Bytes, Generation, Span, order};
 use lanewise_workload::host::lines::Store;
 use lanewise_workload::load::stream::{StreamConfig, WHOLE};
 use std::collections::BTreeSet;
@@ -88,8 +88,7 @@ fn check_rate(inputs: &Inputs<'_>, link: &LinkConfig, output: &mut Output) {
 /// What a link does not read in the flits that it has come to use.
 fn idle(inputs: &Inputs<'_>, links: &[LinkConfig], cxl: &CxlConfig, output: &mut Output) {
     let component = |link: &CxlLinkConfig| inputs.topology.instances[links[link.link].lower.0].component;
-    let components: BTreeSet<usize> = cxl.links.iter().map(component).collect();
-    for at in components {
+    for at in order::set(cxl.links.iter().map(component)) {
         let own =
             || cxl.links.iter().filter(|link| component(link) == at).map(|link| links[link.link].mode.flit);
         let path = |key: &str| format!("{}.link.cxl.{key}", inputs.file.components[at].name);

@@ -14,7 +14,7 @@ use crate::value::Auto;
 use lanewise_network::routing::Choice;
 use lanewise_network::switch::{FlowControl, space};
 use lanewise_network::transport::PacketKind;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, order};
 use lanewise_workload::device::rdma::{CableConfig, CableEnd, NetworkSwitchConfig, NicPort};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -137,7 +137,7 @@ fn islands(cables: &[CableConfig]) -> BTreeMap<NicPort, usize> {
         | [CableEnd::Switch(switch, _), CableEnd::Adapter(port)] => Some((port, find(&least, switch))),
         _ => None,
     };
-    cables.iter().filter_map(port_at).collect()
+    order::map(cables.iter().filter_map(port_at))
 }
 
 /// Joins adapters to switches, or switches to switches.

@@ -59,7 +59,7 @@ pub(super) fn number_meant(rest: &str) -> Option<String> {
 /// The truth value in "true", "yes", "off" or 1.
 pub(super) fn truth_meant(node: &Node) -> Option<bool> {
     let word = match &node.value {
-        Value::String(text) => text.trim().to_lowercase(),
+        Value::String(text) => text.trim().to_ascii_lowercase(),
         Value::Integer(number) => number.to_string(),
         _ => return None,
     };
@@ -72,14 +72,14 @@ pub(super) fn truth_meant(node: &Node) -> Option<bool> {
 
 /// The width in "16", "×16" or "16x".
 pub(super) fn width_meant(text: &str) -> Option<Width> {
-    let plain = text.trim().to_lowercase().replace('×', "x");
+    let plain = text.trim().to_ascii_lowercase().replace('×', "x");
     let digits = plain.trim_matches(|c: char| c == 'x' || c.is_whitespace());
     digits.parse().ok().and_then(Width::from_lanes)
 }
 
 /// The generation in "4", "PCIe 4.0", "pcie5" or "16 GT/s".
 pub(super) fn generation_meant(text: &str) -> Option<Generation> {
-    let lower = text.to_lowercase();
+    let lower = text.to_ascii_lowercase();
     let number: String = lower
         .chars()
         .skip_while(|c| !c.is_ascii_digit())
@@ -95,7 +95,7 @@ pub(super) fn generation_meant(text: &str) -> Option<Generation> {
 
 /// Generation and width in "x16 gen5", "gen5x16", "PCIe 5.0 x16" or "Gen5, 16x".
 pub(super) fn shape_meant(text: &str) -> Option<LinkShape> {
-    let lower = text.to_lowercase().replace('×', "x").replace([',', ';'], " ");
+    let lower = text.to_ascii_lowercase().replace('×', "x").replace([',', ';'], " ");
     let words = lower.replace("/x", "x").replace('x', " x ");
     let words: Vec<&str> = words.split_whitespace().collect();
     let number = |at: Option<&&str>| at.and_then(|word| word.parse().ok()).and_then(Width::from_lanes);

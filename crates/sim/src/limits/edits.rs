@@ -16,6 +16,7 @@ use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
+use lanewise_units::order;
 use lanewise_workload::load::mmio::MmioConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,7 +142,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
         owners.contains(&owner) || everywhere.contains(&leaf) || leaf.ends_with("_cost")
     };
     let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
-    all.filter(|(path, _)| is_near(path)).collect()
+    order::map(all.filter(|(path, _)| is_near(path)))
 }
 
 /// The host whose core stores to registers, of a resource that such a load has: its core or its write-combining buffers.

@@ -7,7 +7,7 @@ use lanewise_observe::Place;
 use lanewise_pcie::LinkMode;
 use lanewise_pcie::flow_control::Scale;
 use lanewise_scenario::Scenario;
-use lanewise_units::Span;
+use lanewise_units::{Span, order};
 use std::collections::BTreeMap;
 
 /// What ports and places are called.
@@ -56,7 +56,7 @@ impl Names {
         let place = |(device, index): (&DeviceConfig, u32)| {
             Some((fabric.place(DeviceId(index))?, device.name.clone()))
         };
-        Self { ports, places: named.filter_map(place).collect() }
+        Self { ports, places: order::map(named.filter_map(place)) }
     }
 
     pub(super) fn ports_of(&self, links: &[String]) -> Option<Vec<u32>> {

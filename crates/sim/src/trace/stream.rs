@@ -14,7 +14,7 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{AssemblyError, Pause};
 use lanewise_observe::{Entry, Recorder};
 use lanewise_scenario::Scenario;
-use lanewise_units::Time;
+use lanewise_units::{Time, order};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ fn tags(session: &Session<'_>) -> BTreeMap<String, u32> {
         let id = DeviceId(index);
         fabric.place(id).map(|_| (device.name.clone(), fabric.outstanding_reads(id)))
     };
-    named.filter_map(of).collect()
+    order::map(named.filter_map(of))
 }
 
 impl Trace {
@@ -210,7 +210,7 @@ impl Output<'_> {
         if !last && self.waiting.len() < 2 * held_back {
             return ControlFlow::Continue(());
         }
-        self.waiting.sort_by_key(|entry| (entry.at, entry.port));
+        Entry::sort(&mut self.waiting);
         let held_back = self.waiting.split_off(self.waiting.len() - held_back);
         let entries = std::mem::replace(&mut self.waiting, held_back);
         for batch in entries.chunks(BATCH) {

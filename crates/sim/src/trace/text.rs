@@ -3,7 +3,7 @@
 use super::rows::{TraceRow, TraceWait};
 use super::transaction::{Station, Transaction};
 use super::{Trace, TraceAround};
-use lanewise_units::Span;
+use lanewise_units::{Span, order};
 use std::fmt::Write;
 
 /// Writing into a string does not fail.
@@ -223,7 +223,7 @@ fn ns(ticks: u64) -> f64 {
 /// "208.000 credits (PH), 104.000 wire", the longest first, behind `begin`; lines of no more than 100 columns, the others indented.
 fn parts_of(text: &mut String, begin: &str, indent: usize, waits: &[TraceWait]) {
     let mut waits: Vec<&TraceWait> = waits.iter().collect();
-    waits.sort_by_key(|wait| std::cmp::Reverse(wait.ticks));
+    order::sort_by_key(&mut waits, |wait| std::cmp::Reverse(wait.ticks));
     let mut line = begin.to_owned();
     for (place, wait) in waits.iter().enumerate() {
         let comma = if place + 1 < waits.len() { "," } else { "" };

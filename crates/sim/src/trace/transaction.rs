@@ -9,7 +9,7 @@ use lanewise_observe::{
     Entry, EntryOf, FlowId, FlowSpec, HeldUp, OnWire, RequestId, Transmission, What, WireFact, WireTlp,
 };
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, Time, order};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -114,9 +114,7 @@ impl Names {
         let hops = self.hops(entries);
         let is_answer = |hop: &&Hop<'_>| hop.tlp.cost.class() == FlowClass::Completion;
         let last = hops.iter().rfind(is_answer).map(|hop| hop.tlp.address);
-        let mut answers: Vec<u64> = hops.iter().filter(is_answer).map(|hop| hop.tlp.address).collect();
-        answers.sort_unstable();
-        answers.dedup();
+        let answers = order::set(hops.iter().filter(is_answer).map(|hop| hop.tlp.address));
         let way: Vec<&Hop<'_>> =
             hops.iter().filter(|hop| !is_answer(hop) || Some(hop.tlp.address) == last).collect();
         let first = way.first().map(|hop| hop.tlp);

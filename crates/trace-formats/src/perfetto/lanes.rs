@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 /// A direction of a link.
 pub(super) struct Lane {
     track: Track,
-    tracks: BTreeMap<Kind, Track>,
+    /// Those of [`Kind`], and of TLPs that wait, by rank.
+    tracks: BTreeMap<usize, Track>,
     credits: BTreeMap<(u8, FlowClass, bool), Credits>,
-    waiting: BTreeMap<FlowClass, Track>,
-    held: BTreeMap<u64, Track>,
+    /// Those of what is held up, by number.
+    held: BTreeMap<usize, Track>,
     /// Of what is held up now, on which track that is.
-    open: Vec<(HeldUp, u64)>,
+    open: Vec<(HeldUp, usize)>,
 }
 
 /// What a track of its own is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 pub(super) enum Kind {
     Tlps,
     Dllps,
@@ -63,19 +64,14 @@ impl Lane {
             track,
             tracks: BTreeMap::new(),
             credits: BTreeMap::new(),
-            waiting: BTreeMap::new(),
             held: BTreeMap::new(),
             open: Vec::new(),
         }
     }
 
     pub(super) fn track(&mut self, packets: &mut Packets, kind: Kind) -> Track {
-        if let Some(track) = self.tracks.get(&kind) {
-            return *track;
-        }
-        let track = packets.track(Some(self.track), kind.name(), kind as usize);
-        self.tracks.insert(kind, track);
-        track
+        let rank = kind as usize;
+        *self.tracks.entry(rank).or_insert_with(|| packets.track(Some(self.track), kind.name(), rank))
     }
 
     /// Header or data credits of a class and channel.
@@ -109,19 +105,16 @@ impl Lane {
 
     /// TLPs of a class that wait for the port.
     pub(super) fn waiting(&mut self, packets: &mut Packets, class: FlowClass) -> Track {
-        if let Some(track) = self.waiting.get(&class) {
-            return *track;
-        }
-        let name = format!("{} TLPs that wait", class_name(class));
-        let track = packets.counter(self.track, &name, RANK_OF_WAITING + class.index(), "TLPs");
-        self.waiting.insert(class, track);
-        track
+        let rank = RANK_OF_WAITING + class.index();
+        *self.tracks.entry(rank).or_insert_with(|| {
+            packets.counter(self.track, &format!("{} TLPs that wait", class_name(class)), rank, "TLPs")
+        })
     }
 
     /// A class, a read or everything is held up from now on: the track for that. Several reads have several, the first that is free.
     pub(super) fn is_held(&mut self, packets: &mut Packets, whom: HeldUp) -> Track {
         let first = first_number(whom);
-        let is_free = |number: &u64| self.open.iter().all(|(_, taken)| taken != number);
+        let is_free = |number: &usize| self.open.iter().all(|(_, taken)| taken != number);
         let number = (first..).find(is_free).expect("there are more numbers than reads");
         self.open.push((whom, number));
         if let Some(track) = self.held.get(&number) {
@@ -132,7 +125,7 @@ impl Lane {
             HeldUp::Class { channel, class } => format!("held up: {}, VC{channel}", class_name(class)),
             HeldUp::Read(_) => format!("reads within the host, {}", number - first + 1),
         };
-        let track = packets.track(Some(self.track), &name, RANK_OF_HELD + number as usize);
+        let track = packets.track(Some(self.track), &name, RANK_OF_HELD + number);
         self.held.insert(number, track);
         track
     }
@@ -152,10 +145,10 @@ impl Lane {
 }
 
 /// Classes and channels have numbers of their own; reads have those behind.
-fn first_number(whom: HeldUp) -> u64 {
+fn first_number(whom: HeldUp) -> usize {
     match whom {
         HeldUp::Everything => 0,
-        HeldUp::Class { channel, class } => 1 + 3 * u64::from(channel) + class.index() as u64,
+        HeldUp::Class { channel, class } => 1 + 3 * usize::from(channel) + class.index(),
         HeldUp::Read(_) => 100,
     }
 }

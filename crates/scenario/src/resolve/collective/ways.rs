@@ -8,7 +8,7 @@ use super::passes::of_link_above;
 use crate::file::WrittenWorkload;
 use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice};
 use crate::value::Auto;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, order};
 use lanewise_workload::device::rdma::{CableEnd, NicPort};
 use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way};
 use std::collections::BTreeSet;
@@ -171,7 +171,7 @@ impl Around<'_, '_> {
         for (one, other) in crossings {
             let ports = self.between_hosts(one, other, reading).map(|path| path.ports).unwrap_or_default();
             for end in [0, 1] {
-                let ports: BTreeSet<NicPort> = ports.iter().map(|ends| ends[end]).collect();
+                let ports = order::set(ports.iter().map(|ends| ends[end]));
                 rates.push(ports.into_iter().filter_map(|port| adapter_rate(port, reading)).collect());
             }
         }

@@ -5,6 +5,7 @@ use super::Step::{self, Double, Halve};
 use super::{Edit, Editor, host_that_stores};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
+use lanewise_units::order;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -18,9 +19,7 @@ impl Editor<'_> {
             }
             _ => None,
         };
-        let mut networks: Vec<(&str, bool)> = members.iter().filter_map(network).collect();
-        networks.sort_unstable();
-        networks.dedup();
+        let networks = order::set(members.iter().filter_map(network));
         if networks.is_empty() {
             return vec![self.beyond()];
         }

@@ -4,6 +4,7 @@ use super::super::Candidate;
 use super::super::evidence::SATURATED;
 use super::{Edit, Editor};
 use crate::results::{Direction, Results};
+use lanewise_units::order;
 use std::collections::HashSet;
 
 /// Widths that ports have; twice the widest of slots is no slot.
@@ -19,7 +20,7 @@ impl Editor<'_> {
     pub(super) fn wire(&self, members: &[&Candidate]) -> Vec<Edit> {
         let mut drafts = self.reshaped(members);
         // The end that is weaker than the other one, before both.
-        drafts.sort_by_key(|draft| draft.settings.len());
+        order::sort_by_key(&mut drafts, |draft| draft.settings.len());
         let mut all = drafts.to_vec();
         all.extend(members.first().and_then(|first| self.longer_payloads(first)));
         all
@@ -33,7 +34,7 @@ impl Editor<'_> {
             return Vec::new();
         };
         let mut drafts = self.reshaped(&[&Candidate::Wire { link, upstream: false }]).to_vec();
-        drafts.sort_by_key(|draft| draft.settings.len());
+        order::sort_by_key(&mut drafts, |draft| draft.settings.len());
         drafts
     }
 

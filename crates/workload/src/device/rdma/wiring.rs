@@ -8,8 +8,8 @@ use crate::server::RateServer;
 use lanewise_network::NetworkWire;
 use lanewise_network::routing::{Choice, FatTree, Graph};
 use lanewise_network::switch::FlowControl;
-use lanewise_units::{Bytes, Span};
-use std::collections::{BTreeMap, BTreeSet};
+use lanewise_units::{Bytes, Span, order};
+use std::collections::BTreeSet;
 
 /// A port at an end of a wire, by its index among those of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,8 +221,7 @@ impl RdmaNetworkConfig {
             return vec![Vec::new(); pairs.len()];
         }
         let wiring = Wiring::of(self);
-        let indexes: BTreeMap<NicPort, usize> =
-            wiring.adapters.iter().enumerate().map(|(index, (port, _))| (*port, index)).collect();
+        let indexes = order::map(wiring.adapters.iter().zip(0..).map(|((port, _), index)| (*port, index)));
         let of_pair = |pair: &[NicPort; 2]| {
             let [first, second] = pair.map(|port| indexes[&port]);
             let mut names = Vec::new();

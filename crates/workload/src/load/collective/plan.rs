@@ -6,7 +6,7 @@
 use super::config::{CollectiveConfig, Operation, Pass};
 use super::tree::{TreeNode, node_of};
 use super::tuning::Algorithm;
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, order};
 use std::collections::BTreeSet;
 
 /// Data are cut at multiples of what a thread moves.
@@ -71,7 +71,7 @@ pub fn pairs(
         (0..*channels).for_each(|channel| making.add_channel(*algorithm, channel, 1));
         making.plan.connections
     };
-    ways.iter().flat_map(plan).map(|connection| (connection.from, connection.to)).collect()
+    order::set(ways.iter().flat_map(plan).map(|connection| (connection.from, connection.to)))
 }
 
 impl Plan {

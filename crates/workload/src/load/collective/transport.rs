@@ -19,7 +19,7 @@ use crate::device::rdma::{CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::Flows;
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Span, order};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a pair is tried with: a line of LL.
@@ -85,7 +85,7 @@ fn readers(config: &CollectiveConfig) -> BTreeSet<u32> {
         Path::HostMemory => true,
         Path::Network(network) => !network.direct[1],
     };
-    config.ways.iter().filter(|way| reads(&way.path)).map(|way| way.pair.1).collect()
+    order::set(config.ways.iter().filter(|way| reads(&way.path)).map(|way| way.pair.1))
 }
 
 impl CollectiveWorkload {

@@ -270,7 +270,15 @@ fn plain_end(case: &Case) -> EndpointCase {
 }
 
 fn cut_through(link: LinkCase) -> SwitchCase {
-    SwitchCase { link, store_and_forward: false, latency_ns: 0, arbitration: 0, slow_core: false, acs: false }
+    SwitchCase {
+        link,
+        store_and_forward: false,
+        latency_ns: 0,
+        arbitration: 0,
+        slow_core: false,
+        acs: false,
+        metered: None,
+    }
 }
 
 fn read_of_peer(to: usize, length: u64) -> TransferCase {

@@ -210,6 +210,8 @@ pub struct SwitchConfig {
     pub arbitration: Arbitration,
     /// Peer-to-peer requests and completions between downstream ports are redirected upstream (ACS).
     pub acs_redirect: bool,
+    /// Request metering, of every port: data of each completion that it expects. None where it is off.
+    pub request_metering: Option<Bytes>,
     /// Packets that it damages.
     pub corruption: CorruptionConfig,
 }

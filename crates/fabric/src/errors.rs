@@ -182,6 +182,8 @@ pub(crate) enum Watch {
         /// Slot of the read that is over.
         slot: u16,
     },
+    /// A TLP that this port took in before, and had already, has been checked.
+    DuplicateChecked(PortId),
     /// A message of CXL.mem joins the queue of a direction.
     CxlQueue(Place, u32),
 }
@@ -222,6 +224,7 @@ impl Fabric {
             Watch::TakenIn(packet) => self.taken_in(packet),
             Watch::Lines { root_complex, port } => self.look_for_lines(root_complex, port),
             Watch::TagFree { endpoint, slot } => self.tag_free(endpoint, slot),
+            Watch::DuplicateChecked(port) => self.duplicate_checked(port),
             Watch::CxlQueue(place, number) => self.cxl_queues(place, number),
         }
     }

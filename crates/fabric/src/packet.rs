@@ -299,6 +299,12 @@ impl PacketPool {
         alive.then_some(reference.id)
     }
 
+    /// What waits behind a packet, of its class in the same queue.
+    pub(crate) fn behind(&self, id: PacketId) -> Option<PacketId> {
+        let next = self.slots[id.index()].next;
+        (next != PacketId::NONE).then_some(next)
+    }
+
     /// Packets that a port owns.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -3,6 +3,7 @@
 use crate::alarms::Alarms;
 use crate::books::Books;
 use crate::endpoint::wants_notice;
+use crate::errors::Watch;
 use crate::fabric::Fabric;
 use crate::link::{Fate, Outcome, Space};
 use crate::packet::{Flags, Packet, PacketId};
@@ -30,7 +31,10 @@ impl Fabric {
         let arrived = port.receiver.take_next();
         match port.receiver.receive(&arrived, now, &port.settings.receiver.ack, &mut books) {
             Outcome::Accepted => self.deliver(id, &arrived, now),
-            Outcome::Duplicate => self.wake(id, self.ports[id.index()].receiver.ack_at()),
+            Outcome::Duplicate if arrived.checked > now => {
+                self.watch_at(arrived.checked, Watch::DuplicateChecked(id));
+            }
+            Outcome::Duplicate => self.drop_duplicate(id, now),
             Outcome::Nullified => return self.drop_nullified(&arrived),
             Outcome::Refused => {
                 // The header said whether it was the next one: others are not forwarded.
@@ -70,13 +74,25 @@ impl Fabric {
         let arrived = port.receiver.take_next_ahead();
         match port.receiver.receive(&arrived, at, &port.settings.receiver.ack, &mut books) {
             Outcome::Accepted => {}
-            Outcome::Duplicate => self.wake(id, self.ports[id.index()].receiver.ack_at()),
+            Outcome::Duplicate => self.drop_duplicate(id, at),
             Outcome::Nullified => self.drop_nullified(&arrived),
             Outcome::Overflow(overflow) => overflows(id, at, &arrived, overflow),
             Outcome::Refused | Outcome::RefusedAgain => {
                 panic!("{at:?}: port {} refuses {:?}, delivered ahead", id.0, arrived.sequence)
             }
         }
+    }
+
+    /// A TLP that came before has been checked, and is dropped. A cut-through switch that took it in before that did not look at it.
+    pub(crate) fn duplicate_checked(&mut self, id: PortId) {
+        let now = self.engine.now();
+        self.advance_to(id, now);
+        self.drop_duplicate(id, now);
+    }
+
+    fn drop_duplicate(&mut self, id: PortId, at: Time) {
+        self.ports[id.index()].receiver.drop_duplicate(at);
+        self.wake(id, self.ports[id.index()].receiver.ack_at());
     }
 
     /// Makes sure that what the peer waits for is not overlooked, after something that may have brought it forward.

@@ -47,6 +47,8 @@ pub enum ResourceKind {
     SwitchBus,
     /// Memory of a switch that writes every packet to it.
     SwitchMemory,
+    /// Request metering of a switch's port: a timer runs before the next request.
+    RequestMetering,
     /// What drains posted writes that arrive at an endpoint.
     EndpointDrain,
     /// Memory of an endpoint, as others read it.
@@ -90,6 +92,7 @@ impl ResourceKind {
             Self::SwitchCore => "switch_core",
             Self::SwitchBus => "switch_bus",
             Self::SwitchMemory => "switch_memory",
+            Self::RequestMetering => "request_metering",
             Self::EndpointDrain => "endpoint_drain",
             Self::EndpointMemory => "endpoint_memory",
             Self::SideLink => "side_link",
@@ -122,6 +125,7 @@ impl ResourceKind {
             Self::SwitchCore => "an input of the switch core",
             Self::SwitchBus => "a bus of the switch",
             Self::SwitchMemory => "the memory of the switch",
+            Self::RequestMetering => "request metering of the switch",
             Self::EndpointDrain => "the drain of writes into the device",
             Self::EndpointMemory => "memory of the device",
             Self::SideLink => "the link between devices beside PCI Express",
@@ -295,6 +299,16 @@ fn of_switch(switch: &Switch, (name, ports): (&str, &[String]), at: Time, found:
             let name = format!("{name}.memory");
             found.push(ResourceReading::of_rate(name, ResourceKind::SwitchMemory, *rate, book));
         }
+    }
+    for (port, (completion, book)) in ports.iter().zip(switch.metering_books(at)) {
+        let (name, kind) = (format!("{name}.metering.{port}"), ResourceKind::RequestMetering);
+        found.push(ResourceReading {
+            name,
+            kind,
+            places: 1,
+            limit: format!("completions of {completion}"),
+            book,
+        });
     }
 }
 

@@ -29,6 +29,12 @@ impl SharedMemory {
         ready
     }
 
+    /// A packet that was written would not have left before `at`, either.
+    pub(crate) fn not_before(&mut self, id: PacketId, at: Time) {
+        let ready_at = &mut self.ready_at[id.index()];
+        *ready_at = (*ready_at).max(at);
+    }
+
     /// Reads a packet that leaves from `now` on.
     pub(crate) fn read(&mut self, bytes: Bytes, now: Time) {
         self.transfers.serve(now, bytes);

@@ -3,7 +3,7 @@
 //! An egress pulls: when its wire is free it takes the next packet straight out of an ingress buffer, whose credits
 //! are free again once the tail has left. Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
 //! merging). Each virtual channel of an egress has a row of queues, and a turn among the ingress ports, of its own: who sends
-//! next is in `arbitration.rs`.
+//! next is in `arbitration.rs`; how requests are held back for the sake of their completions, in `metering.rs`.
 //!
 //! Left out: an arbitration between ports for each channel that differs from that of the others, multicast, egress buffers
 //! beyond the retry buffer.
@@ -22,10 +22,12 @@ use lanewise_pcie::flit::TLP_BYTES;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
+use metering::Meters;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 mod arbitration;
+mod metering;
 
 /// Most ports a switch may have: one bit each in a word.
 pub const MAX_SWITCH_PORTS: usize = 128;
@@ -101,6 +103,7 @@ impl Row {
 struct Special {
     rows: Option<MoreRows>,
     corruption: Option<Corruption>,
+    meters: Option<Meters>,
 }
 
 /// Rows of channels other than VC0, where a link has any.
@@ -112,6 +115,12 @@ struct MoreRows {
 }
 
 impl Special {
+    /// From when on a packet of this class may enter the core, where that is metered.
+    fn opens_at(&self, class: FlowClass, ingress: u16) -> Option<Time> {
+        let meters = self.meters.as_ref().filter(|_| class == FlowClass::NonPosted)?;
+        Some(meters.opens_at(ingress))
+    }
+
     /// The row of a packet for `egress`; damages it, if it is its turn.
     #[cold]
     fn row_for(&mut self, packet: &mut Packet, egress: u16) -> u16 {
@@ -155,10 +164,12 @@ impl Switch {
             SwitchCore::SharedMemory { rate } => (Some(Box::new(SharedMemory::new(*rate))), None),
             SwitchCore::Buses { of_port, .. } => (None, Some(Box::new(Buses::new(of_port)))),
         };
+        let meters = config.request_metering.map(|completion| Meters::new(completion, count));
+        let special = meters.map(|meters| Box::new(Special { meters: Some(meters), ..Special::default() }));
         Self {
             rows: ports.iter().map(|port| Row::new(*port, &config.arbitration)).collect(),
             config,
-            special: None,
+            special,
             ports,
             routes,
             settings: Vec::new(),
@@ -259,7 +270,8 @@ impl Switch {
 
     /// Takes in a packet. A shared memory first writes it.
     ///
-    /// Returns when the egress is to look at it, unless it waits behind another of its class: then that one is known there.
+    /// Returns when the egress is to look at it, unless it waits behind another of its class: then that one is known there, and leaves,
+    /// if it is no nullified copy.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -270,13 +282,20 @@ impl Switch {
     ) -> Option<Time> {
         let packet = &mut packets[id];
         let class = packet.class();
-        let ready_at = match &mut self.memory {
+        let mut ready_at = match &mut self.memory {
             None => packet.eligible_at,
             Some(memory) => memory.write(id, packet),
         };
         let row = match &mut self.special {
             None => egress,
-            Some(special) => special.row_for(packet, egress),
+            Some(special) => {
+                if let Some(opens_at) = special.opens_at(class, ingress) {
+                    packet.eligible_at = packet.eligible_at.max(opens_at);
+                    ready_at = ready_at.max(opens_at);
+                    self.memory.iter_mut().for_each(|memory| memory.not_before(id, opens_at));
+                }
+                special.row_for(packet, egress)
+            }
         };
         let of_row = &self.rows[usize::from(row)];
         if u16::from(of_row.queues) <= ingress {
@@ -286,7 +305,7 @@ impl Switch {
         of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
         let slot = of_row.slot(usize::from(ingress));
         let first = self.queues[slot].push(packets, id);
-        first.then_some(ready_at)
+        (first || self.has_nullified).then_some(ready_at)
     }
 
     /// Makes queues of a row for the ports up to `ingress` at least, which has its first packet for it.
@@ -344,6 +363,7 @@ impl Switch {
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
+            + self.special.as_ref().and_then(|special| special.meters.as_ref()).map_or(0, Meters::heap_bytes)
             + size_of_val(&*self.rows)
             + ports * (size_of::<Feed>() + size_of::<usize>() + size_of::<PortId>())
     }

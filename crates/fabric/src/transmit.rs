@@ -47,6 +47,9 @@ impl Fabric {
                 port.wake_at = Time::NEVER;
                 return self.wake(id, now); // A Nak took the link into Recovery: what goes first is decided after it.
             }
+            if !was_active && port.transmitter.state == LinkState::Active {
+                self.advance_to(id, now); // What was owed before it came up goes first.
+            }
         }
         if sleeps && !self.is_awake(id, now) {
             return;
@@ -135,6 +138,10 @@ impl Fabric {
                 true => switch.arbitrate_by_channel(packets, port, now)?,
             };
             if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
+                if switch.meters(&packets[packet_id]) {
+                    let ingress = self.ports[packets[packet_id].ingress as usize].index;
+                    switch.meter(&mut self.packets, packet_id, ingress, now);
+                }
                 return Ok(packet_id);
             }
             self.packets.remove(packet_id);

@@ -400,3 +400,93 @@ fn waiting_for_the_core_is_attributed_to_it() {
         );
     }
 }
+
+/// Reads of a device on x1 and of one on x8, both below a switch on x8, with as much under way: what each gets, bytes per second. One
+/// completion of 64 B takes 336 ns on x1 and 42 ns on x8.
+fn narrow_and_wide(request_metering: Option<Bytes>) -> [f64; 2] {
+    let mut config = without_background(behind_switch(GEN1, Width::X8, Width::X8, 2, 128));
+    let narrow = LinkMode::new(GEN1, Width::X1);
+    config.links[1].mode = narrow;
+    config.devices[1].ports[1] = switch_port(narrow, 128);
+    config.devices[2].ports[0] = port(narrow, 128);
+    switch_mut(&mut config, 1).request_metering = request_metering;
+    let stream = |device| Stream::new(device, Direction::Read, 4096, 8);
+    let simulation = measure(&without_background(config), vec![stream(2), stream(3)], 1000);
+    [goodput(&simulation, 0, 1000), goodput(&simulation, 1, 1000)]
+}
+
+/// Completions for x1 fill the buffer of the upstream port, those for x8 stand between them. Of the 16 KiB that 32 tags ask for, 64
+/// completions for x1 lie in the buffer and the others at the root port, in one line with those for x8, which leave at once: 12 KiB to
+/// 16 KiB, and so are the rates.
+#[test]
+fn a_narrow_reader_slows_a_wide_neighbour() {
+    let [narrow, wide] = narrow_and_wide(None);
+    assert_close(narrow, 64e9 / 336.0, 0.03, "narrow");
+    assert_close(wide / narrow, 16.0 / 12.0, 0.03, "wide, of narrow");
+}
+
+/// With request metering no more is asked for than the link to the narrow device carries, and its neighbour gets what is left of the
+/// upstream link. DLLPs take 2 to 3 % of either link, which the estimate leaves out, so that some completions wait in the buffer.
+#[test]
+fn metered_requests_leave_the_rest_to_the_neighbour() {
+    let [narrow, wide] = narrow_and_wide(Some(Bytes::new(64)));
+    assert_close(narrow, 64e9 / 336.0, 0.04, "narrow");
+    assert_close(wide, 64e9 / 42.0 - 64e9 / 336.0, 0.06, "wide");
+}
+
+/// Where smaller completions are expected than come, requests are what limits both: 512 B in the time of 16 completions of 52 B.
+#[test]
+fn expected_completions_that_are_too_small_hold_requests_back() {
+    let [narrow, wide] = narrow_and_wide(Some(Bytes::new(32)));
+    assert_close(narrow, 512e9 / (16.0 * 52.0 * 4.0), 0.01, "narrow");
+    assert_close(wide, 512e9 / (16.0 * 52.0 / 2.0), 0.01, "wide");
+}
+
+/// When each of some asks of device 2 ends, in ns after the first, on x4 with completions of 16 B expected.
+fn metered(asks: &[Ask]) -> Vec<u64> {
+    let mut config = without_background(behind_switch(GEN1, Width::X4, Width::X4, 2, 128));
+    switch_mut(&mut config, 1).request_metering = Some(Bytes::new(16));
+    let (_, log) = run_script(&config, asks.iter().map(|ask| (us(5), *ask)).collect(), 100);
+    (0..asks.len())
+        .map(|step| (log.latency(step) - log.latency(0)).ticks() / Span::from_ns(1).ticks())
+        .collect()
+}
+
+/// Each read waits for the time of what was expected of the one before it, 1 ns a byte: data in units of 16 B, and 20 B for each of
+/// them; a read of another port does not wait.
+#[test]
+fn a_metered_read_waits_for_the_completions_of_the_one_before_it() {
+    let reads = [64, 64, 40, 64].map(|length| dma(2, Direction::Read, 0, length));
+    let times = metered(&reads);
+    let (expected_64, expected_40) = (4 * 36, 3 * 36);
+    // An Ack of 8 B stands before the second request; the third has 24 B less to bring.
+    assert_eq!(times[1], expected_64 + 8);
+    assert_eq!(times[2], 2 * expected_64 - 24);
+    assert_eq!(times[3], 2 * expected_64 + expected_40);
+    let [own, other] = [2, 3].map(|device| dma(device, Direction::Read, 0, 64));
+    let times = metered(&[own, other]);
+    assert!(
+        times[1] < 100,
+        "the requests and the completions follow each other on the upstream link: {times:?}"
+    );
+}
+
+/// Posted writes pass requests that metering holds back.
+#[test]
+fn a_write_passes_metered_reads() {
+    let reads = [512; 4].map(|length| dma(2, Direction::Read, 0, length));
+    let write = Ask::Dma {
+        device: 2,
+        channel: 1,
+        direction: Direction::Write,
+        target: Target::HostMemory,
+        offset: 0,
+        length: 64,
+    };
+    let mut config = without_background(behind_switch(GEN1, Width::X4, Width::X4, 1, 128));
+    let steps = || reads.iter().chain([&write]).map(|ask| (us(5), *ask)).collect::<Vec<_>>();
+    let latency = |config: &FabricConfig| run_script(config, steps(), 100).1.latency(4);
+    let freely = latency(&config);
+    switch_mut(&mut config, 1).request_metering = Some(Bytes::new(64));
+    assert_eq!(latency(&config), freely);
+}

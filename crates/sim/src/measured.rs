@@ -156,7 +156,8 @@ pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) ->
     let resource = |reading: ResourceReading| {
         let ResourceReading { name, kind, places, limit, book } = reading;
         let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
-        let waited = (kind != ResourceKind::SwitchCore).then_some(book.waited);
+        let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering);
+        let waited = (!is_seen_elsewhere).then_some(book.waited);
         Resource {
             name,
             kind,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _RDMA = re.compile(r"ConnectX|BlueField|\bE810\b|\bX722\b|BCM57[4-6]\d\d|\bT[56]\d{2}|FastLinQ|Omni-Path")
+C2C = re.compile(r"\b(?:GH200|GB200|GB300|GB10)\b")
+"""Names of superchips: a GPU and a processor joined by NVLink-C2C."""
 _VERBS = ("mlx4_", "mlx5_", "irdma", "bnxt_re", "qedr", "cxgb4_", "hfi1_", "rocep", "ibp")
 
 
@@ -219,6 +221,19 @@ class Function:
     def is_nic(self) -> bool:
         """Network controllers, InfiniBand among them."""
         return self.is_class(0x02, 0x0C06)
+
+    @property
+    def has_c2c(self) -> bool:
+        """GPUs that reach their host over NVLink-C2C: next to nothing of theirs crosses PCI Express.
+
+        Source: NVIDIA, Grace Hopper Superchip Architecture whitepaper; Grace Blackwell has the same.
+        """
+        return self.is_gpu and bool(C2C.search(self.identity.device_name or ""))
+
+    @property
+    def is_cxl_memory(self) -> bool:
+        """Memory of the host behind CXL, which it loads and stores: such a device does no DMA."""
+        return self.is_class(0x0502)
 
     @property
     def is_wireless(self) -> bool:

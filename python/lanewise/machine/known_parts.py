@@ -86,6 +86,7 @@ DRIVES = {
 SWITCHES = {
     "broadcom-pex88096": r"\bPEX880xx\b",
     "broadcom-pex89144": r"\bPEX890xx\b",
+    "idt-89hpes32nt24xg2": r"\b(89H)?PES32NT24[AB]G2\b",
     "microchip-switchtec-pfx-gen3": r"\bPFX \d+xG3\b",
     "microchip-switchtec-pfx-gen4": r"\b(PFX|PSX|PAX) \d+xG4\b",
     "microchip-switchtec-pfx-gen5": r"\b(PFX|PSX|PAX) \d+xG5\b",

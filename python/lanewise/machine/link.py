@@ -42,9 +42,14 @@ class Link:
         A device that is passed through shows the registers of its real link, and nothing shows its real port:
         a link below its device's capability may be below that of its slot, or not.
         """
-        identity, device = self.upper.identity, self.device.link
-        made_up = (identity.vendor_id, identity.device_id) in _MADE_UP
-        return LinkMode() if made_up and device.status != device.capability else self.upper.link.capability
+        identity, claimed, device = self.upper.identity, self.upper.link.capability, self.device.link
+        if (identity.vendor_id, identity.device_id) not in _MADE_UP:
+            return claimed
+        if device.status != device.capability:
+            return LinkMode()
+        # A device at its best shows that its real slot can do that, whatever the made-up one claims.
+        able = device.capability
+        return LinkMode(_most(claimed.gt_s, able.gt_s), _most(claimed.width, able.width))
 
     @property
     def now(self) -> LinkMode:
@@ -115,6 +120,10 @@ class Link:
 
 def _least(first: float | None, second: float | None) -> Any:
     return min((end for end in (first, second) if end is not None), default=None)
+
+
+def _most(first: float | None, second: float | None) -> Any:
+    return max((end for end in (first, second) if end is not None), default=None)
 
 
 def _smaller(first: float | None, second: float | None) -> float | None:

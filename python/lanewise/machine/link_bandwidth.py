@@ -33,6 +33,9 @@ _ROUNDING = 0.0006
 _WIDEST_SLOT = 16
 """Lanes of the widest slot that computers have."""
 
+_WIDEST_DRIVE = 4
+"""Lanes of an M.2 module and of most drives in bays. PCI Express M.2 1.1, table 2-4; SFF-8639."""
+
 
 def modes_of(gb_per_s: float) -> tuple[LinkMode, ...]:
     """Return every speed and width whose bandwidth after line coding is this, widest first."""
@@ -46,8 +49,13 @@ def modes_of(gb_per_s: float) -> tuple[LinkMode, ...]:
 
 
 def widest_mode(link: Link) -> LinkMode | None:
-    """Return the widest usual mode with the bandwidth told of a link; None where no source tells any."""
+    """Return the widest usual mode with the bandwidth told of a link; None where no source tells any.
+
+    That of a drive has four lanes where that makes the bandwidth: 15.75 GB/s are Gen5 x4, not Gen3 x16.
+    """
     gb_per_s = link.device.link.bandwidth_gb_s or link.upper.link.bandwidth_gb_s
     if not gb_per_s:
         return None
-    return next((mode for mode in modes_of(gb_per_s) if (mode.width or 0) <= _WIDEST_SLOT), None)
+    widest = (_WIDEST_DRIVE, _WIDEST_SLOT) if link.device.is_nvme else (_WIDEST_SLOT,)
+    modes = modes_of(gb_per_s)
+    return next((mode for lanes in widest for mode in modes if (mode.width or 0) <= lanes), None)

@@ -8,11 +8,11 @@ on two lanes as on four. Known for adapters by their names (`adapters`) and for 
 from __future__ import annotations
 
 from functools import cache
-from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
-from lanewise.machine.adapters import network_functions, port_of
+from lanewise.machine.adapters import all_ports_gb_per_s, network_functions, port_of
 from lanewise.machine.drives import drive_part
+from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.parts import part_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _wires(machine: Machine, function: Function) -> Own | None:
     known = [port for port in ports if port is not None]
     if not known or len(known) < len(ports):
         return None
-    total = fsum(port.gb_per_s for port in known)
+    total = all_ports_gb_per_s(known)
     count = f"{len(known)} port{'' if len(known) == 1 else 's'}"
     return Own(total, total, f"{count} of {known[0].adapter}")
 
@@ -125,9 +125,31 @@ def _messages(part: str) -> MessageRate | None:
     return MessageRate(1 / interval_s, part) if interval_s else None
 
 
-def rates_are_assumed(drive: str) -> bool:
-    """Whether the part of a drive assumes one of its rates, or both; no source that could be read has it."""
-    return any(rate is not None and rate["provenance"] == "assumed" for rate in _rates(drive))
+def said_of_rates(part: str) -> str:
+    """Say how much of what a prediction takes from a part somebody has published; the rest the part assumes.
+
+    Of a drive that is its two rates, of a GPU the packets of its copy engines, of an adapter its send buffer
+    and its messages.
+    """
+    assumed = {value["provenance"] == "assumed" for value in _rates_of_any(part)}
+    if assumed == {True, False}:
+        return "partly as published, partly as its part assumes"
+    return "as published" if assumed == {False} else "as its part assumes"
+
+
+def _rates_of_any(part: str) -> list[ExplainedParameter]:
+    if part in DRIVES:
+        return [rate for rate in _rates(part) if rate is not None]
+    explained = _explained(_PORT, part)
+    used = [explained.get(f"adapter.{key}") for key in _USED]
+    # Messages that a part assumes are not used: `message_rate`.
+    messages = explained.get("adapter.rdma.message_interval")
+    if messages is not None and messages["provenance"] != "assumed":
+        used.append(messages)
+    return [value for value in used if value is not None and value["place"].startswith("catalog/")]
+
+
+_USED = ("copy_engine.write_unit", "copy_engine.read_unit", "rdma.send_buffer")
 
 
 def _media(part: str) -> tuple[float, float] | None:

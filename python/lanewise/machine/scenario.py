@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from lanewise.errors import InputError
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
 from lanewise.machine.model import Kind
+from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.parts import host_part, part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_table
@@ -320,7 +321,7 @@ class _Writer:
         part = part_of(function)
         if part is not None:
             endpoint["part"] = part
-            self._note(*path, "part", "known by its name; rates as published")
+            self._note(*path, "part", f"known by its name; rates {said_of_rates(part)}")
         elif function.is_nvme:
             part = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
             endpoint["part"] = part

@@ -140,8 +140,8 @@ class View:
         return any(function.link.bandwidth_gb_s for function in self.machine)
 
     def moves_data(self, function: Function) -> bool:
-        """Whether a function is a GPU, a network, storage or computing device on a fast link."""
-        if function.virtual or is_management(function) or is_emulated(function):
+        """Whether a function is a GPU, a network, storage or computing device that uses a fast link."""
+        if function.virtual or is_management(function) or is_emulated(function) or function.has_c2c:
             return False
         if is_inside_amd(function) and not function.is_nic:
             return False

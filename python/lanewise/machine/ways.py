@@ -47,6 +47,11 @@ class Change:
 
 NO_CHANGE = Change()
 
+_TUNNELS = (
+    "tunnels of Thunderbolt and USB4 carry what Gen3 x4 does, at most: controllers, and what else is on the "
+    "cable, leave less"
+)
+
 _CHIPSET = LinkMode(8.0, 4)
 """DMI 3.0, which joins an Intel chipset to its processor."""
 
@@ -138,11 +143,9 @@ class Ways:
         physical = self._physical_above(link)
         modes = None if physical is None else self.modes(physical)
         mode = _CHIPSET if modes is None else modes.lower
-        self.assumed.add(
-            "tunnels of Thunderbolt and USB4 carry what Gen3 x4 does"
-            if link.tunnel
-            else "links inside a chip carry what the link to the chip does (DMI: Gen3 x4)"
-        )
+        inside = "links inside a chip carry what the link to the chip does"
+        alone = "links inside a chip to which no other leads carry what DMI of Gen3 x4 does"
+        self.assumed.add(_TUNNELS if link.tunnel else alone if modes is None else inside)
         return Modes(mode, mode, None)
 
     def _able(self, end: Function, link: Link) -> LinkMode | None:
@@ -152,6 +155,11 @@ class Ways:
         if able is not None:
             return able
         now = _usable(link.now) or widest_mode(link)
+        if now is not None and _usable(link.now) is None:
+            self.assumed.add(
+                "a link of which only the bandwidth is known has the most lanes that make it: up to 16, "
+                "of a drive 4"
+            )
         awake = _usable(link.device.link.capability)
         if now is not None and awake is not None and self.machine.gpu_below(link) is not None:
             self.assumed.add("a slow GPU behind a port whose capability is not known is taken to be idle")

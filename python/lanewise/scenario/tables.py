@@ -1700,6 +1700,14 @@ class Switch(TypedDict, total=False):
     """One weight for each port, for weighted round robin. Default: []."""
     acs_redirect: bool | Sourced
     """Requests and completions between downstream ports go through the root complex (ACS). Default: false."""
+    request_metering: bool | Sourced
+    """A non-posted request waits until the completions of the one before it, from the same port, have had
+    time on the link to the requester: request metering. Default: false.
+    """
+    metered_completion: str | Sourced
+    """Data of each completion that request metering expects: the smaller, the later the next request.
+    Default: 64 B.
+    """
     lanes: Literal["none"] | int | Sourced
     """Lanes of the part, all its ports together; "none" for no limit. Default: none."""
     mps_supported: str | Sourced
@@ -2365,7 +2373,9 @@ class WorkloadMmio(TypedDict):
     size: NotRequired[str | Sourced]
     """Bytes of one access. Default: 4 B."""
     outstanding: NotRequired[int | Sourced]
-    """Accesses in flight; each is followed by the next when it is done. Default: 1."""
+    """Accesses that the core waits for; each is followed by the next, a load when its data is back, a store
+    when the root port has sent it. Default: 1.
+    """
     interval: NotRequired[str | Sourced]
     """Time between the starts of two accesses, whatever becomes of the others; "none" to wait for each.
     Default: none.

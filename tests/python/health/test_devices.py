@@ -9,10 +9,12 @@ import pytest
 from machines import GPU, function, machine, pair
 
 from lanewise.cli.tables.alike import together
+from lanewise.errors import InputError
 from lanewise.health.doctor import Finding, Severity, diagnose
 from lanewise.health.doctor.devices import short_name
 from lanewise.health.doctor.formats import junit, sarif
 from lanewise.health.doctor.prometheus import prometheus
+from lanewise.health.predict import predict
 from lanewise.machine.model import Address, Identity, Kind, Machine, PhysicalSlot
 
 H100 = Identity(
@@ -84,3 +86,46 @@ def test_alike_findings_in_other_slots_are_still_one_entry() -> None:
     groups = together(diagnose(machine(*ports, *gpus), cost=False).findings)
     (group,) = [group for group in groups if group.first.rule == "link-width"]
     assert group.elsewhere() == "alike at 1 more: 02:00.0"
+
+
+CXL_MEMORY = 0x050210
+
+
+def test_memory_behind_cxl_does_no_dma_that_small_payloads_or_a_slow_link_could_cost() -> None:
+    wide = {"mps_supported": 512, "mps": 256}
+    expander = {"class_code": CXL_MEMORY, "can": "32 x8", "now": "16 x8", "transfers": wide}
+    found = diagnose(pair(port={"can": "32 x16", "transfers": wide}, **expander)).findings
+    assert [each.rule for each in found] == ["link-speed"]
+    assert found[0].cost is not None
+    assert found[0].cost.what == "loads and stores of its memory have 50 % of the link that both ends can do"
+    assert found[0].cost.basis == "stated"
+    other = {**expander, "class_code": 0x058000}
+    rules = {
+        each.rule for each in diagnose(pair(port={"can": "32 x16", "transfers": wide}, **other)).findings
+    }
+    assert rules == {"link-speed", "mps-small"}, "any other device may read and write"
+
+
+def test_a_gpu_on_nvlink_c2c_is_neither_predicted_nor_blamed_over_pci_express() -> None:
+    """A GH200 and its host exchange 450 GB/s each way over C2C (NVIDIA, Grace Hopper whitepaper)."""
+    name = Identity(class_code=GPU, vendor_id=0x10DE, device_name="GH100 [GH200 120GB / 480GB]")
+    narrow = pair(
+        port={"can": "32 x16"},
+        class_code=GPU,
+        vendor=0x10DE,
+        can="32 x16",
+        now="32 x1",
+        transfers={"mps": 128, "mps_supported": 256},
+    )
+    address = Address.parse("01:00.0")
+    superchip = replace(
+        narrow, functions={**narrow.functions, address: replace(narrow[address], identity=name)}
+    )
+    blamed = {each.rule: each for each in diagnose(narrow).findings}
+    assert blamed["link-width"].severity is Severity.WARNING
+    [found] = [each for each in diagnose(superchip).findings if each.rule == "link-width"]
+    assert found.severity is Severity.INFO
+    assert found.cost is not None
+    assert found.cost.what == "none under load: its data go over NVLink-C2C"
+    with pytest.raises(InputError, match=r"NVLink-C2C, which is not simulated: 01:00\.0"):
+        predict(superchip)

@@ -14,12 +14,13 @@ from lanewise.machine import read
 from lanewise.machine.drives import drive_part
 from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.model import Machine
+from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.scenario import scan_to_scenario
 
 
-def drive(**identity: str) -> Machine:
+def drive(*, can: str = "16 x4", **identity: str) -> Machine:
     """A root port and a drive with these names; `model` is what it calls itself."""
-    machine = pair()
+    machine = pair(can=can)
     address = next(f.address for f in machine if f.is_nvme)
     function = machine[address]
     named = replace(
@@ -105,6 +106,30 @@ def test_rates_that_a_part_assumes_are_not_said_to_be_published() -> None:
     assert not any("as published" in text and "intel-p4610" in text for text in assumed.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("samsung-980-pro", "as published"),
+        ("intel-p4610", "as its part assumes"),
+        ("nvidia-a100-pcie", "as published"),
+        ("nvidia-p100-pcie", "as its part assumes"),
+        ("mellanox-connectx-5", "as its part assumes"),
+        ("nvidia-connectx-6", "partly as published, partly as its part assumes"),
+    ],
+)
+def test_what_is_said_of_a_part_is_the_provenance_of_what_is_used_of_it(part: str, words: str) -> None:
+    """Of drives the rates, of GPUs the packets of a copy, of adapters their send buffer and messages."""
+    assert said_of_rates(part) == words
+    catalog = {entry["name"]: entry for entry in api.parts().document["parts"]}
+    used = ("nvme.read_rate", "nvme.write_rate", "copy_engine.read_unit", "copy_engine.write_unit")
+    found = {
+        p["provenance"] == "assumed"
+        for p in catalog[part]["parameters"]
+        if p["path"].endswith((*used, "rdma.send_buffer", "rdma.message_interval"))
+    }
+    assert (found == {False}) == (words == "as published")
+
+
 def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those_of_its_link() -> None:
     known = predict(drive(model="Samsung SSD 980 PRO 1TB"))
     unknown = predict(drive())
@@ -115,6 +140,21 @@ def test_a_known_drive_is_predicted_with_its_rates_and_an_unknown_one_with_those
     assert not any("samsung-980-pro" in text for text in unknown.assumptions)
     assert all("may be slower" in row.binding for row in unknown.rows if row.alone_gb_per_s)
     assert not any("may be slower" in row.binding for row in known.rows)
+
+
+def test_a_drive_a_little_below_a_link_that_is_not_full_is_the_limit() -> None:
+    """A 970 EVO Plus reads 3.50 GB/s by its data sheet, and Gen3 x4 carries 3.58 GB/s."""
+    read = next(row for row in predict(drive(can="8 x4", model="Samsung SSD 970 EVO Plus 1TB")).rows)
+    assert read.benchmark == "fio read 128 KiB"
+    assert read.alone_gb_per_s == pytest.approx(3.50, rel=0.002)
+    assert read.binding == "the drive, as published (samsung-970-evo-plus); its link would carry 3.58 GB/s"
+    full = next(row for row in predict(drive(model="Samsung SSD 990 PRO 2TB")).rows)
+    assert "full towards the host" in full.binding, "7.45 GB/s of media, and Gen4 x4 carries 7.17 GB/s"
+
+
+def test_a_scenario_says_of_a_part_whether_it_is_published() -> None:
+    assert "known by its name; rates as published" in scan_to_scenario(drive(model="Samsung SSD 980 PRO 1TB"))
+    assert "rates as its part assumes" in scan_to_scenario(drive(model="INTEL SSDPE2KE016T8"))
 
 
 def test_a_scenario_names_the_part() -> None:

@@ -11,7 +11,7 @@ from machines import GPU, NIC, function, machine, pair
 from lanewise.health.doctor import Finding, Severity, diagnose
 from lanewise.health.predict import predict
 from lanewise.machine import read_bytes
-from lanewise.machine.model import Errors, Function, Kind, Machine, Registers
+from lanewise.machine.model import Address, Errors, Function, Kind, Machine, Registers
 
 SATA = 0x010601
 
@@ -330,3 +330,15 @@ def test_addresses_that_a_host_bridge_translates_are_no_conflict(
     dump = read_bytes(_BEHIND_A_BRIDGE.format(address=address, other=other).encode())
     found = [f for f in diagnose(dump, cost=False).findings if f.rule == "address-conflict"]
     assert [f.bdf for f in found] == said
+
+
+@pytest.mark.parametrize(
+    ("gb_s", "link"),
+    [("1.0", "gen1 x4"), ("3.938462", "gen3 x4"), ("7.876923", "gen4 x4"), ("15.753846", "gen5 x4")],
+)
+def test_a_drive_of_which_hwloc_tells_the_bandwidth_has_four_lanes(gb_s: str, link: str) -> None:
+    """15.75 GB/s are also Gen3 x16, which no drive has."""
+    told = read_bytes(hwloc("31.507692", gb_s))
+    prediction = predict(told, together=False, devices=[Address.parse("03:00.0")])
+    assert {row.link for row in prediction.rows} == {link}
+    assert any("only the bandwidth is known" in text for text in prediction.assumptions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from machines import GPU, NIC, function, machine, pair, switched
@@ -13,8 +14,11 @@ from lanewise.errors import InputError
 from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
+from lanewise.health.predict.peers import predict_peers
 from lanewise.machine import read_bytes
+from lanewise.machine.adapters import port_of
 from lanewise.machine.model import Address, Kind, Machine, Slot
+from lanewise.machine.own_rate import own_rate
 from lanewise.machine.ways import Change
 
 DRIVE = Address.parse("01:00.0")
@@ -70,9 +74,80 @@ def test_what_binds_all_at_once_is_said_where_it_is_far_less_than_alone() -> Non
         assert not any("all at once" in r.binding for r in two.rows if r.benchmark == benchmark)
 
 
+def test_a_link_that_is_nearly_full_says_what_holds_it_up() -> None:
+    """Writes through a PEX890xx wait 4 % of the time for credits, which is all that the link has left."""
+    gpus: list[dict[str, Any]] = [{"can": "32 x16", "class_code": GPU, "vendor": 0x10DE}] * 2
+    made = switched(*gpus, uplink="32 x16")
+    upstream = made["01:00.0"]
+    known = replace(upstream.identity, vendor_id=0x1000, device_name="PEX890xx PCIe Gen 5 Switch")
+    made = replace(made, functions={**made.functions, upstream.address: replace(upstream, identity=known)})
+    prediction = predict(made, together=False)
+    words = row(prediction, "device to host", "03:00.0").binding
+    assert re.search(
+        r"busy 9\d % towards the host; no credits for posted data on the link of 03:00\.0: \d %", words
+    )
+
+
+def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once() -> None:
+    three = predict(switched(*[{"can": "16 x8"}] * 3))
+    said = [r.binding for r in three.rows if r.benchmark == "fio read 128 KiB"]
+    assert all("; all at once, the link of switch" in text for text in said), said
+    narrow = predict(switched(*[{"can": "16 x8"}] * 2, uplink="16 x4"))
+    said = [r.binding for r in narrow.rows if r.benchmark == "fio read 128 KiB"]
+    assert all("link of switch 01:00.0, full towards the host" in text for text in said), said
+    assert all(text.endswith("; all at once, others share it") for text in said), said
+
+
 def test_equal_devices_are_simulated_once() -> None:
     one, four = (predict(switched(*[{"can": "16 x8"}] * n), together=False).simulations for n in (1, 4))
     assert one == four
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "refused"),
+    [
+        ("AD102 [GeForce RTX 4090]", 2, True),
+        ("GB202 [GeForce RTX 5090]", 2, True),
+        ("AD102 [GeForce RTX 4090]", 1, False),
+        ("AD102GL [RTX 6000 Ada Generation]", 2, False),
+        ("GA102 [GeForce RTX 3090]", 2, False),
+        ("GH100 [H100 SXM5 80GB]", 2, False),
+    ],
+)
+def test_gpus_whose_driver_refuses_peers_are_said_to(name: str, count: int, refused: bool) -> None:
+    """`nvidia-smi topo -p2p` prints GNS (GPU not supported) for these, whatever is between them."""
+    gpus: list[dict[str, Any]] = [{"class_code": GPU, "vendor": 0x10DE}] * count
+    made = switched(*gpus, {"class_code": NIC})
+    named = {
+        gpu.address: replace(gpu, identity=replace(gpu.identity, device_name=name))
+        for gpu in made
+        if gpu.is_gpu
+    }
+    made = replace(made, functions={**made.functions, **named})
+    modules = "SXM" in name
+    for notes in (predict(made, together=False).notes, predict_peers(made).notes):
+        assert any("come with links of their own" in note for note in notes) == modules
+        assert any("refuses peer access" in note for note in notes) == refused
+
+
+def test_a_gpu_with_a_switch_inside_has_the_link_of_its_slot() -> None:
+    """AMD's GPUs say x16 of 16 GT/s inside; the wire to this one has four lanes of 8 GT/s."""
+    inside: dict[str, Any] = {"vendor": 0x1002, "can": "16 x16"}
+    functions = [
+        function("00:01.0", Kind.ROOT_PORT, can="8 x4"),
+        function("01:00.0", Kind.UPSTREAM_PORT, now="8 x4", parent="00:01.0", **inside),
+        function("02:00.0", Kind.DOWNSTREAM_PORT, parent="01:00.0", **inside),
+        function("03:00.0", Kind.LEGACY_ENDPOINT, parent="02:00.0", class_code=GPU, **inside),
+    ]
+    functions[1:3] = [
+        replace(port, identity=replace(port.identity, device_id=number))
+        for port, number in zip(functions[1:3], (0x1478, 0x1479), strict=True)
+    ]
+    made = machine(*functions)
+    assert [link.on_die for link in made.links] == [False, True]
+    prediction = predict(made)
+    assert {found.link for found in prediction.rows} == {"gen3 x4"}
+    assert "links inside a chip carry what the link to the chip does" in prediction.assumptions
 
 
 def test_gpus_copy_and_reach_their_peer_through_the_switch() -> None:
@@ -232,6 +307,11 @@ def test_a_device_without_its_port_is_predicted_as_if_the_port_matched() -> None
 def test_nothing_to_predict_is_said() -> None:
     with pytest.raises(InputError, match="nothing can be predicted"):
         predict(machine(function("00:01.0", Kind.ROOT_PORT)))
+    with pytest.raises(InputError) as memory:
+        predict(pair(class_code=0x050210))
+    assert "it is memory that the host loads and stores over CXL" in str(memory.value)
+    assert str(memory.value).endswith(": 01:00.0"), "the device is named"
+    assert "capture as root" not in str(memory.value), "its link is known"
 
 
 def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> None:
@@ -339,12 +419,61 @@ def test_frames_have_the_gaps_of_the_wire_and_slow_links_stay_the_limit() -> Non
     assert small.frames_per_s == pytest.approx(148.81e6, rel=1e-3), (
         "RFC 2544: 1,488,095 a second for each Gb/s"
     )
+    assert small.binding.endswith("; the adapter's own limit is not known")
+    assert "not known" not in row(prediction, "receive 9000 B frames").binding
     narrow = row(predict(adapter("MT27800 Family [ConnectX-5]", can="8 x8")), "RDMA write, receiver 64 KiB")
     assert narrow.alone_gb_per_s == pytest.approx(7.18, rel=0.01)
     assert "wire" not in narrow.binding
-    nobody = row(predict(adapter("Ethernet Controller")), "RDMA write, receiver 64 KiB")
+    nobody = row(predict(adapter("Ethernet Controller")), "receive 64 KiB, plain DMA")
     assert nobody.alone_gb_per_s is not None
     assert nobody.alone_gb_per_s > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "ports", "gb_per_s"),
+    [
+        ("Ethernet Controller 10G X550T", 2, 10),
+        ("Ethernet Connection X722 for 10GbE SFP+", 4, 10),
+        ("Ethernet Connection X722 for 1GbE", 1, 1),
+        ("BCM57416 NetXtreme-E Dual-Media 10G RDMA Ethernet Controller", 2, 10),
+        ("BCM57504 NetXtreme-E 10Gb/25Gb/40Gb/50Gb/100Gb Ethernet", 1, 100),
+        ("FastLinQ QL41000 Series 10/25/40/50GbE Controller", 2, 50),
+        ("NetXtreme II BCM57711 10-Gigabit PCIe", 1, 10),
+        ("Cassini 1 [Slingshot 200Gb]", 1, 200),
+        ("OneConnect NIC (Skyhawk)", 2, 10),
+        ("T62100-LP-CR Unified Wire Ethernet Controller", 2, 100),
+        ("Ethernet Controller E810-C/X557-AT 10GBASE-T", 2, 10),
+        ("MT26428 [ConnectX VPI PCIe 2.0 5GT/s - IB QDR / 10GigE]", 1, None),
+        ("Ethernet Connection E823-L for SFP", 1, None),
+    ],
+)
+def test_the_speed_that_the_name_of_an_adapter_states_is_that_of_its_wire(
+    name: str, ports: int, gb_per_s: float | None
+) -> None:
+    """Names are those of pci.ids; one shared with InfiniBand, or without a speed, tells of no wire."""
+    made = adapter(name, ports=ports)
+    port = port_of(made, made["01:00.0"])
+    assert (None if port is None else 8 * port.gb_per_s) == gb_per_s
+
+
+@pytest.mark.parametrize(
+    ("name", "gb_per_s"),
+    [("Ethernet Controller E810-C for QSFP", 12.5), ("MT27800 Family [ConnectX-5]", 25.0)],
+)
+def test_ports_of_an_e810_c_share_100_gb_per_s(name: str, gb_per_s: float) -> None:
+    """Gen4 x8 is enough for both ports of an E810-CQDA2, and not for both of a ConnectX-5."""
+    made = adapter(name, ports=2)
+    own = own_rate(made, made["01:00.0"])
+    assert own is not None
+    assert (own.reads, own.writes) == (gb_per_s, gb_per_s)
+
+
+def test_adapters_that_do_no_rdma_have_no_benchmark_of_it() -> None:
+    """An X710 has no RDMA (Intel, X710 product brief: iWARP and RoCE are of X722 and E810)."""
+    names = [found.benchmark for found in predict(adapter("Ethernet Controller X710 for 10GbE SFP+")).rows]
+    assert not any("RDMA" in name for name in names)
+    large = row(predict(adapter("Ethernet Controller X710 for 10GbE SFP+")), "send 64 KiB, plain DMA")
+    assert large.alone_gb_per_s == pytest.approx(1.2472, rel=1e-3), "10 Gb/s less a gap of 20 B per 9000 B"
 
 
 def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
@@ -353,11 +482,42 @@ def test_a_wire_leaves_the_rest_of_an_uplink_to_others() -> None:
     known = next(f for f in shared if f.is_nic)
     named = replace(known, identity=replace(known.identity, device_name="MT27800 Family [ConnectX-5]"))
     shared = replace(shared, functions={**shared.functions, known.address: named})
-    rows = [r for r in predict(shared).rows if r.benchmark == "RDMA write, receiver 64 KiB"]
+    large = ("RDMA write, receiver 64 KiB", "receive 64 KiB, plain DMA")
+    rows = [r for r in predict(shared).rows if r.benchmark in large]
     assert [r.together_gb_per_s for r in rows] == [
         pytest.approx(12.2, rel=0.02),
         pytest.approx(16.5, rel=0.02),
     ]
+
+
+@pytest.mark.parametrize(
+    ("device", "port", "change"),
+    [
+        ({"mps": 512, "mps_supported": 512}, {}, Change()),
+        ({"mps": None, "mps_supported": None, "mrrs": None}, {"mps": None, "mps_supported": None}, Change()),
+        ({"mps_supported": 512}, {"mps_supported": 512}, Change(mps=128)),
+        ({}, {}, Change(mrrs=4096)),
+        ({}, {}, Change(mrrs=128)),
+    ],
+)
+def test_all_at_once_a_wire_carries_as_much_whatever_the_packets(
+    device: dict[str, Any], port: dict[str, Any], change: Change
+) -> None:
+    """100 Gb/s are 12.25 GB/s: packets smaller on the way, stated by nobody, or tried."""
+    functions = [
+        function("00:01.0", Kind.ROOT_PORT, transfers=port),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", class_code=NIC, transfers=device),
+        function("00:02.0", Kind.ROOT_PORT),
+        function("02:00.0", Kind.ENDPOINT, parent="00:02.0"),
+    ]
+    functions[1] = replace(
+        functions[1], identity=replace(functions[1].identity, device_name="MT27800 Family [ConnectX-5]")
+    )
+    prediction = predict(machine(*functions), changes={Address.parse("01:00.0"): change})
+    for side in ("receiver", "sender"):
+        found = row(prediction, f"RDMA write, {side} 64 KiB")
+        assert found.alone_gb_per_s == pytest.approx(12.25, rel=0.002), side
+        assert found.together_gb_per_s == pytest.approx(12.25, rel=0.01), side
 
 
 @pytest.mark.parametrize(
@@ -373,9 +533,7 @@ def test_an_adapter_reads_no_more_at_a_time_than_fits_its_send_buffer(name: str,
     card = next(f for f in pair(class_code=NIC) if f.is_nic)
     identity = replace(card.identity, vendor_id=0x15B3 if "ConnectX" in name else 0x14E4, device_name=name)
     of_direction = {
-        b.direction: b.workload
-        for b in benchmarks_of(replace(card, identity=identity), [])
-        if b.name.startswith("RDMA write") and b.together
+        b.direction: b.workload for b in benchmarks_of(replace(card, identity=identity), []) if b.together
     }
     assert of_direction["read"].get("outstanding") == outstanding
     assert of_direction["write"].get("outstanding") == 16, "what it receives is not in that buffer"

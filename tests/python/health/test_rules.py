@@ -16,6 +16,7 @@ from lanewise.health.doctor.examination import rules
 from lanewise.health.doctor.finding import Finding
 from lanewise.health.doctor.registry import Rule
 from lanewise.health.doctor.rig import Rig
+from lanewise.health.predict import predict
 from lanewise.machine.model import (
     SPEEDS_GT_S,
     Address,
@@ -267,6 +268,11 @@ def test_tunnels_of_thunderbolt_are_no_slow_links() -> None:
     assert diagnose(dock, cost=False).links == 1, "as `scan` counts: a link whose registers mean something"
     assert diagnose(dock, cost=False).findings == ()
     assert "tunnels of Thunderbolt" in scan_to_scenario(dock)
+    assert any("tunnels of Thunderbolt" in text for text in predict(dock, together=False).assumptions)
+    wider = function("2e:00.0", Kind.ENDPOINT, can="16 x4", now="8 x4", parent="2d:01.0")
+    (limited,) = diagnose(machine(*functions[:-1], wider), cost=False).findings
+    assert limited.rule == "device-above-slot"
+    assert limited.fix.startswith("Nothing: the slot is that of a Thunderbolt")
 
 
 def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
@@ -286,6 +292,13 @@ def test_ports_that_a_hypervisor_makes_up_limit_nothing() -> None:
     )
     assert diagnose(asleep, cost=False).findings == ()
     assert 'link = "gen4 x16"' in scan_to_scenario(asleep)
+    newer = machine(
+        replace(function("00:1c.0", Kind.ROOT_PORT, can="16 x32", now="16 x16"), identity=port),
+        function("01:00.0", Kind.ENDPOINT, can="32 x16", class_code=GPU, parent="00:1c.0"),
+    )
+    assert diagnose(newer, cost=False).findings == (), "QEMU's port says 16 GT/s, and the GPU runs at 32 GT/s"
+    assert newer.contradictions == ()
+    assert {row.link for row in predict(newer, devices=[Address.parse("01:00.0")]).rows} == {"gen5 x16"}
 
 
 def test_an_nvswitch_without_its_driver_is_one_of_several() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from machines import pair
+from machines import GPU, pair
 
 from lanewise import _core
-from lanewise.health.doctor import diagnose
+from lanewise.health.doctor import Severity, diagnose
 from lanewise.machine.scenario import scan_to_scenario
 from lanewise.machine.sleep import exit_latency_ns, sleep_states, sleep_table
 
@@ -79,3 +79,20 @@ def test_without_latencies_the_cost_is_the_range_of_the_specification() -> None:
     (finding,) = diagnose(sleepy({"aspm_enabled": ("L1",)}, {"aspm_enabled": ("L1",)})).findings  # type: ignore[arg-type]
     assert finding.cost is not None
     assert (finding.cost.basis, finding.cost.ns) == ("stated", None)
+
+
+def test_what_sleeps_below_its_port_is_woken_and_not_reseated() -> None:
+    """A laptop's GPU in D3cold reads as ones; its root port is in D3hot meanwhile."""
+    machine = pair(
+        port={"registers": {"power_state": "D3hot"}},
+        class_code=GPU,
+        driver="nvidia",
+        registers={"no_answer": ("(rev ff)",)},
+    )
+    [found] = [each for each in diagnose(machine).findings if each.rule == "device-dead"]
+    assert found.severity is Severity.INFO
+    assert found.title.endswith("because 00:01.0 above it sleeps")
+    assert found.cost is not None
+    assert found.cost.what == "none, if it wakes when it is used"
+    assert "devices/0000:00:01.0/power/control" in found.fix
+    assert "reseat" not in found.fix

@@ -37,7 +37,7 @@ pub(crate) struct ReceiverPolicy {
 pub(crate) enum Outcome {
     /// It is in the buffer, for the device. An Ack is owed in time.
     Accepted,
-    /// The receiver had it already, and drops it. An Ack is owed at once.
+    /// The receiver had it already. When it has been checked, it is dropped: [`Receiver::drop_duplicate`].
     Duplicate,
     /// The transmitter took it back: it is dropped.
     Nullified,
@@ -71,8 +71,6 @@ pub(crate) struct Receiver<T> {
     sequence: ReceiveSequence,
     /// TLPs accepted since the last Ack.
     unacknowledged: u16,
-    /// There may be `unchecked_duplicates`.
-    duplicates_to_check: bool,
 
     buffers: [IngressBuffer; 3],
 
@@ -87,18 +85,11 @@ struct Rare {
     beyond: Vec<ChannelBuffers>,
     /// When the accepted TLPs before the last one are checked, if that may be later than now: at a cut-through switch.
     unchecked: VecDeque<Time>,
-    /// When duplicates are checked that were taken in before: an Ack is owed at each of these times.
-    unchecked_duplicates: VecDeque<Time>,
 }
 
 impl Default for Rare {
     fn default() -> Self {
-        Self {
-            nak_at: Time::NEVER,
-            beyond: Vec::new(),
-            unchecked: VecDeque::new(),
-            unchecked_duplicates: VecDeque::new(),
-        }
+        Self { nak_at: Time::NEVER, beyond: Vec::new(), unchecked: VecDeque::new() }
     }
 }
 
@@ -126,7 +117,6 @@ impl<T: Copy> Receiver<T> {
             update_at: [Time::NEVER; 3],
             sequence: ReceiveSequence::default(),
             unacknowledged: 0,
-            duplicates_to_check: false,
             buffers: buffers(&config.credits, config),
             rare: None,
         }
@@ -208,10 +198,6 @@ impl<T: Copy> Receiver<T> {
                 }
             }
             Verdict::DiscardDuplicate => {
-                if arrived.checked > at {
-                    self.note_unchecked_duplicate(arrived.checked);
-                }
-                self.owe_ack(arrived.checked);
                 effects.push(at, Effect::Duplicate { sequence: arrived.sequence });
                 Outcome::Duplicate
             }

@@ -125,6 +125,7 @@ pub fn switch(latency_ns: u64) -> SwitchConfig {
         latency: Span::from_ns(latency_ns),
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
+        request_metering: None,
         corruption: CorruptionConfig::default(),
     }
 }

@@ -293,6 +293,7 @@ impl SwitchCase {
                 _ => Arbitration::Strict,
             },
             acs_redirect: self.acs,
+            request_metering: self.metered.map(Bytes::new),
             corruption: CorruptionConfig::default(),
         }
     }

@@ -67,6 +67,8 @@ pub struct SwitchCase {
     pub latency_ns: u64,
     pub arbitration: u8,
     pub acs: bool,
+    /// Data of each completion that request metering expects.
+    pub metered: Option<u64>,
     /// Its second port has no link.
     pub spare_port: bool,
 }
@@ -235,14 +237,17 @@ fn link_case() -> impl Strategy<Value = LinkCase> {
 
 fn switch_case() -> impl Strategy<Value = SwitchCase> {
     let latency = prop::sample::select(vec![0u64, 5, 150]);
-    (link_case(), 0u8..5, any::<bool>(), latency, 0u8..3, any::<bool>(), prop::bool::weighted(0.1)).prop_map(
-        |(link, core, store_and_forward, latency_ns, arbitration, acs, spare_port)| SwitchCase {
+    let metered = prop::option::weighted(0.3, prop::sample::select(vec![64u64, 512]));
+    let flags = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.1));
+    (link_case(), 0u8..5, latency, 0u8..3, flags, metered).prop_map(
+        |(link, core, latency_ns, arbitration, (store_and_forward, acs, spare_port), metered)| SwitchCase {
             link,
             core,
             store_and_forward,
             latency_ns,
             arbitration,
             acs,
+            metered,
             spare_port,
         },
     )

@@ -19,7 +19,7 @@ pub enum Event {
     DllpArrives { port: usize, dllp: Dllp },
     /// A TLP that a switch took in before has been checked.
     Checked { port: usize },
-    /// A TLP has been checked that came before: an Ack is due.
+    /// A TLP that came before has been checked, and is dropped: an Ack is due.
     DuplicateChecked { port: usize },
     /// A SKP ordered set falls due.
     SkipDue { port: usize },

@@ -70,6 +70,8 @@ pub struct SwitchCase {
     pub arbitration: u8,
     pub slow_core: bool,
     pub acs: bool,
+    /// Data of each completion that request metering expects.
+    pub metered: Option<u64>,
 }
 
 /// An endpoint.
@@ -350,6 +352,7 @@ impl SwitchCase {
             latency: Span::from_ns(self.latency_ns),
             arbitration: arbitration(self.arbitration, 16),
             acs_redirect: self.acs,
+            request_metering: self.metered.map(Bytes::new),
             corruption: CorruptionConfig::default(),
         }
     }
@@ -442,14 +445,17 @@ fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {
 
 fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {
     let latency = prop::sample::select(vec![0u64, 5, 150]);
-    (link_case(kinds), any::<bool>(), latency, 0u8..3, prop::bool::weighted(0.3), any::<bool>()).prop_map(
-        |(link, store_and_forward, latency_ns, arbitration, slow_core, acs)| SwitchCase {
+    let metered = prop::option::weighted(0.3, prop::sample::select(vec![64u64, 512]));
+    let flags = (any::<bool>(), prop::bool::weighted(0.3), any::<bool>());
+    (link_case(kinds), latency, 0u8..3, flags, metered).prop_map(
+        |(link, latency_ns, arbitration, (store_and_forward, slow_core, acs), metered)| SwitchCase {
             link,
             store_and_forward,
             latency_ns,
             arbitration,
             slow_core,
             acs,
+            metered,
         },
     )
 }

@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, FlitCase, SwitchCase, TransferCase};
+use super::cases::{Case, EndpointCase, FlitCase, LinkCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -26,6 +26,7 @@ fn an_ack_covers_what_was_checked() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     };
     tiny.switches.push(switch);
     let transfers = [
@@ -134,6 +135,7 @@ fn an_ordered_set_that_falls_due_before_recovery() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     });
     let transfers = [
         (1, false, 1_800, 141, 4_472),
@@ -162,6 +164,7 @@ fn a_tlp_whose_last_flit_waits_for_an_ack() {
         arbitration: 0,
         slow_core: false,
         acs: false,
+        metered: None,
     });
     (case.transfers[0].length, case.transfers[0].at_ns) = (1, 2_997);
     agrees(&case);
@@ -187,4 +190,89 @@ fn updates_that_are_due_before_flow_control_is_initialised() {
     case.transfers[0].from = 1;
     (case.transfers[0].length, case.transfers[0].at_ns) = (2_049, 13_099);
     agrees(&case);
+}
+
+/// A link sleeps for longer than the replay timer above it runs: a TLP comes a second time, and has been checked at the very tick at
+/// which an Ack leaves. It is dropped behind that, and answered by the next Ack, wherever it was taken in.
+#[test]
+fn a_duplicate_is_checked_as_an_ack_leaves() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.link.parent) = (1, 2, 2, 2);
+    let mut other = end.clone();
+    (other.link.parent, other.link.lanes, other.link.retry_tlps, other.tags) = (1, 1, 1, 32);
+    let mut above = end.link.clone();
+    (above.parent, above.lanes, above.retry_tlps, above.ack_every) = (0, 16, 1, 3);
+    above.power.states = [Some((0, 500)), None];
+    case.endpoints = vec![end, other];
+    case.switches.push(cut_through(above));
+    case.transfers = vec![read_of_peer(0, 329)];
+    agrees(&case);
+}
+
+/// The core of a switch is busy, so that a nullified copy of a damaged TLP does not leave in time. What comes behind it waits for room in
+/// the retry buffer, which keeps the link awake: the fabric took the copy for what is next, and let the link fall asleep.
+#[test]
+fn a_tlp_behind_a_nullified_copy_that_never_left() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (1, 52601795601729242);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (2, 8, 1);
+    (end.link.parent, end.link.credits) = (1, Some(0));
+    let mut target = end.clone();
+    (target.link.parent, target.link.generation, target.link.lanes, target.link.credits) = (0, 1, 1, None);
+    target.tags = 32;
+    let mut asks = end.clone();
+    (asks.link.generation, asks.link.credits, asks.link.ack_every) = (1, None, 2);
+    (asks.tags, asks.mrrs_shift) = (32, 1);
+    asks.link.power.states = [Some((700, 60)), None];
+    end.link.corrupt = [vec![], vec![3]];
+    case.switches.push(SwitchCase { slow_core: true, ..cut_through(target.link.clone()) });
+    case.endpoints = vec![end, asks, target];
+    case.transfers = vec![read_of_peer(3, 989)];
+    agrees(&case);
+}
+
+/// InitFC2s are lost, and a port comes up when it reads an Ack: what it owes by then goes before its first TLP. On a link that may sleep it
+/// did, on others the TLP went first.
+#[test]
+fn what_is_owed_goes_first_when_a_port_comes_up() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (0, 11472247706885097624);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.lanes, end.link.credits, end.link.propagation_ns) = (8, Some(0), 30);
+    (end.link.errors, end.link.recovery_ns) = ([109, 0], 10_000);
+    end.link.power.states = [None, Some((0, 0))];
+    case.endpoints = vec![end, other.clone(), other];
+    case.transfers = vec![TransferCase { at_ns: 2_441, ..read_of_peer(3, 1) }];
+    agrees(&case);
+}
+
+/// One endpoint below a host that does one thing after the other.
+fn quiet_host() -> Case {
+    let mut case = tiny(2, 1, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    (case.classes, case.seed) = ([0; 3], 0);
+    case
+}
+
+/// Its endpoint with one tag, and a link on which each TLP is answered at once.
+fn plain_end(case: &Case) -> EndpointCase {
+    let mut end = case.endpoints[0].clone();
+    (end.tags, end.relaxed, end.interval_ns, end.mrrs_shift) = (1, false, 0, 0);
+    (end.completion_ns, end.slow_drain) = (0, false);
+    (end.link.credits, end.link.skips, end.link.receive_ns) = (None, false, 0);
+    (end.link.update_every, end.link.ack_every, end.link.propagation_ns) = (1, 1, 1);
+    end
+}
+
+fn cut_through(link: LinkCase) -> SwitchCase {
+    SwitchCase { link, store_and_forward: false, latency_ns: 0, arbitration: 0, slow_core: false, acs: false }
+}
+
+fn read_of_peer(to: usize, length: u64) -> TransferCase {
+    TransferCase { from: 1, to, channel: 0, is_read: true, offset: 0, length, at_ns: 0 }
 }

@@ -27,7 +27,11 @@ impl System {
             return;
         }
         self.send_due_dllps(port);
+        let was_active = self.ports[port].phase == Phase::Active;
         self.read_dllps(port);
+        if !was_active {
+            self.send_due_dllps(port); // What was owed before it came up.
+        }
         if self.ports[port].wire.recovered > now {
             return; // The link went into Recovery.
         }
@@ -372,16 +376,20 @@ impl System {
                 arrival.eligible = self.switch(device).eligible_at(head, checked, span, span_out);
             }
             let (at, eligible) = (arrival.eligible.min(checked), arrival.eligible);
-            let rank = if self.ports[peer].error_free { rank::SWITCH_TAKES } else { rank::ARRIVALS };
+            let rank = self.rank_of_arrivals(peer);
             self.agenda.add(at, rank, Event::Arrives { port: peer, arrival: Box::new(arrival) });
             self.agenda.add(eligible, rank::LOOKS, Event::Look { port: egress });
         } else {
-            self.agenda.add(
-                checked,
-                rank::ARRIVALS,
-                Event::Arrives { port: peer, arrival: Box::new(arrival) },
-            );
+            let rank = self.rank_of_arrivals(peer);
+            self.agenda.add(checked, rank, Event::Arrives { port: peer, arrival: Box::new(arrival) });
         }
+    }
+
+    /// Where in an instant a port takes in what arrives.
+    fn rank_of_arrivals(&self, port: usize) -> u8 {
+        let own = &self.ports[port];
+        let is_switch = matches!(self.devices[own.device].kind, Kind::Switch(_));
+        if is_switch && own.error_free { rank::SWITCH_TAKES } else { rank::ARRIVALS }
     }
 
     /// A TLP arrives: at a cut-through switch when it may be forwarded, elsewhere when it has been checked.
@@ -405,7 +413,8 @@ impl System {
             self.plan_dllps(port);
             self.hand_over(port, arrival);
         } else if is_good && arrival.sequence < own.expected {
-            self.agenda.add(arrival.checked, rank::FACTS, Event::DuplicateChecked { port });
+            let rank = self.rank_of_arrivals(port);
+            self.agenda.add(arrival.checked, rank, Event::DuplicateChecked { port });
         } else if !own.nak_scheduled {
             own.nak_scheduled = true;
             own.nak = Some(arrival.checked);

@@ -24,7 +24,7 @@
 //!
 //! 1. Facts: buffer space is free, a DLLP is there, a TLP taken in before has been checked, an ordered set falls due.
 //! 2. DLLPs that are due leave, where the wire is free.
-//! 3. A switch port on an error-free link takes in what arrives.
+//! 3. A switch port on an error-free link takes in what arrives. A TLP that it has is dropped when it has been checked.
 //! 4. What else comes in, by kind and then by the number of its direction or stack: TLPs that arrive elsewhere, tracking entries, tags,
 //!    replay timers, requests.
 //! 5. Credits that are freed by the arrival of a TLP count after the DLLPs that are due at that instant have left.
@@ -33,8 +33,8 @@
 //! 7. A Nak is acted on when the port's own packet has left. A replay timer that runs out meanwhile leaves the replay to it.
 //! 8. TLPs of one flit are acted on one after the other, each after the DLLPs that are due.
 //!
-//! The fabric follows all of them, whoever looks when: 20,000 cases of each kind of trees (seeds 21 and 22) agree, but for 4 of 80,000 whose
-//! links sleep.
+//! The fabric follows all of them, whoever looks when: 20,000 cases of each kind of trees (seeds 21 and 22) agree, but for 1 of 80,000
+//! whose links sleep.
 //!
 //! # Left out
 //!

@@ -20,6 +20,8 @@ pub struct Switch {
     turns: Vec<Vec<Turns>>,
     /// By ingress, until when it feeds an egress.
     busy_until: Vec<Time>,
+    /// By ingress, before when no non-posted request enters the core: request metering.
+    opens_at: Vec<Time>,
 }
 
 impl Switch {
@@ -32,6 +34,7 @@ impl Switch {
             queues: channels.iter().map(rows).collect(),
             turns: channels.iter().map(|channels| vec![Turns::new(&config.arbitration); *channels]).collect(),
             busy_until: vec![Time::ZERO; ports],
+            opens_at: vec![Time::ZERO; ports],
         }
     }
 
@@ -125,10 +128,14 @@ impl System {
         let (own, now) = (&self.ports[port], self.now);
         let of_channel = |channel: usize| match &self.devices[own.device].kind {
             Kind::Switch(switch) => {
-                let row = switch.queues[own.number][channel].iter().zip(&switch.busy_until);
-                row.map(|(queues, until)| (pick(queues, own, channel, now), *until <= now)).collect()
+                let row = switch.queues[own.number][channel].iter().enumerate();
+                let of_ingress = |(ingress, queues)| {
+                    let opens_at = switch.opens_at[ingress];
+                    (pick(queues, own, channel, now, opens_at), switch.busy_until[ingress] <= now)
+                };
+                row.map(of_ingress).collect()
             }
-            _ => vec![(pick(&own.channels[channel].queues, own, channel, now), true)],
+            _ => vec![(pick(&own.channels[channel].queues, own, channel, now, Time::ZERO), true)],
         };
         (0..own.channels.len()).flat_map(of_channel).collect()
     }
@@ -149,7 +156,8 @@ impl System {
         let own = &self.ports[port];
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
-            let Pick::Goes(class) = pick(&own.channels[channel].queues, own, channel, now) else {
+            let queues = &own.channels[channel].queues;
+            let Pick::Goes(class) = pick(queues, own, channel, now, Time::ZERO) else {
                 return None;
             };
             return self.ports[port].channels[channel].queues[class].pop_front();
@@ -158,7 +166,8 @@ impl System {
         let count = row.len();
         let mut until = Time::NEVER;
         for ingress in switch.turns[number][channel].order(count, 0..count) {
-            let Pick::Goes(class) = pick(&row[ingress], own, channel, now) else { continue };
+            let opens_at = switch.opens_at[ingress];
+            let Pick::Goes(class) = pick(&row[ingress], own, channel, now, opens_at) else { continue };
             if switch.busy_until[ingress] > now {
                 until = until.min(switch.busy_until[ingress]);
                 continue;
@@ -169,12 +178,31 @@ impl System {
             };
             switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
             switch.turns[number][channel].served(ingress, count);
+            if class == NON_POSTED && tlp.nullified.is_none() {
+                self.meter(device, ingress, &tlp);
+            }
             return Some(tlp);
         }
         if until != Time::NEVER {
             self.look_at(port, until); // When the core is free for one that waits.
         }
         None
+    }
+}
+
+impl System {
+    /// A request enters the core: the next from its ingress waits until its completions, of the size that is expected, have had time
+    /// on the link to the requester. Data count in data credits; the header is of 3 DW.
+    fn meter(&mut self, device: usize, ingress: usize, request: &Tlp) {
+        let Some(expected) = self.switch(device).config.request_metering else { return };
+        let wire = &self.ports[self.devices[device].ports[ingress]].wire;
+        let data = (request.address % 4 + request.length).div_ceil(4).div_ceil(4) * 16;
+        let header = if wire.is_in_flits { 12 } else { 12 + 8 };
+        let opens_at = self.now + wire.tlp_span(data + header * data.div_ceil(expected.get()).max(1));
+        self.switch(device).opens_at[ingress] = opens_at;
+        for egress in self.devices[device].ports.clone() {
+            self.look_at(egress, opens_at);
+        }
     }
 }
 
@@ -189,8 +217,8 @@ enum Pick {
 }
 
 /// The class of the TLP that goes next on a channel: the oldest that may pass everything older, has credits and room in the retry
-/// buffer.
-fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Pick {
+/// buffer. No non-posted request goes before `opens_at`.
+fn pick(queues: &Queues, port: &Port, channel: usize, now: Time, opens_at: Time) -> Pick {
     let mut heads: Vec<&Tlp> = queues.iter().filter_map(|queue| queue.front()).collect();
     heads.sort_by_key(|tlp| tlp.order);
     let may_go = |tlp: &Tlp| {
@@ -203,7 +231,8 @@ fn pick(queues: &Queues, port: &Port, channel: usize, now: Time) -> Pick {
         let others = (0..3).filter(|class| *class != tlp.class());
         others.flat_map(|class| &queues[class]).all(|older| older.order > tlp.order || passes(tlp, older))
     };
-    heads.retain(|tlp| tlp.ready <= now && passes_older(tlp));
+    let may_enter = |tlp: &Tlp| tlp.class() != NON_POSTED || opens_at <= now;
+    heads.retain(|tlp| tlp.ready <= now && may_enter(tlp) && passes_older(tlp));
     match heads.iter().find(|tlp| may_go(tlp)) {
         Some(tlp) => Pick::Goes(tlp.class()),
         None if heads.is_empty() => Pick::Nothing,

@@ -24,7 +24,7 @@ enum Last {
 pub struct Wire {
     symbol: Span,
     /// In Flit Mode, where a packet is a flit.
-    is_in_flits: bool,
+    pub is_in_flits: bool,
     lanes: u64,
     pub propagation: Span,
     pub recovery: Span,

@@ -1,6 +1,6 @@
 //! Switch: how packets get from ingress to egress. The ports are structure; see [`crate::file`].
 
-use super::{PortParameters, SwitchCxlParameters, SwitchErrorParameters};
+use super::{PayloadSizeOrRcb, PortParameters, SwitchCxlParameters, SwitchErrorParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
 use lanewise_units::{Rate, Span};
@@ -71,6 +71,12 @@ parameters! {
         /// Requests and completions between downstream ports go through the root complex (ACS).
         acs_redirect: bool = "false",
         Assumed "firmware leaves ACS off where no virtual machines need it";
+        /// A non-posted request waits until the completions of the one before it, from the same port, have had time on the link to the requester: request metering.
+        request_metering: bool = "false",
+        Published "off after reset where a manual is public: IDT 89HPES32NT24xG2 user manual (2013), chapter 4, \"Request Metering\"";
+        /// Data of each completion that request metering expects: the smaller, the later the next request.
+        metered_completion: PayloadSizeOrRcb = "64 B",
+        Assumed "the smallest that hosts send, so that no more is asked for than the link carries; parts have an overhead factor for firmware to tune";
         /// Lanes of the part, all its ports together; "none" for no limit.
         lanes: Option<u32> = "none" in "1" to "4096",
         Assumed "not checked unless the part says so";

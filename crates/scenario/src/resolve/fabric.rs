@@ -195,6 +195,7 @@ fn switch(
             ArbitrationChoice::WeightedRoundRobin => weights(inputs, instance, parameters, output),
         },
         acs_redirect: parameters.acs_redirect,
+        request_metering: parameters.request_metering.then_some(parameters.metered_completion.0),
         corruption: errors::of_switch(&parameters.errors),
     }
 }

@@ -86,6 +86,7 @@ fn of_host(name: &str, around: &Around<'_>, idle: &mut Idle) {
 fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &mut Idle) {
     let keys = [
         (switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups"),
+        (switch.request_metering, "metered_completion", "only `request_metering` expects completions"),
         (around.expanders, "cxl", NO_EXPANDER),
         (around.expanders, "link.cxl", NO_EXPANDER),
     ];

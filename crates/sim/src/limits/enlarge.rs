@@ -69,7 +69,7 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
         }
         Candidate::Resource { name, kind } => resource(scenario, larger, name, *kind)?,
         Candidate::Beyond { device } => each(scenario, |load| load.widen(DeviceId(*device as u32), larger))?,
-        Candidate::Demand { .. } => return None,
+        Candidate::Demand { device } => each(scenario, |load| load.hasten(DeviceId(*device as u32), larger))?,
     }
     Some(())
 }
@@ -187,6 +187,8 @@ fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind)
         (SwitchCore::Crossbar { port_rate: rate }, ResourceKind::SwitchCore)
         | (SwitchCore::Buses { rate, .. }, ResourceKind::SwitchBus)
         | (SwitchCore::SharedMemory { rate }, ResourceKind::SwitchMemory) => larger.quicken(rate),
+        // Larger completions need fewer headers: the timer runs for less time.
+        (_, ResourceKind::RequestMetering) => larger.widen(switch.request_metering.as_mut()?),
         _ => return None,
     }
     Some(())

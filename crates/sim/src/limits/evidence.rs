@@ -9,9 +9,10 @@ use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_scenario::Scenario;
+use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
 use lanewise_workload::load::mmio::{MmioConfig, Pacing};
+use lanewise_workload::load::turnaround::TurnaroundConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -302,19 +303,7 @@ impl<'a> Evidence<'a> {
             };
             found.push(Suspect { limit: resource.limit.clone(), ..suspect });
         }
-        match self.registers(flow).map(|load| (load.device.0 as usize, load.pacing)) {
-            // The processor asks, and not the device.
-            Some((device, Pacing::Closed { outstanding })) => {
-                let under_way = flow.operations_per_s * flow.latency_ns.mean / 1e9 / f64::from(outstanding);
-                found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
-            }
-            Some((_, Pacing::Combining { .. })) => {}
-            Some((_, Pacing::Open { .. })) | None => {
-                for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
-                    self.suspects_of_requester(device, &mut found);
-                }
-            }
-        }
+        self.suspects_of_load(flow, &mut found);
         if self.fabric().links.iter().any(has_errors) {
             // The adapter at the other end has a flow of the same workload.
             let others = self.results.flows.iter().filter(|other| other.name == flow.name);
@@ -324,10 +313,37 @@ impl<'a> Evidence<'a> {
         found
     }
 
-    /// The accesses of the processor to registers that a flow is.
-    fn registers(&self, flow: &Flow) -> Option<&'a MmioConfig> {
-        let mut loads = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<MmioConfig>());
-        loads.find(|load| load.name == flow.name)
+    /// What asks, and how much at a time.
+    fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
+        if let Some(test) = self.of_kind::<TurnaroundConfig>(flow, |load| &load.name) {
+            // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
+            let device = test.device.0 as usize;
+            let time = flow.latency_ns.mean + test.unseen.as_ns();
+            let under_way = (flow.operations_per_s * time / 1e9).min(1.0);
+            found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
+            return found.push(Suspect::waited_for(Candidate::Demand { device }, 1.0 - under_way));
+        }
+        let registers = self.of_kind::<MmioConfig>(flow, |load| &load.name);
+        match registers.map(|load| (load, load.pacing)) {
+            // The processor asks, and not the device: all the time but its own for each access.
+            Some((load, Pacing::Closed { outstanding })) => {
+                let own = flow.operations_per_s * load.cost.as_seconds() / f64::from(outstanding);
+                let device = load.device.0 as usize;
+                found.push(Suspect::waited_for(Candidate::Window { device }, (1.0 - own).max(0.0)));
+            }
+            Some((_, Pacing::Combining { .. })) => {}
+            Some((_, Pacing::Open { .. })) | None => {
+                for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
+                    self.suspects_of_requester(device, found);
+                }
+            }
+        }
+    }
+
+    /// The load of a kind that a flow is of, by its name.
+    fn of_kind<K: LoadConfig>(&self, flow: &Flow, name: impl Fn(&K) -> &str) -> Option<&'a K> {
+        let mut loads = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<K>());
+        loads.find(|load| name(load) == flow.name)
     }
 
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.

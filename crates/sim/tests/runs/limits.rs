@@ -283,6 +283,28 @@ fn the_bus_of_a_switch_is_the_limit() {
     limited(SWITCHED, &[], "switch_bus", &["sw0.bus"], 100.0);
 }
 
+/// Completions of 256 B come, and the switch holds requests back as if each brought 64 B: 84 B on the wire for 64, not 276 for 256.
+#[test]
+fn request_metering_is_the_limit() {
+    let metered = [
+        ("sw0.core", "crossbar"),
+        ("sw0.core_rate", "auto"),
+        ("sw0.request_metering", "true"),
+        ("workload.one.direction", "read"),
+        ("workload.two.direction", "read"),
+    ];
+    let found = proof(SWITCHED, &metered);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.name, "sw0.metering.port1", "{}", limit.sentence);
+    // A quicker wire needs less time for the completions, too.
+    let of_metering = found.larger.iter().find(|each| each.kind == "request_metering");
+    assert!(of_metering.is_some_and(|each| each.gain_percent > 15.0), "{:#?}", found.larger);
+    an_edit_helps(SWITCHED, &metered, &found.run);
+    let goodput = found.run.flows[0].goodput_gb_per_s;
+    let expected = 16.0 * 128.0 / 130.0 * 64.0 / 84.0;
+    assert!((goodput / expected - 1.0).abs() < 0.01, "{goodput}, {expected}");
+}
+
 const SOCKETS: &str = r#"
 title = "Memory of the other socket"
 [host.server]
@@ -693,6 +715,46 @@ fn loads_of_registers_are_limited_by_how_many_are_under_way() {
     let found = limited(STORES, &loads, "window", &["card.window"], 800.0);
     let polled = found.run.limited_by.as_ref().expect("something moved");
     assert!(polled.share > 0.98, "but for the loop's own 3 ns: {}", polled.sentence);
+}
+
+/// A store is over for the core when the root port has sent it and it has heard of it: 60 ns each way, a store of 4 B on the wire, 1 ns of its own.
+#[test]
+fn uncached_stores_wait_for_their_root_port_and_not_for_the_device() {
+    let stores = [("workload.stores.write_combining", "false"), ("workload.stores.size", "4 B")];
+    let found = limited(STORES, &stores, "window", &["card.window"], 300.0);
+    let flow = &found.run.flows[0];
+    assert!((120.0..=124.0).contains(&(1e9 / flow.operations_per_s)), "{}", flow.operations_per_s);
+    assert!(flow.latency_ns.mean > 70.0, "until it arrives: {}", flow.latency_ns.mean);
+}
+
+/// A device and its host answer each other, one test at a time with pauses between them.
+const TESTS: &str = r#"
+[host.server]
+slots = { slot1 = "gen4 x8" }
+[endpoint.fpga]
+attach = "server.slot1"
+generation = "gen4"
+width = "x8"
+[[workload]]
+kind = "turnaround"
+name = "analyzer"
+device = "fpga"
+reading = "poll"
+"#;
+
+/// Pauses of 1 to 2 us are most of the time: it is what is asked that limits. Where they are short it is that one test is under way at a
+/// time, which nothing changes, and no longer that nothing is asked.
+#[test]
+fn tests_of_a_turn_around_are_limited_by_their_pauses_or_by_being_one_at_a_time() {
+    let found = limited(TESTS, &[], "demand", &["fpga.demand"], 100.0);
+    let paused = found.run.limited_by.as_ref().expect("something moved").share;
+    let flow = &found.run.flows[0];
+    let expected = 1.0 - flow.operations_per_s * flow.latency_ns.mean / 1e9;
+    assert!((paused - expected).abs() < 0.03 && paused < 0.9, "{paused}, {expected}");
+    let found = proof(TESTS, &[("workload.analyzer.pause", "10 ns")]);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.name, "fpga.window", "{}", limit.sentence);
+    assert!(limit.share > 0.9, "{}", limit.sentence);
 }
 
 /// A core that is busy with registers of one device holds up nothing of another.

@@ -11,7 +11,7 @@
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
 use crate::latency::LatencyTally;
-use crate::load::{LoadConfig, Tool};
+use crate::load::{Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -224,6 +224,10 @@ impl LoadConfig for TurnaroundConfig {
 
     fn tools(&self) -> Vec<Tool> {
         Tool::one(&self.name, "turnaround")
+    }
+
+    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        (self.device == device).then(|| larger.shorten(&mut self.pause))
     }
 }
 

@@ -123,6 +123,7 @@ fn switch() -> SwitchConfig {
         latency: Span::from_ns(250),
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
+        request_metering: None,
         corruption: CorruptionConfig::default(),
     }
 }

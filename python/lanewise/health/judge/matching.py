@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lanewise.health.judge.elsewhere import another_machine, not_over_pcie
 from lanewise.health.predict.benchmarks import LARGE, Benchmark, dma, fast_media, fio
 from lanewise.machine.address import Address
+from lanewise.machine.function import C2C
 from lanewise.machine.view import is_management
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_ba
 
 _SMALLEST_MESSAGE = 256
 """Below, adapters are held back by the messages that they can start, whose payload is next to nothing."""
-_C2C = re.compile(r"\b(?:GH200|GB200|GB300|GB10)\b")
 _OWN_LINKS = re.compile(r"\bSXM\d?|\bHGX\b|\bNVL\b|\bMI[23]\d{2}[AX]?\b|\bB[23]00\b|\bG[HB][1-3]00\b")
 """GPUs that are sold with links of their own only."""
 
@@ -194,7 +194,7 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
         )
     first = functions[0]
     names = " ".join(measurement.listed("device names"))
-    if len(functions) == 1 and (chip := _C2C.search(f"{first.name} {names}")):
+    if len(functions) == 1 and (chip := C2C.search(f"{first.name} {names}")):
         return Match(reason=f"{chip[0]} reaches its host over NVLink-C2C: nothing crosses PCI Express")
     if functions[1:] == [first]:
         return Match(reason=_INSIDE)

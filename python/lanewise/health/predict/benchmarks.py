@@ -6,8 +6,9 @@ Directions are those of the data on the link: a read from a drive is DMA towards
 GPU is a DMA read by the GPU.
 
 Network adapters move frames through descriptor rings, with descriptors, completions and doorbells on the link
-as well as the frames; processors and interrupts are never the limit. Large RDMA writes are plain DMA. Source
-of sizes: RFC 2544 for frames, fio's, nvbandwidth's and perftest's customary options.
+as well as the frames; processors and interrupts are never the limit. Large RDMA writes are plain DMA, which
+adapters that are not known to do RDMA have under its own name. Source of sizes: RFC 2544 for frames, fio's,
+nvbandwidth's and perftest's customary options.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Direction: TypeAlias = Literal["read", "write", "both"]
 """Of the data on a link: read from memory, written to memory, or both."""
 
 _FRAMES = (64, 1518, 9000)
+SHORTEST_FRAME, LONGEST_FRAME = _FRAMES[0], _FRAMES[-1]
 LARGE = 64 << 10
 """Bytes of a transfer that is large: the link decides, not how often one starts."""
 _LONG_COPY = "1 GiB"
@@ -156,9 +158,11 @@ def _adapter(function: Function) -> Iterator[Benchmark]:
             )
     if function.does_rdma:
         yield from _small_writes(function)
-    for word, direction in (("RDMA write, receiver", "write"), ("RDMA write, sender", "read")):
+    sides = ("RDMA write, receiver", "RDMA write, sender") if function.does_rdma else ("receive", "send")
+    for word, direction in zip(sides, ("write", "read"), strict=True):
+        name = f"{word} 64 KiB" if function.does_rdma else f"{word} 64 KiB, plain DMA"
         workload = dma(function, direction, LARGE)
-        yield Benchmark(f"{word} 64 KiB", function, workload, direction, 30, 60, together=True)
+        yield Benchmark(name, function, workload, direction, 30, 60, together=True)
 
 
 def _small_writes(function: Function) -> Iterator[Benchmark]:

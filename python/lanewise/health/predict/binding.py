@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _FULL = 0.985
 """A direction busy for this share of the time is full: gaps between bursts are the rest."""
 
+_LITTLE = 0.01
+"""Share of time that is worth a word where nothing larger tells why a link is not full."""
+
 _ON_THE_WIRE = ("payload", "header", "framing", "dllp", "replay", "ordered_set")
 
 _REQUESTER = {
@@ -53,10 +56,7 @@ def binding_of(
     blocked = {kind: share for kind, share in shares.items() if kind.startswith("blocked") and share > 0.05}
     if blocked:
         worst = max(blocked, key=lambda kind: blocked[kind])
-        what = worst.removeprefix("blocked_").replace("_", " ")
-        if what != "retry buffer":
-            what = f"no credits for {what}"
-        return f"{what} on {whose}: {100 * blocked[worst]:.0f} % of the time"
+        return _blocked_words(worst, blocked[worst], whose)
     requester = next((r for r in result["requesters"] if r["device"] == device), None)
     states = {} if requester is None else requester["time_attribution"]
     waits = {state: share for state, share in states.items() if state != "port" and share > 0.02}
@@ -64,7 +64,35 @@ def binding_of(
         worst = max(waits, key=lambda state: waits[state])
         words = _REQUESTER.get(worst, worst.replace("_", " "))
         return f"{words} ({100 * waits[worst]:.0f} % of the time)"
-    return f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
+    text = f"{whose}, busy {100 * busy:.0f} % {_way(direction)}"
+    share, kind, link = _most_blocked(result, links, way)
+    return f"{text}; {_blocked_words(kind, share, f'the link of {names.get(link, link)}')}" if share else text
+
+
+def _blocked_words(kind: str, share: float, whose: str) -> str:
+    what = kind.removeprefix("blocked_").replace("_", " ")
+    if what != "retry buffer":
+        what = f"no credits for {what}"
+    return f"{what} on {whose}: {100 * share:.0f} % of the time"
+
+
+def _most_blocked(result: Run, links: Container[str] | None, way: str | None) -> tuple[float, str, str]:
+    """Return the largest share of blocked time on any link, of what, and where; nothing below 1 %."""
+    found = [
+        (share, kind, link["name"])
+        for link in result["links"]
+        if links is None or link["name"] in links
+        for direction, side in (("upstream", link["upstream"]), ("downstream", link["downstream"]))
+        if way in (None, direction)
+        for kind, share in side["time_attribution"].items()
+        if kind.startswith("blocked") and share > _LITTLE
+    ]
+    return max(found, default=(0.0, "", ""))
+
+
+def is_link_full(result: Run) -> bool:
+    """Whether some direction of some link has nothing left."""
+    return _busiest(result, None, None)[3] >= _FULL
 
 
 def _busiest(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
 _MOST_ADDRESSES = 6
+UNKNOWN_LINK = "its link is not known"
+"""Why a device is left out that a better source would show."""
 
 
 def left_out(machine: Machine, predicted: Collection[Address]) -> list[str]:
@@ -42,18 +44,29 @@ def _is_device(view: View, function: Function) -> bool:
 
 
 def _reason(view: View, function: Function) -> str:
+    if reason := _of_its_kind(view, function):
+        return reason
+    rate = view.possible_rate(function)
+    if rate is None:
+        return UNKNOWN_LINK
+    if not view.is_worth_tuning(rate):
+        return "its link carries less than 1.9 GB/s"
+    return "no benchmark of it could be simulated"
+
+
+def _of_its_kind(view: View, function: Function) -> str | None:
+    """Say why devices like this one are never predicted; None for those that are."""
     if is_emulated(function):
         return "a hypervisor makes it up"
     if is_management(function):
         return "it only manages the switch that it is in"
+    if function.has_c2c:
+        return "it reaches its host over NVLink-C2C, which is not simulated"
+    if function.is_cxl_memory:
+        return "it is memory that the host loads and stores over CXL ('lanewise new cxl_memory' has one)"
     if not view.is_data_mover(function):
         return "it is no GPU, network, storage or computing device by class and maker"
-    rate = view.possible_rate(function)
-    if rate is None:
-        return "its link is not known"
-    if not view.is_worth_tuning(rate):
-        return "its link carries less than 1.9 GB/s"
-    return "no benchmark of it could be simulated"
+    return None
 
 
 def _listed(addresses: Iterable[str]) -> str:

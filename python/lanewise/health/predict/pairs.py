@@ -12,6 +12,7 @@ Documentation/core-api/dma-api-howto.rst (`dma_map_resource`: a peer's registers
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
@@ -21,6 +22,8 @@ from lanewise.machine.path_type import meeting_bridge, path_type
 from lanewise.machine.scenario import switch_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lanewise.documents import PredictPeersPair
     from lanewise.health.predict.benchmarks import Benchmark
     from lanewise.health.predict.pair_benchmarks import Overrides
@@ -31,6 +34,31 @@ RedirectedBy: TypeAlias = Literal["ACS", "IOMMU"]
 
 TRANSLATING = frozenset({"DMA", "DMA-FQ"})
 """Types of IOMMU groups whose addresses are translated (Linux, sysfs-kernel-iommu_groups)."""
+
+
+MODULES = (
+    "GPUs of this kind come with links of their own, which the source does not show: what they copy to "
+    "each other goes over these, and 'nvidia-smi topo -m' as an overlay tells which"
+)
+"""Said where pairs of such GPUs are simulated over PCI Express."""
+
+_REFUSED = re.compile(r"\bGeForce RTX [45]0[5-9]0\b")
+
+
+def refused_by_the_driver(gpus: Iterable[Function]) -> list[str]:
+    """Say of which GPUs NVIDIA's driver refuses peer access, whatever the links between them could carry.
+
+    Of a pair only: one alone has no peer. Source: NVIDIA/nccl issue 1127 (GeForce RTX 4090); public output of
+    `nvidia-smi topo -p2p` of two GeForce RTX 5090: GNS, GPU not supported (noonghunna/club-3090 issue 1124).
+    """
+    names = [gpu.identity.device_name or "" for gpu in gpus]
+    refused = sorted({found[0] for name in names if (found := _REFUSED.search(name))})
+    if not refused or len(names) < 2:
+        return []
+    return [
+        f"NVIDIA's driver refuses peer access between GPUs of the kind {', '.join(refused)}: unless it is a "
+        "changed one, what they copy to each other goes by way of host memory, not at the rates to peers"
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

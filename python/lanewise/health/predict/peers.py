@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.health.predict.nearest import nearest_adapters
-from lanewise.health.predict.pairs import TRANSLATING, pair_of
+from lanewise.health.predict.pairs import MODULES, TRANSLATING, pair_of, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.peers_result import PeerDevice, PeerPrediction
 from lanewise.health.predict.simulator import Simulator
@@ -178,10 +178,11 @@ def _iommu(function: Function) -> str | None:
 
 def _why_nothing(gpus: list[Function], view: View) -> str:
     if not gpus:
-        return (
-            "there are no pairs: the source shows no GPU whose link is known; capture as root with "
-            "'lspci -vvv'"
-        )
+        there = [function for function in view.machine if view.is_compute_gpu(function)]
+        if there and all(function.has_c2c for function in there):
+            return "there are no pairs: GPUs reach host and peers over NVLink-C2C, which is not simulated"
+        advice = "; capture as root with 'lspci -vvv'" if there else ""
+        return f"there are no pairs: the source shows no GPU{' whose link is known' if there else ''}{advice}"
     if len(view.devices) == 1:
         return f"there are no pairs: {gpus[0].address.short} is the only device that moves data"
     return "there are no pairs with these devices: name a GPU, a network adapter or an NVMe drive"
@@ -191,12 +192,10 @@ def _notes(machine: Machine, gpus: Sequence[Function], pairs: Sequence[Pair]) ->
     notes = []
     own = sorted({pair.own_links for pair in pairs if pair.own_links})
     notes += [f"GPUs joined by {kind} copy to each other over that, which is not simulated" for kind in own]
+    notes += refused_by_the_driver(gpus)
     between = [pair for pair in pairs if machine[pair.device].is_gpu and not pair.own_links]
     if between and not own and come_with_own_links(machine, gpus):
-        notes.append(
-            "GPUs of this kind come with links of their own, which the source does not show: what they copy "
-            "to each other goes over these, and 'nvidia-smi topo -m' as an overlay tells which"
-        )
+        notes.append(MODULES)
     unknown = list(
         dict.fromkeys(pair.device for pair in pairs if not pair.own_links and pair.write_gb_per_s is None)
     )

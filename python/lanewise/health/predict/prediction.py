@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
-from lanewise.health.predict.left_out import left_out
-from lanewise.health.predict.pairs import as_found
+from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
+from lanewise.health.predict.pairs import MODULES, as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of
 from lanewise.health.predict.wire import pace
-from lanewise.machine.known_parts import DRIVES
+from lanewise.machine.gpu_modules import come_with_own_links
 from lanewise.machine.missing_ports import with_missing_ports
-from lanewise.machine.own_rate import rates_are_assumed
+from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.parts import part_of
 from lanewise.machine.scenario import endpoint_name
 from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
+from lanewise.machine.ways import Ways
 from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 8
 
-_FAR_BELOW = 0.5
-"""Share of what a device reaches alone below which something else binds it all at once, which is said."""
+_LESS_AT_ONCE = 0.9
+"""Share of what a device reaches alone below which what binds it all at once is said, too."""
 
 
 @dataclass(frozen=True)
@@ -167,12 +168,14 @@ def predict(
             *([_TRANSLATED] if translated else []),
             *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
             *_known_parts(chosen),
+            *_of_ways(machine, simulator.changes, chosen),
         ),
         notes=(
             *machine.notes,
             *machine.contradictions,
             *notes,
             *_own_links(machine, chosen),
+            *refused_by_the_driver([function for function in chosen if function.is_gpu]),
             *_not_together(rows, together=together),
             *_not_predicted(machine, rows, named=devices is not None),
         ),
@@ -187,6 +190,9 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
             "nothing can be predicted: the devices of a virtual machine have the speed of its host; name one "
             "with --device to see what its registers would allow"
         )
+    others = [] if named else [reason for reason in left_out(machine, ()) if UNKNOWN_LINK not in reason]
+    if others:
+        return f"nothing can be predicted: {'; '.join(others)}"
     return (
         "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
         "capture as root with 'lspci -vvv'"
@@ -207,6 +213,13 @@ def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[
     return [f"all at once are the first {MOST_TOGETHER} of {most} devices; more are not simulated together"]
 
 
+def _of_ways(machine: Machine, changes: Mapping[Address, Change], chosen: Sequence[Function]) -> list[str]:
+    """Say what was taken for granted of links between the devices and the host, as in their scenario."""
+    ways = Ways(machine, changes)
+    ways.choose([function.address for function in chosen])
+    return sorted(ways.assumed)
+
+
 def _known_parts(chosen: Sequence[Function]) -> list[str]:
     """Say which devices are known, and as which catalog part."""
     parts: dict[str, list[str]] = {}
@@ -218,9 +231,7 @@ def _known_parts(chosen: Sequence[Function]) -> list[str]:
     for part, addresses in parts.items():
         others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
         where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
-        assumed = part in DRIVES and rates_are_assumed(part)
-        known = "as its part assumes" if assumed else "as published"
-        said.append(f"{where}: {known}, with sources in 'lanewise parts {part}'")
+        said.append(f"{where}: {said_of_rates(part)}, with sources in 'lanewise parts {part}'")
     return said
 
 
@@ -241,7 +252,7 @@ def _own_links(machine: Machine, chosen: Sequence[Function]) -> list[str]:
     return [
         f"GPUs joined by {kind} copy to each other over that, which is not simulated"
         for kind in sorted(map(str, kinds))
-    ]
+    ] or ([MODULES] if len(gpus) > 1 and come_with_own_links(machine, gpus) else [])
 
 
 def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[Function]:
@@ -282,7 +293,9 @@ def _with_all_at_once(
             continue
         together = goodput_of(found[1], device=name)
         binding = row.binding
-        if together < _FAR_BELOW * (row.alone_gb_per_s or 0.0):
-            binding += f"; all at once, {simulator.binding_at_once(benchmark, found[1])}"
+        if together < _LESS_AT_ONCE * (row.alone_gb_per_s or 0.0):
+            then = simulator.binding_at_once(benchmark, found[1])
+            same = " full " in then and then.partition(":")[0] == binding.partition(":")[0]
+            binding += "; all at once, others share it" if same else f"; all at once, {then}"
         finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
     return finished

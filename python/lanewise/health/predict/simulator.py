@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.health.predict.binding import binding_of
+from lanewise.health.predict.benchmarks import SHORTEST_FRAME
+from lanewise.health.predict.binding import binding_of, is_link_full
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
-from lanewise.machine.own_rate import message_rate, rates_are_assumed
-from lanewise.machine.scenario import endpoint_name, scan_to_document
+from lanewise.machine.own_rate import message_rate, said_of_rates
+from lanewise.machine.scenario import endpoint_name, scan_to_document, switch_name
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.scenario.numbering import numbered, with_names
 from lanewise.scenario.text import scenario_text
@@ -40,7 +41,7 @@ _FULL_INTERCONNECT = 0.985
 """Share of what a link between sockets carries from which on it is the limit."""
 
 _AS_FAST_AS_THE_LINK = 0.97
-"""A drive that reaches this share of what it would with infinitely fast media is not the limit."""
+"""A drive that reaches this share of what its full link would carry is not the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +112,7 @@ class Simulator:
         if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
             binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
         if function.is_nvme and not latency:
-            binding = self._drive_words(benchmark, goodput, binding)
+            binding = self._drive_words(benchmark, result, goodput, binding)
         wire = carried_gb_per_s(self.machine, benchmark)
         if wire is not None and goodput > wire[0]:
             port = wire[1]
@@ -122,11 +123,13 @@ class Simulator:
             goodput = wire[0]
         if benchmark.rdma and benchmark.frame_bytes:
             goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
+        elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
+            binding += "; the adapter's own limit is not known"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         return Row(
             bdf=function.address.short,
             device=function.name,
-            link=self._link_words(result, name),
+            link=self._link_words(result, function),
             benchmark=benchmark.name,
             direction=benchmark.direction,
             ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
@@ -202,17 +205,16 @@ class Simulator:
                 self._bases[key] = None
         return self._bases[key]
 
-    def _drive_words(self, benchmark: Benchmark, goodput: float, binding: str) -> str:
+    def _drive_words(self, benchmark: Benchmark, result: Run, goodput: float, binding: str) -> str:
         """Say whether a drive is the limit, where it is known which drive it is."""
         part = drive_part(benchmark.function)
         if part is None:
             return f"{binding}; the drive itself may be slower"
         bare = self._alone_with(benchmark, benchmark.without_media)
         possible = goodput_of(bare) if bare else 0.0
-        if goodput >= _AS_FAST_AS_THE_LINK * possible:
+        if goodput >= (_AS_FAST_AS_THE_LINK if is_link_full(result) else 1.0) * possible:
             return binding
-        known = "as its part assumes" if rates_are_assumed(part) else "as published"
-        return f"the drive, {known} ({part}); its link would carry {possible:.2f} GB/s"
+        return f"the drive, {said_of_rates(part)} ({part}); its link would carry {possible:.2f} GB/s"
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:
         """Say how much of a latency is not the media's."""
@@ -270,7 +272,11 @@ class Simulator:
         first, second = ({link.device.address.short for link in way} for way in ways)
         return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
 
-    def _link_words(self, result: Run, name: str) -> str:
+    def _link_words(self, result: Run, function: Function) -> str:
+        """Say how fast and wide the link to a device's chip is: what is inside the chip is for show."""
+        wire = next((link for link in self.machine.link_path(function) if not link.on_die), None)
+        inside = wire is not None and wire.device is not function and wire.device.is_bridge
+        name = switch_name(wire.device) if wire is not None and inside else endpoint_name(function)
         link = next((link for link in result["links"] if link["name"] == name), None)
         return f"{link['generation']} {link['width']}" if link else ""
 

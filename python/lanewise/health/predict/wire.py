@@ -1,6 +1,6 @@
 """What the wire behind a network adapter carries of a benchmark's payload, from sizes of packets alone.
 
-Upper limits: full rate, one direction never held back by the other, and for RDMA the largest packets. Source:
+Upper limits: full rate, one direction never held back by the other, and the largest packets. Source:
 IEEE 802.3 (7 B preamble, 1 B delimiter, 12 B gap), IBTA volume 1 (LRH 8, BTH 12, RETH 16, ICRC 4, VCRC 2),
 and RoCEv2 (Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4 besides the gap).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.health.predict.benchmarks import LARGE
+from lanewise.health.predict.benchmarks import LARGE, LONGEST_FRAME
 from lanewise.machine.adapters import port_of
 from lanewise.machine.scenario import endpoint_name
 
@@ -36,18 +36,21 @@ def carried_gb_per_s(machine: Machine, benchmark: Benchmark) -> tuple[float, Por
 
 
 def pace(machine: Machine, benchmark: Benchmark) -> tuple[tuple[str, str], ...]:
-    """Return the override that keeps large transfers of an adapter to what its wire carries."""
+    """Return the override that keeps large transfers of an adapter to what its wire carries.
+
+    As the rate of the adapter's own data path, which holds whatever the size of its packets turns out to be.
+    """
     known = carried_gb_per_s(machine, benchmark)
-    transfers = benchmark.function.transfers
-    size = transfers.mrrs if benchmark.direction == "read" else transfers.mps
-    if known is None or size is None or benchmark.direction == "both" or benchmark.frame_bytes:
+    if known is None or benchmark.direction == "both" or benchmark.frame_bytes:
         return ()
-    return ((f"{endpoint_name(benchmark.function)}.request_interval", f"{size / known[0]:.3f} ns"),)
+    return ((f"{endpoint_name(benchmark.function)}.path_rate", f"{1000 * known[0]:.0f} MB/s"),)
 
 
 def _share(benchmark: Benchmark, port: Port) -> float:
     size = benchmark.frame_bytes or LARGE
     if benchmark.frame_bytes and not benchmark.rdma:
         return size / (size + _GAP)
+    if not benchmark.function.does_rdma:
+        return LONGEST_FRAME / (LONGEST_FRAME + _GAP)
     around = _INFINIBAND if port.infiniband else _ROCE
     return size / (size + -(-size // _MTU) * around + _RETH)

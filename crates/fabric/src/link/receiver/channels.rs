@@ -119,7 +119,6 @@ impl<T: Copy> Receiver<T> {
         (self.ack_at, self.update_due_at, self.owed_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         if let Some(rare) = &mut self.rare {
             rare.nak_at = Time::NEVER;
-            rare.unchecked_duplicates.clear();
         }
         self.next_arrival = Time::NEVER;
         self.unacknowledged = 0;
@@ -149,9 +148,7 @@ impl<T: Copy> Receiver<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         let draining: usize = self.all_buffers().map(|(buffer, _)| buffer.draining.heap_bytes()).sum();
         let rare = self.rare.as_ref().map_or(0, |rare| {
-            size_of::<Rare>()
-                + size_of_val(&*rare.beyond)
-                + (rare.unchecked.capacity() + rare.unchecked_duplicates.capacity()) * size_of::<Time>()
+            size_of::<Rare>() + size_of_val(&*rare.beyond) + rare.unchecked.capacity() * size_of::<Time>()
         });
         draining + rare + self.in_flight.heap_bytes()
     }

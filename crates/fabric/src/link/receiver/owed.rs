@@ -48,6 +48,11 @@ impl<T: Copy> Receiver<T> {
         self.owed_at = self.owed_at.min(at);
     }
 
+    /// A duplicate has been checked at `at`, and is dropped: an Ack is owed at once (PCIe Base 6.3 §3.6.3.1).
+    pub(crate) fn drop_duplicate(&mut self, at: Time) {
+        self.owe_ack(at);
+    }
+
     /// An UpdateFC is owed at this time at the latest.
     #[inline(always)]
     pub(super) fn owe_update(&mut self, at: Time) {
@@ -143,7 +148,7 @@ impl<T: Copy> Receiver<T> {
     /// The last sequence number that has been checked by now. What is accepted and not checked waits for the next Ack.
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, policy: &AckPolicy) -> Sequence {
-        if self.last_checked > now || self.duplicates_to_check {
+        if self.last_checked > now {
             return self.acknowledge_checked(now, policy);
         }
         self.unacknowledged = 0;
@@ -159,28 +164,11 @@ impl<T: Copy> Receiver<T> {
         let due = unchecked.clone().zip(1..).map(|(checked, count)| {
             if count < policy.every_tlps { *checked + policy.latency } else { *checked }
         });
-        self.ack_at = due.chain(self.next_duplicate(now)).min().unwrap_or(Time::NEVER);
+        self.ack_at = due.min().unwrap_or(Time::NEVER);
         self.unacknowledged = unchecked.count() as u16;
-        if let Some(rare) = &mut self.rare {
-            rare.unchecked_duplicates.retain(|checked| *checked > now);
-            self.duplicates_to_check = !rare.unchecked_duplicates.is_empty();
-        }
         self.find_owed();
         let before = |sequence, _| SequenceSpace::NonFlit.previous(sequence);
         (0..self.unacknowledged).fold(self.sequence.last_accepted(), before)
-    }
-
-    /// When the first duplicate is checked that is taken in and not checked by now.
-    fn next_duplicate(&self, now: Time) -> Option<Time> {
-        let duplicates = &self.rare.as_ref()?.unchecked_duplicates;
-        duplicates.iter().copied().find(|checked| *checked > now)
-    }
-
-    /// A duplicate is taken in before it is checked. An Ack that leaves before does not answer it.
-    #[cold]
-    pub(super) fn note_unchecked_duplicate(&mut self, checked: Time) {
-        self.duplicates_to_check = true;
-        self.rare.get_or_insert_default().unchecked_duplicates.push_back(checked);
     }
 
     /// A TLP is accepted at `at` before the last one has been checked.

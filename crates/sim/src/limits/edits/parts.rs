@@ -123,6 +123,13 @@ impl Editor<'_> {
             ResourceKind::SwitchCore | ResourceKind::SwitchBus | ResourceKind::SwitchMemory => {
                 vec![of("twice the rate of the switch's core", &["core_rate"], Double)]
             }
+            ResourceKind::RequestMetering => {
+                vec![of(
+                    "request metering that expects completions twice as large",
+                    &["metered_completion"],
+                    Double,
+                )]
+            }
             ResourceKind::EndpointDrain => {
                 vec![of("twice the rate into the device", &["write_drain"], Double)]
             }

@@ -105,7 +105,8 @@ def narrow_links(view: View, this: Rule) -> Iterable[Finding]:
             title,
             _evidence(link),
             fix=SOLDERED if soldered else _WIDER_UPLINK if _is_uplink(view, link) else None,
-            trial=_wider(view, link),
+            cost=_cost_without_dma(link),
+            trial=None if _cost_without_dma(link) else _wider(view, link),
         )
 
 
@@ -135,8 +136,21 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             f"{link.device.address.short} runs at {link.now.gt_s:g}GT/s of {link.limit.gt_s:g}GT/s{reason}",
             evidence,
             fix=_fix(_FASTER_UPLINK if _is_uplink(view, link) else this.fix, link),
-            trial=_trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
+            cost=_cost_without_dma(link),
+            trial=None
+            if _cost_without_dma(link)
+            else _trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+def _cost_without_dma(link: Link) -> str | None:
+    """Say what a link costs whose device does no DMA over it that could be simulated; None for others."""
+    if link.device.has_c2c:
+        return "none under load: its data go over NVLink-C2C"
+    now, then = rate_of(link.now), rate_of(link.limit)
+    if not link.device.is_cxl_memory or now is None or then is None:
+        return None
+    return f"loads and stores of its memory have {100 * now / then:.0f} % of the link that both ends can do"
 
 
 _WIDER_UPLINK = (
@@ -162,6 +176,8 @@ def _is_uplink(view: View, link: Link) -> bool:
 
 def _severity(view: View, link: Link, fixed: LinkMode) -> Severity:
     """Return a warning, unless the device has no use for what it lost."""
+    if link.device.has_c2c:
+        return Severity.INFO
     now, then = rate_of(link.now), rate_of(fixed)
     if now is None or then is None:
         return Severity.WARNING

@@ -51,7 +51,8 @@ SMALL = Rule(
     fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
     "Maximum Payload Size in the firmware setup.",
     references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
-    not_said="Hierarchies in which one function supports no more: the smallest decides.",
+    not_said="Hierarchies in which one function supports no more: the smallest decides; memory behind CXL, "
+    "whose data are in flits; GPUs that reach their host over NVLink-C2C.",
     bearing=Bearing.LIMITS,
     profiles=PERFORMANCE,
 )
@@ -141,7 +142,8 @@ def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
         if used >= possible or max(function.transfers.mps or 0 for function in members) > used:
             continue
         busy = [function for function in members if function in view.devices]
-        leaves = busy or [f for f in members if view.machine.role(f) in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)]
+        ends = [f for f in members if view.machine.role(f) in (Kind.ENDPOINT, Kind.LEGACY_ENDPOINT)]
+        leaves = busy or [f for f in ends if not (f.is_cxl_memory or f.has_c2c)]
         if not leaves:
             continue
         yield this.finding(

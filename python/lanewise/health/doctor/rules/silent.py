@@ -79,7 +79,16 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
                 *(event.line for function in functions for event in view.events_at(function.address)[:4]),
             ],
             also=[function.address.short for function in functions[1:]],
+            fix=None if sleeper is None else _WAKE.replace("PORT", str(sleeper.address)),
+            cost=None if sleeper is None else "none, if it wakes when it is used",
         )
+
+
+_WAKE = (
+    "Nothing, if it answers when it is used: use it, or keep it awake (`echo on > "
+    "/sys/bus/pci/devices/PORT/power/control`, and the same for BDF), and take the dump again."
+)
+"""Source: Linux, Documentation/power/pci.rst (runtime power management), and its sysfs-devices-power ABI."""
 
 
 def _asleep_above(view: View, function: Function) -> Function | None:

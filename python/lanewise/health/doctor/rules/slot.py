@@ -56,7 +56,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
                 f"{port_words(link.upper)} LnkCap: {port} ({link.upper.name})",
                 *_as_the_firmware_says(view, link),
             ],
-            fix=SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this),
+            fix=_fix(view, link, this),
             trial=_trial(view, link),
         )
 
@@ -65,6 +65,18 @@ def _as_the_firmware_says(view: View, link: Link) -> Iterable[str]:
     slot = view.machine.slot_of(link.device)
     if slot is not None:
         yield f"dmidecode: {slot.name}: {slot}"
+
+
+_ENCLOSED = (
+    "Nothing: the slot is that of a Thunderbolt or USB4 controller, which has no more lanes. In a slot of "
+    "the machine itself the device would reach more."
+)
+
+
+def _fix(view: View, link: Link, this: Rule) -> str | None:
+    if view.is_thunderbolt(link.upper):
+        return _ENCLOSED
+    return SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this)
 
 
 def _better_slots(view: View, link: Link, this: Rule) -> str | None:
@@ -84,7 +96,7 @@ def _better_slots(view: View, link: Link, this: Rule) -> str | None:
 def _matters(view: View, link: Link) -> bool:
     device = link.device
     could = rate_of(device.link.capability)
-    if could is None or not view.is_worth_tuning(could):
+    if could is None or not view.is_worth_tuning(could) or device.has_c2c:
         return False
     if view.machine.role(device) is Kind.UPSTREAM_PORT and not is_chipset_uplink(link.upper, device):
         return True

@@ -106,8 +106,6 @@ struct Naive {
     /// TLPs accepted so far, when those not checked yet will be, and how many have been.
     accepted: u64,
     unchecked: Vec<Time>,
-    /// When TLPs that came before will be checked.
-    duplicates: Vec<Time>,
     checked: u64,
     nak_scheduled: bool,
     nak: Option<Time>,
@@ -123,10 +121,6 @@ impl Naive {
 
     /// LCRCs that are checked at `now`.
     fn check(&mut self, now: Time) {
-        if self.duplicates.iter().any(|at| *at <= now) {
-            self.duplicates.retain(|at| *at > now);
-            self.ack_due = self.ack_due.min(now);
-        }
         let all = self.unchecked.len();
         self.unchecked.retain(|at| *at > now);
         for _ in self.unchecked.len()..all {
@@ -166,6 +160,11 @@ impl Naive {
         }
     }
 
+    fn drop_duplicate(&mut self, now: Time) {
+        self.ack_due = self.ack_due.min(now);
+    }
+
+    /// Takes a TLP in; false if it is not the next one.
     fn arrive(&mut self, tlp: &InFlight<u16>, now: Time) -> bool {
         let behind = (self.accepted + 4096 - u64::from(tlp.sequence.get())) % 4096;
         if tlp.fate == Fate::Good && behind == 0 {
@@ -176,10 +175,8 @@ impl Naive {
             self.buffers[tlp.class.index()].fill([1, u64::from(tlp.data_credits)], now);
             return true;
         }
-        if tlp.fate == Fate::Good && behind <= 2048 {
-            self.duplicates.push(tlp.checked);
-            self.check(now);
-        } else if !self.nak_scheduled {
+        let is_duplicate = tlp.fate == Fate::Good && behind <= 2048;
+        if !is_duplicate && !self.nak_scheduled {
             self.nak_scheduled = true;
             self.nak = Some(tlp.checked);
         }
@@ -194,6 +191,8 @@ struct Pair {
     wire_free_at: [Time; 2],
     sent: [Vec<(Time, Dllp)>; 2],
     last_checked: Time,
+    /// When TLPs that came before will have been checked.
+    duplicates: VecDeque<Time>,
 }
 
 impl Pair {
@@ -203,7 +202,6 @@ impl Pair {
             policy: bench.policy,
             accepted: 0,
             unchecked: Vec::new(),
-            duplicates: Vec::new(),
             checked: 0,
             nak_scheduled: false,
             nak: None,
@@ -217,11 +215,23 @@ impl Pair {
             wire_free_at: [Time::ZERO; 2],
             sent: Default::default(),
             last_checked: Time::ZERO,
+            duplicates: VecDeque::new(),
         }
     }
 
-    /// Everything that is due by `now`, with `now`: in the receiver by its deadlines, in the other instant by instant.
+    /// Everything that is due by `now`, with `now`; TLPs that came before are dropped behind what is due when they have been checked.
     fn advance(&mut self, now: Time) {
+        while let Some(at) = self.duplicates.front().copied().filter(|at| *at <= now) {
+            self.duplicates.pop_front();
+            self.advance_what_is_owed(at);
+            self.bench.receiver.drop_duplicate(at);
+            self.naive.drop_duplicate(at);
+        }
+        self.advance_what_is_owed(now);
+    }
+
+    /// In the receiver by its deadlines, in the other instant by instant.
+    fn advance_what_is_owed(&mut self, now: Time) {
         let Self { bench, naive, wire_free_at: [ours, theirs], sent: [our_sent, their_sent], .. } = self;
         loop {
             let (at, _) = bench.receiver.next_deadline(|| *ours);
@@ -237,8 +247,7 @@ impl Pair {
         }
         loop {
             let leaving = naive.buffers.iter().flat_map(|buffer| &buffer.leaving).map(|(at, _)| *at).min();
-            let unchecked = naive.unchecked.iter().chain(&naive.duplicates);
-            let checked = unchecked.copied().min().unwrap_or(Time::NEVER);
+            let checked = naive.unchecked.iter().copied().min().unwrap_or(Time::NEVER);
             let at = naive.next_due().max(*theirs).min(leaving.unwrap_or(Time::NEVER)).min(checked);
             if at > now {
                 break;
@@ -267,6 +276,9 @@ impl Pair {
                 let checked = self.last_checked;
                 let tlp = InFlight { class, data_credits, fate, checked, ..write(number, now) };
                 let outcome = self.bench.receive(tlp);
+                if outcome == Outcome::Duplicate {
+                    self.duplicates.push_back(checked);
+                }
                 assert_eq!(
                     outcome == Outcome::Accepted,
                     self.naive.arrive(&tlp, now),

@@ -717,13 +717,13 @@ fn loads_of_registers_are_limited_by_how_many_are_under_way() {
     assert!(polled.share > 0.98, "but for the loop's own 3 ns: {}", polled.sentence);
 }
 
-/// A store is over for the core when the root port has sent it: 60 ns to there, a store of 4 B on the wire, and 1 ns of its own.
+/// A store is over for the core when the root port has sent it and it has heard of it: 60 ns each way, a store of 4 B on the wire, 1 ns of its own.
 #[test]
 fn uncached_stores_wait_for_their_root_port_and_not_for_the_device() {
     let stores = [("workload.stores.write_combining", "false"), ("workload.stores.size", "4 B")];
     let found = limited(STORES, &stores, "window", &["card.window"], 300.0);
     let flow = &found.run.flows[0];
-    assert!((60.0..=64.0).contains(&(1e9 / flow.operations_per_s)), "{}", flow.operations_per_s);
+    assert!((120.0..=124.0).contains(&(1e9 / flow.operations_per_s)), "{}", flow.operations_per_s);
     assert!(flow.latency_ns.mean > 70.0, "until it arrives: {}", flow.latency_ns.mean);
 }
 

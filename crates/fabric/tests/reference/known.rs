@@ -19,15 +19,7 @@ fn an_ack_covers_what_was_checked() {
     (end.link.update_every, end.link.skips, end.link.sris) = (3, false, true);
     (end.tags, end.relaxed, end.ecrc, end.interval_ns) = (3, true, true, 130);
     (tiny.host.combine, tiny.host.rcb_128, tiny.host.trackers) = (false, false, 1);
-    let switch = SwitchCase {
-        link: above,
-        store_and_forward: false,
-        latency_ns: 5,
-        arbitration: 0,
-        slow_core: false,
-        acs: false,
-        metered: None,
-    };
+    let switch = SwitchCase { latency_ns: 5, ..cut_through(above) };
     tiny.switches.push(switch);
     let transfers = [
         (2, false, 2219, 269, 9338),
@@ -128,15 +120,7 @@ fn an_ordered_set_that_falls_due_before_recovery() {
     (below.errors, below.map) = ([0, 132], 1);
     below.power.states = [Some((0, 4_000)), None];
     end.mrrs_shift = 2;
-    case.switches.push(SwitchCase {
-        link: above,
-        store_and_forward: false,
-        latency_ns: 20,
-        arbitration: 0,
-        slow_core: false,
-        acs: false,
-        metered: None,
-    });
+    case.switches.push(SwitchCase { latency_ns: 20, ..cut_through(above) });
     let transfers = [
         (1, false, 1_800, 141, 4_472),
         (2, false, 0, 53, 4_494),
@@ -157,15 +141,7 @@ fn a_tlp_whose_last_flit_waits_for_an_ack() {
     (end.link.receive_ns, end.link.update_every, end.link.parent) = (0, 1, 1);
     let mut above = end.link.clone();
     above.flits = Some(FlitCase { generation: 1, lanes: 1, replay_timer: 1_500 });
-    case.switches.push(SwitchCase {
-        link: above,
-        store_and_forward: false,
-        latency_ns: 0,
-        arbitration: 0,
-        slow_core: false,
-        acs: false,
-        metered: None,
-    });
+    case.switches.push(cut_through(above));
     (case.transfers[0].length, case.transfers[0].at_ns) = (1, 2_997);
     agrees(&case);
 }

@@ -87,7 +87,9 @@ impl RdmaNetworkConfig {
             "pipeline" | "receive_pipeline" => larger.shorten(&mut nic.message_interval),
             "queue_pairs" => {
                 larger.shorten(&mut nic.queue_pair_interval);
-                nic.queue_pair_read_bandwidth.as_mut().map(|rate| larger.quicken(rate));
+                if let Some(rate) = nic.queue_pair_read_bandwidth.as_mut() {
+                    larger.quicken(rate);
+                }
             }
             "shared_path" => larger.quicken(nic.shared_bandwidth.as_mut()?),
             "send_path" => larger.quicken(nic.send_bandwidth.as_mut()?),

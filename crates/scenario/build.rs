@@ -1,5 +1,6 @@
 //! Puts the catalog's files into the program, so that a new part is one new file and the catalog needs no file system at run
-//! time: their texts in a row, compressed (LZMA) from some 340 kB to 32. Comments are for readers of the files: they stay out, and leave empty lines, so that places are those of the files.
+//! time: their texts in a row, compressed (LZMA) from some 340 kB to 32. Comments are for readers of the files: they stay out, and
+//! leave empty lines, so that places are those of the files.
 
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 use std::fmt::Write as _;

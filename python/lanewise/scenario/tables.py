@@ -2374,7 +2374,7 @@ class WorkloadMmio(TypedDict):
     """Bytes of one access. Default: 4 B."""
     outstanding: NotRequired[int | Sourced]
     """Accesses that the core waits for; each is followed by the next, a load when its data is back, a store
-    when the root port has sent it. Default: 1.
+    when the root port has sent it and its answer is back. Default: 1.
     """
     interval: NotRequired[str | Sourced]
     """Time between the starts of two accesses, whatever becomes of the others; "none" to wait for each.

@@ -84,9 +84,7 @@ impl Switch {
             }
         }
     }
-}
 
-impl Switch {
     /// By ingress, the data of each completion that metering expects, and how long its timer has run up to `at`. Who waited for it is
     /// seen at the port: its peer has no credits.
     pub(crate) fn metering_books(&self, at: Time) -> impl Iterator<Item = (Bytes, Book)> {

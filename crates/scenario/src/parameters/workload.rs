@@ -89,7 +89,7 @@ parameters! {
         /// Bytes of one access.
         size: Bytes = "4 B" in "1 B" to "64 B",
         Assumed "a register";
-        /// Accesses that the core waits for; each is followed by the next, a load when its data is back, a store when the root port has sent it.
+        /// Accesses that the core waits for; each is followed by the next, a load when its data is back, a store when the root port has sent it and its answer is back.
         outstanding: u32 = "1" in "1" to "65536",
         Assumed "a CPU waits for each load";
         /// Time between the starts of two accesses, whatever becomes of the others; "none" to wait for each.

@@ -218,6 +218,64 @@ fn a_ring_over_hosts_has_the_channels_of_its_adapters() {
     assert_eq!(config(lines, &slow).passes[0].channels, 2);
 }
 
+/// Two hosts of eight devices, which side links join, and an adapter beside each device below a switch of its own.
+const NODES: &str = r#"
+[host.node]
+count = 2
+slots = { "slot1..slot8" = "gen5 x16" }
+[switch.sw]
+count = 16
+attach = "node[*].slot1..slot8"
+ports = { port0 = "gen5 x16", "port1..port2" = "gen5 x16" }
+[endpoint.gpu]
+part = "generic-gen5-x16"
+count = 16
+attach = "sw[*].port1"
+side_link = { rate = "450 GB/s" }
+[endpoint.nic]
+part = "generic-gen5-x16"
+count = 16
+attach = "sw[*].port2"
+rdma = { ports = 1 }
+[network_switch.leaf]
+[network.fabric]
+kind = "infiniband-ndr"
+ends = ["nic[*]", "leaf"]
+[[workload]]
+kind = "collective"
+name = "ring"
+devices = ["gpu[*]"]
+size = "64 MiB"
+"#;
+
+/// By hand, from `ncclTopoSelectNets` and `ncclTopoSearchRecNet`: each of eight adapters of 400 Gb/s carries a ring of 48 GB/s, which begins at the
+/// device beside it, and eight rings are sixteen channels. A rank sends another over its own adapter, four channels of 14 GB/s or less.
+#[test]
+fn rings_cross_the_network_by_every_adapter() {
+    let of = |operation: &str| {
+        let text = format!("{NODES}operation = \"{operation}\"");
+        let scenario = load(&Source::from_text("nodes.toml".to_owned(), text), &[]);
+        let scenario = scenario.map_err(|problems| problems.codes()).expect("it loads");
+        scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective").clone()
+    };
+    let config = of("all-reduce");
+    assert_eq!(config.passes[0].channels, 16);
+    let entries: Vec<Vec<u32>> = (0..8).map(|ring| vec![ring, ring + 8]).collect();
+    assert_eq!(config.layout.entries, entries);
+    let crossings = config.ways.iter().filter_map(|way| match &way.path {
+        Path::Network(path) if way.pair.0 < 8 => Some((way.pair, path)),
+        _ => None,
+    });
+    let mut used: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
+    for (pair, path) in crossings {
+        assert_eq!((path.ports.len(), path.direct), (1, [true, true]), "{pair:?}");
+        (0..2).for_each(|end| used[end].push(path.ports[0][end].nic));
+    }
+    used.iter_mut().for_each(|nics| nics.sort_unstable());
+    assert_eq!(used, [(0..8).collect::<Vec<_>>(), (8..16).collect()]);
+    assert_eq!(of("send-receive").passes[0].channels, 4);
+}
+
 /// NCCL gives two devices that PCI Express joins two channels for what one sends the other, however many rings there are.
 #[test]
 fn channels_that_are_given_are_those_of_rings() {

@@ -47,6 +47,50 @@ impl Distance {
     }
 }
 
+/// An adapter that rings may cross the network by.
+pub(super) struct Adapter {
+    port: NicPort,
+    /// Bytes a second, as NCCL counts them: the slower of its port and its slot.
+    pub rate: f64,
+    /// Ranks that it is nearest to.
+    ranks: Vec<u32>,
+}
+
+/// Bytes a second of the adapters of a rank, of the one that has least: those that are nearest to it, shared with others that they are nearest to.
+///
+/// Source: `ncclTopoGetLocalNet`, src/graph/topo.cc of NVIDIA/nccl 2.30.7.
+pub(super) fn of_rank(adapters: &[Vec<Adapter>], ranks: u32) -> Vec<f64> {
+    let of_rank = |rank: u32| {
+        let near = || adapters.iter().flatten().filter(|adapter| adapter.ranks.contains(&rank));
+        let sharers = near().next().map_or(1, |adapter| adapter.ranks.len());
+        near().map(|adapter| adapter.rate).take(near().count().div_ceil(sharers)).collect::<Vec<f64>>()
+    };
+    let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
+    (0..ranks).map(of_rank).min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default()
+}
+
+/// Of each of so many rings, the rank of each host at which it enters: one that is nearest to its adapter, each another one if there are as many.
+/// None where every ring enters at the first rank of its host.
+pub(super) fn entries(adapters: &[Vec<Adapter>], rings: u32) -> Vec<Vec<u32>> {
+    let of_node = |of_node: &Vec<Adapter>| {
+        let mut used = BTreeSet::new();
+        let mut enters = Vec::new();
+        for adapter in of_node {
+            let fresh = adapter.ranks.iter().find(|rank| !used.contains(*rank));
+            let rank = *fresh.unwrap_or(&adapter.ranks[0]);
+            used.insert(rank);
+            enters.push(rank);
+        }
+        enters
+    };
+    let of_nodes: Vec<Vec<u32>> = adapters.iter().map(of_node).collect();
+    if of_nodes.iter().all(|enters| enters.iter().all(|rank| *rank == enters[0])) {
+        return Vec::new();
+    }
+    let of_ring = |ring: usize| of_nodes.iter().map(|enters| enters[ring % enters.len()]).collect();
+    (0..rings as usize).map(of_ring).collect()
+}
+
 impl Around<'_, '_> {
     /// Bytes a second of the slowest side link, if all neighbours of a host are joined by one.
     pub(super) fn side_link_rate(&self) -> Option<f64> {
@@ -161,23 +205,46 @@ impl Around<'_, '_> {
         }
     }
 
-    /// Bytes a second of each adapter that the ring uses from one host to the next, as NCCL counts them: the slower of its port and its slot.
-    /// Of several crossings the one with least; nothing where one has none, which is reported where its way is looked for.
-    pub(super) fn adapters(&self, reading: &mut Reading<'_, '_>) -> Vec<f64> {
+    /// The adapters that rings cross the network by, of each host: those that are nearest to a rank of it and lead to the next host.
+    /// None of a host where one has none, which is reported where the way of its ranks is looked for.
+    ///
+    /// Source: `ncclTopoSelectNets` and `ncclTopoSearchRecNet`, src/graph/search.cc of NVIDIA/nccl 2.30.7: a search over several hosts tries the
+    /// nearest adapters of every GPU, and begins a ring at one of the GPUs that are nearest to the adapter.
+    /// Leaves out: which of several ranks an adapter is nearest to NCCL begins with, beyond that they are different ones.
+    pub(super) fn adapters(&self, reading: &mut Reading<'_, '_>) -> Vec<Vec<Adapter>> {
         let reported = std::mem::take(reading.output);
-        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        let crossings = neighbours.filter(|(one, other)| one.node != other.node);
-        let mut rates: Vec<Vec<f64>> = Vec::new();
-        for (one, other) in crossings {
-            let ports = self.between_hosts(one, other, reading).map(|path| path.ports).unwrap_or_default();
-            for end in [0, 1] {
-                let ports = order::set(ports.iter().map(|ends| ends[end]));
-                rates.push(ports.into_iter().filter_map(|port| adapter_rate(port, reading)).collect());
+        let nodes = self.ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(0);
+        let of_node = |node: u32| self.ranks.iter().zip(0..).filter(move |(rank, _)| rank.node == node);
+        let host = |node: u32| {
+            let (first, _) = of_node(node).next()?;
+            self.inputs.topology.path_up(first.device.0 as usize).last()
+        };
+        let mut adapters = Vec::new();
+        for node in 0..nodes {
+            let hosts = [host(node), host((node + 1) % nodes)];
+            let wires = self.wires(hosts, reading).unwrap_or_default();
+            let ports = order::set(wires.iter().map(|ends| ends[0]));
+            let mut found: Vec<Adapter> = Vec::new();
+            for (rank, number) in of_node(node) {
+                let distance = |port: &NicPort| {
+                    let device = reading.networks.config.nics[port.nic].device.0 as usize;
+                    self.distance(rank.device.0 as usize, device)
+                };
+                let nearest = ports.iter().map(distance).min();
+                for port in ports.iter().filter(|port| Some(distance(port)) == nearest) {
+                    match found.iter_mut().find(|adapter| adapter.port == *port) {
+                        Some(adapter) => adapter.ranks.push(number),
+                        None => {
+                            let Some(rate) = adapter_rate(*port, reading) else { continue };
+                            found.push(Adapter { port: *port, rate, ranks: vec![number] });
+                        }
+                    }
+                }
             }
+            adapters.push(found);
         }
         *reading.output = reported;
-        let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
-        rates.into_iter().min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default()
+        adapters
     }
 
     /// The nearest wires between the hosts of two ranks.

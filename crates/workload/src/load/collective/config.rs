@@ -1,5 +1,6 @@
 //! Settings of a collective workload: who takes part, what is done, and how the data go.
 
+use super::plan::Layout;
 use super::tuning::{Algorithm, Hardware, Protocol};
 use crate::device::rdma::{NicPort, RdmaNetworkConfig};
 use crate::host::VerbsHostConfig;
@@ -149,6 +150,8 @@ pub struct CollectiveConfig {
     pub name: String,
     /// Who takes part, in the order of the ring; at least two.
     pub ranks: Vec<Rank>,
+    /// Their hosts, and where rings enter them.
+    pub layout: Layout,
     /// What is done.
     pub operation: Operation,
     /// Where a broadcast starts and a reduction ends.

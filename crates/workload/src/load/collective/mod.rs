@@ -34,7 +34,7 @@ mod tree;
 pub mod tuning;
 
 pub use config::{CollectiveConfig, Hop, NetworkPath, Operation, Pass, Path, Rank, Way};
-pub use plan::pairs;
+pub use plan::{Layout, pairs};
 pub use tuning::{Algorithm, Hardware, Protocol};
 
 use crate::device::rdma::{self, RdmaNetwork};

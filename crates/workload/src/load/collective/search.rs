@@ -31,6 +31,8 @@ const OF_PCI_PEERS: u32 = 2;
 pub struct Rings {
     /// How many. NCCL has as many channels again.
     pub count: u32,
+    /// How many of them are not doubles of others.
+    pub distinct: u32,
     /// Bytes a second of all of them.
     pub bandwidth: f64,
     /// The same of trees between two hosts, within a host.
@@ -48,8 +50,10 @@ pub struct Ways<'w> {
     pub is_near: bool,
     /// Whether each host has one rank.
     pub is_alone: bool,
-    /// Bytes a second of each adapter.
+    /// Bytes a second of each adapter of a host.
     pub adapters: &'w [f64],
+    /// The same of those that a rank has for itself.
+    pub of_rank: &'w [f64],
 }
 
 /// The rings that have most together, of several rates the highest.
@@ -73,12 +77,13 @@ pub fn rings(ways: &Ways<'_>) -> Rings {
     if count == 0 {
         (count, each) = (1, quickest); // Slower than all that is tried.
     }
+    let distinct = count;
     let are_many = each < MANY_ARE_NOT.0 && count > MANY_ARE_NOT.1;
     if each * 1e9 >= DOUBLED_FROM && !are_many && ways.is_near {
         (count, each) = (count * 2, each / 2.0);
     }
     let all = |each: f64| f64::from(count) * each * 1e9;
-    Rings { count, bandwidth: all(each), tree_bandwidth: all(tree(ways, count, each)) }
+    Rings { count, distinct, bandwidth: all(each), tree_bandwidth: all(tree(ways, count, each)) }
 }
 
 /// GB/s of each of so many trees within a host, whose rings have `ring`: more than the network, up to twice as much. The first device of
@@ -105,8 +110,8 @@ pub fn of_pair(ways: &Ways<'_>, channels: u32, (ranks, nodes): (u32, u32)) -> u3
     if nodes == 1 {
         return of_host.min(all);
     }
-    let rate = ways.adapters.iter().sum::<f64>() / 1e9;
-    let of_network = (ways.adapters.len() as u32).max((rate as u64).div_ceil(OF_A_PAIR) as u32).max(1);
+    let rate = ways.of_rank.iter().sum::<f64>() / 1e9;
+    let of_network = (ways.of_rank.len() as u32).max((rate as u64).div_ceil(OF_A_PAIR) as u32).max(1);
     let mut each = of_host.min(of_network).next_power_of_two().min(all);
     while each > 1 && each * ranks.div_ceil(BATCH) > all {
         each /= 2;
@@ -119,7 +124,14 @@ mod tests {
     use super::*;
 
     fn ways(rate_gb: f64, adapters: &[f64], is_alone: bool) -> Ways<'_> {
-        Ways { within: Hardware::Pci, rate: rate_gb * 1e9, is_near: true, is_alone, adapters }
+        Ways {
+            within: Hardware::Pci,
+            rate: rate_gb * 1e9,
+            is_near: true,
+            is_alone,
+            adapters,
+            of_rank: adapters,
+        }
     }
 
     /// By hand, from `ncclTopoCompute`: 12 of 12.5 GB/s at 100 Gb/s, 24 and 48 at 200 and 400, of which the latter is doubled; four rings

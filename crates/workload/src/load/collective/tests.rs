@@ -35,11 +35,12 @@ fn config(ranks: u32, operation: Operation, pass: Pass) -> CollectiveConfig {
         node: 0,
         engine: engine.clone(),
     };
-    let nodes = vec![0; ranks as usize];
-    let pairs = pairs(operation, 0, &[(pass.algorithm, pass.channels)], &nodes);
+    let layout = Layout { nodes: vec![0; ranks as usize], entries: Vec::new() };
+    let pairs = pairs(operation, 0, &[(pass.algorithm, pass.channels)], &layout);
     CollectiveConfig {
         name: "ring".into(),
         ranks: (0..ranks).map(rank).collect(),
+        layout,
         operation,
         root: 0,
         passes: vec![pass],
@@ -105,6 +106,27 @@ fn channels_share_the_link_and_hide_each_others_latency() {
     }
 }
 
+/// Hosts of two ranks each, whose second ring enters at the second: 1, 0, 3, 2. So every rank sends to two others, and crosses once.
+#[test]
+fn rings_that_enter_elsewhere_go_other_ways() {
+    let rings = |algorithm| {
+        let mut config =
+            config(4, Operation::AllReduce, Pass { channels: 2, algorithm, ..pass(400_000, 100_000) });
+        config.layout = Layout { nodes: vec![0, 0, 1, 1], entries: vec![vec![0, 2], vec![1, 3]] };
+        let pairs = pairs(Operation::AllReduce, 0, &[(algorithm, 2)], &config.layout);
+        config.ways = pairs.iter().map(|pair| Way { pair: *pair, path: Path::Peer(Hardware::Pci) }).collect();
+        (config, pairs)
+    };
+    let (ring, pairs) = rings(Algorithm::Ring);
+    let expected = [(0, 1), (0, 3), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 2)];
+    assert_eq!(pairs.into_iter().collect::<Vec<_>>(), expected);
+    assert_near(time(ring), LAUNCH + 600.0 + LATENCY);
+    // Chains from 0 and 1, which are the heads of their hosts by turns.
+    let (_, pairs) = rings(Algorithm::Tree);
+    let expected = [(0, 1), (0, 2), (1, 0), (1, 3), (2, 0), (2, 3), (3, 1), (3, 2)];
+    assert_eq!(pairs.into_iter().collect::<Vec<_>>(), expected);
+}
+
 /// Half of what LL writes are flags; of LL128, 8 of 128 B.
 #[test]
 fn flags_take_their_share_of_the_link() {
@@ -134,7 +156,7 @@ fn a_broadcast_passes_chunks_along_and_a_reduction_brings_them_back() {
             let expected = LAUNCH + 400.0 + LATENCY + 2.0 * (10.0 + LATENCY);
             let mut config = config(4, operation, pass(400_000, 10_000));
             config.root = root;
-            let pairs = pairs(operation, root, &[(Algorithm::Ring, 1)], &[0; 4]);
+            let pairs = pairs(operation, root, &[(Algorithm::Ring, 1)], &config.layout);
             config.ways =
                 pairs.into_iter().map(|pair| Way { pair, path: Path::Peer(Hardware::Pci) }).collect();
             assert_eq!(config.ways.len(), 3);

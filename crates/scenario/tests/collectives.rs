@@ -130,7 +130,7 @@ fn sizes_are_done_as_nccl_would() {
     assert_eq!(sizes, (0..9).map(|power| 1024 << (2 * power)).collect::<Vec<u64>>());
     let (first, last) = (&config.passes[0], &config.passes[8]);
     assert_eq!((first.protocol, first.channels), (Protocol::Ll, 1));
-    assert_eq!((last.protocol, last.algorithm, last.channels), (Protocol::Simple, Algorithm::Ring, 2));
+    assert_eq!((last.protocol, last.algorithm, last.channels), (Protocol::Simple, Algorithm::Ring, 4));
     assert_eq!((config.operations, config.warm_up), (Some(5), 1));
     assert!(matches!(first.hops[Hardware::Pci as usize], Hop::Whole(_)));
 }
@@ -170,21 +170,82 @@ fn what_kernels_and_side_links_are_set_to_is_of_use() {
     assert_eq!(idle(&apart), [""; 0]);
 }
 
-/// NCCL doubles a ring over PCI Express, and once more one of 25 GB/s or more that stays at one socket.
+/// By hand, from `ncclTopoCompute`: two rings of 12 GB/s below a switch of Gen4 x16, two of 24 below one of Gen5, each with two channels; of Gen5 a
+/// device at the other socket, which is of Gen4 here, has one ring of 15 through an AMD host and of 10 through one of Intel. A Blackwell has none there.
 #[test]
-fn a_quick_ring_has_more_channels() {
+fn a_ring_has_the_channels_of_its_links() {
     let channels = |devices: &str, overrides: &[(&str, &str)]| {
         let lines = format!("devices = {devices}\nsize = \"64 MiB\"");
         config(&lines, overrides).passes[0].channels
     };
     let gen5 =
         [("sw.ports", r#"{ port0 = "gen4 x16", "port1..port3" = "gen5 x16" }"#), ("gpu.generation", "gen5")];
-    assert_eq!(channels("[\"gpu[*]\"]", &[]), 2);
-    let near = channels("[\"gpu[*]\"]", &gen5);
-    let far = channels("[\"gpu[*]\", \"fourth\"]", &[&gen5[..], &[("fourth.width", "x16")]].concat());
-    assert_eq!((near, far), (4, 2));
+    assert_eq!(channels("[\"gpu[*]\"]", &[]), 4);
+    assert_eq!(channels("[\"gpu[*]\"]", &gen5), 4);
+    let far = |processor| channels("[\"gpu[*]\", \"fourth\"]", &[("server.processor", processor)]);
+    assert_eq!(["amd", "intel-skylake"].map(far), [2, 2]);
     let given = [gen5.as_slice(), &[("workload.ring.channels", "3")]].concat();
     assert_eq!(channels("[\"gpu[*]\"]", &given), 3);
+}
+
+/// Eight devices, four below a switch at each socket of a host whose processors are Intel's, and no peers: the link above a switch is used four
+/// times in each direction, three of them for packets of peers, 24 GB/s over 4.6. A public log has the same ring of 5 GB/s: NVIDIA/nccl-tests
+/// issue 307, eight RTX 4090.
+#[test]
+fn a_ring_shares_the_link_above_a_switch_with_itself() {
+    let text = r#"
+[host.server]
+processor = "intel-skylake"
+[host.server.slots]
+slot1 = "gen4 x16"
+slot2 = { link = "gen4 x16", socket = 1 }
+[switch.sw]
+count = 2
+attach = "server.slot1..slot2"
+ports = { port0 = "gen4 x16", "port1..port4" = "gen4 x16" }
+[endpoint.gpu]
+part = "generic-gen4-x16"
+count = 8
+attach = "sw[*].*"
+[[workload]]
+kind = "collective"
+name = "ring"
+devices = ["gpu[*]"]
+p2p_level = "loc"
+operation = "all-gather"
+size = "1 KiB"
+max_size = "1 GiB"
+"#;
+    let scenario = load(&Source::from_text("machine.toml".to_owned(), text.to_owned()), &[]);
+    let scenario = scenario.map_err(|problems| problems.codes()).expect("it loads");
+    let config = scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective").clone();
+    assert_eq!(config.passes[20].channels, 2);
+    // With 5 GB/s LL is faster below (7 (5.7 - 1) + 1.8) us / (7/8 / 2.5 GB/s - 7/8 / 5 GB/s) = 198 KB.
+    let protocols: Vec<_> = config.passes.iter().map(|pass| (pass.size.get(), pass.protocol)).collect();
+    let last = protocols.iter().rfind(|(_, protocol)| *protocol == Protocol::Ll).map(|(size, _)| *size);
+    assert_eq!(last, Some(128 << 10));
+}
+
+/// With 0.1 GB/s, where a Blackwell has no ring between sockets of AMD, LL is left at 4 KiB: 8.4 + 4 × 5.7 us and 4/3 of 4096 B over 0.1 GB/s are 85.8 us,
+/// 6.6 + 4 × 1 and twice as much 119.8. At 512 B it is 38.0 and 24.3.
+#[test]
+fn without_a_ring_little_goes_by_simple() {
+    let protocol = |size: &str, compute_capability| {
+        let lines = format!("devices = [\"gpu[*]\", \"fourth\"]\nalgorithm = \"ring\"\nsize = \"{size}\"");
+        let of = |device: &str| format!("{device}.kernel.compute_capability");
+        let (one, other) = (of("gpu"), of("fourth"));
+        let overrides = [
+            ("server.processor", "amd"),
+            (one.as_str(), compute_capability),
+            (other.as_str(), compute_capability),
+        ];
+        let pass = config(&lines, &overrides).passes[0].clone();
+        (pass.protocol, pass.channels)
+    };
+    assert_eq!(protocol("4 KiB", "89"), (Protocol::Ll, 1));
+    assert_eq!(protocol("4 KiB", "120"), (Protocol::Simple, 1));
+    assert_eq!(protocol("512 B", "120"), (Protocol::Ll, 1));
+    assert_eq!(protocol("64 MiB", "120"), (Protocol::Simple, 2));
 }
 
 /// Of two hosts the adapters decide: NCCL doubles a ring over 400 Gb/s at PCI Express of Gen5 x16 once more, and none over 100 Gb/s.
@@ -232,6 +293,7 @@ part = "generic-gen5-x16"
 count = 16
 attach = "sw[*].port1"
 side_link = { rate = "450 GB/s" }
+kernel = { compute_capability = 90 }
 [endpoint.nic]
 part = "generic-gen5-x16"
 count = 16
@@ -248,7 +310,7 @@ devices = ["gpu[*]"]
 size = "64 MiB"
 "#;
 
-/// By hand, from `ncclTopoSelectNets` and `ncclTopoSearchRecNet`: each of eight adapters of 400 Gb/s carries a ring of 48 GB/s, which begins at the
+/// By hand, from `ncclTopoSelectNets` and `ncclTopoSearchRecNet`: each of eight adapters of 400 Gb/s carries a ring of 45 GB/s, which begins at the
 /// device beside it, and eight rings are sixteen channels. A rank sends another over its own adapter, four channels of 14 GB/s or less.
 #[test]
 fn rings_cross_the_network_by_every_adapter() {

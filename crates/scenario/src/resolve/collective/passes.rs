@@ -78,14 +78,11 @@ pub(super) fn all(
     Some(Done { passes, operations, entries })
 }
 
-/// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane; of several hosts what their adapters carry.
+/// What NCCL's estimate counts with: the rings that its search finds within a host, or over the adapters of several.
 ///
 /// Leaves out how many channels two ranks have by the rates of side links: as many as rings do.
 fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> (tuning::Machine, Vec<Vec<u32>>) {
     let ranks = around.ranks;
-    let of_links = ranks.iter().filter_map(|rank| of_link_above(reading, rank.device.0 as usize));
-    let side_links = around.side_link_rate();
-    let of_links = of_links.fold(f64::MAX, f64::min);
     let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1);
     let of_nodes = if nodes > 1 { around.adapters(reading) } else { Vec::new() };
     // All hosts have as many rings as the one whose adapters carry least.
@@ -93,33 +90,29 @@ fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> (tuning::M
     let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
     let adapters: Vec<f64> = rates.min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default();
     let ways = search::Ways {
-        within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
-        rate: side_links.unwrap_or(of_links),
-        is_near: side_links.is_some() || around.are_at_one_socket(),
+        within: if around.have_side_links() { Hardware::SideLink } else { Hardware::Pci },
+        rate: around.rate_within(reading),
+        most: around.most(reading),
         is_alone: ranks.len() as u32 == nodes,
+        compute_capability: around.compute_capability(),
         adapters: &adapters,
         of_rank: &of_rank(&of_nodes, ranks.len() as u32),
     };
-    let over_network = (!adapters.is_empty()).then(|| search::rings(&ways));
-    let channels = match (around.parameters.channels, over_network) {
-        (Auto::Given(channels), _) => channels,
-        (Auto::Auto, Some(rings)) => 2 * rings.count,
-        (Auto::Auto, None) if of_links >= search::DOUBLED_FROM && around.are_at_one_socket() => 4,
-        (Auto::Auto, None) => 2,
-    };
-    let entries = over_network.map_or_else(Vec::new, |rings| entries(&of_nodes, rings.distinct));
+    let rings = search::rings(&ways);
+    let of_rings = search::channels(&rings, ways.compute_capability, nodes);
+    let channels = around.parameters.channels.given().unwrap_or(of_rings);
+    let entries = if nodes > 1 { entries(&of_nodes, rings.distinct) } else { Vec::new() };
     let machine = tuning::Machine {
         ranks: ranks.len() as u32,
         nodes,
         within: ways.within,
-        bandwidth: over_network.map_or(ways.rate, |rings| rings.bandwidth),
-        tree_bandwidth: over_network.map_or(ways.rate, |rings| match nodes {
-            2 => rings.tree_bandwidth,
-            _ => rings.bandwidth,
-        }),
+        compute_capability: ways.compute_capability,
+        bandwidth: rings.bandwidth,
+        tree_bandwidth: if nodes > 2 { rings.bandwidth } else { rings.tree_bandwidth },
         channels,
         pair_channels: search::of_pair(&ways, channels, (ranks.len() as u32, nodes)),
-        net_overhead: if around.are_all_amd() { 2.0 } else { 1.0 },
+        rings: rings.count,
+        is_amd: around.are_all_amd(),
     };
     (machine, entries)
 }

@@ -6,12 +6,13 @@ use super::super::workload::unknown;
 use super::super::{Inputs, Settings, side_link};
 use super::passes::of_link_above;
 use crate::file::WrittenWorkload;
-use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice};
+use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice, ProcessorChoice};
 use crate::value::Auto;
-use lanewise_units::{Bytes, order};
+use lanewise_units::{Bytes, Generation, order};
 use lanewise_workload::device::rdma::{CableEnd, NicPort};
-use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way};
-use std::collections::BTreeSet;
+use lanewise_workload::load::collective::search::Processor;
+use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way, search};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A workload and its ranks.
 pub(super) struct Around<'a, 'f> {
@@ -31,6 +32,17 @@ enum Distance {
     Switches,
     HostBridge,
     System,
+}
+
+/// One direction of a link that a ring uses within a host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum LinkUse {
+    /// Of a device, out of it or into it.
+    SideLink(usize, bool),
+    /// Above an instance, upstream or downstream.
+    Pci(usize, bool),
+    /// From one socket of a host to another.
+    Sockets(usize, u32, u32),
 }
 
 impl Distance {
@@ -92,16 +104,14 @@ pub(super) fn entries(adapters: &[Vec<Adapter>], rings: u32) -> Vec<Vec<u32>> {
 }
 
 impl Around<'_, '_> {
-    /// Bytes a second of the slowest side link, if all neighbours of a host are joined by one.
-    pub(super) fn side_link_rate(&self) -> Option<f64> {
+    /// Whether side links join all neighbours of each host, and there are any.
+    pub(super) fn have_side_links(&self) -> bool {
         let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        let rates = neighbours.filter(|(one, other)| one.node == other.node).map(|(one, other)| {
-            let [one, other] = [one, other].map(|rank| rank.device.0 as usize);
-            side_link::joins(self.inputs, one, other)
-                .then(|| side_link::of_device(self.inputs, one).map(|link| link.rate.bytes_per_second()))?
-        });
-        let rates: Vec<u64> = rates.collect::<Option<_>>()?;
-        rates.into_iter().min().map(|rate| rate as f64)
+        let mut neighbours = neighbours.filter(|(one, other)| one.node == other.node).peekable();
+        let joined = |one: &Rank, other: &Rank| {
+            side_link::joins(self.inputs, one.device.0 as usize, other.device.0 as usize)
+        };
+        neighbours.peek().is_some() && neighbours.all(|(one, other)| joined(one, other))
     }
 
     /// The way of each pair; nothing when one has none, which is reported.
@@ -131,31 +141,138 @@ impl Around<'_, '_> {
             return Distance::of(choice);
         }
         let of_host = self.ranks.iter().filter(|rank| rank.node == node).count();
-        if of_host <= 2 && self.is_amd(node) { Distance::System } else { Distance::Switches }
-    }
-
-    /// Whether all devices of each host are at one socket of it.
-    pub(super) fn are_at_one_socket(&self) -> bool {
-        let pairs =
-            self.ranks.iter().zip(self.ranks.iter().skip(1)).filter(|(one, other)| one.node == other.node);
-        let device = |rank: &Rank| rank.device.0 as usize;
-        pairs.into_iter().all(|(one, other)| self.distance(device(one), device(other)) < Distance::System)
+        if of_host <= 2 && self.processor(node) == Processor::Amd {
+            Distance::System
+        } else {
+            Distance::Switches
+        }
     }
 
     /// Whether every host is AMD's: of mixed makers NCCL counts as with neither (src/init.cc).
     pub(super) fn are_all_amd(&self) -> bool {
-        self.ranks.iter().all(|rank| self.is_amd(rank.node))
+        self.ranks.iter().all(|rank| self.processor(rank.node) == Processor::Amd)
     }
 
-    /// Whether a host is AMD's.
-    fn is_amd(&self, node: u32) -> bool {
+    /// What NCCL takes the processors of a host for.
+    fn processor(&self, node: u32) -> Processor {
         let first = self.ranks.iter().find(|rank| rank.node == node);
         let host = first.and_then(|rank| self.inputs.topology.path_up(rank.device.0 as usize).last());
-        let maker = host.and_then(|host| {
-            let (maker, _) = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new())?;
-            Some(maker)
-        });
-        maker.as_deref() == Some("amd")
+        let Some(host) = host else { return Processor::Other };
+        if let Some(Settings::Host(settings)) = self.inputs.settings_of(host)
+            && let Auto::Given(choice) = settings.processor
+        {
+            return match choice {
+                ProcessorChoice::Amd => Processor::Amd,
+                ProcessorChoice::IntelBroadwell => Processor::IntelBroadwell,
+                ProcessorChoice::IntelSkylake => Processor::IntelSkylake,
+                ProcessorChoice::IntelSapphireRapids => Processor::IntelSapphireRapids,
+                ProcessorChoice::IntelEmeraldRapids => Processor::IntelEmeraldRapids,
+                ProcessorChoice::Other => Processor::Other,
+            };
+        }
+        let maker = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new());
+        match maker.as_ref().map(|(maker, _)| maker.as_str()) {
+            Some("amd") => Processor::Amd,
+            Some("intel") => Processor::IntelSkylake,
+            _ => Processor::Other,
+        }
+    }
+
+    /// Least compute capability of the devices.
+    pub(super) fn compute_capability(&self) -> u32 {
+        let of_rank = |rank: &Rank| match self.inputs.settings_of(rank.device.0 as usize) {
+            Some(Settings::Endpoint(endpoint)) => Some(match endpoint.kernel.compute_capability {
+                Auto::Given(given) => given,
+                Auto::Auto if endpoint.generation < Generation::Gen5 => 80,
+                Auto::Auto => 90,
+            }),
+            _ => None,
+        };
+        self.ranks.iter().filter_map(of_rank).min().unwrap_or(0)
+    }
+
+    /// Bytes a second of one ring within each host, as NCCL counts links: what the ring uses more than once it has a part of.
+    ///
+    /// Source: `followPath`, src/graph/search.cc of NVIDIA/nccl 2.30.7. Over several hosts the ring is open: from the first device of a host to the
+    /// last.
+    pub(super) fn rate_within(&self, reading: &Reading<'_, '_>) -> f64 {
+        let mut uses: BTreeMap<LinkUse, (f64, f64)> = BTreeMap::new();
+        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
+        for (from, to) in neighbours.filter(|(from, to)| from.node == to.node) {
+            for (link, rate, weight) in self.links_between(from, to, reading) {
+                uses.entry(link).or_insert((rate, 0.0)).1 += weight;
+            }
+        }
+        if uses.is_empty() {
+            // Hosts of one device each have nothing within but the way to an adapter.
+            let of_links =
+                self.ranks.iter().filter_map(|rank| of_link_above(reading, rank.device.0 as usize));
+            return of_links.fold(f64::MAX, f64::min);
+        }
+        uses.into_values().map(|(rate, weight)| rate / weight).fold(f64::MAX, f64::min)
+    }
+
+    /// Links from one device of a host to another, each with its bytes a second and how often a byte counts there.
+    fn links_between(&self, from: &Rank, to: &Rank, reading: &Reading<'_, '_>) -> Vec<(LinkUse, f64, f64)> {
+        let [one, other] = [from, to].map(|rank| rank.device.0 as usize);
+        if let Some(rate) = self.side_link_between(one, other) {
+            return vec![
+                (LinkUse::SideLink(one, true), rate, 1.0),
+                (LinkUse::SideLink(other, false), rate, 1.0),
+            ];
+        }
+        let topology = &self.inputs.topology;
+        // What is no peer goes through the processor, even below one switch.
+        let meeting = match self.within_host(from, to) {
+            Path::HostMemory => topology.path_up(one).last(),
+            _ => self.meeting(one, other),
+        };
+        let Some(meeting) = meeting else { return Vec::new() };
+        let processor = self.processor(from.node);
+        let is_host = matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_)));
+        let sockets = [one, other].map(|device| self.socket(device, meeting));
+        let crosses = is_host && sockets[0] != sockets[1];
+        let weight = if is_host && !crosses { processor.weight_of_peers() } else { 1.0 };
+        let mut links = Vec::new();
+        for (device, is_up) in [(one, true), (other, false)] {
+            for instance in topology.path_up(device).take_while(|at| *at != meeting) {
+                if let Some(rate) = of_link_above(reading, instance) {
+                    links.push((LinkUse::Pci(instance, is_up), rate, weight));
+                }
+            }
+        }
+        if let ([Some(first), Some(second)], true) = (sockets, crosses) {
+            let between = LinkUse::Sockets(meeting, first, second);
+            links.push((between, processor.between_sockets(), 1.0));
+        }
+        links
+    }
+
+    /// Bytes a second of the side link that joins two devices, as NCCL counts it.
+    fn side_link_between(&self, one: usize, other: usize) -> Option<f64> {
+        let link =
+            side_link::joins(self.inputs, one, other).then(|| side_link::of_device(self.inputs, one))??;
+        Some(search::of_side_link(link.rate.bytes_per_second() as f64, self.compute_capability()))
+    }
+
+    /// Bytes a second of all links of the device that has most.
+    pub(super) fn most(&self, reading: &Reading<'_, '_>) -> f64 {
+        let of_rank = |rank: &Rank| {
+            let device = rank.device.0 as usize;
+            let side_link = side_link::of_device(self.inputs, device).map_or(0.0, |link| {
+                search::of_side_link(link.rate.bytes_per_second() as f64, self.compute_capability())
+            });
+            of_link_above(reading, device).unwrap_or(0.0).max(side_link)
+        };
+        self.ranks.iter().map(of_rank).fold(0.0, f64::max)
+    }
+
+    /// Socket of a host at which a device is.
+    fn socket(&self, device: usize, host: usize) -> Option<u32> {
+        let topology = &self.inputs.topology;
+        let below = topology.path_up(device).take_while(|at| *at != host).last()?;
+        let (host, slot) = topology.instances[below].above?;
+        Some(topology.slots[topology.instances[host].component][slot].socket)
     }
 
     fn within_host(&self, from: &Rank, to: &Rank) -> Path {
@@ -191,12 +308,11 @@ impl Around<'_, '_> {
         let topology = &self.inputs.topology;
         let Some(meeting) = self.meeting(from, to) else { return Distance::System };
         if matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_))) {
-            let socket = |instance: usize| {
-                let below = topology.path_up(instance).take_while(|at| *at != meeting).last()?;
-                let (host, slot) = topology.instances[below].above?;
-                Some(topology.slots[topology.instances[host].component][slot].socket)
+            return if self.socket(from, meeting) == self.socket(to, meeting) {
+                Distance::HostBridge
+            } else {
+                Distance::System
             };
-            return if socket(from) == socket(to) { Distance::HostBridge } else { Distance::System };
         }
         let switches = |instance: usize| topology.path_up(instance).take_while(|at| *at != meeting).count();
         match switches(from) + switches(to) {

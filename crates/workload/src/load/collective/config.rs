@@ -103,6 +103,13 @@ pub struct Pass {
     pub in_turn: bool,
 }
 
+impl Pass {
+    /// Whether a receiver asks a counter which slices have arrived, where it is in memory of the host.
+    pub(super) fn counts_slices(&self) -> bool {
+        self.protocol == Protocol::Simple && !self.in_turn
+    }
+}
+
 /// How data come from one rank to another.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Path {

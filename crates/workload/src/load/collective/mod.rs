@@ -59,6 +59,8 @@ kinds! {
         Seen,
         /// Data are in the receiver. Carrier.
         Arrived,
+        /// The receiver has the counter of slices in memory of its host. Carrier.
+        Counted,
         /// The receiver has dealt with what has arrived. Connection.
         Ready,
         /// The sender knows that the receiver has room for another slice. Connection; the size that it was of.
@@ -296,12 +298,20 @@ impl CollectiveWorkload {
             Kind::Gathered => self.gathered(subject, ports),
             Kind::Seen => self.seen(subject, ports),
             Kind::Arrived => match self.carriers[subject as usize].arrives() {
-                Some(connection) => self.arrived(connection, ports),
+                Some(connection) => {
+                    self.arrived(connection, ports);
+                    if self.pass().counts_slices() {
+                        self.dealt_with(subject, ports);
+                    }
+                }
                 None => self.tried(subject, ports),
             },
+            Kind::Counted => self.counted(subject, ports),
             Kind::Ready => {
                 self.slices[subject as usize].ready += 1;
-                self.dealt_with(self.slices[subject as usize].carrier, ports);
+                if !self.pass().counts_slices() {
+                    self.dealt_with(self.slices[subject as usize].carrier, ports);
+                }
                 self.go_on(self.plan.connections[subject as usize].receiver as usize, ports);
             }
             Kind::Freed => self.freed(subject, detail as usize, ports),

@@ -248,6 +248,37 @@ fn without_a_ring_little_goes_by_simple() {
     assert_eq!(protocol("64 MiB", "120"), (Protocol::Simple, 2));
 }
 
+/// NUMA nodes of one socket are to NCCL what sockets are: a Blackwell has no ring between two of AMD's, and its peers are as far apart.
+#[test]
+fn nodes_of_a_socket_are_as_far_apart_as_sockets() {
+    let pass = |slot2: &str| {
+        let lines = "devices = [\"gpu[0]\", \"third\"]\nsize = \"64 MiB\"\np2p_level = \"phb\"";
+        let overrides = [
+            ("server.processor", "amd"),
+            ("gpu.kernel.compute_capability", "120"),
+            ("third.kernel.compute_capability", "120"),
+            ("server.slots.slot2", slot2),
+        ];
+        let config = config(lines, &overrides);
+        (config.passes[0].channels, config.ways[0].path.clone())
+    };
+    assert_eq!(pass("gen4 x16"), (2, Path::Peer(Hardware::Pci)), "one ring of 24 GB/s");
+    let apart = pass("{ link = \"gen4 x16\", numa_node = 1 }");
+    assert_eq!(apart, (2, Path::HostMemory), "no ring, which has two channels as well");
+    let without = |slot2: &str| {
+        let lines = "devices = [\"gpu[0]\", \"third\"]\nsize = \"16 KiB\"\nalgorithm = \"ring\"";
+        let overrides = [
+            ("server.processor", "amd"),
+            ("gpu.kernel.compute_capability", "120"),
+            ("third.kernel.compute_capability", "120"),
+            ("server.slots.slot2", slot2),
+        ];
+        config(lines, &overrides).passes[0].protocol
+    };
+    assert_eq!(without("gen4 x16"), Protocol::Ll);
+    assert_eq!(without("{ link = \"gen4 x16\", numa_node = 1 }"), Protocol::Simple);
+}
+
 /// Of two hosts the adapters decide: NCCL doubles a ring over 400 Gb/s at PCI Express of Gen5 x16 once more, and none over 100 Gb/s.
 #[test]
 fn a_ring_over_hosts_has_the_channels_of_its_adapters() {

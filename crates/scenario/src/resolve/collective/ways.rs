@@ -34,6 +34,9 @@ enum Distance {
     System,
 }
 
+/// A socket, and its NUMA node where that is said.
+type NumaNode = (u32, Option<u32>);
+
 /// One direction of a link that a ring uses within a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum LinkUse {
@@ -41,8 +44,8 @@ enum LinkUse {
     SideLink(usize, bool),
     /// Above an instance, upstream or downstream.
     Pci(usize, bool),
-    /// From one socket of a host to another.
-    Sockets(usize, u32, u32),
+    /// From one socket of a host, or one node of it, to another.
+    Sockets(usize, NumaNode, NumaNode),
 }
 
 impl Distance {
@@ -267,12 +270,13 @@ impl Around<'_, '_> {
         self.ranks.iter().map(of_rank).fold(0.0, f64::max)
     }
 
-    /// Socket of a host at which a device is.
-    fn socket(&self, device: usize, host: usize) -> Option<u32> {
+    /// Socket of a host at which a device is, and its NUMA node where that is said: NCCL tells apart what operating systems call a node.
+    fn socket(&self, device: usize, host: usize) -> Option<NumaNode> {
         let topology = &self.inputs.topology;
         let below = topology.path_up(device).take_while(|at| *at != host).last()?;
         let (host, slot) = topology.instances[below].above?;
-        Some(topology.slots[topology.instances[host].component][slot].socket)
+        let slot = &topology.slots[topology.instances[host].component][slot];
+        Some((slot.socket, slot.numa_node))
     }
 
     fn within_host(&self, from: &Rank, to: &Rank) -> Path {

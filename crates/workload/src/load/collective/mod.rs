@@ -19,7 +19,7 @@
 //! be set beside a link (NVIDIA/nccl-tests, doc/PERFORMANCE.md). Sources: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for
 //! clusters of workstations, J. Parallel Distrib. Comput. 69 (2009); NVIDIA/nccl 2.30.7.
 //!
-//! Leaves out: counters that travel beside slices, memory of the devices and their adding as limits of their own, channels whose rings differ,
+//! Leaves out: counters that travel beside slices, memory of the devices and their adding as limits of their own, rings that differ within a host,
 //! NVLink SHARP and other networks that add, PAT.
 
 mod config;

@@ -116,3 +116,69 @@ impl Unmade {
         .map(|(packet, _)| packet)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::link;
+    use crate::packet::RouteEnd;
+    use lanewise_pcie::encoding::LinkMode;
+    use lanewise_pcie::splitting;
+    use lanewise_pcie::tlp::Tlp;
+    use lanewise_units::{Generation, Rate, Width};
+    use proptest::prelude::*;
+
+    fn server(rate: u64, busy: Span) -> Server {
+        let mut server = Server::new(Rate::from_bytes_per_second(rate));
+        server.serve_for(Time::ZERO, busy);
+        server
+    }
+
+    proptest! {
+        /// What is worked out is what comes of serving one after the other.
+        #[test]
+        fn unmade_completions_are_those_that_are_served_one_by_one(
+            address in 0_u64..4096,
+            length in 1_u64..=4096,
+            most in prop::sample::select(vec![64_u64, 128, 256]),
+            rates in prop::array::uniform2(1_000_000_000_u64..200_000_000_000),
+            busy in prop::array::uniform2(0_u64..500),
+        ) {
+            let busy = busy.map(Span::from_ns);
+            let (now, latency) = (Time::ZERO + Span::from_ns(100), Span::from_ns(300));
+            let [mut a, mut b] = [0, 1].map(|of| server(rates[of], busy[of]));
+            let mut chunks = splitting::completions(address, Bytes::new(length), Bytes::new(64), Bytes::new(most));
+            let whole = Packet::new(&Tlp::completion(address, Bytes::new(length)), RouteEnd(1), RouteEnd::HOST, now);
+            let mut expected = Vec::new();
+            let mut ready = now;
+            for chunk in chunks.clone() {
+                ready = ready.max(a.serve(now, chunk.length).max(b.serve(now, chunk.length)) + latency);
+                expected.push((chunk.address, chunk.length, ready));
+            }
+
+            let [mut c, mut d] = [0, 1].map(|of| server(rates[of], busy[of]));
+            let mut first = whole;
+            let chunk = chunks.next().expect("not empty");
+            first.carry(chunk.address, chunk.length);
+            let left = chunks.byte_count();
+            let (last, unmade) = Unmade::serve(now, &mut first, (left, Bytes::new(most)), [&mut c, &mut d], latency);
+            prop_assert_eq!(unmade.map_or(0, |unmade| unmade.count()) as usize, expected.len() - 1);
+            let made: Vec<Packet> = Unmade::all(first, unmade).collect();
+            let said = made.iter().map(|packet| (packet.address, packet.payload(), packet.eligible_at));
+            prop_assert_eq!(said.collect::<Vec<_>>(), expected);
+            prop_assert_eq!(last, ready);
+            prop_assert_eq!([c, d].map(|server| server.station.book), [a, b].map(|server| server.station.book));
+
+            let wire = WireTiming::new(&link((0, 0), (1, 0), LinkMode::new(Generation::Gen3, Width::X8)));
+            let mut sent_at = first.eligible_at;
+            let mut at_once = true;
+            for packet in &made {
+                at_once &= packet.eligible_at <= sent_at;
+                sent_at += wire.span(packet.cost.tlp()) + wire.framing;
+            }
+            if let Some(unmade) = unmade {
+                prop_assert_eq!(unmade.follow_at_once(&first, &wire), at_once);
+            }
+        }
+    }
+}

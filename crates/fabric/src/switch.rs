@@ -66,6 +66,23 @@ struct Row {
 
 const _: () = assert!(size_of::<Row>() == 64);
 
+/// What waits at an ingress for a row.
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    packets: ClassQueues,
+    /// Nothing may leave before: known here, so that arbitration need not look at each packet that is still on its way, a cache line
+    /// each. [`ClassQueues::next_start`].
+    not_before: Time,
+}
+
+impl Queue {
+    /// What waits first is another, or changed.
+    #[inline(always)]
+    fn settle(&mut self, packets: &PacketPool) {
+        self.not_before = self.packets.next_start(packets);
+    }
+}
+
 /// How long an ingress fed the crossbar, how often, and from when on it can again.
 #[derive(Clone, Copy, Default)]
 struct Feed {
@@ -143,7 +160,7 @@ pub(crate) struct Switch {
     settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave through another. Each row has a stretch of them, for the ports up to
     /// the last that ever had something for it: of a large switch most pairs of ports never have.
-    queues: Vec<ClassQueues>,
+    queues: Vec<Queue>,
     /// VC0 of each egress, then the other channels of those that have any.
     rows: Vec<Row>,
     special: Option<Box<Special>>,
@@ -304,7 +321,11 @@ impl Switch {
         let of_row = &mut self.rows[usize::from(row)];
         of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
         let slot = of_row.slot(usize::from(ingress));
-        let first = self.queues[slot].push(packets, id);
+        let queue = &mut self.queues[slot];
+        let first = queue.packets.push(packets, id);
+        if first {
+            queue.settle(packets);
+        }
         (first || self.has_nullified).then_some(ready_at)
     }
 
@@ -319,7 +340,7 @@ impl Switch {
         let count = (usize::from(ingress) + 1).max(2 * usize::from(row.queues)).min(self.ports.len());
         let start = self.queues.len();
         self.queues.extend_from_within(row.slots());
-        self.queues.resize(start + count, ClassQueues::default());
+        self.queues.resize(start + count, Queue::default());
         (row.first_queue, row.queues) = (start as u32, count as u8);
     }
 
@@ -352,14 +373,14 @@ impl Switch {
         let id = self.ports[usize::from(egress)];
         let of_egress =
             self.rows.iter().filter(|row| row.port == id).flat_map(|row| &self.queues[row.slots()]);
-        of_egress.map(|queues| queues.of_class(packets, class).count()).sum()
+        of_egress.map(|queue| queue.packets.of_class(packets, class).count()).sum()
     }
 
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();
         size_of::<Self>()
-            + self.queues.capacity() * size_of::<ClassQueues>()
+            + self.queues.capacity() * size_of::<Queue>()
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())

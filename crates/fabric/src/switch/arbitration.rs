@@ -102,9 +102,10 @@ impl Switch {
     ) -> Result<PacketId, Wait> {
         let found = self.find(vc_egress, packets, port, now)?;
         let slot = self.rows[vc_egress.row].slot(found.ingress);
-        let queues = &mut self.queues[slot];
-        let id = queues.pop(packets, found.class).expect("the head was there");
-        let was_last = queues.head(found.class).is_none();
+        let queue = &mut self.queues[slot];
+        let id = queue.packets.pop(packets, found.class).expect("the head was there");
+        queue.settle(packets);
+        let was_last = queue.packets.head(found.class).is_none();
         self.granted(packets, id, found.ingress, was_last, vc_egress.row, now);
         Ok(id)
     }
@@ -181,7 +182,11 @@ impl Switch {
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let queues = &self.queues[self.rows[vc_egress.row].slot(ingress)];
+        let queue = &self.queues[self.rows[vc_egress.row].slot(ingress)];
+        if queue.not_before > at {
+            return Err(Wait::until(queue.not_before));
+        }
+        let queues = &queue.packets;
         let class = select_class(queues, packets, port, vc_egress.channel(), at)?;
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
@@ -278,7 +283,7 @@ impl Switch {
     fn queues_of(&self, row: usize) -> impl Iterator<Item = &ClassQueues> {
         let waiting = self.rows[row].waiting.of_any_class();
         let ingresses = (0..self.ports.len()).filter(move |ingress| waiting >> ingress & 1 == 1);
-        ingresses.map(move |ingress| &self.queues[self.rows[row].slot(ingress)])
+        ingresses.map(move |ingress| &self.queues[self.rows[row].slot(ingress)].packets)
     }
 
     /// The queues in which packets wait for a channel of `egress`, one for each ingress.
@@ -294,7 +299,7 @@ impl Switch {
 
     /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
     #[inline(always)]
-    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16, channel: u8) -> Time {
+    pub(crate) fn next_start(&self, egress: u16, channel: u8) -> Time {
         let row = self.row_of(egress, channel);
         let waiting = self.rows[row].waiting.of_any_class();
         if waiting == 0 {
@@ -306,7 +311,7 @@ impl Switch {
         let Some(ingress) = wide::only(waiting) else {
             return Time::ZERO; // Several ingress ports: arbitration will look.
         };
-        self.queues[self.rows[row].slot(ingress as usize)].next_start(packets)
+        self.queues[self.rows[row].slot(ingress as usize)].not_before
     }
 
     /// Whether anything that waits for `port` may leave now and has the core, or lacks only credits or room in the retry buffer.
@@ -316,7 +321,7 @@ impl Switch {
             let waiting = self.rows[row].waiting.of_any_class();
             let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
             ingresses.any(|ingress| {
-                let queues = &self.queues[self.rows[row].slot(ingress)];
+                let queues = &self.queues[self.rows[row].slot(ingress)].packets;
                 match select_class(queues, packets, port, channel, now) {
                     Ok(_) => self.core_is_free(ingress, port.index, now),
                     Err(wait) => !wait.dllps.is_none(), // The port does not sleep while it waits for these.
@@ -341,11 +346,13 @@ impl Switch {
                 let slot = self.rows[row].slot(ingress);
                 for class in FlowClass::ALL {
                     while let Some(id) =
-                        self.queues[slot].head(class).filter(|id| Self::is_stale(packets, *id, now))
+                        self.queues[slot].packets.head(class).filter(|id| Self::is_stale(packets, *id, now))
                     {
-                        self.queues[slot].pop(packets, class);
+                        let queue = &mut self.queues[slot];
+                        queue.packets.pop(packets, class);
+                        queue.settle(packets);
                         packets.remove(id);
-                        if self.queues[slot].head(class).is_none() {
+                        if queue.packets.head(class).is_none() {
                             self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
                         }
                     }

@@ -12,14 +12,14 @@ use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::link::FlitParts;
-use crate::packet::{ClassQueues, Packet, PacketId, PacketPool, RouteEnd};
+use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::{PortId, PortSettings};
 use crate::routing::Routes;
 use crate::server::Book;
 use crate::shared_memory::SharedMemory;
 use lanewise_pcie::arbitration::Arbiter;
 use lanewise_pcie::flit::TLP_BYTES;
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{FlowClass, TlpCost};
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
 use metering::Meters;
@@ -70,16 +70,23 @@ const _: () = assert!(size_of::<Row>() == 64);
 #[derive(Clone, Copy, Default)]
 struct Queue {
     packets: ClassQueues,
-    /// Nothing may leave before: known here, so that arbitration need not look at each packet that is still on its way, a cache line
-    /// each. [`ClassQueues::next_start`].
+    /// Nothing may leave before: [`ClassQueues::next_start`].
     not_before: Time,
+    /// What the first costs, of the only class that waits, unless it is nullified. With that, arbitration need not look at each packet
+    /// that is still on its way or lacks credits, a cache line each.
+    cost: Option<TlpCost>,
 }
 
 impl Queue {
     /// What waits first is another, or changed.
     #[inline(always)]
     fn settle(&mut self, packets: &PacketPool) {
-        self.not_before = self.packets.next_start(packets);
+        let first = self.packets.only_head().map(|id| &packets[id]);
+        self.not_before = match first {
+            Some(first) => first.eligible_at,
+            None => self.packets.next_start(packets),
+        };
+        self.cost = first.filter(|first| !first.flags.has(Flags::NULLIFIED)).map(|first| first.cost);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
 use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::Port;
-use crate::select::select_class;
+use crate::select::{may_be_sent, select_class};
 use crate::shared_memory::SharedMemory;
 use crate::wait::Wait;
 use lanewise_observe::Use;
@@ -187,7 +187,10 @@ impl Switch {
             return Err(Wait::until(queue.not_before));
         }
         let queues = &queue.packets;
-        let class = select_class(queues, packets, port, vc_egress.channel(), at)?;
+        let class = match queue.cost {
+            Some(cost) => may_be_sent(cost, port, vc_egress.channel()).map(|()| cost.class())?,
+            None => select_class(queues, packets, port, vc_egress.channel(), at)?,
+        };
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.

@@ -168,6 +168,8 @@ pub(crate) struct Switch {
     /// Queues of packets that came in at one port and leave through another. Each row has a stretch of them, for the ports up to
     /// the last that ever had something for it: of a large switch most pairs of ports never have.
     queues: Vec<Queue>,
+    /// By row and class, no more data credits than any packet needs that waits.
+    least_data: Vec<[u16; 3]>,
     /// VC0 of each egress, then the other channels of those that have any.
     rows: Vec<Row>,
     special: Option<Box<Special>>,
@@ -198,6 +200,7 @@ impl Switch {
             routes,
             settings: Vec::new(),
             queues: Vec::new(),
+            least_data: vec![[0; 3]; count],
             has_nullified: false,
             feeds: vec![Feed::default(); count],
             memory,
@@ -229,6 +232,7 @@ impl Switch {
             let row = vc1 + u16::from(channel) - 1;
             map.classes(channel).for_each(|class| more.of_class[index][usize::from(class)] = row);
             self.rows.push(Row::new(self.ports[index], &self.config.arbitration));
+            self.least_data.push([0; 3]);
         }
     }
 
@@ -326,6 +330,9 @@ impl Switch {
             self.add_queues(row, ingress);
         }
         let of_row = &mut self.rows[usize::from(row)];
+        let (least, need) =
+            (&mut self.least_data[usize::from(row)][class as usize], packets[id].credits().data);
+        *least = if of_row.waiting.0[class as usize] == 0 { need } else { need.min(*least) };
         of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
         let slot = of_row.slot(usize::from(ingress));
         let queue = &mut self.queues[slot];
@@ -393,6 +400,7 @@ impl Switch {
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
             + self.special.as_ref().and_then(|special| special.meters.as_ref()).map_or(0, Meters::heap_bytes)
             + size_of_val(&*self.rows)
+            + size_of_val(&*self.least_data)
             + ports * (size_of::<Feed>() + size_of::<usize>() + size_of::<PortId>())
     }
 }

@@ -143,8 +143,10 @@ impl Switch {
     /// Ingress ports to look at after one that has to `wait`. An ingress that has nothing but packets of a class without credits
     /// cannot go either.
     fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
-        let exhausted =
-            if self.has_nullified { [false; 3] } else { exhausted(port, vc_egress.channel(), wait) };
+        let exhausted = match self.has_nullified {
+            true => [false; 3],
+            false => exhausted(port, vc_egress.channel(), wait, self.least_data[vc_egress.row]),
+        };
         self.rows[vc_egress.row].waiting.beside(exhausted)
     }
 
@@ -370,10 +372,10 @@ impl Switch {
     }
 }
 
-/// Classes that a packet waits for credits of when the peer of `port` has none left for the smallest TLP of that class.
-fn exhausted(port: &Port, channel: u8, wait: Wait) -> [bool; 3] {
+/// Classes that a packet waits for credits of when the peer of `port` has none left for a TLP of that class with the `least` data.
+fn exhausted(port: &Port, channel: u8, wait: Wait, least: [u16; 3]) -> [bool; 3] {
     FlowClass::ALL.map(|class| {
-        let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
+        let smallest = Credits { header: 1, data: least[class as usize] };
         let awaited = wait.dllps.include(DllpSet::update_of(channel, class));
         awaited && port.credits_of(channel)[class as usize].gate(smallest).is_err()
     })

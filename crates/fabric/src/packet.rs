@@ -135,7 +135,8 @@ pub(crate) struct Packet {
     pub(crate) requester: RouteEnd,
     /// The transfer or MMIO operation that it belongs to, in its requester's table.
     pub(crate) context: u32,
-    /// Port at which it entered this device; [`Packet::ORIGINATED`]; or a cut packet's slot with [`Packet::CUT`].
+    /// Port at which it entered this device, maybe with [`Packet::STORED`]; [`Packet::ORIGINATED`]; or a cut packet's slot with
+    /// [`Packet::CUT`].
     pub(crate) ingress: u32,
     /// Bytes from the first that is meant to the last: carried, or of a memory read asked for. See [`Self::carry`].
     pub(crate) length: u16,
@@ -154,6 +155,8 @@ impl Packet {
     pub(crate) const ORIGINATED: u32 = u32::MAX;
     /// `ingress` of the last piece of a packet that was cut: this bit, and the slot of what is left of the whole.
     pub(crate) const CUT: u32 = 1 << 31;
+    /// Beside the port in `ingress`: given to the storage of the switch where it is (`switch/storage.rs`).
+    pub(crate) const STORED: u32 = 1 << 30;
 
     /// A packet made now; its maker fills in what the simulation notes beside the header.
     #[inline(always)]
@@ -181,6 +184,11 @@ impl Packet {
             kind: tlp.kind,
             traffic_class: tlp.traffic_class,
         }
+    }
+
+    /// Port at which it entered the switch where it is.
+    pub(crate) const fn came_in_at(&self) -> u32 {
+        self.ingress & !Self::STORED
     }
 
     /// Has it move other bytes: so many from `address` on.

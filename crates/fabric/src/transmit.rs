@@ -139,7 +139,7 @@ impl Fabric {
             };
             if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
                 if switch.meters(&packets[packet_id]) {
-                    let ingress = self.ports[packets[packet_id].ingress as usize].index;
+                    let ingress = self.ports[packets[packet_id].came_in_at() as usize].index;
                     switch.meter(&mut self.packets, packet_id, ingress, now);
                 }
                 return Ok(packet_id);
@@ -203,19 +203,22 @@ impl Fabric {
             fate: if nullified { Fate::Nullified } else { Fate::of(damage) },
         };
         if !nullified {
-            self.gone(&packet, gone_at);
+            self.gone(id, &packet, gone_at);
         }
         self.launch(peer_id, in_flight, packet_id, &packet);
         self.on_dequeued(owner, id, &packet);
     }
 
-    /// The last byte of a TLP will have left this device at `gone_at`: the buffer space that it took up is free then.
+    /// The last byte of a TLP will have left this device through `id` at `gone_at`: the buffer space that it took up is free then.
     #[inline(always)]
-    pub(crate) fn gone(&mut self, packet: &Packet, gone_at: Time) {
-        if packet.ingress & Packet::CUT == 0 {
+    pub(crate) fn gone(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
+        if packet.ingress & (Packet::CUT | Packet::STORED) == 0 {
             self.drain(PortId(packet.ingress), packet, gone_at);
         } else if packet.ingress != Packet::ORIGINATED {
-            self.last_piece_gone(packet.ingress, gone_at);
+            match packet.ingress & Packet::CUT {
+                0 => self.leaves_storage(id, packet, gone_at),
+                _ => self.last_piece_gone(packet.ingress, gone_at),
+            }
         }
     }
 

@@ -43,13 +43,13 @@ struct Room {
     inside: VecDeque<Inside>,
     /// Packets without room, in the order in which they came, each with the time from which it could have moved.
     outside: VecDeque<(Time, Packet)>,
-    /// Bytes times the time that they were inside.
+    /// Packets on the wire, or a moment ago, each with the time at which it has left.
+    leaving: Vec<(Inside, Time)>,
+    /// Bytes times the time that they were inside, of packets that have left.
     book: Book,
-    /// What of that is ahead: until then, so many bytes that are leaving.
-    ahead: (Time, u64),
 }
 
-/// A packet, by its place among all that ever entered a queue.
+/// A packet that moves at `from`; `order` is its place among all that ever entered a queue.
 struct Inside {
     order: u32,
     from: Time,
@@ -87,6 +87,7 @@ impl Storage {
         let lists = |room: &Room| {
             room.inside.capacity() * size_of::<Inside>()
                 + room.outside.capacity() * size_of::<(Time, Packet)>()
+                + room.leaving.capacity() * size_of::<(Inside, Time)>()
         };
         size_of_val(&*self.rooms) + self.rooms.iter().flatten().map(lists).sum::<usize>()
     }
@@ -94,15 +95,14 @@ impl Storage {
 
 impl Room {
     fn new(size: u64) -> Self {
-        let (none, empty) = ((Time::ZERO, 0), VecDeque::new());
         Self {
             size,
             free: size,
-            freed: none,
-            inside: empty,
+            freed: (Time::ZERO, 0),
+            inside: VecDeque::new(),
             outside: VecDeque::new(),
+            leaving: Vec::new(),
             book: Book::default(),
-            ahead: none,
         }
     }
 
@@ -140,12 +140,10 @@ impl Room {
     /// A packet will have left at `gone_at`. Whether it leaves from here, not out of an ingress buffer.
     fn leave(&mut self, packet: &Packet, gone_at: Time, now: Time) -> bool {
         if let Some(place) = self.inside.iter().position(|inside| inside.order == packet.order) {
-            let Inside { from, bytes, .. } = self.inside.remove(place).expect("it was found there");
-            self.book.busy += SpanSum::from(gone_at.saturating_since(from)) * bytes;
+            let inside = self.inside.remove(place).expect("it was found there");
             self.settle(now);
-            self.freed = (gone_at.max(self.freed.0), self.freed.1 + bytes);
-            let before = if self.ahead.0 == gone_at { self.ahead.1 } else { 0 };
-            self.ahead = (gone_at, before + bytes);
+            self.freed = (gone_at.max(self.freed.0), self.freed.1 + inside.bytes);
+            self.leaving.push((inside, gone_at));
             return true;
         }
         let place = self.outside.iter().position(|(_, outside)| outside.order == packet.order);
@@ -159,14 +157,22 @@ impl Room {
     fn settle(&mut self, now: Time) {
         if self.freed.0 <= now {
             self.free += std::mem::take(&mut self.freed.1);
+            let left = self.leaving.drain(..);
+            self.book.busy = left.fold(self.book.busy, |busy, (inside, until)| busy + inside.held(until));
         }
     }
 
     fn book_at(&self, at: Time) -> Book {
-        let held = |inside: &Inside| SpanSum::from(at.saturating_since(inside.from)) * inside.bytes;
-        let leaving = SpanSum::from(self.ahead.0.saturating_since(at)) * self.ahead.1;
-        let busy = self.inside.iter().map(held).fold(self.book.busy, |a, b| a + b).saturating_sub(leaving);
-        Book { busy, ..self.book }
+        let inside = self.inside.iter().map(|inside| inside.held(at));
+        let leaving = self.leaving.iter().map(|(inside, until)| inside.held(at.min(*until)));
+        Book { busy: inside.chain(leaving).fold(self.book.busy, |a, b| a + b), ..self.book }
+    }
+}
+
+impl Inside {
+    /// Its bytes times the time that they have been inside at `at`.
+    fn held(&self, at: Time) -> SpanSum {
+        SpanSum::from(at.saturating_since(self.from)) * self.bytes
     }
 }
 

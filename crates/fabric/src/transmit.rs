@@ -215,10 +215,17 @@ impl Fabric {
         if packet.ingress & (Packet::CUT | Packet::STORED) == 0 {
             self.drain(PortId(packet.ingress), packet, gone_at);
         } else if packet.ingress != Packet::ORIGINATED {
-            match packet.ingress & Packet::CUT {
-                0 => self.leaves_storage(id, packet, gone_at),
-                _ => self.last_piece_gone(packet.ingress, gone_at),
-            }
+            self.gone_from_elsewhere(id, packet, gone_at);
+        }
+    }
+
+    /// The same for what was cut, or given to storage.
+    #[cold]
+    #[inline(never)]
+    fn gone_from_elsewhere(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
+        match packet.ingress & Packet::CUT {
+            0 => self.leaves_storage(id, packet, gone_at),
+            _ => self.last_piece_gone(packet.ingress, gone_at),
         }
     }
 

@@ -208,8 +208,6 @@ impl Fabric {
     }
 
     /// A packet that was given to the storage will have left through `id` at `gone_at`: others move up.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn leaves_storage(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
         let (now, class) = (self.engine.now(), packet.class());
         let (owner, egress) = (self.ports[id.index()].owner, self.ports[id.index()].index);

@@ -215,17 +215,24 @@ impl Fabric {
         if packet.ingress & (Packet::CUT | Packet::STORED) == 0 {
             self.drain(PortId(packet.ingress), packet, gone_at);
         } else if packet.ingress != Packet::ORIGINATED {
-            self.gone_from_elsewhere(id, packet, gone_at);
+            // Without the packet, which is in registers here.
+            self.gone_from_elsewhere(id, (packet.ingress, packet.order), packet.class(), gone_at);
         }
     }
 
     /// The same for what was cut, or given to storage.
     #[cold]
     #[inline(never)]
-    fn gone_from_elsewhere(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
-        match packet.ingress & Packet::CUT {
-            0 => self.leaves_storage(id, packet, gone_at),
-            _ => self.last_piece_gone(packet.ingress, gone_at),
+    fn gone_from_elsewhere(
+        &mut self,
+        id: PortId,
+        (ingress, order): (u32, u32),
+        class: FlowClass,
+        gone_at: Time,
+    ) {
+        match ingress & Packet::CUT {
+            0 => self.leaves_storage(id, order, class, gone_at),
+            _ => self.last_piece_gone(ingress, gone_at),
         }
     }
 

@@ -137,20 +137,20 @@ impl Room {
         Some((packet, at))
     }
 
-    /// A packet will have left at `gone_at`. Whether it leaves from here, not out of an ingress buffer.
-    fn leave(&mut self, packet: &Packet, gone_at: Time, now: Time) -> bool {
-        if let Some(place) = self.inside.iter().position(|inside| inside.order == packet.order) {
+    /// The packet of this `order` will have left at `gone_at`. Returns it if it leaves straight out of its ingress buffer.
+    fn leave(&mut self, order: u32, gone_at: Time, now: Time) -> Option<Packet> {
+        if let Some(place) = self.inside.iter().position(|inside| inside.order == order) {
             let inside = self.inside.remove(place).expect("it was found there");
             self.settle(now);
             self.freed = (gone_at.max(self.freed.0), self.freed.1 + inside.bytes);
             self.leaving.push((inside, gone_at));
-            return true;
+            return None;
         }
-        let place = self.outside.iter().position(|(_, outside)| outside.order == packet.order);
-        let (ready, _) =
-            self.outside.remove(place.expect("it is inside or outside")).expect("it was found there");
+        let place = self.outside.iter().position(|(_, outside)| outside.order == order);
+        let found = self.outside.remove(place.expect("it is inside or outside"));
+        let (ready, packet) = found.expect("it was found there");
         self.book.waited += gone_at.saturating_since(ready);
-        false
+        Some(packet)
     }
 
     /// What packets that have left by now took up is free.
@@ -207,13 +207,13 @@ impl Fabric {
         }
     }
 
-    /// A packet that was given to the storage will have left through `id` at `gone_at`: others move up.
-    pub(crate) fn leaves_storage(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
-        let (now, class) = (self.engine.now(), packet.class());
-        let (owner, egress) = (self.ports[id.index()].owner, self.ports[id.index()].index);
+    /// A packet of this `order` that was given to the storage will have left through `id` at `gone_at`: others move up.
+    pub(crate) fn leaves_storage(&mut self, id: PortId, order: u32, class: FlowClass, gone_at: Time) {
+        let (now, port) = (self.engine.now(), &self.ports[id.index()]);
+        let (owner, egress) = (port.owner, port.index);
         let Owner::Switch(index) = owner else { panic!("{owner:?} has no storage") };
-        if !self.room_of(index, egress, class).leave(packet, gone_at, now) {
-            self.drain(PortId(packet.came_in_at()), packet, gone_at);
+        if let Some(packet) = self.room_of(index, egress, class).leave(order, gone_at, now) {
+            self.drain(PortId(packet.came_in_at()), &packet, gone_at);
         }
         while let Some((next, at)) = self.room_of(index, egress, class).next_to_move(gone_at, now) {
             self.drain(PortId(next.came_in_at()), &next, at);

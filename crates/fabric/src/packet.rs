@@ -155,8 +155,9 @@ impl Packet {
     pub(crate) const ORIGINATED: u32 = u32::MAX;
     /// `ingress` of the last piece of a packet that was cut: this bit, and the slot of what is left of the whole.
     pub(crate) const CUT: u32 = 1 << 31;
-    /// Beside the port in `ingress`: given to the storage of the switch where it is (`switch/storage.rs`).
-    pub(crate) const STORED: u32 = 1 << 30;
+    /// Beside the port in `ingress`: given to the storage of the switch where it is (`switch/storage.rs`). With the bit of what
+    /// was cut, so that one question tells what few packets are from the others.
+    pub(crate) const STORED: u32 = Self::CUT | 1 << 30;
 
     /// A packet made now; its maker fills in what the simulation notes beside the header.
     #[inline(always)]
@@ -186,9 +187,14 @@ impl Packet {
         }
     }
 
-    /// Port at which it entered the switch where it is.
-    pub(crate) const fn came_in_at(&self) -> u32 {
-        self.ingress & !Self::STORED
+    /// Port at which it entered the switch where it is, if it came from elsewhere and is whole.
+    pub(crate) const fn came_in_at(&self) -> Option<u32> {
+        match self.ingress {
+            Self::ORIGINATED => None,
+            port if port & Self::STORED == Self::STORED => Some(port & !Self::STORED),
+            port if port & Self::CUT == 0 => Some(port),
+            _ => None,
+        }
     }
 
     /// Has it move other bytes: so many from `address` on.

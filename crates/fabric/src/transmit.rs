@@ -139,7 +139,7 @@ impl Fabric {
             };
             if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
                 if switch.meters(&packets[packet_id]) {
-                    let ingress = self.ports[packets[packet_id].came_in_at() as usize].index;
+                    let ingress = self.ports[packets[packet_id].ingress as usize].index;
                     switch.meter(&mut self.packets, packet_id, ingress, now);
                 }
                 return Ok(packet_id);
@@ -212,7 +212,7 @@ impl Fabric {
     /// The last byte of a TLP will have left this device through `id` at `gone_at`: the buffer space that it took up is free then.
     #[inline(always)]
     pub(crate) fn gone(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
-        if packet.ingress & (Packet::CUT | Packet::STORED) == 0 {
+        if packet.ingress & Packet::CUT == 0 {
             self.drain(PortId(packet.ingress), packet, gone_at);
         } else if packet.ingress != Packet::ORIGINATED {
             // Without the packet, which is in registers here.
@@ -230,8 +230,8 @@ impl Fabric {
         class: FlowClass,
         gone_at: Time,
     ) {
-        match ingress & Packet::CUT {
-            0 => self.leaves_storage(id, order, class, gone_at),
+        match ingress & Packet::STORED {
+            Packet::STORED => self.leaves_storage(id, order, class, gone_at),
             _ => self.last_piece_gone(ingress, gone_at),
         }
     }

@@ -61,6 +61,11 @@ fn bytes_of(packet: &Packet) -> u64 {
     packet.credits().buffer_space().get()
 }
 
+/// Port at which a packet in the storage came in.
+fn came_in_at(packet: &Packet) -> PortId {
+    PortId(packet.came_in_at().expect("what is stored came in"))
+}
+
 impl Storage {
     /// Empty room of these sizes by class at each of so many egress ports; none where all are zero.
     pub(crate) fn new(sizes: [Bytes; 3], ports: usize) -> Option<Self> {
@@ -203,7 +208,7 @@ impl Fabric {
         packet.ingress |= Packet::STORED;
         let packet = *packet;
         if let Some(at) = self.room_of(index, egress, packet.class()).enter(&packet, ready, now) {
-            self.drain(PortId(packet.came_in_at()), &packet, at);
+            self.drain(came_in_at(&packet), &packet, at);
         }
     }
 
@@ -213,10 +218,10 @@ impl Fabric {
         let (owner, egress) = (port.owner, port.index);
         let Owner::Switch(index) = owner else { panic!("{owner:?} has no storage") };
         if let Some(packet) = self.room_of(index, egress, class).leave(order, gone_at, now) {
-            self.drain(PortId(packet.came_in_at()), &packet, gone_at);
+            self.drain(came_in_at(&packet), &packet, gone_at);
         }
         while let Some((next, at)) = self.room_of(index, egress, class).next_to_move(gone_at, now) {
-            self.drain(PortId(next.came_in_at()), &next, at);
+            self.drain(came_in_at(&next), &next, at);
         }
     }
 

@@ -67,6 +67,7 @@ impl Fabric {
             self.beside.bytes(),
             self.watches.bytes(),
             self.cut_packets.bytes(),
+            self.root_complexes.iter().map(|root_complex| root_complex.unmade.bytes()).sum(),
         ];
         tables.iter().sum::<u64>() + self.engine.pending() as u64 * BYTES_PER_EVENT
     }

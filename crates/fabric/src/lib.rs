@@ -109,6 +109,7 @@ mod stack;
 mod switch;
 mod told;
 mod transmit;
+mod unmade;
 mod wait;
 mod waiters;
 mod wire;

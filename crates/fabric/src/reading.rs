@@ -75,6 +75,11 @@ impl Fabric {
         }
     }
 
+    fn queued_made(&self, port: &Port, class: FlowClass) -> usize {
+        let of_channel = |channel| port.queues_of(channel).of_class(&self.packets, class).count();
+        port.channel_numbers().map(of_channel).sum()
+    }
+
     fn queued_at(&self, id: PortId) -> [u32; 3] {
         let port = &self.ports[id.index()];
         FlowClass::ALL.map(|class| {
@@ -82,10 +87,13 @@ impl Fabric {
                 Owner::Switch(index) => {
                     self.switches[index as usize].queued_for(&self.packets, port.index, class)
                 }
-                Owner::Endpoint(_) | Owner::RootComplex(_) => port
-                    .channel_numbers()
-                    .map(|channel| port.queues_of(channel).of_class(&self.packets, class).count())
-                    .sum(),
+                Owner::Endpoint(_) => self.queued_made(port, class),
+                Owner::RootComplex(index) => {
+                    let root_complex = &self.root_complexes[index as usize];
+                    let is_read = class == FlowClass::Completion;
+                    self.queued_made(port, class)
+                        + if is_read { root_complex.unmade_at(port.index) } else { 0 }
+                }
             };
             count as u32
         })

@@ -41,6 +41,16 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { Some(&self.slots[self.slot(0)]) }
     }
 
+    /// The oldest value, to be changed.
+    #[inline]
+    pub(crate) fn front_mut(&mut self) -> Option<&mut T> {
+        if self.len == 0 {
+            return None;
+        }
+        let slot = self.slot(0);
+        Some(&mut self.slots[slot])
+    }
+
     /// The newest value.
     #[inline]
     pub(crate) fn back(&self) -> Option<&T> {

@@ -17,7 +17,9 @@ use crate::ring::Ring;
 use crate::root_ports::STACK_BITS;
 use crate::routing::Routes;
 use crate::server::Server;
+use crate::slots::Slots;
 use crate::stack::{Stack, WaitingRead};
+use crate::unmade::Unmade;
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::Tlp;
@@ -28,6 +30,20 @@ use std::collections::VecDeque;
 pub(crate) struct Socket {
     pub(crate) memory: Memory,
     pub(crate) cache: Option<Box<LastLevelCache>>,
+}
+
+/// A completion in the queue of a root port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InLine {
+    pub(crate) turn: Time,
+    pub(crate) packet: PacketId,
+    /// Slot in [`RootComplex::unmade`] of those behind it, of the same read and with the same turn; or [`Self::NONE`].
+    pub(crate) unmade: u32,
+}
+
+impl InLine {
+    /// There are none behind it.
+    pub(crate) const NONE: u32 = u32::MAX;
 }
 
 /// One root complex.
@@ -45,8 +61,10 @@ pub(crate) struct RootComplex {
     jitter: RandomStream,
     /// Reads that have come so far.
     reads_seen: u64,
-    /// By root port, the completions in its queue and when their data are there, in that order.
-    pub(crate) ready: Vec<Ring<(Time, PacketId)>>,
+    /// By root port, the completions in its queue, in the order of their turns.
+    pub(crate) ready: Vec<Ring<InLine>>,
+    /// What those that are [`InLine`] stand for.
+    pub(crate) unmade: Slots<Unmade>,
     /// By root port, lines of reads that have no place in its queue yet; none where root ports join whatever they may.
     pub(crate) lines: Vec<Lines>,
     /// The outbound queue that root ports share, if they do: port index and packet.
@@ -79,6 +97,7 @@ impl RootComplex {
             jitter,
             reads_seen: 0,
             ready: vec![Ring::default(); ports.len()],
+            unmade: Slots::default(),
             lines: std::iter::repeat_with(Lines::default)
                 .take(config.completion_queue.map_or(0, |_| ports.len()))
                 .collect(),
@@ -241,6 +260,12 @@ impl RootComplex {
             && self.lines.iter().all(|lines| lines.is_empty())
     }
 
+    /// Completions that are still to be made of what waits at a root port.
+    pub(crate) fn unmade_at(&self, port: u16) -> usize {
+        let waiting = self.ready[usize::from(port)].iter().filter(|place| place.unmade != InLine::NONE);
+        waiting.map(|place| self.unmade.get(place.unmade).count() as usize).sum()
+    }
+
     /// Reads that wait for an entry, or for room in the queue that root ports share.
     pub(crate) fn waiting_reads(&self) -> usize {
         self.stacks.iter().map(|stack| stack.trackers.waiting.len()).sum()
@@ -251,6 +276,47 @@ impl RootComplex {
     pub(crate) fn completion_queue(&self, mps: Bytes) -> (usize, Bytes) {
         let places = self.config.completion_queue.expect("asked for only where there is one");
         (places as usize, self.config.completion_combine_max.min(mps))
+    }
+
+    /// What the latency of a read is beyond the least.
+    #[inline]
+    fn jitter(&mut self) -> Span {
+        if self.config.memory_latency_jitter.is_zero() {
+            return Span::ZERO;
+        }
+        self.jitter.exponential(self.config.memory_latency_jitter)
+    }
+
+    /// As [`Self::read`], where nothing but rates is in the way of data: makes the first completion, and says what is to be made of
+    /// the rest. Returns when the last data are there, too.
+    #[inline]
+    pub(crate) fn read_at_rates(
+        &mut self,
+        now: Time,
+        request: &Packet,
+        port: u16,
+        most: Bytes,
+    ) -> Option<(Time, Packet, Option<Unmade>)> {
+        let stack = usize::from(self.stack_of_port[usize::from(port)]);
+        if self.path.is_some() || self.stacks[stack].reads.is_some() {
+            return None;
+        }
+        let [Socket { memory, cache: None }] = &mut self.sockets[..] else { return None };
+        memory.as_one_rate()?;
+        let latency = self.config.memory_latency + self.jitter();
+        let memory = self.sockets[0].memory.as_one_rate()?;
+        let length = Bytes::new(u64::from(request.length));
+        let mut chunks = splitting::completions(request.address, length, self.config.rcb, most);
+        let first = chunks.next().expect("a read asks for something");
+        let left = chunks.byte_count();
+        let mut completion = completion(request, RouteEnd::HOST, now, self.config.ecrc);
+        completion.carry(first.address, first.length);
+        if left == Bytes::ZERO {
+            completion.flags = completion.flags.with(Flags::LAST);
+        }
+        let servers = [&mut self.reads, memory];
+        let (last, unmade) = Unmade::serve(now, &mut completion, (left, most), servers, latency);
+        Some((last, completion, unmade))
     }
 
     /// Starts a read: makes its completions of up to `most` bytes, each with the time at which its data is there. Returns that of
@@ -264,10 +330,7 @@ impl RootComplex {
         packets: &mut PacketPool,
         made: &mut Vec<PacketId>,
     ) -> Time {
-        let mut jitter = Span::ZERO;
-        if !self.config.memory_latency_jitter.is_zero() {
-            jitter = self.jitter.exponential(self.config.memory_latency_jitter);
-        }
+        let mut jitter = self.jitter();
         if let Some(path) = &mut self.path {
             let near = usize::from(path.socket_of(port));
             if request.flags.has(Flags::TRANSLATION) {
@@ -283,26 +346,6 @@ impl RootComplex {
         let completions = completions(request, RouteEnd::HOST, now, chunks, self.config.ecrc);
         let latency = self.config.memory_latency + jitter;
         let stack = usize::from(self.stack_of_port[usize::from(port)]);
-        if let (None, None, [Socket { memory, cache: None }]) =
-            (&self.path, &self.stacks[stack].reads, &mut self.sockets[..])
-            && let Some(memory) = memory.as_one_rate()
-        {
-            // As below, where there is nothing but rates in the way.
-            let reads = &mut self.reads;
-            let (mut length, mut spans) = (0, [Span::ZERO; 2]);
-            let mut ready = now;
-            for mut completion in completions {
-                if completion.length != length {
-                    length = completion.length; // Most are as long as the one before.
-                    spans = [reads.rate(), memory.rate()].map(|rate| rate.span_ceil(completion.payload()));
-                }
-                let moved = reads.serve_for(now, spans[0]).max(memory.serve_for(now, spans[1]));
-                ready = ready.max(moved + latency);
-                completion.eligible_at = ready;
-                made.push(packets.insert(completion));
-            }
-            return ready;
-        }
         let is_warm = self.warm_buffers.get(request.requester.0 as usize).is_some_and(|warm| *warm);
         let mut ready = now;
         for mut completion in completions {
@@ -343,6 +386,21 @@ fn stacks_of(config: &RootComplexConfig, ports: usize) -> Vec<u16> {
     stacks
 }
 
+/// A completion with all data that `request` asks for, with an ECRC or without.
+#[inline]
+fn completion(request: &Packet, completer: RouteEnd, now: Time, digest: bool) -> Packet {
+    let tlp = Tlp::completion(request.address, Bytes::new(u64::from(request.length)))
+        .with_traffic_class(request.traffic_class)
+        .with_digest(digest);
+    let mut completion = Packet::new(&tlp, request.requester, completer, now);
+    completion.issued_at = request.issued_at;
+    completion.context = request.context;
+    completion.read = request.read;
+    let kept = Flags::RELAXED.with(Flags::MMIO).with(Flags::TRANSLATION);
+    completion.flags = completion.flags.with(request.flags.only(kept));
+    completion
+}
+
 /// Completions with data that answer `request`, one per chunk, with an ECRC or without.
 pub(crate) fn completions(
     request: &Packet,
@@ -353,15 +411,7 @@ pub(crate) fn completions(
 ) -> impl Iterator<Item = Packet> {
     let mut left = u64::from(request.length);
     // All are alike but for the bytes that they carry.
-    let tlp = Tlp::completion(request.address, Bytes::new(left))
-        .with_traffic_class(request.traffic_class)
-        .with_digest(digest);
-    let mut alike = Packet::new(&tlp, request.requester, completer, now);
-    alike.issued_at = request.issued_at;
-    alike.context = request.context;
-    alike.read = request.read;
-    alike.flags =
-        alike.flags.with(request.flags.only(Flags::RELAXED.with(Flags::MMIO).with(Flags::TRANSLATION)));
+    let alike = completion(request, completer, now, digest);
     chunks.map(move |chunk| {
         left -= chunk.length.get();
         let mut completion = alike;

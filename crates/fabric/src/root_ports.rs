@@ -5,7 +5,9 @@ use crate::fabric::Fabric;
 use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::{Port, PortId};
 use crate::ring::Ring;
+use crate::root_complex::InLine;
 use crate::stack::WaitingRead;
+use crate::unmade::Unmade;
 use crate::wire::WireTiming;
 use lanewise_observe::Cause;
 use lanewise_pcie::tlp::FlowClass;
@@ -163,20 +165,64 @@ impl Fabric {
         let ingress = &self.ports[PortId(request.ingress).index()];
         let (mps, egress, by_lines) =
             (ingress.settings.mps, ingress.index, self.leaves_by_lines(index, ingress));
-        let mut completions = std::mem::take(&mut self.scratch);
         let root_complex = &mut self.root_complexes[index as usize];
         let most = if by_lines {
             root_complex.config.rcb
         } else {
             root_complex.config.completion_combine_max.min(mps)
         };
-        let last = root_complex.read(now, request, egress, most, &mut self.packets, &mut completions);
+        let at_rates = root_complex.read_at_rates(now, request, egress, most);
+        let id = PortId(request.ingress);
+        if let Some((last, first, unmade)) = &at_rates
+            && !by_lines
+            && self.first_stands_for_all(index, id, first, unmade.as_ref())
+        {
+            self.queue_first(index, egress, id, first, *unmade);
+            return *last;
+        }
+        let mut completions = std::mem::take(&mut self.scratch);
+        let last = match at_rates {
+            Some((last, first, unmade)) => {
+                completions.extend(Unmade::all(first, unmade).map(|packet| self.packets.insert(packet)));
+                last
+            }
+            None => {
+                let root_complex = &mut self.root_complexes[index as usize];
+                root_complex.read(now, request, egress, most, &mut self.packets, &mut completions)
+            }
+        };
+        let root_complex = &self.root_complexes[index as usize];
         if root_complex.errors.is_some() && !request.flags.has(Flags::TRANSLATION) {
             self.inject_into_completions(index, &completions);
         }
-        self.queue_completions(index, egress, PortId(request.ingress), &mut completions);
+        self.queue_completions(index, egress, id, &mut completions);
         self.scratch = completions;
         last
+    }
+
+    /// Whether the first completion of a read, `first`, may stand in the queue of its root port, `id`, for those behind it, until
+    /// it has left: if all have their turn together, nothing else is done to them, and nobody wants to be told of each.
+    #[inline]
+    fn first_stands_for_all(&self, index: u32, id: PortId, first: &Packet, unmade: Option<&Unmade>) -> bool {
+        let (root_complex, port) = (&self.root_complexes[index as usize], &self.ports[id.index()]);
+        root_complex.errors.is_none()
+            && root_complex.config.shared_outbound_queue.is_none()
+            && !port.more_channels()
+            && !self.observers.are_heard()
+            && unmade.is_none_or(|unmade| unmade.follow_at_once(first, &port.settings.wire))
+    }
+
+    /// Queues the first completion of a read at its root port, `id`, for those behind it as well.
+    #[inline]
+    fn queue_first(&mut self, index: u32, egress: u16, id: PortId, first: &Packet, unmade: Option<Unmade>) {
+        let root_complex = &mut self.root_complexes[index as usize];
+        let turn = first.eligible_at;
+        let unmade = unmade.map_or(InLine::NONE, |unmade| root_complex.unmade.insert(unmade));
+        let place = InLine { turn, packet: self.packets.insert(*first), unmade };
+        let ready = &mut root_complex.ready[usize::from(egress)];
+        if stand_in_line(ready, &mut self.ports[id.index()].queues, &mut self.packets, place) {
+            self.offer(id, turn);
+        }
     }
 
     /// Whether lines of reads wait for places in the queue of this root port.
@@ -226,7 +272,8 @@ impl Fabric {
         let mut first = None;
         for completion in completions.drain(..) {
             let turn = take_turn(&self.packets[completion], &port.settings.wire);
-            if stand_in_line(ready, &mut port.queues, &mut self.packets, completion, turn) {
+            let place = InLine { turn, packet: completion, unmade: InLine::NONE };
+            if stand_in_line(ready, &mut port.queues, &mut self.packets, place) {
                 first = Some(self.packets[completion].eligible_at);
             }
         }
@@ -273,7 +320,8 @@ impl Fabric {
             return port.queue_when_ready(&mut self.packets, packet_id);
         }
         let ready = &mut root_complex.ready[usize::from(egress)];
-        stand_in_line(ready, &mut port.queues, &mut self.packets, packet_id, turn)
+        let place = InLine { turn, packet: packet_id, unmade: InLine::NONE };
+        stand_in_line(ready, &mut port.queues, &mut self.packets, place)
     }
 
     /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
@@ -304,7 +352,18 @@ impl Fabric {
         let (egress, in_line) = (usize::from(port.index), !port.more_channels());
         let root_complex = &mut self.root_complexes[index as usize];
         if packet.class() == FlowClass::Completion && in_line {
-            root_complex.ready[egress].pop_front();
+            let place = root_complex.ready[egress].front_mut().expect("it stood in line");
+            if place.unmade != InLine::NONE {
+                let (next, is_last) = root_complex.unmade.get_mut(place.unmade).make(packet);
+                if is_last {
+                    root_complex.unmade.take(place.unmade);
+                    place.unmade = InLine::NONE;
+                }
+                place.packet = self.packets.insert(next);
+                let queues = &mut self.ports[id.index()].queues;
+                return queues.put_first(&mut self.packets, place.packet, packet.order);
+            }
+            root_complex.ready[egress].drop_front();
             if root_complex.lines.get(egress).is_some_and(|lines| !lines.is_empty()) {
                 return self.take_places(index, egress as u16, id);
             }
@@ -318,19 +377,19 @@ impl Fabric {
     }
 }
 
-/// Puts a completion into the queue of a root port by its `turn`, and notes that in `ready`. True when it is the first.
+/// Puts a completion into the queue of a root port by its turn, and notes that in `ready`. True when it is the first.
 #[inline(always)]
 fn stand_in_line(
-    ready: &mut Ring<(Time, PacketId)>,
+    ready: &mut Ring<InLine>,
     queues: &mut ClassQueues,
     packets: &mut PacketPool,
-    id: PacketId,
-    turn: Time,
+    place: InLine,
 ) -> bool {
-    if ready.back().is_none_or(|(last, _)| *last <= turn) {
-        ready.push_back((turn, id));
-        return queues.push(packets, id);
+    let InLine { turn, packet, .. } = place;
+    if ready.back().is_none_or(|last| last.turn <= turn) {
+        ready.push_back(place);
+        return queues.push(packets, packet);
     }
-    let before = ready.push_before((turn, id), |(other, _)| *other > turn).map(|(_, id)| *id);
-    queues.insert_behind(packets, before, id)
+    let before = ready.push_before(place, |other| other.turn > turn).map(|before| before.packet);
+    queues.insert_behind(packets, before, packet)
 }

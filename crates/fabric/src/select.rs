@@ -11,7 +11,7 @@ use crate::wait::Wait;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Blocked;
 use lanewise_pcie::ordering::{OrderingAttributes, Passing, may_pass};
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{FlowClass, TlpCost};
 use lanewise_units::Time;
 
 /// Picks among the heads of `queues`, one of which is not empty, for `channel` of the wire of `port`.
@@ -117,8 +117,13 @@ fn may_leave(packet: &Packet, port: &Port, channel: u8, now: Time) -> Result<(),
     if packet.flags.has(Flags::NULLIFIED) {
         return Ok(()); // Takes no credits and is not kept for replay.
     }
-    let class = packet.class();
-    let (need, kept) = (packet.credits(), packet.cost.in_retry_buffer());
+    may_be_sent(packet.cost, port, channel)
+}
+
+/// What keeps a TLP that costs so much, has come, and is not nullified, off the wire of `port`, if anything.
+#[inline(always)]
+pub(crate) fn may_be_sent(cost: TlpCost, port: &Port, channel: u8) -> Result<(), Wait> {
+    let (class, need, kept) = (cost.class(), cost.credits(), cost.in_retry_buffer());
     port.transmitter.gate(port.credits_of(channel), class, need, kept).map_err(|hold| match hold {
         Hold::Credits(pool) => {
             let on = Use::blocked_on(class, pool == Blocked::Data);

@@ -105,6 +105,18 @@ impl Station {
         self.free_at
     }
 
+    /// Works `count` times in turn for `span`, at least once, from `at` on or as soon as it is free; returns the end of the first.
+    #[inline]
+    pub(crate) fn occupy_in_turn(&mut self, at: Time, span: Span, count: u64) -> Time {
+        let start = self.free_at.max(at);
+        let for_others = count * (count - 1) / 2;
+        self.book.waited += SpanSum::from(start - at) * count + SpanSum::from(span) * for_others;
+        self.book.busy += SpanSum::from(span) * count;
+        self.book.served += count;
+        self.free_at = start + span * count;
+        start + span
+    }
+
     /// Lets work in at `at` or as soon as it can; the next may follow `span` later. Returns when it is let in.
     #[inline]
     pub fn enter(&mut self, at: Time, span: Span) -> Time {
@@ -174,6 +186,12 @@ impl Server {
     pub(crate) fn serve_for(&mut self, at: Time, span: Span) -> Time {
         self.station.occupy(at, span)
     }
+
+    /// When the first of `count` things that are ready at `at` and take `span` each has been served.
+    #[inline]
+    pub(crate) fn serve_in_turn(&mut self, at: Time, span: Span, count: u64) -> Time {
+        self.station.occupy_in_turn(at, span, count)
+    }
 }
 
 #[cfg(test)]
@@ -208,6 +226,18 @@ mod tests {
         };
         assert_eq!(station.book_at(at(55)), book(15, 3, 3));
         assert_eq!(station.book_at(at(52)), book(12, 3, 3), "what is still to be done is not done");
+    }
+
+    #[test]
+    fn work_in_turn_is_booked_like_each_by_itself() {
+        for (free_at, count) in [(0, 1), (3, 1), (0, 7), (12, 7)] {
+            let [mut one_by_one, mut in_turn] = [Station::default(); 2];
+            one_by_one.occupy(at(0), Span::from_ns(free_at));
+            in_turn.occupy(at(0), Span::from_ns(free_at));
+            let ends: Vec<Time> = (0..count).map(|_| one_by_one.occupy(at(5), Span::from_ns(4))).collect();
+            assert_eq!(in_turn.occupy_in_turn(at(5), Span::from_ns(4), count), ends[0]);
+            assert_eq!((in_turn.book, in_turn.free_at), (one_by_one.book, one_by_one.free_at));
+        }
     }
 
     #[test]

@@ -11,14 +11,14 @@ use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::link::FlitParts;
-use crate::packet::{ClassQueues, Packet, PacketId, PacketPool, RouteEnd};
+use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::{PortId, PortSettings};
 use crate::routing::Routes;
 use crate::server::Book;
 use crate::shared_memory::SharedMemory;
 use lanewise_pcie::arbitration::Arbiter;
 use lanewise_pcie::flit::TLP_BYTES;
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::tlp::{FlowClass, TlpCost};
 use lanewise_pcie::virtual_channel::{ChannelMap, TRAFFIC_CLASSES};
 use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
 use metering::Meters;
@@ -66,6 +66,30 @@ struct Row {
 }
 
 const _: () = assert!(size_of::<Row>() == 64);
+
+/// What waits at an ingress for a row.
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    packets: ClassQueues,
+    /// Nothing may leave before: [`ClassQueues::next_start`].
+    not_before: Time,
+    /// What the first costs, of the only class that waits, unless it is nullified. With that, arbitration need not look at each packet
+    /// that is still on its way or lacks credits, a cache line each.
+    cost: Option<TlpCost>,
+}
+
+impl Queue {
+    /// What waits first is another, or changed.
+    #[inline(always)]
+    fn settle(&mut self, packets: &PacketPool) {
+        let first = self.packets.only_head().map(|id| &packets[id]);
+        self.not_before = match first {
+            Some(first) => first.eligible_at,
+            None => self.packets.next_start(packets),
+        };
+        self.cost = first.filter(|first| !first.flags.has(Flags::NULLIFIED)).map(|first| first.cost);
+    }
+}
 
 /// How long an ingress fed the crossbar, how often, and from when on it can again.
 #[derive(Clone, Copy, Default)]
@@ -144,7 +168,9 @@ pub(crate) struct Switch {
     settings: Vec<Arc<PortSettings>>,
     /// Queues of packets that came in at one port and leave through another. Each row has a stretch of them, for the ports up to
     /// the last that ever had something for it: of a large switch most pairs of ports never have.
-    queues: Vec<ClassQueues>,
+    queues: Vec<Queue>,
+    /// By row and class, no more data credits than any packet needs that waits.
+    least_data: Vec<[u16; 3]>,
     /// VC0 of each egress, then the other channels of those that have any.
     rows: Vec<Row>,
     special: Option<Box<Special>>,
@@ -177,6 +203,7 @@ impl Switch {
             routes,
             settings: Vec::new(),
             queues: Vec::new(),
+            least_data: vec![[0; 3]; count],
             has_nullified: false,
             feeds: vec![Feed::default(); count],
             memory,
@@ -209,6 +236,7 @@ impl Switch {
             let row = vc1 + u16::from(channel) - 1;
             map.classes(channel).for_each(|class| more.of_class[index][usize::from(class)] = row);
             self.rows.push(Row::new(self.ports[index], &self.config.arbitration));
+            self.least_data.push([0; 3]);
         }
     }
 
@@ -311,9 +339,16 @@ impl Switch {
             self.add_queues(row, ingress);
         }
         let of_row = &mut self.rows[usize::from(row)];
+        let (least, need) =
+            (&mut self.least_data[usize::from(row)][class as usize], packets[id].credits().data);
+        *least = if of_row.waiting.0[class as usize] == 0 { need } else { need.min(*least) };
         of_row.waiting.0[class as usize] |= wide::bit(ingress as u32);
         let slot = of_row.slot(usize::from(ingress));
-        let first = self.queues[slot].push(packets, id);
+        let queue = &mut self.queues[slot];
+        let first = queue.packets.push(packets, id);
+        if first {
+            queue.settle(packets);
+        }
         (first || self.has_nullified).then_some(ready_at)
     }
 
@@ -328,7 +363,7 @@ impl Switch {
         let count = (usize::from(ingress) + 1).max(2 * usize::from(row.queues)).min(self.ports.len());
         let start = self.queues.len();
         self.queues.extend_from_within(row.slots());
-        self.queues.resize(start + count, ClassQueues::default());
+        self.queues.resize(start + count, Queue::default());
         (row.first_queue, row.queues) = (start as u32, count as u8);
     }
 
@@ -361,20 +396,21 @@ impl Switch {
         let id = self.ports[usize::from(egress)];
         let of_egress =
             self.rows.iter().filter(|row| row.port == id).flat_map(|row| &self.queues[row.slots()]);
-        of_egress.map(|queues| queues.of_class(packets, class).count()).sum()
+        of_egress.map(|queue| queue.packets.of_class(packets, class).count()).sum()
     }
 
     /// Memory of the switch itself, its ports not counted, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let ports = self.ports.len();
         size_of::<Self>()
-            + self.queues.capacity() * size_of::<ClassQueues>()
+            + self.queues.capacity() * size_of::<Queue>()
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
             + self.storage.as_ref().map_or(0, |storage| storage.heap_bytes())
             + self.special.as_ref().and_then(|special| special.meters.as_ref()).map_or(0, Meters::heap_bytes)
             + size_of_val(&*self.rows)
+            + size_of_val(&*self.least_data)
             + ports * (size_of::<Feed>() + size_of::<usize>() + size_of::<PortId>())
     }
 }

@@ -426,9 +426,7 @@ impl Fabric {
     #[inline(always)]
     fn next_start_on(&self, port: &Port, channel: u8) -> Time {
         match port.owner {
-            Owner::Switch(index) => {
-                self.switches[index as usize].next_start(&self.packets, port.index, channel)
-            }
+            Owner::Switch(index) => self.switches[index as usize].next_start(port.index, channel),
             Owner::RootComplex(_) | Owner::Endpoint(_) => port.queues_of(channel).next_start(&self.packets),
         }
     }

@@ -1,12 +1,14 @@
 //! Root complexes: tracking of reads, memory, completion sizes, the shared outbound queue, and the CPU's loads and stores.
 
 use crate::common::*;
+use lanewise_fabric::Simulation;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::{DeviceId, Direction};
+use lanewise_observe::{Recorder, Selection};
 use lanewise_pcie::encoding::{Clocking, LinkMode, ceiling};
 use lanewise_pcie::flow_control::CreditPool;
 use lanewise_pcie::tlp::Tlp;
-use lanewise_units::{Bytes, Generation, Rate, Span, Width};
+use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 
 const GEN1: Generation = Generation::Gen1;
 
@@ -51,6 +53,47 @@ fn a_deep_root_port_keeps_its_device_to_itself() {
     let (sibling, throttled) = beside_a_throttled_sibling(Some(4096), 4096);
     assert!(throttled < 100e6, "{throttled}");
     assert!(sibling > 735e6, "{sibling}");
+}
+
+/// A root port makes the completions of a read at once for a listener, else when their turn comes where that is the same: what waits at
+/// each port, what memory did and what is on the wires is, too.
+#[test]
+fn whoever_listens_completions_wait_and_leave_alike() {
+    let mut most_queued = 0;
+    for (size, memory_rate, seed) in [(4096, 50, 1), (4096, 1, 2), (4095, 8, 3), (1000, 50, 4), (96, 2, 5)] {
+        let mut config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 3, 256);
+        config.seed = seed;
+        root_mut(&mut config).memory = memory(Rate::from_bytes_per_second(memory_rate * 1_000_000_000));
+        root_mut(&mut config).completion_combine_max = Bytes::new(if seed == 4 { 128 } else { 64 });
+        root_mut(&mut config).memory_latency_jitter = Span::from_ns(if seed == 3 { 40 } else { 0 });
+        let [mut unheard, mut heard] = [(); 2].map(|()| {
+            let mut simulation = Simulation::build(&config).expect("a tree");
+            simulation.add_workload(Box::new(Stream::new(2, Direction::Read, size, 4)));
+            simulation.add_workload(Box::new(Stream::new(3, Direction::Read, 4096, 2)));
+            simulation.add_workload(Box::new(Stream::new(4, Direction::Write, size, 2)));
+            simulation
+        });
+        let recorder = Recorder::new(Selection::everything(), 1);
+        heard.fabric.add_observer(recorder.listener());
+        for step in 1..60 {
+            let at = Time::ZERO + Span::from_ns(500 * step);
+            let waiting = [&mut unheard, &mut heard].map(|simulation| {
+                simulation.run_until(at, u64::MAX);
+                let queued = |port| simulation.fabric.port_reading(port, at).queued;
+                (0..ports(&config)).map(queued).collect::<Vec<[u32; 3]>>()
+            });
+            assert_eq!(waiting[0], waiting[1], "at {at:?}, {size} B, {memory_rate} GB/s");
+            most_queued = most_queued.max(waiting[0][0][2]);
+        }
+        let [unheard, heard] = [unheard, heard].map(|mut simulation| {
+            simulation.stop_measuring(us(30));
+            let readings = simulation.resources(us(30));
+            let resources: Vec<String> = readings.iter().map(|reading| format!("{reading:?}")).collect();
+            (simulation.fabric.observers().fingerprint(), resources)
+        });
+        assert_eq!(unheard, heard, "{size} B, {memory_rate} GB/s");
+    }
+    assert!(most_queued > 64, "more than one read waits: {most_queued}");
 }
 
 /// An endpoint with one buffer of completions that it holds for a while gets one packet in that time and a credit loop.

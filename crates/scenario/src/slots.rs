@@ -35,6 +35,8 @@ pub struct Slot {
     pub socket: u32,
     /// Stack that it shares with other slots; none for one of its own.
     pub stack: Option<u32>,
+    /// NUMA node that it is counted to; none for that of its socket.
+    pub numa_node: Option<u32>,
 }
 
 /// Reads the slots of a component from its layers, strongest first. Values that hold for one slot alone are added
@@ -130,6 +132,7 @@ fn read_slot(
     let socket =
         if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role).unwrap_or(0) } else { 0 };
     let stack = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[2], schema.role)).flatten();
+    let numa_node = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[3], schema.role)).flatten();
     let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.
@@ -139,8 +142,9 @@ fn read_slot(
     });
     output.parameters.append(&mut read.parameters);
     output.diagnostics.append(&mut read.diagnostics);
-    let stack = stack.and_then(Auto::given);
-    Some(Slot { name: slot.to_owned(), shape: shape.unwrap_or(UNREAD_SHAPE), port: port?, socket, stack })
+    let (stack, numa_node) = (stack.and_then(Auto::given), numa_node.and_then(Auto::given));
+    let shape = shape.unwrap_or(UNREAD_SHAPE);
+    Some(Slot { name: slot.to_owned(), shape, port: port?, socket, stack, numa_node })
 }
 
 /// A slot as a table: a plain `"gen4 x8"`, with or without provenance, is its `link`.

@@ -59,12 +59,16 @@ parameters! {
         /// Fastest generation and widest width, such as "gen1 x8".
         link: LinkShape = required,
         Datasheet "given by the part, or by the scenario";
-        /// Socket (NUMA node) whose root port this is, counted from 0.
+        /// Socket whose root port this is, counted from 0.
         socket: u32 = "0" in "0" to "63",
         Assumed "one socket";
         /// Stack that this root port shares with others of the same number, counted from 0; "auto" for one of its own.
         stack: Auto<u32> = "auto" in "0" to "1023",
         Assumed "a slot of sixteen lanes is a stack of most hosts";
+        /// NUMA node that firmware counts this root port to, from 0 on over all sockets; "auto" for a node of each socket. NCCL takes what is between two
+        /// nodes for what is between two sockets.
+        numa_node: Auto<u32> = "auto" in "0" to "255",
+        Assumed "firmware that makes one node of a socket";
         flatten port: PortParameters;
     }
 }

@@ -130,7 +130,7 @@ fn sizes_are_done_as_nccl_would() {
     assert_eq!(sizes, (0..9).map(|power| 1024 << (2 * power)).collect::<Vec<u64>>());
     let (first, last) = (&config.passes[0], &config.passes[8]);
     assert_eq!((first.protocol, first.channels), (Protocol::Ll, 1));
-    assert_eq!((last.protocol, last.algorithm, last.channels), (Protocol::Simple, Algorithm::Ring, 2));
+    assert_eq!((last.protocol, last.algorithm, last.channels), (Protocol::Simple, Algorithm::Ring, 4));
     assert_eq!((config.operations, config.warm_up), (Some(5), 1));
     assert!(matches!(first.hops[Hardware::Pci as usize], Hop::Whole(_)));
 }
@@ -170,21 +170,113 @@ fn what_kernels_and_side_links_are_set_to_is_of_use() {
     assert_eq!(idle(&apart), [""; 0]);
 }
 
-/// NCCL doubles a ring over PCI Express, and once more one of 25 GB/s or more that stays at one socket.
+/// By hand, from `ncclTopoCompute`: two rings of 12 GB/s below a switch of Gen4 x16, two of 24 below one of Gen5, each with two channels; of Gen5 a
+/// device at the other socket, which is of Gen4 here, has one ring of 15 through an AMD host and of 10 through one of Intel. A Blackwell has none there.
 #[test]
-fn a_quick_ring_has_more_channels() {
+fn a_ring_has_the_channels_of_its_links() {
     let channels = |devices: &str, overrides: &[(&str, &str)]| {
         let lines = format!("devices = {devices}\nsize = \"64 MiB\"");
         config(&lines, overrides).passes[0].channels
     };
     let gen5 =
         [("sw.ports", r#"{ port0 = "gen4 x16", "port1..port3" = "gen5 x16" }"#), ("gpu.generation", "gen5")];
-    assert_eq!(channels("[\"gpu[*]\"]", &[]), 2);
-    let near = channels("[\"gpu[*]\"]", &gen5);
-    let far = channels("[\"gpu[*]\", \"fourth\"]", &[&gen5[..], &[("fourth.width", "x16")]].concat());
-    assert_eq!((near, far), (4, 2));
+    assert_eq!(channels("[\"gpu[*]\"]", &[]), 4);
+    assert_eq!(channels("[\"gpu[*]\"]", &gen5), 4);
+    let far = |processor| channels("[\"gpu[*]\", \"fourth\"]", &[("server.processor", processor)]);
+    assert_eq!(["amd", "intel-skylake"].map(far), [2, 2]);
     let given = [gen5.as_slice(), &[("workload.ring.channels", "3")]].concat();
     assert_eq!(channels("[\"gpu[*]\"]", &given), 3);
+}
+
+/// Eight devices, four below a switch at each socket of a host whose processors are Intel's, and no peers: the link above a switch is used four
+/// times in each direction, three of them for packets of peers, 24 GB/s over 4.6. A public log has the same ring of 5 GB/s: NVIDIA/nccl-tests
+/// issue 307, eight RTX 4090.
+#[test]
+fn a_ring_shares_the_link_above_a_switch_with_itself() {
+    let text = r#"
+[host.server]
+processor = "intel-skylake"
+[host.server.slots]
+slot1 = "gen4 x16"
+slot2 = { link = "gen4 x16", socket = 1 }
+[switch.sw]
+count = 2
+attach = "server.slot1..slot2"
+ports = { port0 = "gen4 x16", "port1..port4" = "gen4 x16" }
+[endpoint.gpu]
+part = "generic-gen4-x16"
+count = 8
+attach = "sw[*].*"
+[[workload]]
+kind = "collective"
+name = "ring"
+devices = ["gpu[*]"]
+p2p_level = "loc"
+operation = "all-gather"
+size = "1 KiB"
+max_size = "1 GiB"
+"#;
+    let scenario = load(&Source::from_text("machine.toml".to_owned(), text.to_owned()), &[]);
+    let scenario = scenario.map_err(|problems| problems.codes()).expect("it loads");
+    let config = scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective").clone();
+    assert_eq!(config.passes[20].channels, 2);
+    // With 5 GB/s LL is faster below (7 (5.7 - 1) + 1.8) us / (7/8 / 2.5 GB/s - 7/8 / 5 GB/s) = 198 KB.
+    let protocols: Vec<_> = config.passes.iter().map(|pass| (pass.size.get(), pass.protocol)).collect();
+    let last = protocols.iter().rfind(|(_, protocol)| *protocol == Protocol::Ll).map(|(size, _)| *size);
+    assert_eq!(last, Some(128 << 10));
+}
+
+/// With 0.1 GB/s, where a Blackwell has no ring between sockets of AMD, LL is left at 4 KiB: 8.4 + 4 × 5.7 us and 4/3 of 4096 B over 0.1 GB/s are 85.8 us,
+/// 6.6 + 4 × 1 and twice as much 119.8. At 512 B it is 38.0 and 24.3.
+#[test]
+fn without_a_ring_little_goes_by_simple() {
+    let protocol = |size: &str, compute_capability| {
+        let lines = format!("devices = [\"gpu[*]\", \"fourth\"]\nalgorithm = \"ring\"\nsize = \"{size}\"");
+        let of = |device: &str| format!("{device}.kernel.compute_capability");
+        let (one, other) = (of("gpu"), of("fourth"));
+        let overrides = [
+            ("server.processor", "amd"),
+            (one.as_str(), compute_capability),
+            (other.as_str(), compute_capability),
+        ];
+        let pass = config(&lines, &overrides).passes[0].clone();
+        (pass.protocol, pass.channels)
+    };
+    assert_eq!(protocol("4 KiB", "89"), (Protocol::Ll, 1));
+    assert_eq!(protocol("4 KiB", "120"), (Protocol::Simple, 1));
+    assert_eq!(protocol("512 B", "120"), (Protocol::Ll, 1));
+    assert_eq!(protocol("64 MiB", "120"), (Protocol::Simple, 2));
+}
+
+/// NUMA nodes of one socket are to NCCL what sockets are: a Blackwell has no ring between two of AMD's, and its peers are as far apart.
+#[test]
+fn nodes_of_a_socket_are_as_far_apart_as_sockets() {
+    let pass = |slot2: &str| {
+        let lines = "devices = [\"gpu[0]\", \"third\"]\nsize = \"64 MiB\"\np2p_level = \"phb\"";
+        let overrides = [
+            ("server.processor", "amd"),
+            ("gpu.kernel.compute_capability", "120"),
+            ("third.kernel.compute_capability", "120"),
+            ("server.slots.slot2", slot2),
+        ];
+        let config = config(lines, &overrides);
+        (config.passes[0].channels, config.ways[0].path.clone())
+    };
+    assert_eq!(pass("gen4 x16"), (2, Path::Peer(Hardware::Pci)), "one ring of 24 GB/s");
+    let apart = pass("{ link = \"gen4 x16\", numa_node = 1 }");
+    assert_eq!(apart, (2, Path::HostMemory), "no ring, which has two channels as well");
+    let without = |slot2: &str| {
+        let lines = "devices = [\"gpu[0]\", \"third\"]\nsize = \"16 KiB\"\nalgorithm = \"ring\"";
+        let overrides = [
+            ("server.processor", "amd"),
+            ("gpu.kernel.compute_capability", "120"),
+            ("third.kernel.compute_capability", "120"),
+            ("server.slots.slot2", slot2),
+        ];
+        config(lines, &overrides).passes[0].protocol
+    };
+    assert_eq!(without("gen4 x16"), Protocol::Ll);
+    assert_eq!(without("{ link = \"gen4 x16\", numa_node = 1 }"), Protocol::Simple);
 }
 
 /// Of two hosts the adapters decide: NCCL doubles a ring over 400 Gb/s at PCI Express of Gen5 x16 once more, and none over 100 Gb/s.
@@ -216,6 +308,65 @@ fn a_ring_over_hosts_has_the_channels_of_its_adapters() {
     let slow = [gen5.as_slice(), &[("cable.kind", "infiniband-ndr"), ("nic1.generation", "gen3")]].concat();
     let lines = "devices = [\"gpu[0]\", \"fifth\"]\nsize = \"64 MiB\"";
     assert_eq!(config(lines, &slow).passes[0].channels, 2);
+}
+
+/// Two hosts of eight devices, which side links join, and an adapter beside each device below a switch of its own.
+const NODES: &str = r#"
+[host.node]
+count = 2
+slots = { "slot1..slot8" = "gen5 x16" }
+[switch.sw]
+count = 16
+attach = "node[*].slot1..slot8"
+ports = { port0 = "gen5 x16", "port1..port2" = "gen5 x16" }
+[endpoint.gpu]
+part = "generic-gen5-x16"
+count = 16
+attach = "sw[*].port1"
+side_link = { rate = "450 GB/s" }
+kernel = { compute_capability = 90 }
+[endpoint.nic]
+part = "generic-gen5-x16"
+count = 16
+attach = "sw[*].port2"
+rdma = { ports = 1 }
+[network_switch.leaf]
+[network.fabric]
+kind = "infiniband-ndr"
+ends = ["nic[*]", "leaf"]
+[[workload]]
+kind = "collective"
+name = "ring"
+devices = ["gpu[*]"]
+size = "64 MiB"
+"#;
+
+/// By hand, from `ncclTopoSelectNets` and `ncclTopoSearchRecNet`: each of eight adapters of 400 Gb/s carries a ring of 45 GB/s, which begins at the
+/// device beside it, and eight rings are sixteen channels. A rank sends another over its own adapter, four channels of 14 GB/s or less.
+#[test]
+fn rings_cross_the_network_by_every_adapter() {
+    let of = |operation: &str| {
+        let text = format!("{NODES}operation = \"{operation}\"");
+        let scenario = load(&Source::from_text("nodes.toml".to_owned(), text), &[]);
+        let scenario = scenario.map_err(|problems| problems.codes()).expect("it loads");
+        scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective").clone()
+    };
+    let config = of("all-reduce");
+    assert_eq!(config.passes[0].channels, 16);
+    let entries: Vec<Vec<u32>> = (0..8).map(|ring| vec![ring, ring + 8]).collect();
+    assert_eq!(config.layout.entries, entries);
+    let crossings = config.ways.iter().filter_map(|way| match &way.path {
+        Path::Network(path) if way.pair.0 < 8 => Some((way.pair, path)),
+        _ => None,
+    });
+    let mut used: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
+    for (pair, path) in crossings {
+        assert_eq!((path.ports.len(), path.direct), (1, [true, true]), "{pair:?}");
+        (0..2).for_each(|end| used[end].push(path.ports[0][end].nic));
+    }
+    used.iter_mut().for_each(|nics| nics.sort_unstable());
+    assert_eq!(used, [(0..8).collect::<Vec<_>>(), (8..16).collect()]);
+    assert_eq!(of("send-receive").passes[0].channels, 4);
 }
 
 /// NCCL gives two devices that PCI Express joins two channels for what one sends the other, however many rings there are.

@@ -11,6 +11,7 @@ bandwidths; lines of LL and LL128 in NVIDIA/nccl, src/include/device.h.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 Ringed = Literal["all-reduce", "reduce-scatter", "all-gather"]
@@ -75,11 +76,22 @@ def tree_chain_at_least(*, size: float, rate: float) -> float:
     return _us(2 * size, rate)
 
 
-def through_memory(*, size: float, chunk: float, write_rate: float, read_rate: float, hop_us: float) -> float:
+def through_memory(
+    *, size: float, chunk: float, write_rate: float, read_rate: float, read_us: float, hop_us: float
+) -> float:
     """Return the time of a send that is written into memory of the host and read there, chunk after chunk.
 
-    Writes and reads use opposite directions of links: the slower counts, and of the other one chunk.
+    Writes and reads use opposite directions of links. The receiver reads one chunk after another, each
+    after ``read_us``, what a read of nothing takes; when it knows of no other chunk it reads their counter
+    first, which takes as long and says how many were there when it was asked for. ``hop_us`` is all else.
+
+    Source: ``waitPeer`` in device/prims_simple.h and ``shmRecvConnect`` in transport/shm.cc of NVIDIA/nccl.
     """
-    write, read = _us(size, write_rate), _us(size, read_rate)
-    one = min(chunk, size) / size
-    return max(write + one * read, read + one * write) + hop_us
+    write, read = _us(chunk, write_rate), read_us + _us(chunk, read_rate)
+    now, known = 0.0, 0
+    for number in range(math.ceil(size / chunk)):
+        if number == known:
+            now = max(now, (number + 1) * write)
+            known, now = int(now / write + 1e-9), now + read_us
+        now += read
+    return now + hop_us

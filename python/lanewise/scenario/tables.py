@@ -406,6 +406,10 @@ class EndpointKernel(TypedDict, total=False):
     """Time of each copy before its first request: call and start of the kernel. Default: 5 us."""
     completion: str | Sourced
     """Time from the last byte until the copy is known to be over. Default: 0 ns."""
+    compute_capability: Literal["auto"] | int | Sourced
+    """Compute capability of a GPU as NCCL writes it, 89 for 8.9: it decides among NCCL's tables. Default:
+    auto.
+    """
 
 
 class EndpointSideLink(TypedDict, total=False):
@@ -767,6 +771,18 @@ class Host(TypedDict, total=False):
     """Time of a loop that polls a register, from one load's end to the next load. Default: 3 ns."""
     combining_buffers: int | Sourced
     """Write-combining buffers of a core, of 64 B each. Default: 10."""
+    processor: Literal[
+        "auto",
+        "amd",
+        "intel-broadwell",
+        "intel-skylake",
+        "intel-sapphire-rapids",
+        "intel-emerald-rapids",
+        "other",
+    ] | Sourced
+    """Kind of its processor, as NCCL tells them apart: by it NCCL takes a rate between sockets and says how
+    far apart peers may be. "auto" by `maker`: "amd", "intel-skylake" or "other". Default: auto.
+    """
     memory_base: str | Sourced
     """Start of the memory that devices address; below 4 GiB requests have the short header. Default: 4 GiB.
     """
@@ -876,10 +892,14 @@ class HostSlot(TypedDict, total=False):
     link: str | Sourced
     """Fastest generation and widest width, such as "gen1 x8"."""
     socket: int | Sourced
-    """Socket (NUMA node) whose root port this is, counted from 0. Default: 0."""
+    """Socket whose root port this is, counted from 0. Default: 0."""
     stack: Literal["auto"] | int | Sourced
     """Stack that this root port shares with others of the same number, counted from 0; "auto" for one of its
     own. Default: auto.
+    """
+    numa_node: Literal["auto"] | int | Sourced
+    """NUMA node that firmware counts this root port to, from 0 on over all sockets; "auto" for a node of each
+    socket. NCCL takes what is between two nodes for what is between two sockets. Default: auto.
     """
     mps_supported: str | Sourced
     """Largest payload the device can receive and send (Max_Payload_Size Supported). Default: 256 B."""
@@ -2086,10 +2106,10 @@ class WorkloadCollective(TypedDict):
     each size. Default: auto.
     """
     channels: NotRequired[Literal["auto"] | int | Sourced]
-    """Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring
-    over PCI Express, or over each adapter between hosts, that is doubled, and doubled again where it is of 25
-    GB/s or more and stays at one socket. What one rank sends another has no more of them than NCCL gives it:
-    two over PCI Express. Default: auto.
+    """Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for two of
+    each ring that NCCL's search finds: as many as the links within a host carry, or the adapters between
+    hosts. What one rank sends another has no more of them than NCCL gives it: two over PCI Express. Default:
+    auto.
     """
     chunk: NotRequired[str | Sourced]
     """Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.
@@ -2109,8 +2129,8 @@ class WorkloadCollective(TypedDict):
     """
     p2p_level: NotRequired[Literal["auto", "loc", "nvl", "pix", "pxb", "phb", "sys"] | Sourced]
     """How far apart devices of a host may be to write to each other (NCCL_P2P_LEVEL); others go through
-    memory of the host. "auto" for "pxb", and for "sys" with two devices below a host whose `maker` is "amd".
-    Default: auto.
+    memory of the host. "auto" for "pxb", and for "sys" with two devices below a host whose `processor` is
+    "amd". Default: auto.
     """
     gdr_level: NotRequired[Literal["loc", "nvl", "pix", "pxb", "phb", "sys"] | Sourced]
     """How far an adapter may be from a device whose memory it reads and writes (NCCL_NET_GDR_LEVEL); of

@@ -57,6 +57,18 @@ impl ClassQueues {
         before.is_none()
     }
 
+    /// Puts a packet in front of those of its class, in the place of one that has left, which came as the `order`th.
+    #[inline(always)]
+    pub(crate) fn put_first(&mut self, packets: &mut PacketPool, id: PacketId, order: u32) {
+        let packet = &mut packets[id];
+        let class = packet.class().index();
+        (packet.order, packet.next) = (order, self.head[class]);
+        if packet.next == PacketId::NONE {
+            self.tail[class] = id;
+        }
+        self.head[class] = id;
+    }
+
     #[inline(always)]
     pub(crate) fn pop(&mut self, packets: &PacketPool, class: FlowClass) -> Option<PacketId> {
         let id = self.head(class)?;

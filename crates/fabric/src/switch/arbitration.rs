@@ -6,7 +6,7 @@ use crate::config::{Arbitration, SwitchCore};
 use crate::link::DllpSet;
 use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool};
 use crate::port::Port;
-use crate::select::select_class;
+use crate::select::{may_be_sent, select_class};
 use crate::shared_memory::SharedMemory;
 use crate::wait::Wait;
 use lanewise_observe::Use;
@@ -102,9 +102,10 @@ impl Switch {
     ) -> Result<PacketId, Wait> {
         let found = self.find(vc_egress, packets, port, now)?;
         let slot = self.rows[vc_egress.row].slot(found.ingress);
-        let queues = &mut self.queues[slot];
-        let id = queues.pop(packets, found.class).expect("the head was there");
-        let was_last = queues.head(found.class).is_none();
+        let queue = &mut self.queues[slot];
+        let id = queue.packets.pop(packets, found.class).expect("the head was there");
+        queue.settle(packets);
+        let was_last = queue.packets.head(found.class).is_none();
         self.granted(packets, id, found.ingress, was_last, vc_egress.row, now);
         Ok(id)
     }
@@ -142,8 +143,10 @@ impl Switch {
     /// Ingress ports to look at after one that has to `wait`. An ingress that has nothing but packets of a class without credits
     /// cannot go either.
     fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
-        let exhausted =
-            if self.has_nullified { [false; 3] } else { exhausted(port, vc_egress.channel(), wait) };
+        let exhausted = match self.has_nullified {
+            true => [false; 3],
+            false => exhausted(port, vc_egress.channel(), wait, self.least_data[vc_egress.row]),
+        };
         self.rows[vc_egress.row].waiting.beside(exhausted)
     }
 
@@ -181,8 +184,15 @@ impl Switch {
         port: &Port,
         at: Time,
     ) -> Result<Found, Wait> {
-        let queues = &self.queues[self.rows[vc_egress.row].slot(ingress)];
-        let class = select_class(queues, packets, port, vc_egress.channel(), at)?;
+        let queue = &self.queues[self.rows[vc_egress.row].slot(ingress)];
+        if queue.not_before > at {
+            return Err(Wait::until(queue.not_before));
+        }
+        let queues = &queue.packets;
+        let class = match queue.cost {
+            Some(cost) => may_be_sent(cost, port, vc_egress.channel()).map(|()| cost.class())?,
+            None => select_class(queues, packets, port, vc_egress.channel(), at)?,
+        };
         let busy_until = match self.config.core {
             SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
@@ -278,7 +288,7 @@ impl Switch {
     fn queues_of(&self, row: usize) -> impl Iterator<Item = &ClassQueues> {
         let waiting = self.rows[row].waiting.of_any_class();
         let ingresses = (0..self.ports.len()).filter(move |ingress| waiting >> ingress & 1 == 1);
-        ingresses.map(move |ingress| &self.queues[self.rows[row].slot(ingress)])
+        ingresses.map(move |ingress| &self.queues[self.rows[row].slot(ingress)].packets)
     }
 
     /// The queues in which packets wait for a channel of `egress`, one for each ingress.
@@ -294,7 +304,7 @@ impl Switch {
 
     /// When something that waits for a channel of `egress` may leave, if anything does; not later than that.
     #[inline(always)]
-    pub(crate) fn next_start(&self, packets: &PacketPool, egress: u16, channel: u8) -> Time {
+    pub(crate) fn next_start(&self, egress: u16, channel: u8) -> Time {
         let row = self.row_of(egress, channel);
         let waiting = self.rows[row].waiting.of_any_class();
         if waiting == 0 {
@@ -306,7 +316,7 @@ impl Switch {
         let Some(ingress) = wide::only(waiting) else {
             return Time::ZERO; // Several ingress ports: arbitration will look.
         };
-        self.queues[self.rows[row].slot(ingress as usize)].next_start(packets)
+        self.queues[self.rows[row].slot(ingress as usize)].not_before
     }
 
     /// Whether anything that waits for `port` may leave now and has the core, or lacks only credits or room in the retry buffer.
@@ -316,7 +326,7 @@ impl Switch {
             let waiting = self.rows[row].waiting.of_any_class();
             let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
             ingresses.any(|ingress| {
-                let queues = &self.queues[self.rows[row].slot(ingress)];
+                let queues = &self.queues[self.rows[row].slot(ingress)].packets;
                 match select_class(queues, packets, port, channel, now) {
                     Ok(_) => self.core_is_free(ingress, port.index, now),
                     Err(wait) => !wait.dllps.is_none(), // The port does not sleep while it waits for these.
@@ -341,11 +351,13 @@ impl Switch {
                 let slot = self.rows[row].slot(ingress);
                 for class in FlowClass::ALL {
                     while let Some(id) =
-                        self.queues[slot].head(class).filter(|id| Self::is_stale(packets, *id, now))
+                        self.queues[slot].packets.head(class).filter(|id| Self::is_stale(packets, *id, now))
                     {
-                        self.queues[slot].pop(packets, class);
+                        let queue = &mut self.queues[slot];
+                        queue.packets.pop(packets, class);
+                        queue.settle(packets);
                         packets.remove(id);
-                        if self.queues[slot].head(class).is_none() {
+                        if queue.packets.head(class).is_none() {
                             self.rows[row].waiting.0[class as usize] &= !wide::bit(ingress as u32);
                         }
                     }
@@ -360,10 +372,10 @@ impl Switch {
     }
 }
 
-/// Classes that a packet waits for credits of when the peer of `port` has none left for the smallest TLP of that class.
-fn exhausted(port: &Port, channel: u8, wait: Wait) -> [bool; 3] {
+/// Classes that a packet waits for credits of when the peer of `port` has none left for a TLP of that class with the `least` data.
+fn exhausted(port: &Port, channel: u8, wait: Wait, least: [u16; 3]) -> [bool; 3] {
     FlowClass::ALL.map(|class| {
-        let smallest = Credits { header: 1, data: u16::from(class != FlowClass::NonPosted) };
+        let smallest = Credits { header: 1, data: least[class as usize] };
         let awaited = wait.dllps.include(DllpSet::update_of(channel, class));
         awaited && port.credits_of(channel)[class as usize].gate(smallest).is_err()
     })

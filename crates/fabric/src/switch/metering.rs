@@ -75,13 +75,15 @@ impl Switch {
             if row.waiting.0[FlowClass::NonPosted as usize] >> ingress & 1 == 0 {
                 continue;
             }
-            let mut queued = self.queues[row.slot(usize::from(ingress))].head(FlowClass::NonPosted);
+            let queue = &mut self.queues[row.slot(usize::from(ingress))];
+            let mut queued = queue.packets.head(FlowClass::NonPosted);
             // Nullified copies in front may be dropped before their time.
             while let Some(next) = queued {
                 packets[next].eligible_at = packets[next].eligible_at.max(opens_at);
                 self.memory.iter_mut().for_each(|memory| memory.not_before(next, opens_at));
                 queued = packets[next].flags.has(Flags::NULLIFIED).then(|| packets.behind(next)).flatten();
             }
+            queue.settle(packets);
         }
     }
 

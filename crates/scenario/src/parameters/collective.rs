@@ -97,11 +97,11 @@ parameters! {
         /// How a receiver knows what has arrived (NCCL_PROTO); "auto" for the fastest by NCCL's own estimate, of each size.
         protocol: Auto<ProtocolChoice> = "auto",
         Datasheet "the same; LL128 only over side links, where lines of 128 B arrive whole";
-        /// Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for one ring over PCI Express, or over each
-        /// adapter between hosts, that is doubled, and doubled again where it is of 25 GB/s or more and stays at one socket. What one rank sends
-        /// another has no more of them than NCCL gives it: two over PCI Express.
+        /// Rings or trees side by side, each with its share of the data; fewer of little data. "auto" for two of each ring that NCCL's search finds:
+        /// as many as the links within a host carry, or the adapters between hosts. What one rank sends another has no more of them than NCCL gives
+        /// it: two over PCI Express.
         channels: Auto<u32> = "auto" in "1" to "64",
-        Datasheet "ncclTopoDupChannels, src/graph/search.cc, and ncclTopoPostset, src/graph/connect.cc of NVIDIA/nccl 2.30.7";
+        Datasheet "ncclTopoCompute, src/graph/search.cc, and ncclTopoPostset, src/graph/connect.cc of NVIDIA/nccl 2.30.7";
         /// Data that a channel of a device deals with before it turns to others; "auto" by the protocol's buffer.
         chunk: Auto<Bytes> = "auto" in "16 B" to "64 GiB",
         Datasheet "four of eight steps of 4 MiB, one of 512 KiB or 4800 KiB with LL or LL128: src/init.cc, src/include/collectives.h of NVIDIA/nccl 2.30.7";
@@ -119,7 +119,7 @@ parameters! {
         step_time: Auto<Span> = "auto" in "0 ns" to "10 s",
         Datasheet "hwLatencies, src/graph/tuning.cc of NVIDIA/nccl 2.30.7: whole hops, 0.6 to 14 us";
         /// How far apart devices of a host may be to write to each other (NCCL_P2P_LEVEL); others go through memory of the host. "auto" for
-        /// "pxb", and for "sys" with two devices below a host whose `maker` is "amd".
+        /// "pxb", and for "sys" with two devices below a host whose `processor` is "amd".
         p2p_level: Auto<DistanceChoice> = "auto",
         Datasheet "ncclTopoCheckP2p, src/graph/paths.cc of NVIDIA/nccl 2.30.7";
         /// How far an adapter may be from a device whose memory it reads and writes (NCCL_NET_GDR_LEVEL); of others data go through memory

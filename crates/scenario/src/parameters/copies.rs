@@ -46,6 +46,9 @@ parameters! {
         /// Time from the last byte until the copy is known to be over.
         completion: Span = "0 ns" in "0 ns" to "10 ms",
         Assumed "counted in `overhead`";
+        /// Compute capability of a GPU as NCCL writes it, 89 for 8.9: it decides among NCCL's tables.
+        compute_capability: Auto<u32> = "auto" in "10" to "999",
+        Assumed "80 up to Gen4 and 90 after that: of the first GPUs with such links that NCCL's tables are for, A100 and H100";
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     UserTcpParameters, VerbsParameters,
 };
 use crate::parameter::parameters;
-use crate::value::{PayloadSize, choices};
+use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
 
 choices! {
@@ -27,6 +27,24 @@ impl RcbChoice {
             Self::Bytes64 => Bytes::new(64),
             Self::Bytes128 => Bytes::new(128),
         }
+    }
+}
+
+choices! {
+    /// Kinds of processors that NCCL tells apart.
+    ProcessorChoice, "a kind of processor" {
+        /// AMD's.
+        Amd = "amd",
+        /// Intel's before Skylake-SP.
+        IntelBroadwell = "intel-broadwell",
+        /// Intel's from Skylake-SP to Ice Lake-SP: CPUID model 0x55 and later.
+        IntelSkylake = "intel-skylake",
+        /// Intel's from Sapphire Rapids on: CPUID model 0x8F and later.
+        IntelSapphireRapids = "intel-sapphire-rapids",
+        /// Intel's from Emerald Rapids on: CPUID model 0xCF and later.
+        IntelEmeraldRapids = "intel-emerald-rapids",
+        /// Another maker's.
+        Other = "other",
     }
 }
 
@@ -108,6 +126,10 @@ parameters! {
         /// Write-combining buffers of a core, of 64 B each.
         combining_buffers: u32 = "10" in "1" to "256",
         Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes";
+        /// Kind of its processor, as NCCL tells them apart: by it NCCL takes a rate between sockets and says how far apart peers may be. "auto"
+        /// by `maker`: "amd", "intel-skylake" or "other".
+        processor: Auto<ProcessorChoice> = "auto",
+        Assumed "a server of Intel is of the kind from Skylake-SP to Ice Lake-SP";
         /// Start of the memory that devices address; below 4 GiB requests have the short header.
         memory_base: Bytes = "4 GiB" in "0 B" to "1048576 GiB",
         Assumed "buffers of a host with much memory lie above 4 GiB";

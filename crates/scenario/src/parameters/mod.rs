@@ -52,7 +52,7 @@ pub use ethernet::{
 };
 pub use frames::{FramesParameters, SceneParameters};
 pub use gdsio::{GdsioParameters, IoTypeChoice, XferTypeChoice};
-pub use host::{HostParameters, PayloadSizeOrRcb, SoftwareParameters};
+pub use host::{HostParameters, PayloadSizeOrRcb, ProcessorChoice, SoftwareParameters};
 pub use ide::IdeParameters;
 pub use link::{AspmChoice, LinkParameters};
 pub use memory_path::{

@@ -70,6 +70,7 @@ fn of_host(name: &str, around: &Around<'_>, idle: &mut Idle) {
     let &Around { ref tools, storage, network, drives, expanders } = around;
     let keys = [
         (tools.contains("copy"), "pageable", "only the workload `copy` uses it"),
+        (tools.contains("collective"), "processor", "only the workload `collective` asks for it"),
         (storage, "software", "no `[storage]` is there for it"),
         (drives, "nvme", "no NVMe drive is there for it"),
         (tools.contains("turnaround"), "cache", "only the workload `turnaround` asks for it"),

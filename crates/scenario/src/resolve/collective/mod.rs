@@ -14,7 +14,8 @@ use crate::parameters::{CollectiveParameters, OperationChoice};
 use crate::problem::Problem;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_workload::device::rdma::RdmaNetworkConfig;
-use lanewise_workload::load::collective::{CollectiveConfig, Operation, Path, Rank, pairs};
+use lanewise_workload::load::collective::{CollectiveConfig, Layout, Operation, Path, Rank, pairs};
+use passes::Done;
 use std::collections::BTreeSet;
 
 /// Collective operations, as nccl-tests time them.
@@ -48,10 +49,10 @@ fn config<'f>(
     let ranks: Vec<Rank> = instances.iter().map(rank).collect::<Option<_>>()?;
     let operation = operation(parameters.operation);
     let around = ways::Around { inputs, workload, path, parameters: &parameters, ranks: &ranks };
-    let (passes, operations) = passes::all(&around, operation, reading)?;
+    let Done { passes, operations, entries } = passes::all(&around, operation, reading)?;
     let sent: Vec<_> = passes.iter().map(|pass| (pass.algorithm, pass.channels)).collect();
-    let nodes: Vec<u32> = ranks.iter().map(|rank| rank.node).collect();
-    let sent = pairs(operation, parameters.root, &sent, &nodes);
+    let layout = Layout { nodes: ranks.iter().map(|rank| rank.node).collect(), entries };
+    let sent = pairs(operation, parameters.root, &sent, &layout);
     let ways = around.ways(sent, reading)?;
     let crosses = ways.iter().any(|way| matches!(way.path, Path::Network(_)));
     let mut proxies = Vec::new();
@@ -65,6 +66,7 @@ fn config<'f>(
     Some(CollectiveConfig {
         name: workload.name.clone(),
         ranks,
+        layout,
         operation,
         root: parameters.root,
         passes,

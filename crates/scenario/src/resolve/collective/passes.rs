@@ -2,7 +2,7 @@
 
 use super::super::kinds::Reading;
 use super::super::workload::place;
-use super::ways::Around;
+use super::ways::{Around, entries, of_rank};
 use crate::parameter::Provenance;
 use crate::parameters::{AlgorithmChoice, ProtocolChoice};
 use crate::problem::Problem;
@@ -16,12 +16,22 @@ use lanewise_workload::load::collective::{
 const TIMED: u32 = 5;
 /// Most sizes of a workload.
 const SIZES: usize = 64;
-/// Every size, and how many operations of each are timed where there are several.
+/// How a collective is done.
+pub(super) struct Done {
+    /// Every size.
+    pub passes: Vec<Pass>,
+    /// How many operations of each are timed, where there are several.
+    pub operations: Option<u32>,
+    /// Where rings enter hosts: [`lanewise_workload::load::collective::Layout`].
+    pub entries: Vec<Vec<u32>>,
+}
+
+/// Every size, and what they have in common.
 pub(super) fn all(
     around: &Around<'_, '_>,
     operation: Operation,
     reading: &mut Reading<'_, '_>,
-) -> Option<(Vec<Pass>, Option<u32>)> {
+) -> Option<Done> {
     let parameters = around.parameters;
     let (first, factor) = (parameters.size, u64::from(parameters.factor));
     let last = parameters.max_size.given().unwrap_or(first);
@@ -43,7 +53,7 @@ pub(super) fn all(
     }
     let sizes = std::iter::successors(Some(first), |size| size.get().checked_mul(factor).map(Bytes::new));
     let sizes: Vec<Bytes> = sizes.take_while(|size| *size <= last).take(SIZES).collect();
-    let machine = machine(around, reading);
+    let (machine, entries) = machine(around, reading);
     let passes: Vec<Pass> = sizes.iter().map(|size| pass(around, operation, *size, &machine)).collect();
     let stuck = |pass: &&Pass| goes_round(operation, pass.algorithm) && pass.window <= pass.slices;
     if let Some(pass) = passes.iter().find(stuck) {
@@ -65,46 +75,46 @@ pub(super) fn all(
             Some(TIMED)
         }
     };
-    Some((passes, operations))
+    Some(Done { passes, operations, entries })
 }
 
-/// What NCCL's estimate counts with: of the narrowest link, lanes times what it takes of a lane; of several hosts what their adapters carry.
+/// What NCCL's estimate counts with: the rings that its search finds within a host, or over the adapters of several.
 ///
 /// Leaves out how many channels two ranks have by the rates of side links: as many as rings do.
-fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> tuning::Machine {
+fn machine(around: &Around<'_, '_>, reading: &mut Reading<'_, '_>) -> (tuning::Machine, Vec<Vec<u32>>) {
     let ranks = around.ranks;
-    let of_links = ranks.iter().filter_map(|rank| of_link_above(reading, rank.device.0 as usize));
-    let side_links = around.side_link_rate();
-    let of_links = of_links.fold(f64::MAX, f64::min);
     let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(1);
-    let adapters = if nodes > 1 { around.adapters(reading) } else { Vec::new() };
+    let of_nodes = if nodes > 1 { around.adapters(reading) } else { Vec::new() };
+    // All hosts have as many rings as the one whose adapters carry least.
+    let rates = of_nodes.iter().map(|adapters| adapters.iter().map(|adapter| adapter.rate).collect());
+    let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
+    let adapters: Vec<f64> = rates.min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default();
     let ways = search::Ways {
-        within: if side_links.is_some() { Hardware::SideLink } else { Hardware::Pci },
-        rate: side_links.unwrap_or(of_links),
-        is_near: side_links.is_some() || around.are_at_one_socket(),
+        within: if around.have_side_links() { Hardware::SideLink } else { Hardware::Pci },
+        rate: around.rate_within(reading),
+        most: around.most(reading),
         is_alone: ranks.len() as u32 == nodes,
+        compute_capability: around.compute_capability(),
         adapters: &adapters,
+        of_rank: &of_rank(&of_nodes, ranks.len() as u32),
     };
-    let over_network = (!adapters.is_empty()).then(|| search::rings(&ways));
-    let channels = match (around.parameters.channels, over_network) {
-        (Auto::Given(channels), _) => channels,
-        (Auto::Auto, Some(rings)) => 2 * rings.count,
-        (Auto::Auto, None) if of_links >= search::DOUBLED_FROM && around.are_at_one_socket() => 4,
-        (Auto::Auto, None) => 2,
-    };
-    tuning::Machine {
+    let rings = search::rings(&ways);
+    let of_rings = search::channels(&rings, ways.compute_capability, nodes);
+    let channels = around.parameters.channels.given().unwrap_or(of_rings);
+    let entries = if nodes > 1 { entries(&of_nodes, rings.distinct) } else { Vec::new() };
+    let machine = tuning::Machine {
         ranks: ranks.len() as u32,
         nodes,
         within: ways.within,
-        bandwidth: over_network.map_or(ways.rate, |rings| rings.bandwidth),
-        tree_bandwidth: over_network.map_or(ways.rate, |rings| match nodes {
-            2 => rings.tree_bandwidth,
-            _ => rings.bandwidth,
-        }),
+        compute_capability: ways.compute_capability,
+        bandwidth: rings.bandwidth,
+        tree_bandwidth: if nodes > 2 { rings.bandwidth } else { rings.tree_bandwidth },
         channels,
         pair_channels: search::of_pair(&ways, channels, (ranks.len() as u32, nodes)),
-        net_overhead: if around.are_all_amd() { 2.0 } else { 1.0 },
-    }
+        rings: rings.count,
+        is_amd: around.are_all_amd(),
+    };
+    (machine, entries)
 }
 
 /// Bytes a second that NCCL takes of the link above an instance, if there is one.

@@ -6,12 +6,13 @@ use super::super::workload::unknown;
 use super::super::{Inputs, Settings, side_link};
 use super::passes::of_link_above;
 use crate::file::WrittenWorkload;
-use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice};
+use crate::parameters::{CollectiveParameters, DistanceChoice, NetworkKindChoice, ProcessorChoice};
 use crate::value::Auto;
-use lanewise_units::{Bytes, order};
+use lanewise_units::{Bytes, Generation, order};
 use lanewise_workload::device::rdma::{CableEnd, NicPort};
-use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way};
-use std::collections::BTreeSet;
+use lanewise_workload::load::collective::search::Processor;
+use lanewise_workload::load::collective::{Hardware, NetworkPath, Path, Rank, Way, search};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A workload and its ranks.
 pub(super) struct Around<'a, 'f> {
@@ -33,6 +34,20 @@ enum Distance {
     System,
 }
 
+/// A socket, and its NUMA node where that is said.
+type NumaNode = (u32, Option<u32>);
+
+/// One direction of a link that a ring uses within a host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum LinkUse {
+    /// Of a device, out of it or into it.
+    SideLink(usize, bool),
+    /// Above an instance, upstream or downstream.
+    Pci(usize, bool),
+    /// From one socket of a host, or one node of it, to another.
+    Sockets(usize, NumaNode, NumaNode),
+}
+
 impl Distance {
     /// The farthest that a choice allows.
     const fn of(choice: DistanceChoice) -> Self {
@@ -47,17 +62,59 @@ impl Distance {
     }
 }
 
+/// An adapter that rings may cross the network by.
+pub(super) struct Adapter {
+    port: NicPort,
+    /// Bytes a second, as NCCL counts them: the slower of its port and its slot.
+    pub rate: f64,
+    /// Ranks that it is nearest to.
+    ranks: Vec<u32>,
+}
+
+/// Bytes a second of the adapters of a rank, of the one that has least: those that are nearest to it, shared with others that they are nearest to.
+///
+/// Source: `ncclTopoGetLocalNet`, src/graph/topo.cc of NVIDIA/nccl 2.30.7.
+pub(super) fn of_rank(adapters: &[Vec<Adapter>], ranks: u32) -> Vec<f64> {
+    let of_rank = |rank: u32| {
+        let near = || adapters.iter().flatten().filter(|adapter| adapter.ranks.contains(&rank));
+        let sharers = near().next().map_or(1, |adapter| adapter.ranks.len());
+        near().map(|adapter| adapter.rate).take(near().count().div_ceil(sharers)).collect::<Vec<f64>>()
+    };
+    let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
+    (0..ranks).map(of_rank).min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default()
+}
+
+/// Of each of so many rings, the rank of each host at which it enters: one that is nearest to its adapter, each another one if there are as many.
+/// None where every ring enters at the first rank of its host.
+pub(super) fn entries(adapters: &[Vec<Adapter>], rings: u32) -> Vec<Vec<u32>> {
+    let of_node = |of_node: &Vec<Adapter>| {
+        let mut used = BTreeSet::new();
+        let mut enters = Vec::new();
+        for adapter in of_node {
+            let fresh = adapter.ranks.iter().find(|rank| !used.contains(*rank));
+            let rank = *fresh.unwrap_or(&adapter.ranks[0]);
+            used.insert(rank);
+            enters.push(rank);
+        }
+        enters
+    };
+    let of_nodes: Vec<Vec<u32>> = adapters.iter().map(of_node).collect();
+    if of_nodes.iter().all(|enters| enters.iter().all(|rank| *rank == enters[0])) {
+        return Vec::new();
+    }
+    let of_ring = |ring: usize| of_nodes.iter().map(|enters| enters[ring % enters.len()]).collect();
+    (0..rings as usize).map(of_ring).collect()
+}
+
 impl Around<'_, '_> {
-    /// Bytes a second of the slowest side link, if all neighbours of a host are joined by one.
-    pub(super) fn side_link_rate(&self) -> Option<f64> {
+    /// Whether side links join all neighbours of each host, and there are any.
+    pub(super) fn have_side_links(&self) -> bool {
         let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        let rates = neighbours.filter(|(one, other)| one.node == other.node).map(|(one, other)| {
-            let [one, other] = [one, other].map(|rank| rank.device.0 as usize);
-            side_link::joins(self.inputs, one, other)
-                .then(|| side_link::of_device(self.inputs, one).map(|link| link.rate.bytes_per_second()))?
-        });
-        let rates: Vec<u64> = rates.collect::<Option<_>>()?;
-        rates.into_iter().min().map(|rate| rate as f64)
+        let mut neighbours = neighbours.filter(|(one, other)| one.node == other.node).peekable();
+        let joined = |one: &Rank, other: &Rank| {
+            side_link::joins(self.inputs, one.device.0 as usize, other.device.0 as usize)
+        };
+        neighbours.peek().is_some() && neighbours.all(|(one, other)| joined(one, other))
     }
 
     /// The way of each pair; nothing when one has none, which is reported.
@@ -87,31 +144,139 @@ impl Around<'_, '_> {
             return Distance::of(choice);
         }
         let of_host = self.ranks.iter().filter(|rank| rank.node == node).count();
-        if of_host <= 2 && self.is_amd(node) { Distance::System } else { Distance::Switches }
-    }
-
-    /// Whether all devices of each host are at one socket of it.
-    pub(super) fn are_at_one_socket(&self) -> bool {
-        let pairs =
-            self.ranks.iter().zip(self.ranks.iter().skip(1)).filter(|(one, other)| one.node == other.node);
-        let device = |rank: &Rank| rank.device.0 as usize;
-        pairs.into_iter().all(|(one, other)| self.distance(device(one), device(other)) < Distance::System)
+        if of_host <= 2 && self.processor(node) == Processor::Amd {
+            Distance::System
+        } else {
+            Distance::Switches
+        }
     }
 
     /// Whether every host is AMD's: of mixed makers NCCL counts as with neither (src/init.cc).
     pub(super) fn are_all_amd(&self) -> bool {
-        self.ranks.iter().all(|rank| self.is_amd(rank.node))
+        self.ranks.iter().all(|rank| self.processor(rank.node) == Processor::Amd)
     }
 
-    /// Whether a host is AMD's.
-    fn is_amd(&self, node: u32) -> bool {
+    /// What NCCL takes the processors of a host for.
+    fn processor(&self, node: u32) -> Processor {
         let first = self.ranks.iter().find(|rank| rank.node == node);
         let host = first.and_then(|rank| self.inputs.topology.path_up(rank.device.0 as usize).last());
-        let maker = host.and_then(|host| {
-            let (maker, _) = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new())?;
-            Some(maker)
-        });
-        maker.as_deref() == Some("amd")
+        let Some(host) = host else { return Processor::Other };
+        if let Some(Settings::Host(settings)) = self.inputs.settings_of(host)
+            && let Auto::Given(choice) = settings.processor
+        {
+            return match choice {
+                ProcessorChoice::Amd => Processor::Amd,
+                ProcessorChoice::IntelBroadwell => Processor::IntelBroadwell,
+                ProcessorChoice::IntelSkylake => Processor::IntelSkylake,
+                ProcessorChoice::IntelSapphireRapids => Processor::IntelSapphireRapids,
+                ProcessorChoice::IntelEmeraldRapids => Processor::IntelEmeraldRapids,
+                ProcessorChoice::Other => Processor::Other,
+            };
+        }
+        let maker = self.inputs.component_of(host).structural::<String>("maker", &mut Vec::new());
+        match maker.as_ref().map(|(maker, _)| maker.as_str()) {
+            Some("amd") => Processor::Amd,
+            Some("intel") => Processor::IntelSkylake,
+            _ => Processor::Other,
+        }
+    }
+
+    /// Least compute capability of the devices.
+    pub(super) fn compute_capability(&self) -> u32 {
+        let of_rank = |rank: &Rank| match self.inputs.settings_of(rank.device.0 as usize) {
+            Some(Settings::Endpoint(endpoint)) => Some(match endpoint.kernel.compute_capability {
+                Auto::Given(given) => given,
+                Auto::Auto if endpoint.generation < Generation::Gen5 => 80,
+                Auto::Auto => 90,
+            }),
+            _ => None,
+        };
+        self.ranks.iter().filter_map(of_rank).min().unwrap_or(0)
+    }
+
+    /// Bytes a second of one ring within each host, as NCCL counts links: what the ring uses more than once it has a part of.
+    ///
+    /// Source: `followPath`, src/graph/search.cc of NVIDIA/nccl 2.30.7. Over several hosts the ring is open: from the first device of a host to the
+    /// last.
+    pub(super) fn rate_within(&self, reading: &Reading<'_, '_>) -> f64 {
+        let mut uses: BTreeMap<LinkUse, (f64, f64)> = BTreeMap::new();
+        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
+        for (from, to) in neighbours.filter(|(from, to)| from.node == to.node) {
+            for (link, rate, weight) in self.links_between(from, to, reading) {
+                uses.entry(link).or_insert((rate, 0.0)).1 += weight;
+            }
+        }
+        if uses.is_empty() {
+            // Hosts of one device each have nothing within but the way to an adapter.
+            let of_links =
+                self.ranks.iter().filter_map(|rank| of_link_above(reading, rank.device.0 as usize));
+            return of_links.fold(f64::MAX, f64::min);
+        }
+        uses.into_values().map(|(rate, weight)| rate / weight).fold(f64::MAX, f64::min)
+    }
+
+    /// Links from one device of a host to another, each with its bytes a second and how often a byte counts there.
+    fn links_between(&self, from: &Rank, to: &Rank, reading: &Reading<'_, '_>) -> Vec<(LinkUse, f64, f64)> {
+        let [one, other] = [from, to].map(|rank| rank.device.0 as usize);
+        if let Some(rate) = self.side_link_between(one, other) {
+            return vec![
+                (LinkUse::SideLink(one, true), rate, 1.0),
+                (LinkUse::SideLink(other, false), rate, 1.0),
+            ];
+        }
+        let topology = &self.inputs.topology;
+        // What is no peer goes through the processor, even below one switch.
+        let meeting = match self.within_host(from, to) {
+            Path::HostMemory => topology.path_up(one).last(),
+            _ => self.meeting(one, other),
+        };
+        let Some(meeting) = meeting else { return Vec::new() };
+        let processor = self.processor(from.node);
+        let is_host = matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_)));
+        let sockets = [one, other].map(|device| self.socket(device, meeting));
+        let crosses = is_host && sockets[0] != sockets[1];
+        let weight = if is_host && !crosses { processor.weight_of_peers() } else { 1.0 };
+        let mut links = Vec::new();
+        for (device, is_up) in [(one, true), (other, false)] {
+            for instance in topology.path_up(device).take_while(|at| *at != meeting) {
+                if let Some(rate) = of_link_above(reading, instance) {
+                    links.push((LinkUse::Pci(instance, is_up), rate, weight));
+                }
+            }
+        }
+        if let ([Some(first), Some(second)], true) = (sockets, crosses) {
+            let between = LinkUse::Sockets(meeting, first, second);
+            links.push((between, processor.between_sockets(), 1.0));
+        }
+        links
+    }
+
+    /// Bytes a second of the side link that joins two devices, as NCCL counts it.
+    fn side_link_between(&self, one: usize, other: usize) -> Option<f64> {
+        let link =
+            side_link::joins(self.inputs, one, other).then(|| side_link::of_device(self.inputs, one))??;
+        Some(search::of_side_link(link.rate.bytes_per_second() as f64, self.compute_capability()))
+    }
+
+    /// Bytes a second of all links of the device that has most.
+    pub(super) fn most(&self, reading: &Reading<'_, '_>) -> f64 {
+        let of_rank = |rank: &Rank| {
+            let device = rank.device.0 as usize;
+            let side_link = side_link::of_device(self.inputs, device).map_or(0.0, |link| {
+                search::of_side_link(link.rate.bytes_per_second() as f64, self.compute_capability())
+            });
+            of_link_above(reading, device).unwrap_or(0.0).max(side_link)
+        };
+        self.ranks.iter().map(of_rank).fold(0.0, f64::max)
+    }
+
+    /// Socket of a host at which a device is, and its NUMA node where that is said: NCCL tells apart what operating systems call a node.
+    fn socket(&self, device: usize, host: usize) -> Option<NumaNode> {
+        let topology = &self.inputs.topology;
+        let below = topology.path_up(device).take_while(|at| *at != host).last()?;
+        let (host, slot) = topology.instances[below].above?;
+        let slot = &topology.slots[topology.instances[host].component][slot];
+        Some((slot.socket, slot.numa_node))
     }
 
     fn within_host(&self, from: &Rank, to: &Rank) -> Path {
@@ -147,12 +312,11 @@ impl Around<'_, '_> {
         let topology = &self.inputs.topology;
         let Some(meeting) = self.meeting(from, to) else { return Distance::System };
         if matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_))) {
-            let socket = |instance: usize| {
-                let below = topology.path_up(instance).take_while(|at| *at != meeting).last()?;
-                let (host, slot) = topology.instances[below].above?;
-                Some(topology.slots[topology.instances[host].component][slot].socket)
+            return if self.socket(from, meeting) == self.socket(to, meeting) {
+                Distance::HostBridge
+            } else {
+                Distance::System
             };
-            return if socket(from) == socket(to) { Distance::HostBridge } else { Distance::System };
         }
         let switches = |instance: usize| topology.path_up(instance).take_while(|at| *at != meeting).count();
         match switches(from) + switches(to) {
@@ -161,23 +325,46 @@ impl Around<'_, '_> {
         }
     }
 
-    /// Bytes a second of each adapter that the ring uses from one host to the next, as NCCL counts them: the slower of its port and its slot.
-    /// Of several crossings the one with least; nothing where one has none, which is reported where its way is looked for.
-    pub(super) fn adapters(&self, reading: &mut Reading<'_, '_>) -> Vec<f64> {
+    /// The adapters that rings cross the network by, of each host: those that are nearest to a rank of it and lead to the next host.
+    /// None of a host where one has none, which is reported where the way of its ranks is looked for.
+    ///
+    /// Source: `ncclTopoSelectNets` and `ncclTopoSearchRecNet`, src/graph/search.cc of NVIDIA/nccl 2.30.7: a search over several hosts tries the
+    /// nearest adapters of every GPU, and begins a ring at one of the GPUs that are nearest to the adapter.
+    /// Leaves out: which of several ranks an adapter is nearest to NCCL begins with, beyond that they are different ones.
+    pub(super) fn adapters(&self, reading: &mut Reading<'_, '_>) -> Vec<Vec<Adapter>> {
         let reported = std::mem::take(reading.output);
-        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        let crossings = neighbours.filter(|(one, other)| one.node != other.node);
-        let mut rates: Vec<Vec<f64>> = Vec::new();
-        for (one, other) in crossings {
-            let ports = self.between_hosts(one, other, reading).map(|path| path.ports).unwrap_or_default();
-            for end in [0, 1] {
-                let ports = order::set(ports.iter().map(|ends| ends[end]));
-                rates.push(ports.into_iter().filter_map(|port| adapter_rate(port, reading)).collect());
+        let nodes = self.ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(0);
+        let of_node = |node: u32| self.ranks.iter().zip(0..).filter(move |(rank, _)| rank.node == node);
+        let host = |node: u32| {
+            let (first, _) = of_node(node).next()?;
+            self.inputs.topology.path_up(first.device.0 as usize).last()
+        };
+        let mut adapters = Vec::new();
+        for node in 0..nodes {
+            let hosts = [host(node), host((node + 1) % nodes)];
+            let wires = self.wires(hosts, reading).unwrap_or_default();
+            let ports = order::set(wires.iter().map(|ends| ends[0]));
+            let mut found: Vec<Adapter> = Vec::new();
+            for (rank, number) in of_node(node) {
+                let distance = |port: &NicPort| {
+                    let device = reading.networks.config.nics[port.nic].device.0 as usize;
+                    self.distance(rank.device.0 as usize, device)
+                };
+                let nearest = ports.iter().map(distance).min();
+                for port in ports.iter().filter(|port| Some(distance(port)) == nearest) {
+                    match found.iter_mut().find(|adapter| adapter.port == *port) {
+                        Some(adapter) => adapter.ranks.push(number),
+                        None => {
+                            let Some(rate) = adapter_rate(*port, reading) else { continue };
+                            found.push(Adapter { port: *port, rate, ranks: vec![number] });
+                        }
+                    }
+                }
             }
+            adapters.push(found);
         }
         *reading.output = reported;
-        let all = |rates: &Vec<f64>| rates.iter().sum::<f64>();
-        rates.into_iter().min_by(|one, other| all(one).total_cmp(&all(other))).unwrap_or_default()
+        adapters
     }
 
     /// The nearest wires between the hosts of two ranks.

@@ -1,5 +1,6 @@
 //! Settings of a collective workload: who takes part, what is done, and how the data go.
 
+use super::plan::Layout;
 use super::tuning::{Algorithm, Hardware, Protocol};
 use crate::device::rdma::{NicPort, RdmaNetworkConfig};
 use crate::host::VerbsHostConfig;
@@ -102,6 +103,13 @@ pub struct Pass {
     pub in_turn: bool,
 }
 
+impl Pass {
+    /// Whether a receiver asks a counter which slices have arrived, where it is in memory of the host.
+    pub(super) fn counts_slices(&self) -> bool {
+        self.protocol == Protocol::Simple && !self.in_turn
+    }
+}
+
 /// How data come from one rank to another.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Path {
@@ -149,6 +157,8 @@ pub struct CollectiveConfig {
     pub name: String,
     /// Who takes part, in the order of the ring; at least two.
     pub ranks: Vec<Rank>,
+    /// Their hosts, and where rings enter them.
+    pub layout: Layout,
     /// What is done.
     pub operation: Operation,
     /// Where a broadcast starts and a reduction ends.

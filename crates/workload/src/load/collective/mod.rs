@@ -19,7 +19,7 @@
 //! be set beside a link (NVIDIA/nccl-tests, doc/PERFORMANCE.md). Sources: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for
 //! clusters of workstations, J. Parallel Distrib. Comput. 69 (2009); NVIDIA/nccl 2.30.7.
 //!
-//! Leaves out: counters that travel beside slices, memory of the devices and their adding as limits of their own, channels whose rings differ,
+//! Leaves out: counters that travel beside slices, memory of the devices and their adding as limits of their own, rings that differ within a host,
 //! NVLink SHARP and other networks that add, PAT.
 
 mod config;
@@ -34,7 +34,7 @@ mod tree;
 pub mod tuning;
 
 pub use config::{CollectiveConfig, Hop, NetworkPath, Operation, Pass, Path, Rank, Way};
-pub use plan::pairs;
+pub use plan::{Layout, pairs};
 pub use tuning::{Algorithm, Hardware, Protocol};
 
 use crate::device::rdma::{self, RdmaNetwork};
@@ -59,6 +59,8 @@ kinds! {
         Seen,
         /// Data are in the receiver. Carrier.
         Arrived,
+        /// The receiver has the counter of slices in memory of its host. Carrier.
+        Counted,
         /// The receiver has dealt with what has arrived. Connection.
         Ready,
         /// The sender knows that the receiver has room for another slice. Connection; the size that it was of.
@@ -296,12 +298,20 @@ impl CollectiveWorkload {
             Kind::Gathered => self.gathered(subject, ports),
             Kind::Seen => self.seen(subject, ports),
             Kind::Arrived => match self.carriers[subject as usize].arrives() {
-                Some(connection) => self.arrived(connection, ports),
+                Some(connection) => {
+                    self.arrived(connection, ports);
+                    if self.pass().counts_slices() {
+                        self.dealt_with(subject, ports);
+                    }
+                }
                 None => self.tried(subject, ports),
             },
+            Kind::Counted => self.counted(subject, ports),
             Kind::Ready => {
                 self.slices[subject as usize].ready += 1;
-                self.dealt_with(self.slices[subject as usize].carrier, ports);
+                if !self.pass().counts_slices() {
+                    self.dealt_with(self.slices[subject as usize].carrier, ports);
+                }
                 self.go_on(self.plan.connections[subject as usize].receiver as usize, ports);
             }
             Kind::Freed => self.freed(subject, detail as usize, ports),

@@ -59,15 +59,47 @@ pub(super) struct Plan {
     pub blocks: Vec<Block>,
 }
 
+/// Hosts of the ranks, and where rings enter them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Host of each rank.
+    pub nodes: Vec<u32>,
+    /// Of each ring, the rank of each host at which it enters; channels take them in turn. None where all rings are the ranks in their order.
+    ///
+    /// A ring goes on through the ranks of the host in their order, the first after the last, and leaves the host at the rank before that one.
+    pub entries: Vec<Vec<u32>>,
+}
+
+impl Layout {
+    /// The ranks in the order of the ring of a channel.
+    fn ring(&self, channel: u32) -> Vec<u32> {
+        let all = 0..self.nodes.len() as u32;
+        let Some(entries) = self.entries.get(channel as usize % self.entries.len().max(1)) else {
+            return all.collect();
+        };
+        let of_node = |(node, entry): (u32, &u32)| {
+            let ranks: Vec<u32> = all.clone().filter(|rank| self.nodes[*rank as usize] == node).collect();
+            let first = ranks.iter().position(|rank| rank == entry).unwrap_or(0);
+            [&ranks[first..], &ranks[..first]].concat()
+        };
+        (0..).zip(entries).flat_map(of_node).collect()
+    }
+
+    /// Which of the two trees a channel takes: as many as there are rings one, as many the other.
+    fn tree(&self, channel: u32) -> u32 {
+        channel / self.entries.len().max(1) as u32 % 2
+    }
+}
+
 /// Pairs that send in any pass.
 pub fn pairs(
     operation: Operation,
     root: u32,
     ways: &[(Algorithm, u32)],
-    nodes: &[u32],
+    layout: &Layout,
 ) -> BTreeSet<(u32, u32)> {
     let plan = |(algorithm, channels): &(Algorithm, u32)| {
-        let mut making = Making::new(operation, root, nodes);
+        let mut making = Making::new(operation, root, layout);
         (0..*channels).for_each(|channel| making.add_channel(*algorithm, channel, 1));
         making.plan.connections
     };
@@ -76,8 +108,7 @@ pub fn pairs(
 
 impl Plan {
     pub(super) fn new(config: &CollectiveConfig, pass: &Pass) -> Self {
-        let nodes: Vec<u32> = config.ranks.iter().map(|rank| rank.node).collect();
-        let mut making = Making::new(config.operation, config.root, &nodes);
+        let mut making = Making::new(config.operation, config.root, &config.layout);
         let share = aligned(pass.size.get().div_ceil(u64::from(pass.channels)));
         for channel in 0..pass.channels {
             let bytes = share.min(pass.size.get().saturating_sub(share * u64::from(channel)));
@@ -87,21 +118,20 @@ impl Plan {
     }
 }
 
-struct Making<'n> {
+struct Making<'l> {
     operation: Operation,
     root: u32,
-    /// Host of each rank.
-    nodes: &'n [u32],
+    layout: &'l Layout,
     plan: Plan,
 }
 
-impl<'n> Making<'n> {
-    fn new(operation: Operation, root: u32, nodes: &'n [u32]) -> Self {
-        Self { operation, root, nodes, plan: Plan::default() }
+impl<'l> Making<'l> {
+    fn new(operation: Operation, root: u32, layout: &'l Layout) -> Self {
+        Self { operation, root, layout, plan: Plan::default() }
     }
 
     fn count(&self) -> u32 {
-        self.nodes.len() as u32
+        self.layout.nodes.len() as u32
     }
 
     /// A connection, for blocks that come later.
@@ -144,12 +174,14 @@ impl<'n> Making<'n> {
 
     /// Round the ring from the root, or to it.
     fn add_chain(&mut self, channel: u32, bytes: u64) {
-        let first = self.root + u32::from(self.operation == Operation::Reduce);
+        let ring = self.layout.ring(channel);
+        let of_root = ring.iter().position(|rank| *rank == self.root).unwrap_or(0);
+        let first = of_root + usize::from(self.operation == Operation::Reduce);
+        let at = |place: usize| ring[(first + place) % ring.len()];
         let mut from = None;
-        for place in 0..self.count() {
-            let rank = (first + place) % self.count();
-            let is_last = place + 1 == self.count();
-            let to = (!is_last).then(|| self.connect(rank, (rank + 1) % self.count(), channel));
+        for place in 0..ring.len() {
+            let is_last = place + 1 == ring.len();
+            let to = (!is_last).then(|| self.connect(at(place), at(place + 1), channel));
             self.add_block((from.into_iter().collect(), to.into_iter().collect()), bytes, Role::Through);
             from = to;
         }
@@ -157,30 +189,36 @@ impl<'n> Making<'n> {
 
     fn add_ring(&mut self, channel: u32, bytes: u64) {
         let (count, first) = (self.count(), self.plan.connections.len() as u32);
-        for rank in 0..count {
-            self.connect(rank, (rank + 1) % count, channel);
+        let ring = self.layout.ring(channel);
+        for (rank, next) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            self.connect(*rank, *next, channel);
         }
-        for rank in 0..count {
-            let before = (rank + count - 1) % count;
-            self.add_block((vec![first + before], vec![first + rank]), bytes, Role::Ring(rank));
+        for place in 0..count {
+            let before = (place + count - 1) % count;
+            self.add_block((vec![first + before], vec![first + place]), bytes, Role::Ring(place));
         }
     }
 
     /// Up to the root and down again; two blocks of each rank, one of the root.
     fn add_tree(&mut self, channel: u32, bytes: u64) {
-        let nodes: Vec<TreeNode> = (0..self.count()).map(|rank| node_of(rank, self.nodes, channel)).collect();
-        // By rank: the connection to its parent, and the one from it.
+        let (ring, tree) = (self.layout.ring(channel), self.layout.tree(channel));
+        let hosts: Vec<u32> = ring.iter().map(|rank| self.layout.nodes[*rank as usize]).collect();
+        // By place in the order of the ring, as are parents and children.
+        let nodes: Vec<TreeNode> = (0..self.count()).map(|place| node_of(place, &hosts, tree)).collect();
+        // The connection to its parent, and the one from it.
         let mut joined = Vec::new();
-        for (rank, node) in (0..).zip(&nodes) {
-            let up_and_down =
-                |parent| [self.connect(rank, parent, channel), self.connect(parent, rank, channel)];
+        for (rank, node) in ring.iter().zip(&nodes) {
+            let up_and_down = |parent: u32| {
+                let parent = ring[parent as usize];
+                [self.connect(*rank, parent, channel), self.connect(parent, *rank, channel)]
+            };
             joined.push(node.parent.map(up_and_down));
         }
-        for (rank, node) in nodes.iter().enumerate() {
+        for (place, node) in nodes.iter().enumerate() {
             let ways = |way: usize| -> Vec<u32> {
                 node.children.iter().filter_map(|child| Some(joined[*child as usize]?[way])).collect()
             };
-            let Some([up, down]) = joined[rank] else {
+            let Some([up, down]) = joined[place] else {
                 self.add_block((ways(0), ways(1)), bytes, Role::Through);
                 continue;
             };

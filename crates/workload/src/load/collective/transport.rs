@@ -24,6 +24,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// What a pair is tried with: a line of LL.
 const LINE: Bytes = Bytes::new(16);
+/// A counter of slices.
+const COUNTER: Bytes = Bytes::new(8);
 /// Memory of one carrier's buffers.
 const AREA: u64 = 8 << 20;
 
@@ -42,8 +44,11 @@ pub(super) struct Carrier {
     /// How many of them have been in memory of the sender's host, and how many have been seen at the receiver's.
     gathered: usize,
     seen: usize,
-    /// Whether threads of the receiver deal with a slice, and look for no other.
+    /// Whether threads of the receiver deal with a slice, or ask for the counter, and look for no other.
     is_busy: bool,
+    /// How many of what is under way the receiver knows of, and how many the counter said when it was last asked for.
+    known: usize,
+    counted: usize,
 }
 
 /// Data of a connection, or a line that tries the path.
@@ -66,6 +71,8 @@ impl Carrier {
     pub(super) fn arrives(&mut self) -> Option<u32> {
         self.gathered = self.gathered.saturating_sub(1);
         self.seen = self.seen.saturating_sub(1);
+        self.known = self.known.saturating_sub(1);
+        self.counted = self.counted.saturating_sub(1);
         self.under_way.pop_front().and_then(|load| load.connection)
     }
 }
@@ -155,6 +162,8 @@ impl CollectiveWorkload {
             gathered: 0,
             seen: 0,
             is_busy: false,
+            known: 0,
+            counted: 0,
         });
     }
 
@@ -233,18 +242,33 @@ impl CollectiveWorkload {
     /// The receiver reads what is in memory of its host: everything at once, or in turn.
     ///
     /// With flags, each thread loads a line, waits for it, and deals with it before it loads the next; a load of memory of the host goes over
-    /// PCI Express: `LLGenericOp`, src/device/prims_ll.h of NVIDIA/nccl 2.30.7.
+    /// PCI Express: `LLGenericOp`, src/device/prims_ll.h of NVIDIA/nccl 2.30.7. By Simple the counter of slices is in that memory, too, where the
+    /// receiver asks for it, unless it knows already of a slice that it has not read: `waitPeer`, src/device/prims_simple.h, and
+    /// `shmRecvConnect`, src/transport/shm.cc. So it reads a slice when it has asked, and asks when it has read the slice before.
     fn look<M: Needs>(&mut self, carrier: u32, ports: &mut Ports<'_, M>) {
-        let in_turn = self.pass().in_turn;
+        let (in_turn, counts) = (self.pass().in_turn, self.pass().counts_slices());
         let it = &mut self.carriers[carrier as usize];
         let Means::Host { read, .. } = it.means else { return };
-        if it.seen == it.gathered || (in_turn && it.is_busy) {
+        if it.seen == it.gathered || ((in_turn || counts) && it.is_busy) {
             return;
         }
         let load = it.under_way[it.seen];
+        if counts && load.connection.is_some() && it.seen == it.known {
+            (it.is_busy, it.counted) = (true, it.gathered);
+            let offset = u64::from(carrier + 1) * AREA - COUNTER.get();
+            let counter = Load { connection: None, offset, bytes: COUNTER };
+            return self.load(carrier, (read, Kind::Counted), counter, ports);
+        }
         it.seen += 1;
         it.is_busy = load.connection.is_some();
-        self.read(carrier, read, load, ports);
+        self.load(carrier, (read, Kind::Arrived), load, ports);
+    }
+
+    /// The receiver has the counter.
+    pub(super) fn counted<M: Needs>(&mut self, carrier: u32, ports: &mut Ports<'_, M>) {
+        let it = &mut self.carriers[carrier as usize];
+        it.known = it.counted;
+        self.dealt_with(carrier, ports);
     }
 
     /// Threads of the receiver have dealt with a slice, and look for the next.
@@ -301,13 +325,21 @@ impl CollectiveWorkload {
         let load = it.under_way[it.seen];
         it.seen += 1;
         match it.means {
-            Means::Network { read: Some(read), .. } => self.read(carrier, read, load, ports),
+            Means::Network { read: Some(read), .. } => {
+                self.load(carrier, (read, Kind::Arrived), load, ports);
+            }
             _ => self.happened(Token::of(Kind::Arrived, carrier).with_kind(Kind::Arrived), ports),
         }
     }
 
-    /// The receiver reads from memory of its host.
-    fn read<M: Needs>(&self, carrier: u32, channel: ChannelId, load: Load, ports: &mut Ports<'_, M>) {
+    /// The receiver reads from memory of its host, which is told as this.
+    fn load<M: Needs>(
+        &self,
+        carrier: u32,
+        (channel, kind): (ChannelId, Kind),
+        load: Load,
+        ports: &mut Ports<'_, M>,
+    ) {
         let receiver = self.carriers[carrier as usize].pair.1;
         let RankFlows { read, write } = self.rank_flows[receiver as usize];
         let transfer = Transfer {
@@ -316,7 +348,7 @@ impl CollectiveWorkload {
             offset: load.offset,
             length: load.bytes,
             flow: read.unwrap_or(write),
-            token: Token::of(Kind::Arrived, carrier),
+            token: Token::of(kind, carrier),
             notify: Notify::Done,
         };
         ports.submit(channel, transfer);

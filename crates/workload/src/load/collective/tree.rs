@@ -14,8 +14,8 @@ pub(super) struct TreeNode {
     pub children: Vec<u32>,
 }
 
-/// Neighbours of a rank, whose host is that of its place in `nodes`, in the tree of a channel.
-pub(super) fn node_of(rank: u32, nodes: &[u32], channel: u32) -> TreeNode {
+/// Neighbours of a rank, whose host is that of its place in `nodes`, in the first tree (0) or the second (1).
+pub(super) fn node_of(rank: u32, nodes: &[u32], tree: u32) -> TreeNode {
     let node = nodes[rank as usize];
     let of_node = |node: u32| (0..nodes.len() as u32).filter(move |rank| nodes[*rank as usize] == node);
     let (before, after) =
@@ -24,7 +24,7 @@ pub(super) fn node_of(rank: u32, nodes: &[u32], channel: u32) -> TreeNode {
         return TreeNode { parent: before, children: after.into_iter().collect() };
     }
     let count = nodes.iter().max().map_or(0, |last| last + 1);
-    let among = if channel.is_multiple_of(2) { binary(node, count) } else { second(node, count) };
+    let among = if tree == 0 { binary(node, count) } else { second(node, count) };
     let head = |node: u32| of_node(node).next();
     let children = among.children.iter().filter_map(|node| head(*node)).chain(after);
     TreeNode { parent: among.parent.and_then(head), children: children.collect() }
@@ -59,9 +59,9 @@ fn second(node: u32, count: u32) -> TreeNode {
 mod tests {
     use super::*;
 
-    fn tree(count: u32, channel: u32) -> Vec<TreeNode> {
+    fn tree(count: u32, number: u32) -> Vec<TreeNode> {
         let nodes: Vec<u32> = (0..count).collect();
-        (0..count).map(|rank| node_of(rank, &nodes, channel)).collect()
+        (0..count).map(|rank| node_of(rank, &nodes, number)).collect()
     }
 
     #[test]

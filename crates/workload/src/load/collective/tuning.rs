@@ -5,6 +5,7 @@
 //! Latencies of a hop there are of whole hops: what a line takes from rank to rank, with everything on its way.
 
 use super::config::Operation;
+use super::search::Era;
 use lanewise_units::{Bytes, Span};
 
 /// In which order ranks send.
@@ -201,6 +202,8 @@ pub struct Machine {
     pub nodes: u32,
     /// What all hops within a host go over.
     pub within: Hardware,
+    /// Least compute capability of the GPUs, 89 for 8.9.
+    pub compute_capability: u32,
     /// Bytes a second that each rank sends, all channels together.
     pub bandwidth: f64,
     /// The same on trees, which on two hosts have more within each than between them.
@@ -209,8 +212,10 @@ pub struct Machine {
     pub channels: u32,
     /// Those of them that one rank and another have, at most.
     pub pair_channels: u32,
-    /// What a proxy thread takes for a step over the network, in us: `getNetOverhead`, 1, and 2 where the host is AMD's.
-    pub net_overhead: f64,
+    /// Of these, those that the search found: half of what NCCL has unless it is told otherwise.
+    pub rings: u32,
+    /// Whether all hosts are AMD's.
+    pub is_amd: bool,
 }
 
 impl Machine {
@@ -249,10 +254,77 @@ impl Machine {
     }
 }
 
+/// Ceilings of a generation of GPUs: of one host, two and more.
+struct Ceilings {
+    /// Bytes a second of a channel of a ring with LL128.
+    ring_ll128: [f64; 3],
+    /// The same of a tree.
+    tree_ll128: [f64; 3],
+    /// Bytes a second of a channel of a tree.
+    tree: [f64; 3],
+}
+
+/// `perChMaxRingLL128Bws`, `perChMaxTreeLL128Bws` and `perChMaxTreeBws`.
+const fn ceilings(era: Era) -> Ceilings {
+    match era {
+        Era::Volta => Ceilings { ring_ll128: [20e9; 3], tree_ll128: [20e9; 3], tree: [26.5e9, 18.5e9, 10e9] },
+        Era::Ampere => {
+            Ceilings { ring_ll128: [20e9; 3], tree_ll128: [20e9; 3], tree: [24e9, 23.6e9, 17.8e9] }
+        }
+        Era::Hopper => Ceilings {
+            ring_ll128: [36.7e9; 3],
+            tree_ll128: [36.7e9, 36.7e9, 29e9],
+            tree: [38.7e9, 41.4e9, 36e9],
+        },
+        Era::Blackwell => Ceilings {
+            ring_ll128: [40e9; 3],
+            tree_ll128: [55.6e9, 31.67e9, 20e9],
+            tree: [70e9, 42.8e9, 24e9],
+        },
+    }
+}
+
+impl Machine {
+    /// Place in the tables of ceilings: one host, two or more.
+    fn size_class(&self) -> usize {
+        (self.nodes as usize - 1).min(2)
+    }
+
+    /// Bytes a second of all channels with LL, at most: of one host by its GPUs, of several by their processors. `llMaxBws`.
+    fn ll_ceiling(&self) -> f64 {
+        if self.nodes == 1 {
+            return match Era::of(self.compute_capability) {
+                Era::Volta => 39e9,
+                Era::Ampere => 87.7e9,
+                Era::Hopper => 141e9,
+                Era::Blackwell => 282e9,
+            };
+        }
+        match (self.is_amd, self.nodes) {
+            (true, 2) => 22.5e9,
+            (true, _) => 19e9,
+            (false, 2) => 39e9,
+            (false, _) => 20.4e9,
+        }
+    }
+
+    /// Whether LL128 is taken unasked: over side links, from Volta on.
+    ///
+    /// Leaves out that over several hosts adapters have to be near devices for it.
+    fn has_ll128(&self) -> bool {
+        self.within == Hardware::SideLink && self.compute_capability >= 70
+    }
+
+    /// What a proxy thread takes for a step over the network, in us: `getNetOverhead`.
+    const fn net_overhead(&self) -> f64 {
+        if self.is_amd { 2.0 } else { 1.0 }
+    }
+}
+
 /// Time of an operation as NCCL estimates it, in us.
 ///
-/// Leaves out what it has of GPU generations (ceilings of LL and of a channel; rings of Simple over several hosts count as of Ampere and
-/// later), of latencies of adapters, and of trees of hosts with several ranks whose two halves go the same way.
+/// Leaves out latencies of adapters, and of trees of hosts with several ranks those whose two halves go the same way; that hosts of several
+/// makers count as AMD's for LL.
 pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, machine: &Machine) -> f64 {
     let (algorithm, protocol) = way;
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
@@ -264,17 +336,30 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
         _ => rounds * (ranks - 1.0),
     };
     let base = base_latency(algorithm, protocol).as_ns() / 1e3;
+    let (ceilings, class) = (ceilings(Era::of(machine.compute_capability)), machine.size_class());
     let (bandwidth, latency) = match algorithm {
         Algorithm::Ring => {
-            let share = [0.5, 0.92, 1.0][protocol.column()] * ranks / steps;
-            (machine.bandwidth * share, ring_latency(operation, (within, between), size, (protocol, machine)))
+            let channels = f64::from(machine.rings);
+            let most = match protocol {
+                Protocol::Ll => machine.ll_ceiling(),
+                Protocol::Ll128 => channels * ceilings.ring_ll128[class],
+                Protocol::Simple => f64::MAX,
+            };
+            let all = (machine.bandwidth * [0.5, 0.92, 1.0][protocol.column()]).min(most);
+            (all * ranks / steps, ring_latency(operation, (within, between), size, (protocol, machine)))
         }
         Algorithm::Tree => {
             let several = if machine.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
-            let share = 0.92 * [1.0 / 3.8, several, 1.0][protocol.column()] / 2.0;
+            let channels = f64::from(machine.rings);
+            let all = (machine.tree_bandwidth * 0.92).min(channels * ceilings.tree[class]);
+            let all = match protocol {
+                Protocol::Ll => (all / 3.8).min(machine.ll_ceiling()),
+                Protocol::Ll128 => (all * several).min(channels * ceilings.tree_ll128[class]),
+                Protocol::Simple => all,
+            };
             // Of hosts with a rank each both halves go the same way.
             let alike = if machine.nodes > 1 && machine.ranks == machine.nodes { 0.85 } else { 1.0 };
-            let corrected = machine.tree_bandwidth * share * alike * tree_correction(protocol, size);
+            let corrected = all * alike / 2.0 * tree_correction(protocol, size);
             let hops = 2.0 * ((ranks / nodes - 1.0) * within + nodes.log2().floor() * between);
             (corrected, base + hops)
         }
@@ -285,7 +370,7 @@ pub fn estimate(operation: Operation, way: (Algorithm, Protocol), size: Bytes, m
 /// Of a ring, in us.
 ///
 /// A broadcast or a reduction has one hop, whose others its chunks hide. With several hosts a hop within one takes no less than a proxy
-/// thread needs for a step, and of Simple the larger operations 1.4 times as long: "plateau effect of ring".
+/// thread needs for a step, and of Simple the larger operations 1.4 times as long, 1.9 before Ampere: "plateau effect of ring".
 fn ring_latency(
     operation: Operation,
     (within, between): (f64, f64),
@@ -301,13 +386,14 @@ fn ring_latency(
     let (ranks, nodes) = (f64::from(machine.ranks), f64::from(machine.nodes));
     let rounds = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
     let posts = if protocol == Protocol::Simple { 3.0 } else { 1.0 };
-    let within = if is_alone { within } else { within.max(posts * machine.net_overhead) };
+    let within = if is_alone { within } else { within.max(posts * machine.net_overhead()) };
     let crossings = rounds * (nodes - 1.0);
     let latency = base + (rounds * (ranks - 1.0) - crossings) * within + crossings * between;
     let each = size.get() / u64::from(machine.channels * machine.ranks);
     let is_plateau =
         protocol == Protocol::Simple && !is_alone && operation == Operation::AllReduce && each >= 64;
-    latency * if is_plateau { 1.4 } else { 1.0 }
+    let plateau = if machine.compute_capability < 80 { 1.9 } else { 1.4 };
+    latency * if is_plateau { plateau } else { 1.0 }
 }
 
 /// What trees keep of their rate in tenths, by size from 64 B on in powers of two: `treeCorrectionFactor`.
@@ -336,7 +422,7 @@ pub fn choose(
         None if operation.is_between_pairs() => vec![Protocol::Simple],
         None => Protocol::ALL
             .into_iter()
-            .filter(|protocol| *protocol != Protocol::Ll128 || machine.within == Hardware::SideLink)
+            .filter(|protocol| *protocol != Protocol::Ll128 || machine.has_ll128())
             .collect(),
     };
     let algorithms = match allowed.0 {
@@ -363,7 +449,9 @@ mod tests {
             tree_bandwidth: 24e9,
             channels: 2,
             pair_channels: 2,
-            net_overhead: 1.0,
+            compute_capability: 80,
+            rings: 1,
+            is_amd: false,
         }
     }
 
@@ -379,10 +467,10 @@ mod tests {
         // LL: eight hops within hosts of 0.6 us, which a proxy makes 1 us or 2 us; six across of 2.7 us.
         let ll = |machine: &Machine| time(machine, Protocol::Ll, 1024) - 6.6 - sent(0.5, 1024.0);
         assert!((ll(&hosts) - (8.0 + 6.0 * 2.7)).abs() < 1e-9);
-        assert!((ll(&Machine { net_overhead: 2.0, ..hosts }) - (16.0 + 6.0 * 2.7)).abs() < 1e-9);
+        assert!((ll(&Machine { is_amd: true, ..hosts }) - (16.0 + 6.0 * 2.7)).abs() < 1e-9);
         // Simple: 3.4 us are more than 3 us, not than 6 us; a plateau of all of it from 64 B of a rank and channel on.
         let simple = |size: u64| {
-            let amd = Machine { net_overhead: 2.0, ..hosts };
+            let amd = Machine { is_amd: true, ..hosts };
             time(&amd, Protocol::Simple, size) - sent(1.0, size as f64)
         };
         assert!((simple(1023) - (8.4 + 8.0 * 6.0 + 6.0 * 14.0)).abs() < 1e-9);
@@ -405,6 +493,27 @@ mod tests {
             choose(Operation::AllReduce, Bytes::new(1 << 30), &machine, (None, Some(Protocol::Simple))).0,
             Algorithm::Ring
         );
+    }
+
+    /// By hand, from `ncclTopoTuneModel`: with LL no more than 22.5 GB/s between two hosts of AMD, 39 of Intel; trees of an A100 within a host have
+    /// 24 GB/s a channel, of which LL has one of 3.8.
+    #[test]
+    fn generations_and_processors_have_ceilings() {
+        let sent = |machine: &Machine, way: (Algorithm, Protocol)| {
+            let time = |size| estimate(Operation::AllReduce, way, Bytes::new(size), machine);
+            let (large, larger) = (1u64 << 40, 1u64 << 41);
+            (larger - large) as f64 / (time(larger) - time(large)) / 1e3
+        };
+        let fast = Machine { bandwidth: 400e9, tree_bandwidth: 400e9, rings: 8, ..machine() };
+        let ring = (Algorithm::Ring, Protocol::Ll);
+        assert!((sent(&fast, ring) - 87.7).abs() < 1e-6, "two ranks have all of it");
+        let hosts = Machine { nodes: 2, ..fast };
+        assert!((sent(&hosts, ring) - 39.0).abs() < 1e-6);
+        assert!((sent(&Machine { is_amd: true, ..hosts }, ring) - 22.5).abs() < 1e-6);
+        let tree = |protocol| sent(&fast, (Algorithm::Tree, protocol));
+        assert!((tree(Protocol::Simple) - 8.0 * 24.0 / 2.0).abs() < 1e-6);
+        assert!((tree(Protocol::Ll) - 8.0 * 24.0 / 3.8 / 2.0).abs() < 1e-6);
+        assert!((tree(Protocol::Ll128) - 8.0 * 24.0 * 7.0 / 9.0 / 2.0).abs() < 1e-6);
     }
 
     #[test]

@@ -2,9 +2,7 @@
 
 use crate::addresses::Addresses;
 use crate::channels::PortChannels;
-use crate::config::{
-    DeviceKind, EndpointConfig, FabricConfig, LinkConfig, LinkPower, PortConfig, SwitchCore,
-};
+use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, LinkPower, PortConfig};
 use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
@@ -435,8 +433,8 @@ fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     !port.sleeps && to_peer + peer.settings.receiver.ack.latency + ahead + back < port.settings.replay_timer
 }
 
-/// On a link without faults and flits, what arrives when is known when it is sent. At a switch with a shared memory it is an event
-/// all the same: writes to that memory are booked in the order of arrival over all its ports.
+/// On a link without faults and flits, what arrives when is known when it is sent. At a switch with a shared memory, or with
+/// storage, it is an event all the same: room in it and writes to it are given out in the order of arrival over all ports.
 fn find_error_free_links(parts: &mut Parts) {
     for index in 0..parts.ports.len() {
         let error_free = |port: &Port| port.faults.is_none() && port.settings.wire.flit.is_none();
@@ -445,9 +443,7 @@ fn find_error_free_links(parts: &mut Parts) {
         let linked = port.peer.index() != index;
         let error_free = linked && error_free(port) && error_free(peer);
         let into_queues = match port.owner {
-            Owner::Switch(switch) => {
-                !matches!(parts.switches[switch as usize].config.core, SwitchCore::SharedMemory { .. })
-            }
+            Owner::Switch(switch) => !parts.switches[switch as usize].takes_in_turn(),
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };
         let watched = error_free && acks_come_in_time(port, peer);

@@ -212,6 +212,8 @@ pub struct SwitchConfig {
     pub acs_redirect: bool,
     /// Request metering, of every port: data of each completion that it expects. None where it is off.
     pub request_metering: Option<Bytes>,
+    /// Room behind the credits of its ports, at each egress, for packets of each class; none where it is zero.
+    pub storage: [Bytes; 3],
     /// Packets that it damages.
     pub corruption: CorruptionConfig,
 }

@@ -106,7 +106,7 @@ impl Fabric {
         self.arm_replay_timer(id);
         let end = self.ports[id.index()].transmitter.busy_until;
         while let Some(packet) = self.flits(id).transmitter.take_left() {
-            self.gone(&packet, end);
+            self.gone(id, &packet, end);
         }
     }
 

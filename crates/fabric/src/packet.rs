@@ -135,7 +135,8 @@ pub(crate) struct Packet {
     pub(crate) requester: RouteEnd,
     /// The transfer or MMIO operation that it belongs to, in its requester's table.
     pub(crate) context: u32,
-    /// Port at which it entered this device; [`Packet::ORIGINATED`]; or a cut packet's slot with [`Packet::CUT`].
+    /// Port at which it entered this device, maybe with [`Packet::STORED`]; [`Packet::ORIGINATED`]; or a cut packet's slot with
+    /// [`Packet::CUT`].
     pub(crate) ingress: u32,
     /// Bytes from the first that is meant to the last: carried, or of a memory read asked for. See [`Self::carry`].
     pub(crate) length: u16,
@@ -154,6 +155,9 @@ impl Packet {
     pub(crate) const ORIGINATED: u32 = u32::MAX;
     /// `ingress` of the last piece of a packet that was cut: this bit, and the slot of what is left of the whole.
     pub(crate) const CUT: u32 = 1 << 31;
+    /// Beside the port in `ingress`: given to the storage of the switch where it is (`switch/storage.rs`). With the bit of what
+    /// was cut, so that one question tells what few packets are from the others.
+    pub(crate) const STORED: u32 = Self::CUT | 1 << 30;
 
     /// A packet made now; its maker fills in what the simulation notes beside the header.
     #[inline(always)]
@@ -180,6 +184,16 @@ impl Packet {
             cost: tlp.cost(false),
             kind: tlp.kind,
             traffic_class: tlp.traffic_class,
+        }
+    }
+
+    /// Port at which it entered the switch where it is, if it came from elsewhere and is whole.
+    pub(crate) const fn came_in_at(&self) -> Option<u32> {
+        match self.ingress {
+            Self::ORIGINATED => None,
+            port if port & Self::STORED == Self::STORED => Some(port & !Self::STORED),
+            port if port & Self::CUT == 0 => Some(port),
+            _ => None,
         }
     }
 

@@ -75,8 +75,6 @@ impl Fabric {
     }
 
     /// The last piece of a packet has left at `gone_at`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn last_piece_gone(&mut self, ingress: u32, gone_at: Time) {
         let cut = self.cut_packets.take(ingress & !Packet::CUT);
         self.drain(cut.port, &cut.whole, gone_at);

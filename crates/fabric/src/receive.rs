@@ -132,6 +132,9 @@ impl Fabric {
             Owner::Switch(index) => {
                 let ingress = (id, self.ports[id.index()].index);
                 self.switch_takes(index, ingress, packet_id, arrived.eligible_at, u16::from(arrived.egress));
+                if self.switches[index as usize].storage.is_some() {
+                    self.store(index, packet_id, u16::from(arrived.egress));
+                }
             }
             Owner::RootComplex(index) => self.root_complex_takes(index, id, packet_id, now),
             Owner::Endpoint(index) => self.endpoint_takes(index, id, packet_id, now),

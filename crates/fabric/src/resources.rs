@@ -12,6 +12,7 @@ use crate::port::Owner;
 use crate::root_complex::{RootComplex, Socket};
 use crate::server::{Book, Server};
 use crate::switch::Switch;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Rate, Time};
 
 /// What kind of thing a resource is.
@@ -47,6 +48,8 @@ pub enum ResourceKind {
     SwitchBus,
     /// Memory of a switch that writes every packet to it.
     SwitchMemory,
+    /// Room for packets of a class at an egress of a switch, behind the credits of its ports: bytes.
+    SwitchStorage,
     /// Request metering of a switch's port: a timer runs before the next request.
     RequestMetering,
     /// What drains posted writes that arrive at an endpoint.
@@ -92,6 +95,7 @@ impl ResourceKind {
             Self::SwitchCore => "switch_core",
             Self::SwitchBus => "switch_bus",
             Self::SwitchMemory => "switch_memory",
+            Self::SwitchStorage => "switch_storage",
             Self::RequestMetering => "request_metering",
             Self::EndpointDrain => "endpoint_drain",
             Self::EndpointMemory => "endpoint_memory",
@@ -125,6 +129,7 @@ impl ResourceKind {
             Self::SwitchCore => "an input of the switch core",
             Self::SwitchBus => "a bus of the switch",
             Self::SwitchMemory => "the memory of the switch",
+            Self::SwitchStorage => "room behind the credits of the switch",
             Self::RequestMetering => "request metering of the switch",
             Self::EndpointDrain => "the drain of writes into the device",
             Self::EndpointMemory => "memory of the device",
@@ -298,6 +303,17 @@ fn of_switch(switch: &Switch, (name, ports): (&str, &[String]), at: Time, found:
             let book = switch.memory.as_ref().map_or(Book::default(), |memory| memory.book_at(at));
             let name = format!("{name}.memory");
             found.push(ResourceReading::of_rate(name, ResourceKind::SwitchMemory, *rate, book));
+        }
+    }
+    for (port, books) in ports.iter().zip(switch.storage_books(at)) {
+        for (class, (size, book)) in FlowClass::ALL.into_iter().zip(books) {
+            found.push(ResourceReading {
+                name: format!("{name}.storage.{port}.{class}"),
+                kind: ResourceKind::SwitchStorage,
+                places: size.get() as u32,
+                limit: size.to_string(),
+                book,
+            });
         }
     }
     for (port, (completion, book)) in ports.iter().zip(switch.metering_books(at)) {

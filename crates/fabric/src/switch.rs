@@ -1,12 +1,11 @@
 //! Switches: virtual output queues at each ingress, a core that joins the ports, arbitration at each egress.
 //!
 //! An egress pulls: when its wire is free it takes the next packet straight out of an ingress buffer, whose credits
-//! are free again once the tail has left. Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
+//! are free again once the tail has left, or sooner where there is storage behind it (`storage.rs`). Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
 //! merging). Each virtual channel of an egress has a row of queues, and a turn among the ingress ports, of its own: who sends
 //! next is in `arbitration.rs`; how requests are held back for the sake of their completions, in `metering.rs`.
 //!
-//! Left out: an arbitration between ports for each channel that differs from that of the others, multicast, egress buffers
-//! beyond the retry buffer.
+//! Left out: an arbitration between ports for each channel that differs from that of the others, multicast.
 
 use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
@@ -25,9 +24,11 @@ use lanewise_units::{Bytes, Span, SpanSum, Time, wide};
 use metering::Meters;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use storage::Storage;
 
 mod arbitration;
 mod metering;
+mod storage;
 
 /// Most ports a switch may have: one bit each in a word.
 pub const MAX_SWITCH_PORTS: usize = 128;
@@ -179,6 +180,7 @@ pub(crate) struct Switch {
     feeds: Vec<Feed>,
     pub(crate) memory: Option<Box<SharedMemory>>,
     pub(crate) buses: Option<Box<Buses>>,
+    pub(crate) storage: Option<Box<Storage>>,
 }
 
 impl Switch {
@@ -190,6 +192,7 @@ impl Switch {
             SwitchCore::SharedMemory { rate } => (Some(Box::new(SharedMemory::new(*rate))), None),
             SwitchCore::Buses { of_port, .. } => (None, Some(Box::new(Buses::new(of_port)))),
         };
+        let storage = Storage::new(config.storage, count).map(Box::new);
         let meters = config.request_metering.map(|completion| Meters::new(completion, count));
         let special = meters.map(|meters| Box::new(Special { meters: Some(meters), ..Special::default() }));
         Self {
@@ -205,6 +208,7 @@ impl Switch {
             feeds: vec![Feed::default(); count],
             memory,
             buses,
+            storage,
         }
     }
 
@@ -289,6 +293,11 @@ impl Switch {
         };
         let wait = if parts.more == 0 { Span::ZERO } else { wait(1).max(wait(parts.more)) };
         first + self.config.latency + wait
+    }
+
+    /// Whether what comes takes its place in something that all ports share: then it does so when it is there, not before.
+    pub(crate) fn takes_in_turn(&self) -> bool {
+        self.memory.is_some() || self.storage.is_some()
     }
 
     /// Whether packets may leave before they are in.
@@ -398,6 +407,7 @@ impl Switch {
             + self.routes.heap_bytes()
             + self.buses.as_ref().map_or(0, |buses| buses.heap_bytes())
             + self.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
+            + self.storage.as_ref().map_or(0, |storage| storage.heap_bytes())
             + self.special.as_ref().and_then(|special| special.meters.as_ref()).map_or(0, Meters::heap_bytes)
             + size_of_val(&*self.rows)
             + size_of_val(&*self.least_data)

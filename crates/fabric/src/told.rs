@@ -168,7 +168,7 @@ impl Fabric {
     /// Whether a packet that was sent from here has been accepted already, or will be: then what it says is about another wire.
     fn is_further(&self, id: PortId, packet_id: PacketId) -> bool {
         let peer = self.ports[id.index()].peer;
-        self.ports[peer.index()].delivers_ahead || self.packets[packet_id].ingress == peer.0
+        self.ports[peer.index()].delivers_ahead || self.packets[packet_id].came_in_at() == Some(peer.0)
     }
 
     // In its place: a TLP is a hundred bytes, which would be copied from one to the next.
@@ -215,8 +215,8 @@ impl Fabric {
 
     /// Port through which a packet came into the switch that it leaves.
     fn ingress_of(&self, port: &Port, packet: &Packet) -> Option<u16> {
-        let came_in = matches!(port.owner, Owner::Switch(_)) && packet.ingress & Packet::CUT == 0;
-        came_in.then(|| self.ports[PortId(packet.ingress).index()].index)
+        let came_in = packet.came_in_at().filter(|_| matches!(port.owner, Owner::Switch(_)))?;
+        Some(self.ports[PortId(came_in).index()].index)
     }
 }
 

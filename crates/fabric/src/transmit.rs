@@ -203,19 +203,36 @@ impl Fabric {
             fate: if nullified { Fate::Nullified } else { Fate::of(damage) },
         };
         if !nullified {
-            self.gone(&packet, gone_at);
+            self.gone(id, &packet, gone_at);
         }
         self.launch(peer_id, in_flight, packet_id, &packet);
         self.on_dequeued(owner, id, &packet);
     }
 
-    /// The last byte of a TLP will have left this device at `gone_at`: the buffer space that it took up is free then.
+    /// The last byte of a TLP will have left this device through `id` at `gone_at`: the buffer space that it took up is free then.
     #[inline(always)]
-    pub(crate) fn gone(&mut self, packet: &Packet, gone_at: Time) {
+    pub(crate) fn gone(&mut self, id: PortId, packet: &Packet, gone_at: Time) {
         if packet.ingress & Packet::CUT == 0 {
             self.drain(PortId(packet.ingress), packet, gone_at);
         } else if packet.ingress != Packet::ORIGINATED {
-            self.last_piece_gone(packet.ingress, gone_at);
+            // Without the packet, which is in registers here.
+            self.gone_from_elsewhere(id, (packet.ingress, packet.order), packet.class(), gone_at);
+        }
+    }
+
+    /// The same for what was cut, or given to storage.
+    #[cold]
+    #[inline(never)]
+    fn gone_from_elsewhere(
+        &mut self,
+        id: PortId,
+        (ingress, order): (u32, u32),
+        class: FlowClass,
+        gone_at: Time,
+    ) {
+        match ingress & Packet::STORED {
+            Packet::STORED => self.leaves_storage(id, order, class, gone_at),
+            _ => self.last_piece_gone(ingress, gone_at),
         }
     }
 

@@ -20,6 +20,7 @@ mod peers_across_sockets;
 mod root_complex;
 mod self_tests;
 mod stacks;
+mod storage;
 mod switches;
 mod threads;
 mod told;

@@ -1771,6 +1771,10 @@ class Switch(TypedDict, total=False):
     """
     flit_mode: Literal["auto"] | bool | Sourced
     """Whether the port can run in Flit Mode. Default: auto."""
+    storage: SwitchStorage
+    """Memory behind the credits of the ports: room at each egress port for packets of each class, which leave
+    the ingress buffers for it while they wait. 16 B for each header and for each 16 B of data begun.
+    """
     errors: SwitchErrors
     """Packets whose data a switch changes, which no LCRC shows."""
     cxl: SwitchCxl
@@ -1955,6 +1959,19 @@ class SwitchPortChannels(TypedDict, total=False):
     """Headers of completions. Default: auto."""
     completion_data: Literal["auto"] | Literal["infinite"] | int | Sourced
     """Data of completions. Default: auto."""
+
+
+class SwitchStorage(TypedDict, total=False):
+    """Memory behind the credits of the ports: room at each egress port for packets of each class, which leave
+    the ingress buffers for it while they wait. 16 B for each header and for each 16 B of data begun.
+    """
+
+    posted: str | Sourced
+    """For posted requests. Default: 0 B."""
+    non_posted: str | Sourced
+    """For non-posted requests, unless `request_metering` holds them back. Default: 0 B."""
+    completion: str | Sourced
+    """For completions. Default: 0 B."""
 
 
 class SwitchErrors(TypedDict, total=False):

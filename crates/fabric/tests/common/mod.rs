@@ -126,6 +126,7 @@ pub fn switch(latency_ns: u64) -> SwitchConfig {
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
         request_metering: None,
+        storage: [Bytes::ZERO; 3],
         corruption: CorruptionConfig::default(),
     }
 }

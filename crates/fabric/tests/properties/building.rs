@@ -294,6 +294,7 @@ impl SwitchCase {
             },
             acs_redirect: self.acs,
             request_metering: self.metered.map(Bytes::new),
+            storage: self.storage.map(Bytes::new),
             corruption: CorruptionConfig::default(),
         }
     }

@@ -69,6 +69,8 @@ pub struct SwitchCase {
     pub acs: bool,
     /// Data of each completion that request metering expects.
     pub metered: Option<u64>,
+    /// Room behind the credits, by class, in bytes.
+    pub storage: [u64; 3],
     /// Its second port has no link.
     pub spare_port: bool,
 }
@@ -239,16 +241,21 @@ fn switch_case() -> impl Strategy<Value = SwitchCase> {
     let latency = prop::sample::select(vec![0u64, 5, 150]);
     let metered = prop::option::weighted(0.3, prop::sample::select(vec![64u64, 512]));
     let flags = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.1));
-    (link_case(), 0u8..5, latency, 0u8..3, flags, metered).prop_map(
-        |(link, core, latency_ns, arbitration, (store_and_forward, acs, spare_port), metered)| SwitchCase {
-            link,
-            core,
-            store_and_forward,
-            latency_ns,
-            arbitration,
-            acs,
-            metered,
-            spare_port,
+    let storage =
+        prop::option::weighted(0.3, prop::array::uniform3(prop::sample::select(vec![0u64, 40, 300, 5_000])));
+    (link_case(), 0u8..5, latency, 0u8..3, flags, metered, storage).prop_map(
+        |(link, core, latency_ns, arbitration, (store_and_forward, acs, spare_port), metered, storage)| {
+            SwitchCase {
+                link,
+                core,
+                store_and_forward,
+                latency_ns,
+                arbitration,
+                acs,
+                metered,
+                storage: storage.unwrap_or_default(),
+                spare_port,
+            }
         },
     )
 }

@@ -72,6 +72,8 @@ pub struct SwitchCase {
     pub acs: bool,
     /// Data of each completion that request metering expects.
     pub metered: Option<u64>,
+    /// Room behind the credits, by class, in bytes.
+    pub storage: [u64; 3],
 }
 
 /// An endpoint.
@@ -142,6 +144,8 @@ pub struct Kinds {
     pub channels: bool,
     /// L0s and L1.
     pub sleep: bool,
+    /// Switches have room behind their credits.
+    pub storage: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -353,6 +357,7 @@ impl SwitchCase {
             arbitration: arbitration(self.arbitration, 16),
             acs_redirect: self.acs,
             request_metering: self.metered.map(Bytes::new),
+            storage: self.storage.map(Bytes::new),
             corruption: CorruptionConfig::default(),
         }
     }
@@ -446,9 +451,10 @@ fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {
 fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {
     let latency = prop::sample::select(vec![0u64, 5, 150]);
     let metered = prop::option::weighted(0.3, prop::sample::select(vec![64u64, 512]));
+    let storage = storage(kinds);
     let flags = (any::<bool>(), prop::bool::weighted(0.3), any::<bool>());
-    (link_case(kinds), latency, 0u8..3, flags, metered).prop_map(
-        |(link, latency_ns, arbitration, (store_and_forward, slow_core, acs), metered)| SwitchCase {
+    (link_case(kinds), latency, 0u8..3, flags, metered, storage).prop_map(
+        |(link, latency_ns, arbitration, (store_and_forward, slow_core, acs), metered, storage)| SwitchCase {
             link,
             store_and_forward,
             latency_ns,
@@ -456,8 +462,16 @@ fn switch_case(kinds: Kinds) -> impl Strategy<Value = SwitchCase> {
             slow_core,
             acs,
             metered,
+            storage,
         },
     )
+}
+
+fn storage(kinds: Kinds) -> BoxedStrategy<[u64; 3]> {
+    if !kinds.storage {
+        return Just([0; 3]).boxed();
+    }
+    prop::array::uniform3(prop::sample::select(vec![0u64, 40, 300, 900, 5_000])).boxed()
 }
 
 fn endpoint_case(kinds: Kinds) -> impl Strategy<Value = EndpointCase> {

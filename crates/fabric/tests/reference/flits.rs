@@ -216,7 +216,7 @@ impl System {
         }
         for tlp in &flit.ends {
             if let Some(ingress) = tlp.came_in {
-                self.free_at(ingress, tlp, end);
+                self.has_left(port, ingress, tlp, end);
             }
         }
     }

@@ -254,6 +254,7 @@ fn cut_through(link: LinkCase) -> SwitchCase {
         slow_core: false,
         acs: false,
         metered: None,
+        storage: [0; 3],
     }
 }
 

@@ -7,13 +7,14 @@ use super::agenda::{Event, rank};
 use super::channel::Channel;
 use super::port::{Allowance, Dllp, Kept, Phase};
 use super::record::Sent;
+use super::switch::Switch;
 use super::system::{Kind, System};
 use super::tlp::{Arrival, Fate, Tlp};
 use lanewise_pcie::dllp::{DLLP_BYTES, INIT_FLOW_CONTROL_INTERVAL};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Bytes, Span, Time};
 
 /// Framing, sequence number and LCRC of a TLP (PCIe Base 6.3 §3.6.2.1, §4.2.2.3).
-const FRAMING: u64 = 8;
+pub const FRAMING: u64 = 8;
 
 impl System {
     /// A port decides what its transmitter sends, if its wire is free.
@@ -348,7 +349,7 @@ impl System {
             self.restart_replay_timer(port, end);
         }
         if let Some(ingress) = tlp.came_in {
-            self.free_at(ingress, &tlp, end);
+            self.has_left(port, ingress, &tlp, end);
         }
         let device = self.ports[port].device;
         if matches!(self.devices[device].kind, Kind::Endpoint(_)) && tlp.class() != super::tlp::COMPLETION {
@@ -388,8 +389,9 @@ impl System {
     /// Where in an instant a port takes in what arrives.
     fn rank_of_arrivals(&self, port: usize) -> u8 {
         let own = &self.ports[port];
-        let is_switch = matches!(self.devices[own.device].kind, Kind::Switch(_));
-        if is_switch && own.error_free { rank::SWITCH_TAKES } else { rank::ARRIVALS }
+        let ahead = |switch: &Switch| switch.config.storage == [Bytes::ZERO; 3];
+        let is_ahead = matches!(&self.devices[own.device].kind, Kind::Switch(switch) if ahead(switch));
+        if is_ahead && own.error_free { rank::SWITCH_TAKES } else { rank::ARRIVALS }
     }
 
     /// A TLP arrives: at a cut-through switch when it may be forwarded, elsewhere when it has been checked.

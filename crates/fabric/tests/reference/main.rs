@@ -12,6 +12,7 @@
 //! | `channel.rs` | virtual channels, and taking turns |
 //! | `flits.rs` | links in Flit Mode |
 //! | `sleep.rs` | links that sleep |
+//! | `storage.rs` | room behind the credits of a switch |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
@@ -56,6 +57,7 @@ mod link;
 mod port;
 mod record;
 mod sleep;
+mod storage;
 mod switch;
 mod system;
 mod tiny;
@@ -79,6 +81,7 @@ const WRITES: Kinds = Kinds {
     skips: true,
     channels: false,
     sleep: false,
+    storage: false,
     flits: 0.0,
 };
 
@@ -213,6 +216,31 @@ fn faults_in_flits() {
 #[test]
 fn faults_in_flits_in_trees() {
     play(FAULTY_TREES_OF_FLITS, 300);
+}
+
+const STORED: Kinds = Kinds { storage: true, ..TREES };
+const STORED_CHANNELS: Kinds = Kinds { storage: true, ..FAULTY_CHANNELS };
+const STORED_SLEEPERS: Kinds = Kinds { storage: true, ..TREES_OF_SLEEPERS };
+const STORED_FLITS: Kinds = Kinds { storage: true, ..TREES_OF_FLITS };
+
+#[test]
+fn storage_behind_credits() {
+    play(STORED, 600);
+}
+
+#[test]
+fn storage_behind_credits_of_channels_with_faults() {
+    play(STORED_CHANNELS, 300);
+}
+
+#[test]
+fn storage_behind_credits_of_links_that_sleep() {
+    play(STORED_SLEEPERS, 300);
+}
+
+#[test]
+fn storage_behind_credits_in_flit_mode() {
+    play(STORED_FLITS, 300);
 }
 
 #[test]

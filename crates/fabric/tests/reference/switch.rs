@@ -5,6 +5,7 @@
 
 use super::channel::{Queues, Turns};
 use super::port::Port;
+use super::storage::Room;
 use super::system::{Kind, System};
 use super::tlp::{Arrival, COMPLETION, Kind as TlpKind, NON_POSTED, POSTED, Tlp};
 use lanewise_fabric::config::{Forwarding, SwitchConfig, SwitchCore};
@@ -20,6 +21,8 @@ pub struct Switch {
     turns: Vec<Vec<Turns>>,
     /// By ingress, until when it feeds an egress.
     busy_until: Vec<Time>,
+    /// By egress and class, room behind the credits.
+    pub rooms: Vec<[Room; 3]>,
     /// By ingress, before when no non-posted request enters the core: request metering.
     opens_at: Vec<Time>,
 }
@@ -34,6 +37,7 @@ impl Switch {
             queues: channels.iter().map(rows).collect(),
             turns: channels.iter().map(|channels| vec![Turns::new(&config.arbitration); *channels]).collect(),
             busy_until: vec![Time::ZERO; ports],
+            rooms: vec![config.storage.map(|size| Room::new(size.get())); ports],
             opens_at: vec![Time::ZERO; ports],
         }
     }
@@ -78,7 +82,8 @@ impl System {
         let egress = self.egress(device, port, &arrival.tlp);
         let order = self.next_order();
         let tlp = Tlp { ready: arrival.eligible, came_in: Some(port), nullified: None, order, ..arrival.tlp };
-        self.enqueue(device, port, egress, tlp);
+        self.enqueue(device, port, egress, tlp.clone());
+        self.store(egress, &tlp);
     }
 
     /// A TLP that turned out bad has begun to leave, or may before it is known to be bad: the copy will be nullified.

@@ -3,7 +3,7 @@
 use super::{PayloadSizeOrRcb, PortParameters, SwitchCxlParameters, SwitchErrorParameters};
 use crate::parameter::parameters;
 use crate::value::{Auto, Fraction, choices};
-use lanewise_units::{Rate, Span};
+use lanewise_units::{Bytes, Rate, Span};
 
 choices! {
     /// How the ports of a switch are joined.
@@ -81,7 +81,24 @@ parameters! {
         lanes: Option<u32> = "none" in "1" to "4096",
         Assumed "not checked unless the part says so";
         flatten port: PortParameters;
+        group storage: SwitchStorageParameters;
         group errors: SwitchErrorParameters;
         group cxl: SwitchCxlParameters;
+    }
+}
+
+parameters! {
+    /// Memory behind the credits of the ports: room at each egress port for packets of each class, which leave the ingress buffers for
+    /// it while they wait. 16 B for each header and for each 16 B of data begun.
+    SwitchStorageParameters, Claim "storage" {
+        /// For posted requests.
+        posted: Bytes = "0 B" in "0 B" to "16 MiB",
+        Assumed "a packet waits in the ingress buffer: no more than credits is known of most parts";
+        /// For non-posted requests, unless `request_metering` holds them back.
+        non_posted: Bytes = "0 B" in "0 B" to "16 MiB",
+        Assumed "a packet waits in the ingress buffer: no more than credits is known of most parts";
+        /// For completions.
+        completion: Bytes = "0 B" in "0 B" to "16 MiB",
+        Assumed "a packet waits in the ingress buffer: no more than credits is known of most parts";
     }
 }

@@ -196,6 +196,7 @@ fn switch(
         },
         acs_redirect: parameters.acs_redirect,
         request_metering: parameters.request_metering.then_some(parameters.metered_completion.0),
+        storage: [parameters.storage.posted, parameters.storage.non_posted, parameters.storage.completion],
         corruption: errors::of_switch(&parameters.errors),
     }
 }

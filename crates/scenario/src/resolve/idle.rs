@@ -88,6 +88,11 @@ fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &
     let keys = [
         (switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups"),
         (switch.request_metering, "metered_completion", "only `request_metering` expects completions"),
+        (
+            !switch.request_metering,
+            "storage.non_posted",
+            "`request_metering` keeps requests in front of the core",
+        ),
         (around.expanders, "cxl", NO_EXPANDER),
         (around.expanders, "link.cxl", NO_EXPANDER),
     ];

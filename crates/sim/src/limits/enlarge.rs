@@ -15,6 +15,7 @@ use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
+use lanewise_units::Bytes;
 use lanewise_workload::Larger;
 
 /// How many times larger.
@@ -187,6 +188,10 @@ fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind)
         (SwitchCore::Crossbar { port_rate: rate }, ResourceKind::SwitchCore)
         | (SwitchCore::Buses { rate, .. }, ResourceKind::SwitchBus)
         | (SwitchCore::SharedMemory { rate }, ResourceKind::SwitchMemory) => larger.quicken(rate),
+        (_, ResourceKind::SwitchStorage) => {
+            let sizes = switch.storage.iter_mut().filter(|size| **size > Bytes::ZERO);
+            sizes.for_each(|size| larger.widen(size));
+        }
         // Larger completions need fewer headers: the timer runs for less time.
         (_, ResourceKind::RequestMetering) => larger.widen(switch.request_metering.as_mut()?),
         _ => return None,

@@ -289,8 +289,8 @@ impl<'a> Evidence<'a> {
         for resource in owned.chain(common).filter(|resource| !is_cache(&resource)) {
             let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
             let suspect = match resource.kind {
-                // A buffer between wires is full because of what lies behind it, which is in use then.
-                ResourceKind::NetworkBuffer => {
+                // A buffer on the way is full because of what lies behind it, which is in use then.
+                ResourceKind::NetworkBuffer | ResourceKind::SwitchStorage => {
                     Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0))
                 }
                 // All of them are taken whatever it is that takes long.

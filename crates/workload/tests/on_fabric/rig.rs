@@ -124,6 +124,7 @@ fn switch() -> SwitchConfig {
         arbitration: Arbitration::RoundRobin,
         acs_redirect: false,
         request_metering: None,
+        storage: [Bytes::ZERO; 3],
         corruption: CorruptionConfig::default(),
     }
 }

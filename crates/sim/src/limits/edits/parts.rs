@@ -122,6 +122,10 @@ impl Editor<'_> {
             ResourceKind::SwitchCore | ResourceKind::SwitchBus | ResourceKind::SwitchMemory => {
                 vec![of("twice the rate of the switch's core", &["core_rate"], Double)]
             }
+            ResourceKind::SwitchStorage => {
+                let keys = ["storage.posted", "storage.non_posted", "storage.completion"];
+                vec![of("twice the room behind the credits of the switch", &keys, Double)]
+            }
             ResourceKind::RequestMetering => {
                 vec![of(
                     "request metering that expects completions twice as large",

@@ -63,7 +63,7 @@ pub(crate) struct RootComplex {
     reads_seen: u64,
     /// By root port, the completions in its queue, in the order of their turns.
     pub(crate) ready: Vec<Ring<InLine>>,
-    /// What those that are [`InLine`] stand for.
+    /// Completions behind those in `ready`, of the same reads, that are not made yet.
     pub(crate) unmade: Slots<Unmade>,
     /// By root port, lines of reads that have no place in its queue yet; none where root ports join whatever they may.
     pub(crate) lines: Vec<Lines>,

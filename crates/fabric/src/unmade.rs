@@ -140,7 +140,7 @@ mod tests {
         fn unmade_completions_are_those_that_are_served_one_by_one(
             address in 0_u64..4096,
             longest in 1_u64..=4096,
-            most in prop::sample::select(vec![64_u64, 128, 256]),
+            (rcb, most) in prop::sample::select(vec![(64_u64, 64_u64), (64, 128), (64, 192), (128, 128), (128, 256)]),
             rates in prop::array::uniform2(1_000_000_000_u64..200_000_000_000),
             busy in prop::array::uniform2(0_u64..500),
         ) {
@@ -148,7 +148,7 @@ mod tests {
             let busy = busy.map(Span::from_ns);
             let (now, latency) = (Time::ZERO + Span::from_ns(100), Span::from_ns(300));
             let [mut a, mut b] = [0, 1].map(|of| server(rates[of], busy[of]));
-            let mut chunks = splitting::completions(address, Bytes::new(length), Bytes::new(64), Bytes::new(most));
+            let mut chunks = splitting::completions(address, Bytes::new(length), Bytes::new(rcb), Bytes::new(most));
             let whole = Packet::new(&Tlp::completion(address, Bytes::new(length)), RouteEnd(1), RouteEnd::HOST, now);
             let mut expected = Vec::new();
             let mut ready = now;

@@ -56,8 +56,9 @@ fn what_lies_in_storage_is_counted() {
     };
     let since = book(200).since(&book(150));
     assert_eq!(since.busy, SpanSum::from(Span::from_us(50)) * (10 * WRITE));
-    // Two passed through while the peer had credits.
-    assert_eq!(book(200).served, 2 + 10);
+    // Two passed through while the peer had credits, and the four that fill the ingress buffer wait.
+    assert_eq!(book(200).served, 2 + 10 + 4);
+    assert_eq!(since.waited, SpanSum::from(Span::from_us(50)) * 4);
 }
 
 /// A flow that nothing holds up gets its credits times the size of its packets in the time of its credit loop, however much room

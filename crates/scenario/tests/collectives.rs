@@ -265,6 +265,8 @@ fn nodes_of_a_socket_are_as_far_apart_as_sockets() {
     assert_eq!(pass("gen4 x16"), (2, Path::Peer(Hardware::Pci)), "one ring of 24 GB/s");
     let apart = pass("{ link = \"gen4 x16\", numa_node = 1 }");
     assert_eq!(apart, (2, Path::HostMemory), "no ring, which has two channels as well");
+    let together = pass("{ link = \"gen4 x16\", numa_node = 0 }");
+    assert_eq!(together, pass("gen4 x16"), "the node of a socket that says none");
     let without = |slot2: &str| {
         let lines = "devices = [\"gpu[0]\", \"third\"]\nsize = \"16 KiB\"\nalgorithm = \"ring\"";
         let overrides = [
@@ -367,6 +369,44 @@ fn rings_cross_the_network_by_every_adapter() {
     used.iter_mut().for_each(|nics| nics.sort_unstable());
     assert_eq!(used, [(0..8).collect::<Vec<_>>(), (8..16).collect()]);
     assert_eq!(of("send-receive").passes[0].channels, 4);
+}
+
+/// A ring enters a host at a device that is nearest to its adapter, also where fewer adapters than devices are: of those beside the last
+/// two devices, each is nearest to one, and all other devices are equally far from both.
+#[test]
+fn rings_enter_at_the_devices_beside_fewer_adapters() {
+    let adapters = |name: &str, places: &str| {
+        format!(
+            "[endpoint.{name}]\npart = \"generic-gen5-x16\"\ncount = 2\nattach = \"sw[{places}].port2\"\nrdma = {{ ports = 1 }}\n"
+        )
+    };
+    let (above, _) = NODES.split_once("[endpoint.nic]").expect("adapters");
+    let (_, workload) = NODES.split_once("[[workload]]").expect("a workload");
+    let wire = |place: usize| {
+        format!(
+            "[network.wire{place}]\nkind = \"infiniband-ndr\"\nends = [\"one[{place}]\", \"other[{place}]\"]\n"
+        )
+    };
+    let wires = [0, 1].map(wire).concat();
+    let (one, other) = (adapters("one", "6..7"), adapters("other", "14..15"));
+    let few = format!("{above}{one}{other}{wires}[[workload]]{workload}");
+    let text = format!("{few}operation = \"all-reduce\"");
+    let scenario = load(&Source::from_text("nodes.toml".to_owned(), text), &[]);
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    let config = scenario.workloads[0].of_kind::<CollectiveConfig>().expect("a collective");
+    assert_eq!(config.layout.entries[..2], [vec![6, 14], vec![7, 15]]);
+}
+
+/// A host that no network joins to the next is reported, whatever its neighbours have.
+#[test]
+fn a_host_without_an_adapter_is_reported() {
+    let three = NODES
+        .replace("[host.node]\ncount = 2", "[host.node]\ncount = 3")
+        .replace("count = 16", "count = 24")
+        .replace("ends = [\"nic[*]\", \"leaf\"]", "ends = [\"nic[0..15]\", \"leaf\"]");
+    let text = format!("{three}operation = \"all-reduce\"");
+    let problems = load(&Source::from_text("nodes.toml".to_owned(), text), &[]).expect_err("no way");
+    assert!(problems.to_string().contains("no network of InfiniBand or RoCE joins the two"), "{problems}");
 }
 
 /// NCCL gives two devices that PCI Express joins two channels for what one sends the other, however many rings there are.

@@ -778,10 +778,13 @@ class Host(TypedDict, total=False):
         "intel-skylake",
         "intel-sapphire-rapids",
         "intel-emerald-rapids",
+        "power9",
+        "arm",
         "other",
     ] | Sourced
     """Kind of its processor, as NCCL tells them apart: by it NCCL takes a rate between sockets and says how
-    far apart peers may be. "auto" by `maker`: "amd", "intel-skylake" or "other". Default: auto.
+    far apart peers may be. "auto" by `maker`: "amd", "intel-skylake", "power9", "arm" or "other". Default:
+    auto.
     """
     memory_base: str | Sourced
     """Start of the memory that devices address; below 4 GiB requests have the short header. Default: 4 GiB.

@@ -372,7 +372,7 @@ impl Switch {
     }
 }
 
-/// Classes that a packet waits for credits of when the peer of `port` has none left for a TLP of that class with the `least` data.
+/// Classes of which a packet waits for credits, when the peer of `port` has not enough for a TLP with the `least` data of that class.
 fn exhausted(port: &Port, channel: u8, wait: Wait, least: [u16; 3]) -> [bool; 3] {
     FlowClass::ALL.map(|class| {
         let smallest = Credits { header: 1, data: least[class as usize] };

@@ -126,7 +126,9 @@ impl Room {
     /// A packet came that could move at `ready`. Returns when it does, if there is room.
     fn enter(&mut self, packet: &Packet, ready: Time, now: Time) -> Option<Time> {
         self.outside.push_back((ready, *packet));
-        self.next_to_move(now, now).map(|(_, at)| at)
+        let (moved, at) = self.next_to_move(now, now)?;
+        debug_assert_eq!(moved.order, packet.order, "those in front of it found no room");
+        Some(at)
     }
 
     /// The packet that has been without room for longest, and when it moves: not before the one in front of it, which has gone by
@@ -155,6 +157,7 @@ impl Room {
         let found = self.outside.remove(place.expect("it is inside or outside"));
         let (ready, packet) = found.expect("it was found there");
         self.book.waited += gone_at.saturating_since(ready);
+        self.book.served += 1;
         Some(packet)
     }
 
@@ -170,7 +173,12 @@ impl Room {
     fn book_at(&self, at: Time) -> Book {
         let inside = self.inside.iter().map(|inside| inside.held(at));
         let leaving = self.leaving.iter().map(|(inside, until)| inside.held(at.min(*until)));
-        Book { busy: inside.chain(leaving).fold(self.book.busy, |a, b| a + b), ..self.book }
+        let outside = self.outside.iter().map(|(ready, _)| at.saturating_since(*ready));
+        Book {
+            busy: inside.chain(leaving).fold(self.book.busy, |a, b| a + b),
+            waited: outside.fold(self.book.waited, |sum, waited| sum + waited),
+            served: self.book.served + self.outside.len() as u64,
+        }
     }
 }
 

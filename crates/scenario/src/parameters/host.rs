@@ -43,6 +43,10 @@ choices! {
         IntelSapphireRapids = "intel-sapphire-rapids",
         /// Intel's from Emerald Rapids on: CPUID model 0xCF and later.
         IntelEmeraldRapids = "intel-emerald-rapids",
+        /// POWER9.
+        Power = "power9",
+        /// Arm.
+        Arm = "arm",
         /// Another maker's.
         Other = "other",
     }
@@ -127,7 +131,7 @@ parameters! {
         combining_buffers: u32 = "10" in "1" to "256",
         Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes";
         /// Kind of its processor, as NCCL tells them apart: by it NCCL takes a rate between sockets and says how far apart peers may be. "auto"
-        /// by `maker`: "amd", "intel-skylake" or "other".
+        /// by `maker`: "amd", "intel-skylake", "power9", "arm" or "other".
         processor: Auto<ProcessorChoice> = "auto",
         Assumed "a server of Intel is of the kind from Skylake-SP to Ice Lake-SP";
         /// Start of the memory that devices address; below 4 GiB requests have the short header.

@@ -16,6 +16,7 @@ use lanewise_workload::load::collective::{
 const TIMED: u32 = 5;
 /// Most sizes of a workload.
 const SIZES: usize = 64;
+
 /// How a collective is done.
 pub(super) struct Done {
     /// Every size.

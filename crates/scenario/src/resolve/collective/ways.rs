@@ -34,8 +34,8 @@ enum Distance {
     System,
 }
 
-/// A socket, and its NUMA node where that is said.
-type NumaNode = (u32, Option<u32>);
+/// A socket, and a NUMA node of it.
+type NumaNode = (u32, u32);
 
 /// One direction of a link that a ring uses within a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -67,16 +67,19 @@ pub(super) struct Adapter {
     port: NicPort,
     /// Bytes a second, as NCCL counts them: the slower of its port and its slot.
     pub rate: f64,
-    /// Ranks that it is nearest to.
+    /// Ranks that have none nearer.
+    nearest_of: Vec<u32>,
+    /// Ranks of its host that it has none nearer than.
     ranks: Vec<u32>,
 }
 
-/// Bytes a second of the adapters of a rank, of the one that has least: those that are nearest to it, shared with others that they are nearest to.
+/// Bytes a second of the adapters of a rank, of the one that has least: those that are nearest to it, shared with the ranks that are nearest to the
+/// first of them.
 ///
 /// Source: `ncclTopoGetLocalNet`, src/graph/topo.cc of NVIDIA/nccl 2.30.7.
 pub(super) fn of_rank(adapters: &[Vec<Adapter>], ranks: u32) -> Vec<f64> {
     let of_rank = |rank: u32| {
-        let near = || adapters.iter().flatten().filter(|adapter| adapter.ranks.contains(&rank));
+        let near = || adapters.iter().flatten().filter(|adapter| adapter.nearest_of.contains(&rank));
         let sharers = near().next().map_or(1, |adapter| adapter.ranks.len());
         near().map(|adapter| adapter.rate).take(near().count().div_ceil(sharers)).collect::<Vec<f64>>()
     };
@@ -99,6 +102,9 @@ pub(super) fn entries(adapters: &[Vec<Adapter>], rings: u32) -> Vec<Vec<u32>> {
         enters
     };
     let of_nodes: Vec<Vec<u32>> = adapters.iter().map(of_node).collect();
+    if of_nodes.iter().any(|enters| enters.is_empty()) {
+        return Vec::new(); // Its ranks have no way to the next host, which is reported.
+    }
     if of_nodes.iter().all(|enters| enters.iter().all(|rank| *rank == enters[0])) {
         return Vec::new();
     }
@@ -170,6 +176,8 @@ impl Around<'_, '_> {
                 ProcessorChoice::IntelSkylake => Processor::IntelSkylake,
                 ProcessorChoice::IntelSapphireRapids => Processor::IntelSapphireRapids,
                 ProcessorChoice::IntelEmeraldRapids => Processor::IntelEmeraldRapids,
+                ProcessorChoice::Power => Processor::Power,
+                ProcessorChoice::Arm => Processor::Arm,
                 ProcessorChoice::Other => Processor::Other,
             };
         }
@@ -177,6 +185,8 @@ impl Around<'_, '_> {
         match maker.as_ref().map(|(maker, _)| maker.as_str()) {
             Some("amd") => Processor::Amd,
             Some("intel") => Processor::IntelSkylake,
+            Some("ibm") => Processor::Power,
+            Some("arm") => Processor::Arm,
             _ => Processor::Other,
         }
     }
@@ -270,13 +280,14 @@ impl Around<'_, '_> {
         self.ranks.iter().map(of_rank).fold(0.0, f64::max)
     }
 
-    /// Socket of a host at which a device is, and its NUMA node where that is said: NCCL tells apart what operating systems call a node.
+    /// Socket of a host at which a device is, and its NUMA node: NCCL tells apart what operating systems call a node.
     fn socket(&self, device: usize, host: usize) -> Option<NumaNode> {
         let topology = &self.inputs.topology;
         let below = topology.path_up(device).take_while(|at| *at != host).last()?;
         let (host, slot) = topology.instances[below].above?;
         let slot = &topology.slots[topology.instances[host].component][slot];
-        Some((slot.socket, slot.numa_node))
+        // Where nothing is said, firmware has one node for each socket, and numbers them alike.
+        Some((slot.socket, slot.numa_node.unwrap_or(slot.socket)))
     }
 
     fn within_host(&self, from: &Rank, to: &Rank) -> Path {
@@ -353,13 +364,25 @@ impl Around<'_, '_> {
                 let nearest = ports.iter().map(distance).min();
                 for port in ports.iter().filter(|port| Some(distance(port)) == nearest) {
                     match found.iter_mut().find(|adapter| adapter.port == *port) {
-                        Some(adapter) => adapter.ranks.push(number),
+                        Some(adapter) => adapter.nearest_of.push(number),
                         None => {
                             let Some(rate) = adapter_rate(*port, reading) else { continue };
-                            found.push(Adapter { port: *port, rate, ranks: vec![number] });
+                            found.push(Adapter {
+                                port: *port,
+                                rate,
+                                nearest_of: vec![number],
+                                ranks: Vec::new(),
+                            });
                         }
                     }
                 }
+            }
+            for adapter in &mut found {
+                let device = reading.networks.config.nics[adapter.port.nic].device.0 as usize;
+                let away = |rank: &Rank| self.distance(rank.device.0 as usize, device);
+                let least = of_node(node).map(|(rank, _)| away(rank)).min();
+                let near = of_node(node).filter(|(rank, _)| Some(away(rank)) == least);
+                adapter.ranks = near.map(|(_, number)| number).collect();
             }
             adapters.push(found);
         }

@@ -12,7 +12,7 @@ use super::tuning::Hardware;
 /// Generations of GPUs whose search differs, by compute capability as NCCL writes it: 89 for 8.9.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Era {
-    /// Volta and before.
+    /// Turing and before.
     Volta,
     /// From Ampere (80) to Ada.
     Ampere,
@@ -76,6 +76,10 @@ pub enum Processor {
     IntelSapphireRapids,
     /// Emerald Rapids: models from 0xCF on.
     IntelEmeraldRapids,
+    /// POWER9.
+    Power,
+    /// Arm.
+    Arm,
     /// Another maker's.
     Other,
 }
@@ -89,6 +93,8 @@ impl Processor {
             Self::IntelSkylake => 10e9,
             Self::IntelSapphireRapids => 22e9,
             Self::IntelEmeraldRapids => 40e9,
+            Self::Power => 32e9,
+            Self::Arm => 6e9,
             Self::Other => 5e12,
         }
     }
@@ -96,7 +102,7 @@ impl Processor {
     /// How often what one GPU sends another through the host bridge counts on PCI Express: packets of 64 B of Intel's, `INTEL_P2P_OVERHEAD`.
     pub const fn weight_of_peers(self) -> f64 {
         match self {
-            Self::Amd | Self::Other => 1.0,
+            Self::Amd | Self::Power | Self::Arm | Self::Other => 1.0,
             _ => 1.2,
         }
     }

@@ -75,6 +75,7 @@ impl Fabric {
         }
     }
 
+    /// Packets of a class in the queues of an endpoint's or root port's own, those not counted that are made later.
     fn queued_made(&self, port: &Port, class: FlowClass) -> usize {
         let of_channel = |channel| port.queues_of(channel).of_class(&self.packets, class).count();
         port.channel_numbers().map(of_channel).sum()
@@ -90,9 +91,11 @@ impl Fabric {
                 Owner::Endpoint(_) => self.queued_made(port, class),
                 Owner::RootComplex(index) => {
                     let root_complex = &self.root_complexes[index as usize];
-                    let is_read = class == FlowClass::Completion;
-                    self.queued_made(port, class)
-                        + if is_read { root_complex.unmade_at(port.index) } else { 0 }
+                    let unmade = match class {
+                        FlowClass::Completion => root_complex.unmade_at(port.index),
+                        FlowClass::Posted | FlowClass::NonPosted => 0,
+                    };
+                    self.queued_made(port, class) + unmade
                 }
             };
             count as u32

@@ -1,8 +1,8 @@
 //! Switches: virtual output queues at each ingress, a core that joins the ports, arbitration at each egress.
 //!
 //! An egress pulls: when its wire is free it takes the next packet straight out of an ingress buffer, whose credits
-//! are free again once the tail has left, or sooner where there is storage behind it (`storage.rs`). Packets leave unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and
-//! merging). Each virtual channel of an egress has a row of queues, and a turn among the ingress ports, of its own: who sends
+//! are free again once the tail has left, or sooner where there is storage behind it (`storage.rs`). Packets leave
+//! unmodified (PCIe Base 6.3 §2.4.1 forbids splitting and merging). Each virtual channel of an egress has a row of queues, and a turn among the ingress ports, of its own: who sends
 //! next is in `arbitration.rs`; how requests are held back for the sake of their completions, in `metering.rs`.
 //!
 //! Left out: an arbitration between ports for each channel that differs from that of the others, multicast.

@@ -113,10 +113,15 @@ pub(super) fn entries(adapters: &[Vec<Adapter>], rings: u32) -> Vec<Vec<u32>> {
 }
 
 impl Around<'_, '_> {
+    /// Each rank and the next of the ring, where both are of one host.
+    fn neighbours(&self) -> impl Iterator<Item = (&Rank, &Rank)> {
+        let next = self.ranks.iter().cycle().skip(1);
+        self.ranks.iter().zip(next).filter(|(one, other)| one.node == other.node)
+    }
+
     /// Whether side links join all neighbours of each host, and there are any.
     pub(super) fn have_side_links(&self) -> bool {
-        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        let mut neighbours = neighbours.filter(|(one, other)| one.node == other.node).peekable();
+        let mut neighbours = self.neighbours().peekable();
         let joined = |one: &Rank, other: &Rank| {
             side_link::joins(self.inputs, one.device.0 as usize, other.device.0 as usize)
         };
@@ -210,8 +215,7 @@ impl Around<'_, '_> {
     /// last.
     pub(super) fn rate_within(&self, reading: &Reading<'_, '_>) -> f64 {
         let mut uses: BTreeMap<LinkUse, (f64, f64)> = BTreeMap::new();
-        let neighbours = self.ranks.iter().zip(self.ranks.iter().cycle().skip(1));
-        for (from, to) in neighbours.filter(|(from, to)| from.node == to.node) {
+        for (from, to) in self.neighbours() {
             for (link, rate, weight) in self.links_between(from, to, reading) {
                 uses.entry(link).or_insert((rate, 0.0)).1 += weight;
             }

@@ -95,7 +95,7 @@ LAB_OF_WHEEL := target/wheel/lab
 wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is installed and has the lab, and the source distribution
 	$(if $(ON_LINUX),@$(QUIET) "install zig" $(PIP_INSTALL) --group wheel)
 	@rm -rf dist $(LAB_OF_WHEEL) && mkdir -p $(LAB_OF_WHEEL)
-	@if .ci/wasm-target "the lab in the wheel" 0; then $(MAKE) --silent lab && cp -r target/lab/. $(LAB_OF_WHEEL); fi
+	@if .ci/wasm-target "the lab in the wheel" 0; then $(MAKE) --silent lab && cp -r target/lab/. $(LAB_OF_WHEEL) && rm $(LAB_OF_WHEEL)/*.br; fi
 	@RUSTFLAGS="$$RUSTFLAGS $(PROFILE_FLAGS) $(NAMELESS_PATHS)" \
 		CARGO_TARGET_DIR=target/wheel $(LINK_FOR_OLD) $(BUILD_EXTENSION) $(QUIET) "build the wheel" \
 		$(BIN)/maturin build --release --locked --strip --auditwheel check \
@@ -230,8 +230,9 @@ wasm: setup $(STAMPS)/node $(WASM_OPT) ## build target/web: the WebAssembly modu
 	@$(QUIET) "build the WebAssembly module" $(WASM_MODULE)
 	@mkdir -p $(WEB) && cp crates/wasm/js/* THIRD-PARTY-LICENSES.txt LICENSE $(WEB)
 	@$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
+	@$(QUIET) "compress the module" $(NODE) .ci/brotli.mjs $(WEB)/lanewise.wasm
 	@LANEWISE_WASM=$(CURDIR)/$(WEB)/lanewise.wasm $(QUIET) "WebAssembly in Node, optimised" $(BIN)/pytest tests/wasm
-	@ls -l $(WEB)/lanewise.wasm
+	@ls -l $(WEB)/lanewise.wasm*
 
 # What is in package-lock.json, from the npm registry. No package runs a script when it is installed.
 $(STAMPS)/web: web/package.json web/package-lock.json web/.npmrc $(STAMPS)/node
@@ -245,6 +246,7 @@ lab: $(STAMPS)/node $(STAMPS)/web $(WASM_OPT) ## build target/lab: the lab in th
 	@[ $(WEB)/lanewise.wasm -nt $(WASM_BUILT) ] || \
 		$(QUIET) "optimise the module" $(NODE) $(WASM_OPT) $(WASM_OPT_FLAGS) $(WASM_BUILT) -o $(WEB)/lanewise.wasm
 	@$(QUIET) "build the page" .ci/lab-page target/lab $(WEB)/lanewise.wasm
+	@$(QUIET) "compress the module" $(NODE) .ci/brotli.mjs target/lab/lanewise.wasm
 	@ls -l target/lab/lanewise-lab.html
 
 # With the lab, which takes minutes the first time, where Rust can build it.

@@ -96,12 +96,29 @@ struct Evidence<'a> {
     /// All of those.
     switched: HashSet<String>,
     requesters: HashMap<&'a str, &'a Requester>,
+    /// By flow, and by the device that asks where that matters: the endpoints that it reads from or writes to.
+    reached: HashMap<(&'a str, Option<usize>), Vec<usize>>,
+    /// Loads of two kinds, by name.
+    turnarounds: HashMap<&'a str, &'a TurnaroundConfig>,
+    registers: HashMap<&'a str, &'a MmioConfig>,
+    /// Flows of data that carry a fair share of it.
+    decisive: Vec<&'a Flow>,
+    /// Whether bits may arrive wrong on any link.
+    errs: bool,
+}
+
+/// Suspects, those alike together.
+struct Groups<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    groups: Vec<Group>,
+    /// Which group a candidate is in.
+    places: HashMap<Candidate, usize>,
 }
 
 /// The likely limit; none when nothing moved, and no link was down after errors.
 pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<LimitedBy> {
     let evidence = Evidence::new(scenario, results);
-    let groups = evidence.first_suspects();
+    let groups = evidence.first_suspects().groups;
     let total: f64 = groups.iter().map(|group| group.weight).sum();
     let first = groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best });
     // What a flow waits for beyond its adapter may be the link at the other end.
@@ -119,23 +136,22 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
 /// What might be the limit, the likeliest first: those that one run speaks for, and what is always worth a try.
 pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     let evidence = Evidence::new(scenario, results);
-    let mut groups: Vec<Group> = Vec::new();
-    let mut first = evidence.first_suspects();
-    order::sort_by(&mut first, |a, b| b.weight.total_cmp(&a.weight));
-    groups.extend(first);
+    let mut groups = evidence.first_suspects();
+    groups.sort();
     let mut all: Vec<Suspect> = Vec::new();
-    for flow in evidence.decisive() {
+    let mut known: HashSet<Candidate> = HashSet::new();
+    for flow in &evidence.decisive {
         for suspect in evidence.suspects(flow) {
-            if !all.iter().any(|known| known.candidate == suspect.candidate) {
+            if known.insert(suspect.candidate.clone()) {
                 all.push(suspect);
             }
         }
     }
     order::sort_by(&mut all, |a, b| b.share.total_cmp(&a.share));
     for suspect in all {
-        evidence.join(&mut groups, suspect, 0.0);
+        groups.add(suspect, 0.0);
     }
-    groups
+    groups.groups
 }
 
 impl<'a> Evidence<'a> {
@@ -160,49 +176,43 @@ impl<'a> Evidence<'a> {
             all.map(|(flow, used)| (flow, used.into_iter().collect())).collect();
         let switched = ways.values().flatten().cloned().collect();
         let requesters = results.requesters.iter().map(|each| (each.device.as_str(), each)).collect();
-        Self { scenario, results, index, above, resources, common, ways, switched, requesters }
+        let mut reached: HashMap<_, Vec<usize>> = HashMap::new();
+        for each in scenario.workloads.iter().flat_map(|load| load.targets()) {
+            let by = each.by.map(|device| device.0 as usize);
+            reached.entry((each.flow, by)).or_default().push(each.device.0 as usize);
+        }
+        let (decisive, errs) = (decisive(results), fabric.links.iter().any(has_errors));
+        Self {
+            scenario,
+            results,
+            index,
+            above,
+            resources,
+            common,
+            ways,
+            switched,
+            requesters,
+            reached,
+            turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
+            registers: by_name(scenario, |load: &MmioConfig| &load.name),
+            decisive,
+            errs,
+        }
     }
 
     fn fabric(&self) -> &FabricConfig {
         &self.scenario.fabric
     }
 
-    /// Flows of data that carry a fair share of it.
-    fn decisive(&self) -> impl Iterator<Item = &'a Flow> {
-        let about_data = |flow: &&Flow| flow.direction != CONTROL;
-        let largest = self.results.flows.iter().filter(about_data).map(weight).fold(0.0, f64::max);
-        let flows = self.results.flows.iter().filter(about_data);
-        flows.filter(move |flow| weight(flow) > 0.0 && weight(flow) >= MINOR * largest)
-    }
-
     /// The first suspect of each flow that decides, alike ones together.
-    fn first_suspects(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for flow in self.decisive() {
+    fn first_suspects(&self) -> Groups<'_, 'a> {
+        let mut groups = Groups { evidence: self, groups: Vec::new(), places: HashMap::new() };
+        for flow in &self.decisive {
             if let Some(suspect) = select_suspect(self.suspects(flow)) {
-                self.join(&mut groups, suspect, weight(flow));
+                groups.add(suspect, weight(flow));
             }
         }
         groups
-    }
-
-    /// Adds a suspect to the group of those alike, if there is one.
-    fn join(&self, groups: &mut Vec<Group>, suspect: Suspect, weight: f64) {
-        let alike = |group: &Group| {
-            let first = &group.members[0];
-            self.words_without_names(first) == self.words_without_names(&suspect)
-                && (first.share - suspect.share).abs() <= ALIKE
-        };
-        let known = |group: &Group| group.members.iter().any(|member| member.candidate == suspect.candidate);
-        match groups.iter().position(&known).or_else(|| groups.iter().position(alike)) {
-            Some(at) => {
-                groups[at].weight += weight;
-                if !known(&groups[at]) {
-                    groups[at].members.push(suspect);
-                }
-            }
-            None => groups.push(Group { members: vec![suspect], weight }),
-        }
     }
 
     /// What two candidates of the same kind and size have in common.
@@ -233,10 +243,11 @@ impl<'a> Evidence<'a> {
 
     /// Devices of a flow, and those that it reads from or writes to, each with every device above it.
     fn devices(&self, flow: &Flow) -> Vec<usize> {
-        let mut ends: Vec<usize> =
+        let own: Vec<usize> =
             flow.device.split('+').filter_map(|name| self.index.get(name).copied()).collect();
-        let loads = self.scenario.workloads.iter();
-        ends.extend(loads.flat_map(|load| load.targets(&flow.name)).map(|device| device.0 as usize));
+        let askers = own.iter().copied().map(Some).chain([None]);
+        let reached = askers.filter_map(|by| self.reached.get(&(flow.name.as_str(), by))).flatten().copied();
+        let ends: Vec<usize> = own.iter().copied().chain(reached).collect();
         let mut devices = Vec::new();
         for end in ends {
             let mut at = end;
@@ -259,7 +270,8 @@ impl<'a> Evidence<'a> {
         if !flow.device.split('+').any(waits) {
             return Vec::new();
         }
-        let others = self.decisive().filter(|other| other.name == flow.name).map(|other| self.devices(other));
+        let others = self.decisive.iter().filter(|other| other.name == flow.name);
+        let others = others.map(|other| self.devices(other));
         // Not those of the same host: they carry another part of the workload.
         let mut far: Vec<usize> =
             others.filter(|other| !other.iter().any(|device| near.contains(device))).flatten().collect();
@@ -304,7 +316,7 @@ impl<'a> Evidence<'a> {
             found.push(Suspect { limit: resource.limit.clone(), ..suspect });
         }
         self.suspects_of_load(flow, &mut found);
-        if self.fabric().links.iter().any(has_errors) {
+        if self.errs {
             // The adapter at the other end has a flow of the same workload.
             let others = self.results.flows.iter().filter(|other| other.name == flow.name);
             let links = others.flat_map(|other| self.devices(other)).filter_map(|device| self.above[device]);
@@ -315,7 +327,7 @@ impl<'a> Evidence<'a> {
 
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
-        if let Some(test) = self.of_kind::<TurnaroundConfig>(flow, |load| &load.name) {
+        if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
             // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
             let device = test.device.0 as usize;
             let time = flow.latency_ns.mean + test.unseen.as_ns();
@@ -323,7 +335,7 @@ impl<'a> Evidence<'a> {
             found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
             return found.push(Suspect::waited_for(Candidate::Demand { device }, 1.0 - under_way));
         }
-        let registers = self.of_kind::<MmioConfig>(flow, |load| &load.name);
+        let registers = self.registers.get(flow.name.as_str());
         match registers.map(|load| (load, load.pacing)) {
             // The processor asks, and not the device: all the time but its own for each access.
             Some((load, Pacing::Closed { outstanding })) => {
@@ -338,12 +350,6 @@ impl<'a> Evidence<'a> {
                 }
             }
         }
-    }
-
-    /// The load of a kind that a flow is of, by its name.
-    fn of_kind<K: LoadConfig>(&self, flow: &Flow, name: impl Fn(&K) -> &str) -> Option<&'a K> {
-        let mut loads = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<K>());
-        loads.find(|load| name(load) == flow.name)
     }
 
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
@@ -453,18 +459,45 @@ impl<'a> Evidence<'a> {
     /// What a requester or a link says it waits for most, when the limit is a resource.
     fn seen_as(&self, suspect: &Suspect) -> Option<String> {
         let Candidate::Resource { .. } = suspect.candidate else { return None };
-        let mut waits: Vec<(String, f64)> = Vec::new();
-        for flow in self.decisive() {
-            for other in self.suspects(flow).into_iter() {
-                let itself = other.candidate == suspect.candidate;
-                if itself || other.in_use || matches!(other.candidate, Candidate::Demand { .. }) {
-                    continue;
-                }
-                waits.push((other.candidate.name(self.fabric()), other.share));
-            }
+        let is_wait = |other: &Suspect| {
+            let itself = other.candidate == suspect.candidate;
+            !itself && !other.in_use && !matches!(other.candidate, Candidate::Demand { .. })
+        };
+        let waits = self.decisive.iter().flat_map(|flow| self.suspects(flow)).filter(is_wait);
+        let most = waits.max_by(|a, b| a.share.total_cmp(&b.share))?;
+        (most.share >= 0.1)
+            .then(|| format!("{} {:.1} %", most.candidate.name(self.fabric()), most.share * 100.0))
+    }
+}
+
+impl Groups<'_, '_> {
+    /// Adds a suspect to the group of those alike, if there is one.
+    fn add(&mut self, suspect: Suspect, weight: f64) {
+        if let Some(at) = self.places.get(&suspect.candidate) {
+            self.groups[*at].weight += weight;
+            return;
         }
-        let most = waits.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (most.1 >= 0.1).then(|| format!("{} {:.1} %", most.0, most.1 * 100.0))
+        let words = self.evidence.words_without_names(&suspect);
+        let alike = |group: &Group| {
+            let first = &group.members[0];
+            (first.share - suspect.share).abs() <= ALIKE && self.evidence.words_without_names(first) == words
+        };
+        let at = self.groups.iter().position(alike).unwrap_or_else(|| {
+            self.groups.push(Group { members: Vec::new(), weight: 0.0 });
+            self.groups.len() - 1
+        });
+        self.places.insert(suspect.candidate.clone(), at);
+        self.groups[at].weight += weight;
+        self.groups[at].members.push(suspect);
+    }
+
+    /// Those of most weight first.
+    fn sort(&mut self) {
+        order::sort_by(&mut self.groups, |a, b| b.weight.total_cmp(&a.weight));
+        let numbered = self.groups.iter().enumerate();
+        self.places = numbered
+            .flat_map(|(at, group)| group.members.iter().map(move |member| (member.candidate.clone(), at)))
+            .collect();
     }
 }
 
@@ -494,6 +527,19 @@ impl Group {
     pub(crate) fn share(&self) -> f64 {
         self.members.iter().map(|member| member.share).fold(0.0, f64::max)
     }
+}
+
+/// The loads of a kind by their names, which are those of their flows.
+fn by_name<K: LoadConfig>(scenario: &Scenario, name: impl Fn(&K) -> &str) -> HashMap<&str, &K> {
+    let loads = scenario.workloads.iter().filter_map(|load| load.of_kind::<K>());
+    loads.map(|load| (name(load), load)).collect()
+}
+
+/// Flows of data that carry a fair share of it.
+fn decisive(results: &Results) -> Vec<&Flow> {
+    let data: Vec<&Flow> = results.flows.iter().filter(|flow| flow.direction != CONTROL).collect();
+    let largest = data.iter().map(|flow| weight(flow)).fold(0.0, f64::max);
+    data.into_iter().filter(|flow| weight(flow) > 0.0 && weight(flow) >= MINOR * largest).collect()
 }
 
 fn has_errors(link: &LinkConfig) -> bool {

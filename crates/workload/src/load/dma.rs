@@ -3,7 +3,7 @@
 //! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
 //! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -296,10 +296,10 @@ impl LoadConfig for DmaConfig {
         vec![Demand { operations: u64::from(self.outstanding) * 2, of: format!("{}.outstanding", self.name) }]
     }
 
-    fn targets(&self, flow: &str) -> Vec<DeviceId> {
+    fn targets(&self) -> Vec<Reached<'_>> {
         match self.target {
-            Target::Endpoint(device) if self.name == flow => vec![device],
-            Target::Endpoint(_) | Target::HostMemory | Target::Nobody => Vec::new(),
+            Target::Endpoint(device) => vec![Reached { flow: &self.name, by: Some(self.device), device }],
+            Target::HostMemory | Target::Nobody => Vec::new(),
         }
     }
 

@@ -32,4 +32,4 @@ pub mod turnaround;
 
 mod settings;
 
-pub use settings::{Demand, Larger, LoadConfig, Tool};
+pub use settings::{Demand, Larger, LoadConfig, Reached, Tool};

@@ -10,6 +10,17 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::fmt::{self, Debug, Formatter};
 
+/// An endpoint that a flow reads from or writes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached<'a> {
+    /// Name of the flow.
+    pub flow: &'a str,
+    /// The device that asks; none where each device of the flow may.
+    pub by: Option<DeviceId>,
+    /// The endpoint.
+    pub device: DeviceId,
+}
+
 /// The settings of one load.
 pub trait LoadConfig: Any + Alike + Send + Sync {
     /// The instrument, at rest.
@@ -37,9 +48,8 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         None
     }
 
-    /// Endpoints that the flow of this name reads from or writes to.
-    fn targets(&self, flow: &str) -> Vec<DeviceId> {
-        let _ = flow;
+    /// Endpoints that its flows read from or write to.
+    fn targets(&self) -> Vec<Reached<'_>> {
         Vec::new()
     }
 

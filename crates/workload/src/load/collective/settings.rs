@@ -1,7 +1,7 @@
 //! A collective as a load: what it may have open, and what makes its adapters and threads larger.
 
 use super::{CollectiveConfig, CollectiveWorkload, Path};
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::Bytes;
@@ -27,9 +27,9 @@ impl LoadConfig for CollectiveConfig {
         vec![Demand { operations, of: format!("{0}.devices × {0}.channels × {0}.window", self.name) }]
     }
 
-    fn targets(&self, flow: &str) -> Vec<DeviceId> {
-        let is_its = self.name == flow;
-        self.ranks.iter().filter(|_| is_its).map(|rank| rank.device).collect()
+    fn targets(&self) -> Vec<Reached<'_>> {
+        let devices = self.ranks.iter().map(|rank| rank.device);
+        devices.map(|device| Reached { flow: &self.name, by: None, device }).collect()
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

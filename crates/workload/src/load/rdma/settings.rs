@@ -2,7 +2,7 @@
 
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Target, Workload};
 use lanewise_units::Bytes;
@@ -24,9 +24,10 @@ impl LoadConfig for RdmaConfig {
         self.tools.iter().map(demand).collect()
     }
 
-    fn targets(&self, flow: &str) -> Vec<DeviceId> {
-        let mine = self.tools.iter().filter(|tool| tool.name() == flow);
-        mine.flat_map(peer_memory).map(|(device, _)| device).collect()
+    fn targets(&self) -> Vec<Reached<'_>> {
+        let each = |tool: &RdmaToolConfig| peer_memory(tool).into_iter().map(|(device, _)| device);
+        let named = self.tools.iter().flat_map(|tool| each(tool).map(|device| (tool.name(), device)));
+        named.map(|(flow, device)| Reached { flow, by: None, device }).collect()
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

@@ -64,6 +64,7 @@ const LIVE: &[Live] = live! {
     }
     "endpoint with `nvme`": {
         "nvme.command_time" "commands that are fetched from then on" "a job on the drive";
+        "nvme.sector_time" "commands that are fetched from then on" "a job on the drive";
         "nvme.command_latency" "commands that are fetched from then on" "a job on the drive";
         "nvme.read_rate" "units that enter the data path from then on" "a job on the drive";
         "nvme.write_rate" "pieces that begin to drain from then on" "a job on the drive";

@@ -355,6 +355,7 @@ impl System {
                 capacity,
                 fetch_batch: nvme.fetch_batch,
                 command_time: nvme.command_time,
+                sector_time: nvme.sector_time,
                 command_latency: nvme.command_latency,
                 read_rate: nvme.read_rate,
                 write_rate: nvme.write_rate,

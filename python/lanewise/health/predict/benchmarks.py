@@ -66,6 +66,7 @@ _FAST_MEDIA = {
     "hit_time": "0 ns",
     "write_time": "0 ns",
     "command_time": "0 ns",
+    "sector_time": "0 ns",
     "command_latency": "0 ns",
     "buffer": "64 MiB",
 }

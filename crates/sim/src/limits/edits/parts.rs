@@ -211,7 +211,9 @@ impl Editor<'_> {
             "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
             "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
             "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
-            "controller" => vec![of("half the time of a command", &["nvme.command_time"], Halve)],
+            "controller" => {
+                vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
+            }
             "processor" => vec![of("half the time of a command", &["adapter.command_time"], Halve)],
             "pipeline" | "receive_pipeline" => {
                 vec![of("half the time of a message", &["rdma.message_interval"], Halve)]

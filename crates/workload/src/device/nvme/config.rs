@@ -18,6 +18,8 @@ pub struct SsdConfig {
     pub fetch_batch: u32,
     /// Time after which the controller's processors take the next command.
     pub command_time: Span,
+    /// The same for each 512 B of it after the first.
+    pub sector_time: Span,
     /// Time that a command is with them.
     pub command_latency: Span,
     /// Rate of the data path from the media to the buffer.
@@ -57,10 +59,13 @@ impl SsdConfig {
     /// before stays.
     #[must_use]
     pub(crate) fn with_live_settings_of(&self, other: &Self) -> Self {
-        let Self { command_time, command_latency, read_rate, write_rate, random_write_rate, .. } = *other;
+        let Self {
+            command_time, sector_time, command_latency, read_rate, write_rate, random_write_rate, ..
+        } = *other;
         let Self { read_time, hit_time, write_time, .. } = *other;
         let mut mixed = self.clone();
-        (mixed.command_time, mixed.command_latency) = (command_time, command_latency);
+        (mixed.command_time, mixed.sector_time, mixed.command_latency) =
+            (command_time, sector_time, command_latency);
         (mixed.read_rate, mixed.write_rate) = (read_rate, write_rate);
         mixed.random_write_rate = random_write_rate;
         (mixed.read_time, mixed.hit_time, mixed.write_time) = (read_time, hit_time, write_time);

@@ -47,8 +47,9 @@ impl Drives {
     /// Commands are in the drive: its processors turn to them.
     pub(super) fn commands_fetched<M: Needs>(&mut self, ssd: u32, count: u32, ports: &mut Ports<'_, M>) {
         for _ in 0..count {
-            let taken = self.ssds[ssd as usize].take_fetched(ports.now());
-            let (slot, processed) = taken.expect("as many as were fetched");
+            let drive = &mut self.ssds[ssd as usize];
+            let slot = drive.take_fetched().expect("as many as were fetched");
+            let processed = drive.process(ports.now(), Bytes::new(self.commands[slot as usize].command.size));
             ports.set_timer(processed, Token::of(Kind::Processed, slot));
         }
         self.fetch_commands(ssd, ports);

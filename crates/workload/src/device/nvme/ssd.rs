@@ -3,7 +3,8 @@
 //! ```text
 //!  command ─► processors ─► dies ─────────► data path ─► read buffer ─► DMA            each its own rate,
 //!             command_time  read_time each  read_rate,   buffer         in units of    and its own latency
-//!             + latency     of so many      by units                    dma_unit
+//!             sector_time   of so many      by units                    dma_unit
+//!             + latency
 //!                        └► hit_time, for reads that go on where another ended
 //!  DMA ─► write buffer ─► write_time: answered          ─► data path: write_rate or random_write_rate
 //! ```
@@ -177,11 +178,17 @@ impl Ssd {
         Some((queue, self.fetching[0], count as u32))
     }
 
-    /// The next of the commands that were fetched, and when the controller's processors have understood it.
-    pub(crate) fn take_fetched(&mut self, now: Time) -> Option<(u32, Time)> {
-        let slot = self.fetching.pop_front()?;
+    /// The next of the commands that were fetched.
+    pub(crate) fn take_fetched(&mut self) -> Option<u32> {
+        self.fetching.pop_front()
+    }
+
+    /// The controller's processors turn to a command of so many bytes: when they have understood it.
+    pub(crate) fn process(&mut self, now: Time, size: Bytes) -> Time {
         self.processing += 1;
-        Some((slot, self.processor.enter(now, self.config.command_time) + self.config.command_latency))
+        let further = size.get().div_ceil(SECTOR.get()).saturating_sub(1);
+        let busy = self.config.command_time + self.config.sector_time * further;
+        self.processor.enter(now, busy) + self.config.command_latency
     }
 
     /// The processors have understood a command.
@@ -341,6 +348,8 @@ impl Ssd {
     }
 }
 
+/// The smallest block that drives have.
+const SECTOR: Bytes = Bytes::new(512);
 /// Bytes of a submission queue entry (NVMe Base 2.0 §3.3.3).
 pub(crate) const COMMAND: Bytes = Bytes::new(64);
 /// Bytes of a completion queue entry (NVMe Base 2.0 §3.3.3.2).

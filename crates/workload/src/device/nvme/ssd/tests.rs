@@ -12,6 +12,7 @@ pub(crate) fn config() -> SsdConfig {
         capacity: Bytes::new(1 << 40),
         fetch_batch: 4,
         command_time: Span::from_ns(500),
+        sector_time: Span::ZERO,
         command_latency: Span::from_ns(800),
         read_rate: Rate::from_bytes_per_second(5_000_000_000),
         write_rate: Rate::from_bytes_per_second(4_000_000_000),
@@ -52,16 +53,31 @@ fn a_batch_is_of_one_queue_and_one_fetch_runs_at_a_time() {
     }
     assert_eq!(ssd.next_fetch(), Some((0, 1, 2)), "two of the first queue");
     assert_eq!(ssd.next_fetch(), None, "one at a time");
-    let first = ssd.take_fetched(Time::ZERO).unwrap();
-    let second = ssd.take_fetched(Time::ZERO).unwrap();
-    assert_eq!((first.0, second.0), (1, 2));
-    assert_eq!(first.1, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
-    assert_eq!(second.1 - first.1, Span::from_ns(500), "and the next comes at the rate");
+    assert_eq!((ssd.take_fetched(), ssd.take_fetched()), (Some(1), Some(2)));
+    let first = ssd.process(Time::ZERO, Bytes::from_kib(4));
+    let second = ssd.process(Time::ZERO, Bytes::from_kib(4));
+    assert_eq!(first, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
+    assert_eq!(second - first, Span::from_ns(500), "and the next comes at the rate");
     ssd.announce(0, 8);
     assert_eq!(ssd.next_fetch(), Some((1, 3, 4)), "a full batch of the second queue");
     assert_eq!(ssd.fetching.drain(..).collect::<Vec<_>>(), [3, 4, 5, 6]);
     ssd.announce(0, 9);
     assert_eq!(ssd.next_fetch(), Some((0, 8, 2)), "and the first has its turn, with both");
+}
+
+#[test]
+fn processors_are_busy_with_each_sector_of_a_command() {
+    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let config = SsdConfig { sector_time: Span::from_ns(60), ..config() };
+    let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
+    let times = [1, 512, 4_096, 4_097, 512].map(|size| ssd.process(Time::ZERO, Bytes::new(size)));
+    assert_eq!(times[0], Time::ZERO + Span::from_ns(800), "alone it takes its latency");
+    let between = times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+    assert_eq!(
+        between,
+        [500, 500, 920, 980].map(Span::from_ns),
+        "none, none, seven and eight further sectors"
+    );
 }
 
 #[test]

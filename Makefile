@@ -12,6 +12,7 @@ QUIET := .ci/quiet
 ONCE := .ci/once
 # Most tests keep one core busy. A process that has nothing left to do takes over what another has not begun.
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 CORE := Cargo.toml Cargo.lock rustfmt.toml crates catalog
 ALL := .
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -139,6 +140,7 @@ wasm-test: $(STAMPS)/node
 		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
 
 # The page as it is built, with the module that the group before it has built: not the optimised one, which takes a minute.
+# Its tests wait for the browser and the command line in turn: a file for each core, where Node by itself leaves one core out.
 test-web: setup ## the part of test that is about the lab in the browser: its units, and the page in a real browser
 	@if .ci/wasm-target "the lab in a browser" "$$(cat web/tests/*/*.test.ts | grep -c '^test(')"; then $(MAKE) --silent web-test; fi
 
@@ -146,7 +148,7 @@ LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
 	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python examples tests/python/machine/dumps pyproject.toml constraints.txt scenarios experiments schema docs/explanation LICENSE THIRD-PARTY-LICENSES.txt" \
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
-		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
+		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test --test-concurrency=$(CORES) "web/tests/*/*.test.ts"'
 
 # Behind the group before it, whose lab it shows, if that was built. What its pages take from `web` is the browser and the lessons.
 test-site: setup $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser

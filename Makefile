@@ -42,9 +42,13 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# One after the other: cargo and pytest each keep two cores busy, and side by side took longer.
-test: setup ## set up everything; all checks and tests, as in continuous integration
-	@$(MAKE) --silent test-core test-python test-cluster test-wasm test-web test-site
+# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company:
+# WebAssembly a cluster, which mostly waits; the site mypy and pytest. pytest is behind the lab, which it packs into a wheel.
+test: setup $(STAMPS)/node $(STAMPS)/web $(STAMPS)/site ## set up everything; all checks and tests, as in continuous integration
+	@$(MAKE) --silent test-core
+	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-wasm" "$(MAKE) --silent test-cluster"
+	@$(MAKE) --silent test-web
+	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-python" "$(MAKE) --silent test-site"
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 

@@ -12,6 +12,7 @@ QUIET := .ci/quiet
 ONCE := .ci/once
 # Most tests keep one core busy. A process that has nothing left to do takes over what another has not begun.
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 CORE := Cargo.toml Cargo.lock rustfmt.toml crates catalog
 ALL := .
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -41,9 +42,13 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# One after the other: cargo and pytest each keep two cores busy, and side by side took longer.
-test: setup ## set up everything; all checks and tests, as in continuous integration
-	@$(MAKE) --silent test-core test-python test-cluster test-wasm test-web test-site
+# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company:
+# WebAssembly a cluster, which mostly waits; the site mypy and pytest. pytest is behind the lab, which it packs into a wheel.
+test: setup $(STAMPS)/node $(STAMPS)/web $(STAMPS)/site ## set up everything; all checks and tests, as in continuous integration
+	@$(MAKE) --silent test-core
+	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-wasm" "$(MAKE) --silent test-cluster"
+	@$(MAKE) --silent test-web
+	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-python" "$(MAKE) --silent test-site"
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 
@@ -105,8 +110,9 @@ wheel: $(STAMPS)/venv ## build dist/*.whl, which needs no compiler where it is i
 	$(if $(wildcard .git),@$(QUIET) "build the source distribution" $(BIN)/maturin sdist --out dist)
 	@ls -l dist/*
 
-# What cargo keeps for small edits is a fifth of the time of compiling; where nobody has compiled by hand, nothing is kept.
-WHOLE = $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
+# What cargo keeps for small edits is a fifth of the time of compiling, and lines of source files in backtraces up to a sixth; where
+# nobody has compiled by hand, neither is kept.
+WHOLE = $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0)
 
 # --- the parts of test ----------------------------------------------------------------------------------------
 
@@ -139,6 +145,7 @@ wasm-test: $(STAMPS)/node
 		sh -c '$(WASM_MODULE) && $(BIN)/pytest tests/wasm'
 
 # The page as it is built, with the module that the group before it has built: not the optimised one, which takes a minute.
+# Its tests wait for the browser and the command line in turn: a file for each core, where Node by itself leaves one core out.
 test-web: setup ## the part of test that is about the lab in the browser: its units, and the page in a real browser
 	@if .ci/wasm-target "the lab in a browser" "$$(cat web/tests/*/*.test.ts | grep -c '^test(')"; then $(MAKE) --silent web-test; fi
 
@@ -146,7 +153,7 @@ LAB_TESTED := target/lab-tested
 web-test: $(STAMPS)/web
 	@$(ONCE) "the lab in a browser" "$(CORE) Makefile .ci web python examples tests/python/machine/dumps pyproject.toml constraints.txt scenarios experiments schema docs/explanation LICENSE THIRD-PARTY-LICENSES.txt" \
 		sh -c '$(WASM_MODULE) && .ci/lab-page $(LAB_TESTED) $(WASM_BUILT) && \
-		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test "web/tests/*/*.test.ts"'
+		LANEWISE_LAB_OUT=$(CURDIR)/$(LAB_TESTED) .ci/node --test --test-concurrency=$(CORES) "web/tests/*/*.test.ts"'
 
 # Behind the group before it, whose lab it shows, if that was built. What its pages take from `web` is the browser and the lessons.
 test-site: setup $(STAMPS)/site $(STAMPS)/web ## the part of test that is about the documentation site: built, checked, and in a real browser

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,7 +49,7 @@ def main() -> int:
         print(f"skipped: benches/instructions.csv has no counts of {compiler}, profile: {profile}")
         return 0
     program = _built()
-    counts = {case: _per_hop(program, case) for case in CASES}
+    counts = _per_hop(program)
     if update:
         _write([row for row in rows if not _is_of(row, compiler, profile)], compiler, profile, counts)
         return 0
@@ -82,9 +83,18 @@ def _built() -> Path:
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "speed"
 
 
-def _per_hop(program: Path, case: str) -> float:
-    (few, fewer_hops), (many, more_hops) = (_count(program, case, us) for us in CASES[case])
-    return (many - few) / (more_hops - fewer_hops)
+def _per_hop(program: Path) -> dict[str, float]:
+    """Run all cases, as many at a time as there are cores: counts do not depend on what runs beside."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {
+            case: [pool.submit(_count, program, case, simulated_us) for simulated_us in both]
+            for case, both in CASES.items()
+        }
+    counts = {}
+    for case, (short, longer) in runs.items():
+        (few, fewer_hops), (many, more_hops) = short.result(), longer.result()
+        counts[case] = (many - few) / (more_hops - fewer_hops)
+    return counts
 
 
 def _count(program: Path, case: str, simulated_us: int) -> tuple[int, int]:

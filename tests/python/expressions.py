@@ -13,9 +13,9 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from re import _parser  # type: ignore[attr-defined]
+from re import _compiler, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import lanewise
@@ -41,9 +41,15 @@ class Expression:
     def __str__(self) -> str:
         return f"{self.module}:{self.line} {self.method} {self.pattern!r}"
 
-    def runner(self) -> Callable[[str], object]:
-        """Return what uses it on a text."""
-        compiled = re.compile(self.pattern, self.flags)
+    def tree(self) -> Any:
+        """Return it as Python's engine reads it."""
+        pattern = self.pattern
+        text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
+        return _parser.parse(text, self.flags)
+
+    def runner(self, tree: Any) -> Callable[[str], object]:
+        """Return what uses a part of it on a text."""
+        compiled = _compiler.compile(tree, self.flags)
         wide = isinstance(self.pattern, bytes)
 
         def run(text: str) -> object:
@@ -155,15 +161,80 @@ def _flags(call: ast.Call, function: str, names: dict[str, Any]) -> int:
     return int(_value(given[0], names)) if given else 0
 
 
-def pumps(expression: Expression) -> set[tuple[str, str]]:
+def alternatives(tree: Any) -> Iterator[Any]:
+    """Yield the branches of an alternation, or an expression that is none as it is.
+
+    At each place in a text, an alternation tries its branches one after the other until one fits. So it costs
+    at most what all of them cost, each by itself, and is slow only where one of them is.
+    """
+    if len(tree) == 1:
+        operation, argument = str(tree[0][0]), tree[0][1]
+        if operation == "BRANCH":
+            for branch in argument[1]:
+                yield from alternatives(branch)
+            return
+        if operation == "SUBPATTERN" and argument[1:3] == (0, 0) and _is_alternation(argument[-1]):
+            yield from alternatives(argument[-1])
+            return
+    yield tree
+
+
+def _is_alternation(tree: Any) -> bool:
+    return len(tree) == 1 and str(tree[0][0]) == "BRANCH"
+
+
+def pumps(tree: Any) -> set[tuple[str, str]]:
     """Return pairs of what comes first and what is repeated."""
-    pattern = expression.pattern
-    text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
     found = {("", piece) for piece in (" ", "\n", " \n", "\t", "0", "a", "A", "0 ", "a ", "=", "/", "-")}
-    tree = _parser.parse(text, expression.flags)
     found |= set(_of_sequence(tree, ""))
     whole = _sample(tree)
     return {(before, piece) for before, piece in found | {("", whole)} if piece}
+
+
+def texts_of(tree: Any) -> list[tuple[str, str, str]]:
+    """Return what comes first, what is repeated and how it ends: one of those that the engine takes alike."""
+    kind = _kinds(tree)
+    found = {}
+    for before, piece in sorted(pumps(tree)):
+        for end in _ENDS:
+            alike = tuple(tuple(map(kind, part)) for part in (before, piece, end))
+            found.setdefault(alike, (before, piece, end))
+    return list(found.values())
+
+
+def _kinds(tree: Any) -> Callable[[str], object]:
+    """Return what tells a character's kind: those of one are taken by the same parts of the expression."""
+    atoms = list(_atoms(tree))
+    if None in atoms:
+        # A part that compares the text with itself.
+        return str
+
+    @cache
+    def kind(character: str) -> object:
+        both = (character.lower(), character.upper())
+        taken = tuple(_takes(atom, each) for atom in atoms for each in (character, *both))
+        return taken, character == "\n", character.isalnum() or character == "_"
+
+    return kind
+
+
+def _atoms(sequence: Any) -> Iterator[Any]:
+    """Yield the parts that take one character, and None for what is not known here."""
+    for operation, argument in sequence:
+        name = str(operation)
+        if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
+            yield operation, argument
+        elif "REPEAT" in name:
+            yield from _atoms(argument[2])
+        elif name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
+            yield from _atoms(argument[-1])
+        elif name == "ATOMIC_GROUP":
+            yield from _atoms(argument)
+        elif name == "BRANCH":
+            for branch in argument[1]:
+                yield from _atoms(branch)
+        elif name != "AT":
+            yield None
 
 
 def _of_sequence(sequence: Any, before: str) -> Iterator[tuple[str, str]]:
@@ -258,9 +329,7 @@ def counts_line_ends_again(expression: Expression) -> bool:
 
     Told from the expression alone, without running it.
     """
-    pattern = expression.pattern
-    text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
-    tree = _parser.parse(text, expression.flags)
+    tree = expression.tree()
     flags = expression.flags | tree.state.flags
     if not flags & re.MULTILINE or expression.method not in _ANYWHERE or len(tree) < 2:
         return False
@@ -277,22 +346,31 @@ def slowest(expression: Expression, small: int, factor: int) -> tuple[float, str
     In processor time, so that what else the machine does counts little; a text that looks bad is measured
     again. 1 is what a linear expression has, `factor` a quadratic one.
     """
-    run = expression.runner()
     worst = (0.0, "")
-    for before, piece in sorted(pumps(expression)):
-        for end in _ENDS:
-            sizes = (small // 5, small, small * factor)
-            texts = [before + piece * (size // len(piece) + 1) + end for size in sizes]
-            if _growth(run, texts[:2], 2) > 5**2.5:
-                # Its cube or worse: a longer text would take hours.
-                return float(factor**2), f"{before[:60]!r} + {piece[:60]!r} * n + {end!r}"
-            del texts[0]
-            growth = _growth(run, texts, 1) / factor
-            if growth > 3:
-                growth = _growth(run, texts, 5) / factor
-            worst = max(worst, (growth, f"{before[:60]!r} + {piece[:60]!r} * n + {end!r}"))
-            if growth > factor / 2:
-                return worst
+    for tree in alternatives(expression.tree()):
+        worst = max(worst, _slowest(expression.runner(tree), texts_of(tree), small, factor))
+        if worst[0] > factor / 2:
+            break
+    return worst
+
+
+def _slowest(
+    run: Callable[[str], object], pumped: list[tuple[str, str, str]], small: int, factor: int
+) -> tuple[float, str]:
+    worst = (0.0, "")
+    for before, piece, end in pumped:
+        sizes = (small // 5, small, small * factor)
+        texts = [before + piece * (size // len(piece) + 1) + end for size in sizes]
+        if _growth(run, texts[:2], 2) > 5**2.5:
+            # Its cube or worse: a longer text would take hours.
+            return float(factor**2), f"{before[:60]!r} + {piece[:60]!r} * n + {end!r}"
+        del texts[0]
+        growth = _growth(run, texts, 1) / factor
+        if growth > 3:
+            growth = _growth(run, texts, 5) / factor
+        worst = max(worst, (growth, f"{before[:60]!r} + {piece[:60]!r} * n + {end!r}"))
+        if growth > factor / 2:
+            return worst
     return worst
 
 

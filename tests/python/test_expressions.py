@@ -117,7 +117,15 @@ def test_those_put_together_too() -> None:
     assert not slow, "\n".join(slow)
 
 
-@pytest.mark.parametrize("pattern", [r"^\s*x", r"a*a*b", r"(\w+)\d*@", r"<!--.*?-->", r"a.*b.*c"])
+IN_GOOD_COMPANY = "|".join(
+    ["(?P<first>one|two)", *(f"{n} times" for n in range(50)), r"BAR(?: \[mem[^\]]*\])?: x"]
+)
+"""Fifty good branches, and a bad one."""
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^\s*x", r"a*a*b", r"(\w+)\d*@", r"<!--.*?-->", r"a.*b.*c", IN_GOOD_COMPANY]
+)
 def test_the_measure_finds_bad_ones(pattern: str) -> None:
     growth, _ = slowest(Expression("here", 0, pattern, re.MULTILINE, "search"), 1000, 12)
     assert growth > QUADRATIC, f"growth {growth:.1f} on {sys.version}"

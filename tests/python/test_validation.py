@@ -104,6 +104,7 @@ def test_the_page_is_written_with_its_sentence() -> None:
     assert validate.named_in_words(cells) == "3, 67 % are within 10 %"
 
 
+@pytest.mark.slow
 def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     validate = load()
     simulations = validate.Simulations(tmp_path)

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { chromium } from "playwright-core";
@@ -25,29 +25,46 @@ const LOCALE = { LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US" }
 /** What it would be started with. In one process it would end with its first page; and a page from a file has to do with what browsers allow. */
 const NOT_AS_USERS_HAVE_IT = ["--single-process", "--no-zygote", "--disable-web-security", "--disable-site-isolation-trials", "--allow-running-insecure-content"];
 
+/** Where the one from npm is unpacked: not in the folder for temporary files, where another user may have put one. */
+const UNPACKED = join(ROOT, "target/browser");
+
 /** Starts it. `LANEWISE_CHROMIUM` names one. */
 export async function startBrowser(locale: Record<string, string> = LOCALE): Promise<Browser> {
   const named = process.env["LANEWISE_CHROMIUM"] ?? FOUND.find((path) => existsSync(path));
   const env = { ...process.env, ...locale };
   if (named) return chromium.launch({ executablePath: named, args: ["--no-sandbox"], env });
-  const { default: packed, inflate } = await import("@sparticuz/chromium");
+  const { default: packed } = await import("@sparticuz/chromium");
   packed.setGraphicsMode = false;
-  // It unpacks into the folder for temporary files, where another user may have put one.
-  const folder = join(ROOT, "target/chromium");
-  mkdirSync(folder, { recursive: true });
-  const before = process.env["TMPDIR"];
-  process.env["TMPDIR"] = folder;
-  const executablePath = await packed.executablePath();
+  if (!existsSync(UNPACKED)) await unpack();
+  const executablePath = join(UNPACKED, "chromium");
   const args = packed.args.filter((each) => !NOT_AS_USERS_HAVE_IT.includes(each));
   try {
     return await chromium.launch({ executablePath, args, env });
   } catch {
     // A machine without the libraries that it needs: it brings them along.
+    return await chromium.launch({ executablePath, args, env: { ...env, LD_LIBRARY_PATH: join(UNPACKED, "al2023/lib") } });
+  }
+}
+
+/** Unpacks it, with the libraries that some machines lack. Several processes may do so at once: the result of the first one stays. */
+async function unpack(): Promise<void> {
+  const { default: packed, inflate } = await import("@sparticuz/chromium");
+  const own = `${UNPACKED}-${process.pid}`;
+  mkdirSync(own, { recursive: true });
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = own;
+  try {
+    await packed.executablePath();
     await inflate(join(ROOT, "web/node_modules/@sparticuz/chromium/bin/al2023.tar.br"));
-    return await chromium.launch({ executablePath, args, env: { ...env, LD_LIBRARY_PATH: join(folder, "al2023/lib") } });
   } finally {
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;
+  }
+  try {
+    renameSync(own, UNPACKED);
+  } catch (error) {
+    if (!existsSync(UNPACKED)) throw error;
+    rmSync(own, { recursive: true });
   }
 }
 

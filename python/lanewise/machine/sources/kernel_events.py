@@ -120,7 +120,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.LIMITED, r"available PCIe bandwidth, limited by"),
     (
         EventKind.NO_SPACE,
-        r"(?<!VF )BAR [0-5](?: \[mem[^\]]*\])?: "
+        r"(?<!VF )BAR [0-5](?: \[mem[^\]]{0,80}\])?: "
         r"(?:no space for \[mem|can't assign|failed to assign)(?! \[io)",
     ),
     (EventKind.IOMMU, r"iommu: Default domain type: |Kernel command line: "),

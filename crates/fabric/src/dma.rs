@@ -16,7 +16,7 @@ use crate::errors::Watch;
 use crate::fabric::Fabric;
 use crate::ide::IdeEnd;
 use crate::packet::{Flags, Packet, PacketId};
-use crate::server::Server;
+use crate::server::{Book, Server, Station};
 use crate::workload::Direction;
 use lanewise_observe::Fact;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -69,17 +69,28 @@ impl Pace {
 #[derive(Debug)]
 struct InternalPath {
     rate: Option<Server>,
+    /// The same work, none of it before it was asked for here: data pass ahead of their request, and nobody knows of them before. What
+    /// somebody reads in between must not grow afterwards.
+    known: Station,
     latency: Span,
 }
 
 impl InternalPath {
     fn new(rate: Option<Rate>, latency: Span) -> Self {
-        Self { rate: rate.map(Server::new), latency }
+        Self { rate: rate.map(Server::new), known: Station::default(), latency }
     }
 
-    /// When data that are ready at `at` have passed it.
-    fn pass(&mut self, at: Time, bytes: Bytes) -> Time {
-        self.rate.as_mut().map_or(at, |rate| rate.serve(at, bytes)) + self.latency
+    /// When data that have been ready since `at`, not later than `now`, have passed it.
+    fn pass(&mut self, at: Time, now: Time, bytes: Bytes) -> Time {
+        let Some(server) = &mut self.rate else { return at + self.latency };
+        self.known.occupy(now, server.rate().span_ceil(bytes));
+        server.serve(at, bytes) + self.latency
+    }
+
+    /// Its rate, and the book of what is known at `at`.
+    fn book_at(&self, at: Time) -> Option<(Rate, Book)> {
+        let server = self.rate.as_ref()?;
+        Some((server.rate(), Book { busy: self.known.book_at(at).busy, ..server.book_at(at) }))
     }
 }
 
@@ -229,11 +240,11 @@ impl DmaEngines {
         self.engines[channel as usize].asked_at.push_back(at);
     }
 
-    /// When a request of so many bytes, which could start at `at`, starts; `is_last` of its transfer.
+    /// When a request of so many bytes, which could start at `at`, not before now, starts; `is_last` of its transfer.
     pub(crate) fn start(
         &mut self,
         (channel, direction): (u32, Direction),
-        at: Time,
+        (at, now): (Time, Time),
         bytes: Bytes,
         is_last: bool,
     ) -> Time {
@@ -243,7 +254,7 @@ impl DmaEngines {
             engine.asked_at.pop_front();
         }
         let data_at = match direction {
-            Direction::Write => self.paths[direction as usize].pass(asked_at, bytes),
+            Direction::Write => self.paths[direction as usize].pass(asked_at, now, bytes),
             Direction::Read => at,
         };
         // Encryption runs ahead of the port, too.
@@ -314,14 +325,14 @@ impl DmaEngines {
         self.parked > 0
     }
 
-    /// The rate of its data path, where it has one: of what is read, and of what is written.
-    pub(crate) fn path_rates(&self) -> [Option<&Server>; 2] {
-        self.paths.each_ref().map(|path| path.rate.as_ref())
+    /// The rate of its data path, where it has one, and its book at `at`: of what is read, and of what is written.
+    pub(crate) fn paths_at(&self, at: Time) -> [Option<(Rate, Book)>; 2] {
+        self.paths.each_ref().map(|path| path.book_at(at))
     }
 
     /// When data that arrive `now` are in the device.
     pub(crate) fn take_in(&mut self, now: Time, bytes: Bytes) -> Time {
-        self.paths[Direction::Read as usize].pass(now, bytes)
+        self.paths[Direction::Read as usize].pass(now, now, bytes)
     }
 
     /// When a tag is free again whose last completion arrived `now`, given when the data can be used.

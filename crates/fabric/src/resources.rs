@@ -198,12 +198,16 @@ impl Fabric {
 }
 
 fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
-    let mut rate = |part: &str, kind: ResourceKind, server: &Server| {
-        let name = format!("{name}.{part}");
-        found.push(ResourceReading::of_rate(name, kind, server.rate(), server.book_at(at)));
+    let of_rate = |part: &str, kind: ResourceKind, server: &Server| {
+        ResourceReading::of_rate(format!("{name}.{part}"), kind, server.rate(), server.book_at(at))
     };
-    rate("read_bandwidth", ResourceKind::MemoryReads, &host.reads);
-    rate("write_bandwidth", ResourceKind::MemoryWrites, &host.writes);
+    found.push(of_rate("read_bandwidth", ResourceKind::MemoryReads, &host.reads));
+    let mut writes = of_rate("write_bandwidth", ResourceKind::MemoryWrites, &host.writes);
+    if !host.config.write_overhead.is_zero() {
+        writes.limit += &format!(" and {} a write", host.config.write_overhead);
+    }
+    found.push(writes);
+    let mut rate = |part: &str, kind: ResourceKind, server: &Server| found.push(of_rate(part, kind, server));
     for (index, stack) in host.stacks.iter().enumerate() {
         let of_stack = [
             ("read_bandwidth", ResourceKind::MemoryReads, &stack.reads),
@@ -338,13 +342,12 @@ fn of_endpoint(endpoint: &Endpoint, name: &str, at: Time, found: &mut Vec<Resour
         book,
     );
     found.push(drain);
-    let paths = endpoint.dma.as_ref().map_or([None; 2], |dma| dma.path_rates());
+    let paths = endpoint.dma.as_ref().map_or([None; 2], |dma| dma.paths_at(at));
     for (part, path) in ["read_path", "write_path"].into_iter().zip(paths) {
-        let of_path = |path: &Server| {
-            let name = format!("{name}.dma.{part}");
-            ResourceReading::of_rate(name, ResourceKind::Pipeline, path.rate(), path.book_at(at))
-        };
-        found.extend(path.map(of_path));
+        let name = format!("{name}.dma.{part}");
+        found.extend(
+            path.map(|(rate, book)| ResourceReading::of_rate(name, ResourceKind::Pipeline, rate, book)),
+        );
     }
     if let Some(translations) = endpoint.dma.as_ref().and_then(|dma| dma.translations.as_ref()) {
         let (places, book) = translations.cache_at(at);

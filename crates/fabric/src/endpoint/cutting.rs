@@ -122,7 +122,7 @@ impl Endpoint {
             translations.over(packet.context);
         }
         packet.eligible_at =
-            dma.start((channel, direction), at, Bytes::new(u64::from(packet.length)), is_last);
+            dma.start((channel, direction), (at, now), Bytes::new(u64::from(packet.length)), is_last);
     }
 
     /// A request carries what the device's IDE stream adds.

@@ -98,6 +98,12 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
     drafts.into_iter().filter(|edit| !edit.settings.is_empty()).collect()
 }
 
+/// Whether workloads hold themselves back at these devices, by a rate or pauses that a parameter says.
+pub(crate) fn are_paced(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> bool {
+    let editor = Editor { scenario, results, values: values_near(scenario, members) };
+    PACES.into_iter().any(|(key, step)| !editor.of_workloads("", members, &[key], step).settings.is_empty())
+}
+
 /// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.
 ///
 /// A large machine has a million values, so that those of other devices are passed over.

@@ -98,7 +98,8 @@ fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClas
     let larger = |pool: &mut CreditPool| {
         // No more than half of a counter's values may be out at a time: PCIe Base 6.3 §2.6.1.
         let times = |credits: u16, bits: u8| {
-            (u32::from(credits) * TIMES).min((1 << (bits - 1)) - u32::from(Scale::Sixteen.factor())) as u16
+            let (step, most) = (u32::from(Scale::Sixteen.factor()), 1 << (bits - 1));
+            (u32::from(credits) * TIMES).clamp(step, most - step) as u16 // Less than a step says infinite.
         };
         pool.header = pool.header.map(|header| times(header, widths.header));
         pool.data = pool.data.map(|data| times(data, widths.data));

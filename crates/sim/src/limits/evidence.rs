@@ -2,7 +2,8 @@
 
 use super::Candidate;
 use super::candidate::direction;
-use super::edits::{Edit, edits};
+use super::edits::{Edit, are_paced, edits};
+use super::enlarge::enlarged;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::ResourceKind;
@@ -129,7 +130,7 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
             return Some(evidence.describe(&Group { members: vec![worst], weight: 0.0 }, 1.0));
         }
     }
-    let first = first?;
+    let first = evidence.as_window(first?);
     Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
 }
 
@@ -151,7 +152,16 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     for suspect in all {
         groups.add(suspect, 0.0);
     }
-    groups.groups
+    let mut groups: Vec<Group> = groups.groups.into_iter().map(|group| evidence.as_window(group)).collect();
+    // What is outstanding at a device, once: where it is waited for most.
+    let mut windows = HashSet::new();
+    for group in &mut groups {
+        group.members.retain(|member| {
+            !matches!(member.candidate, Candidate::Window { .. }) || windows.insert(member.candidate.clone())
+        });
+    }
+    groups.retain(|group| !group.members.is_empty());
+    groups
 }
 
 impl<'a> Evidence<'a> {
@@ -213,6 +223,22 @@ impl<'a> Evidence<'a> {
             }
         }
         groups
+    }
+
+    /// Of devices that have nothing to ask for, though nobody holds back what they are asked for: what they are asked for at a time is
+    /// all under way, as posted writes are that have left. As many as are alike in this are one case.
+    fn as_window(&self, group: Group) -> Group {
+        let Candidate::Demand { device } = group.members[0].candidate else { return group };
+        let first = [&group.members[0].candidate];
+        let deeper = [Candidate::Window { device }];
+        if are_paced(self.scenario, self.results, &first) || enlarged(self.scenario, &deeper).is_none() {
+            return group;
+        }
+        let members = group.members.into_iter().map(|member| match member.candidate {
+            Candidate::Demand { device } => Suspect { candidate: Candidate::Window { device }, ..member },
+            _ => member,
+        });
+        Group { members: members.collect(), ..group }
     }
 
     /// What two candidates of the same kind and size have in common.
@@ -404,7 +430,21 @@ impl<'a> Evidence<'a> {
         let share = |state: &str| share_of(time_attribution, state);
         found.push(Suspect::waited_for(Candidate::Tags { device }, share("tags")));
         // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
-        let inside = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
+        let mut inside: f64 = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
+        // Without a pace of its own, a request that does not start waits for its data on the device's own path.
+        let is_paced = match &self.fabric().devices[device].kind {
+            DeviceKind::Endpoint(endpoint) => {
+                let dma = &endpoint.dma;
+                [endpoint.request_interval, dma.read_interval, dma.write_interval]
+                    .iter()
+                    .any(|each| !each.is_zero())
+            }
+            DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => true,
+        };
+        let held_back = share("request_interval");
+        if !is_paced {
+            inside += held_back;
+        }
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
         found.push(Suspect::waited_for(Candidate::Beyond { device }, share("wire")));
         // Requests that wait for the port wait for what its wire is used for, or for credits.
@@ -413,7 +453,9 @@ impl<'a> Evidence<'a> {
             let wire = found.iter_mut().find(|suspect| suspect.candidate == candidate);
             wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
         }
-        found.push(Suspect::waited_for(Candidate::RequestInterval { device }, share("request_interval")));
+        if is_paced {
+            found.push(Suspect::waited_for(Candidate::RequestInterval { device }, held_back));
+        }
         if let Some(link) = self.above[device] {
             let upstream = &self.results.links[link].upstream;
             let silent = share_of(&upstream.time_attribution, "tlp_gap");

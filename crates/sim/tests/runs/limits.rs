@@ -597,6 +597,39 @@ fn the_pace_of_a_device_is_the_limit() {
     limited(RIG, &[("card.tlp_gap", "40 ns")], "tlp_gap", &["card.tlp_gap"], 100.0);
 }
 
+/// Posted writes that have left leave a device nothing to ask for until one is over: it is asked for one at a time.
+#[test]
+fn one_write_at_a_time_is_the_limit() {
+    let one = [("workload.stream.outstanding", "1"), ("workload.stream.size", "64 B")];
+    limited(RIG, &one, "window", &["card.window"], 300.0);
+    // The device has no pace of its own that a write on its data path could wait for.
+    let deep = ("card.path_latency", "1 us");
+    limited(RIG, &[one[0], ("workload.stream.size", "4 KiB"), deep], "window", &["card.window"], 300.0);
+}
+
+/// What a write takes beside its bytes is named beside the rate, and halved first.
+#[test]
+fn the_time_of_a_write_beside_its_bytes_is_the_limit() {
+    let slow = [("server.write_overhead", "100 ns")];
+    let found = limited(RIG, &slow, "memory_writes", &["server.write_bandwidth"], 300.0);
+    let limit = found.run.limited_by.expect("something moved");
+    assert!(limit.sentence.contains(" and 100 ns a write"), "{}", limit.sentence);
+    assert_eq!(limit.edits[0].settings[0].path, "server.write_overhead");
+}
+
+/// A header credit, as few as there can be, is enlarged like any other number of them: in scaled steps, of which that is less than one.
+#[test]
+fn one_credit_is_the_limit() {
+    let one = [("server.credits.posted_header", "1"), ("workload.stream.size", "64 B")];
+    let Proof { larger, sentence, .. } = proof(RIG, &one);
+    assert_eq!(
+        (larger[0].kind, larger[0].names.as_slice()),
+        ("credits", &["server.slot1.posted_credits".to_owned()][..]),
+        "{sentence}"
+    );
+    assert!(larger[0].gain_percent > 300.0, "{sentence}");
+}
+
 /// The data path inside a device has a rate, and is in use all the time; the requester says that it waits for its engines.
 #[test]
 fn the_data_path_of_a_device_is_the_limit() {

@@ -49,6 +49,18 @@ impl Editor<'_> {
         )
     }
 
+    /// Whether a write to this memory takes longer for itself than for its bytes, on average.
+    fn overhead_is_most(&self, resource: &str) -> bool {
+        let owner = resource.split('.').next().unwrap_or_default();
+        let device = self.scenario.fabric.devices.iter().find(|device| device.name == owner);
+        let Some(DeviceKind::RootComplex(host)) = device.map(|device| &device.kind) else { return false };
+        let book = self.results.resources.iter().find(|each| each.name == resource);
+        book.is_some_and(|book| {
+            let busy = book.utilisation * self.results.measured_s;
+            host.write_overhead.as_seconds() * book.served as f64 > busy / 2.0
+        })
+    }
+
     pub(super) fn resources(&self, members: &[&Candidate]) -> Vec<Edit> {
         let names: Vec<(&str, ResourceKind)> = members
             .iter()
@@ -90,11 +102,10 @@ impl Editor<'_> {
                 let key = if of_stack { "stack.write_bandwidth" } else { "write_bandwidth" };
                 let mut drafts = vec![of("twice the rate at which memory is written", &[key], Double)];
                 if !of_stack {
-                    drafts.push(of(
-                        "half the time that a write takes beside its bytes",
-                        &["write_overhead"],
-                        Halve,
-                    ));
+                    let what = "half the time that a write takes beside its bytes";
+                    // What takes more of a write's time first.
+                    let at = usize::from(!self.overhead_is_most(first));
+                    drafts.insert(at, of(what, &["write_overhead"], Halve));
                 }
                 drafts
             }

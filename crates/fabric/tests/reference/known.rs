@@ -227,6 +227,22 @@ fn what_is_owed_goes_first_when_a_port_comes_up() {
     agrees(&case);
 }
 
+/// InitFC2s are lost, and a port comes up with the first UpdateFC of its peer, while one of many ordered sets is on its wire: what it owes
+/// leaves then. It left when it fell due, 25 us before the port was up, as far back as there had been nothing but ordered sets.
+#[test]
+fn an_update_of_a_port_that_comes_up_late() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (0, 571303820454644844);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.credits, end.link.skips, end.link.errors) = (Some(0), true, [0, 113]);
+    end.link.flits = Some(FlitCase { generation: 7, lanes: 8, replay_timer: 1_500 });
+    case.endpoints = vec![other, end];
+    case.transfers = vec![TransferCase { is_read: false, ..read_of_peer(0, 1) }];
+    agrees(&case);
+}
+
 /// One endpoint below a host that does one thing after the other.
 fn quiet_host() -> Case {
     let mut case = tiny(2, 1, false, 1, 1);

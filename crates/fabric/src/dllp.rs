@@ -114,7 +114,7 @@ impl Fabric {
         if peer.may_unblock(&dllp) || peer.transmitter.state != LinkState::Active {
             Alarms { engine: &mut self.engine, ready: &mut self.ready }.wake(peer, peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps_before_nak(peer_id, self.engine.now());
+            self.take_in_acknowledgements(peer_id, self.engine.now()); // A Nak has to wait until the port looks.
         }
     }
 

@@ -243,6 +243,26 @@ fn an_update_of_a_port_that_comes_up_late() {
     agrees(&case);
 }
 
+/// A port has not read for long what its peer said, a Nak included that takes the link into Recovery: it acts on that when its turn comes
+/// at the instant, after ports with lower numbers. It did as soon as one more DLLP came, so a flit of its peer left behind Recovery.
+#[test]
+fn a_nak_among_many_unread_dllps() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.credits, end.link.retry_tlps, end.link.receive_ns) = (Some(3), 2, 70);
+    end.link.corrupt = [vec![], vec![16]];
+    end.link.flits = Some(FlitCase { generation: 7, lanes: 16, replay_timer: 20 });
+    let mut third = other.clone();
+    (third.link.generation, third.link.lanes, third.mrrs_shift, third.tags, third.ecrc) = (4, 16, 1, 3, true);
+    case.endpoints = vec![end, other, third];
+    let read = |offset, length, at_ns| TransferCase { from: 2, offset, at_ns, ..read_of_peer(3, length) };
+    case.transfers = vec![read(3_712, 1_409, 6_724), read(0, 1, 0)];
+    agrees(&case);
+}
+
 /// One endpoint below a host that does one thing after the other.
 fn quiet_host() -> Case {
     let mut case = tiny(2, 1, false, 1, 1);

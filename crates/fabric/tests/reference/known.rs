@@ -243,6 +243,34 @@ fn an_update_of_a_port_that_comes_up_late() {
     agrees(&case);
 }
 
+/// A request of one ingress enters the core of a switch that meters them, on its way to a peer: another, which waited for credits of
+/// the link above and kept that awake, waits for the meter from then on. The fabric let it keep the link awake until it was looked at.
+#[test]
+fn a_request_that_waits_for_a_meter_keeps_no_link_awake() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.pairs) = (0, true);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut above = other.link.clone();
+    (above.generation, above.lanes, above.credits, above.ack_every, above.receive_ns) =
+        (2, 2, Some(0), 2, 20);
+    above.power.states = [None, Some((0, 60))];
+    let mut second = other.link.clone();
+    second.parent = 5;
+    second.power.states = [Some((0, 4_000)), Some((0, 500))];
+    case.switches.push(SwitchCase { latency_ns: 20, metered: Some(64), ..cut_through(above) });
+    case.switches.push(SwitchCase { latency_ns: 20, ..cut_through(second) });
+    let mut first = other.clone();
+    (first.link.parent, first.link.lanes, first.tags) = (1, 4, 32);
+    let mut third = other.clone();
+    third.link.parent = 1;
+    case.endpoints = vec![first, other, third];
+    let read =
+        |to, offset, length, at_ns| TransferCase { from: 3, offset, at_ns, ..read_of_peer(to, length) };
+    case.transfers = vec![read(2, 0, 33, 3_001), read(0, 552, 601, 981)];
+    agrees(&case);
+}
+
 /// A port has not read for long what its peer said, a Nak included that takes the link into Recovery: it acts on that when its turn comes
 /// at the instant, after ports with lower numbers. It did as soon as one more DLLP came, so a flit of its peer left behind Recovery.
 #[test]

@@ -206,6 +206,7 @@ impl System {
         let opens_at = self.now + wire.tlp_span(data + header * data.div_ceil(expected.get()).max(1));
         self.switch(device).opens_at[ingress] = opens_at;
         for egress in self.devices[device].ports.clone() {
+            self.look_at(egress, self.now); // What lacked nothing but credits now waits for this.
             self.look_at(egress, opens_at);
         }
     }

@@ -114,6 +114,19 @@ pub struct HostCase {
     pub slow_memory: bool,
     pub ecrc: bool,
     pub pairs: bool,
+    pub iommu: Option<IommuCase>,
+}
+
+/// Address translation.
+#[derive(Clone, Copy, Debug)]
+pub struct IommuCase {
+    pub entries: u32,
+    pub ways: u32,
+    pub page_kib: u64,
+    pub steps: u32,
+    pub step_ns: u64,
+    pub walkers: u32,
+    pub interval_ns: u64,
 }
 
 /// Everything.
@@ -146,6 +159,8 @@ pub struct Kinds {
     pub sleep: bool,
     /// Switches have room behind their credits.
     pub storage: bool,
+    /// The root complex may translate addresses.
+    pub iommu: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -339,7 +354,22 @@ impl HostCase {
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
             write_overhead: if self.slow_memory { Span::from_ns(70) } else { Span::ZERO },
             ecrc: self.ecrc,
+            iommu: self.iommu.map(|iommu| iommu.settings()),
             ..root_complex()
+        }
+    }
+}
+
+impl IommuCase {
+    fn settings(self) -> IommuConfig {
+        IommuConfig {
+            entries: self.entries,
+            ways: self.ways,
+            page: Bytes::from_kib(self.page_kib),
+            walk_steps: self.steps,
+            walk_step_latency: Span::from_ns(self.step_ns),
+            walkers: self.walkers,
+            walk_interval: Span::from_ns(self.interval_ns),
         }
     }
 }
@@ -507,7 +537,7 @@ fn transfer_case(kinds: Kinds) -> impl Strategy<Value = TransferCase> {
     )
 }
 
-fn host_case() -> impl Strategy<Value = HostCase> {
+fn host_case(kinds: Kinds) -> impl Strategy<Value = HostCase> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (
         flags,
@@ -515,8 +545,9 @@ fn host_case() -> impl Strategy<Value = HostCase> {
         prop::bool::weighted(0.3),
         prop::bool::weighted(0.3),
         any::<bool>(),
+        iommu_case(kinds),
     )
-        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs)| HostCase {
+        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, iommu)| HostCase {
             combine: flags.0,
             rcb_128: flags.1,
             jitter: flags.2,
@@ -525,13 +556,33 @@ fn host_case() -> impl Strategy<Value = HostCase> {
             slow_memory,
             ecrc,
             pairs,
+            iommu,
         })
+}
+
+fn iommu_case(kinds: Kinds) -> BoxedStrategy<Option<IommuCase>> {
+    if !kinds.iommu {
+        return Just(None).boxed();
+    }
+    let select = |of: &[u64]| prop::sample::select(of.to_vec());
+    let sizes = (prop::sample::select(vec![1u32, 2, 4, 8, 64]), 1u32..=8, select(&[4, 8, 2048]));
+    let walks = (0u32..=4, select(&[0, 30, 400]), 1u32..=3, select(&[0, 0, 90]));
+    let case = (sizes, walks).prop_map(|(sizes, walks)| IommuCase {
+        entries: sizes.0,
+        ways: sizes.1,
+        page_kib: sizes.2,
+        steps: walks.0,
+        step_ns: walks.1,
+        walkers: walks.2,
+        interval_ns: walks.3,
+    });
+    prop::option::weighted(0.9, case).boxed()
 }
 
 /// Random cases of these kinds.
 pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
     (
-        (any::<u64>(), 0u32..3, host_case()),
+        (any::<u64>(), 0u32..3, host_case(kinds)),
         prop::collection::vec(switch_case(kinds), 0..=kinds.switches),
         prop::collection::vec(endpoint_case(kinds), 1..=kinds.endpoints),
         prop::collection::vec(transfer_case(kinds), 1..12),

@@ -3,6 +3,7 @@
 //! Rules: docs/explanation/root-complex.md, ADR 10 and ADR 11.
 
 use super::agenda::{Event, rank};
+use super::iommu::Iommu;
 use super::system::System;
 use super::tlp::{Kind, Server, Tlp, completions};
 use lanewise_engine::random::RandomStream;
@@ -26,7 +27,8 @@ pub struct Host {
     pub config: RootComplexConfig,
     reads: Server,
     writes: Server,
-    memory: Server,
+    pub memory: Server,
+    pub iommu: Option<Iommu>,
     stacks: Vec<Stack>,
     stack_of: Vec<usize>,
     jitter: RandomStream,
@@ -51,6 +53,7 @@ impl Host {
             reads: Server::new(config.read_bandwidth),
             writes: Server::new(config.write_bandwidth),
             memory: Server::new(config.memory.rate),
+            iommu: config.iommu.as_ref().map(|iommu| Iommu::new(iommu, ports)),
             stacks: (0..stack_of.iter().max().map_or(0, |last| last + 1)).map(|_| stack()).collect(),
             stack_of,
             jitter,
@@ -66,8 +69,8 @@ impl Host {
         path.max(own).max(memory) + self.config.write_latency
     }
 
-    /// The completions of a read that starts now, each with the time at which its data is there.
-    fn read(&mut self, now: Time, request: &Tlp, stack: usize, mps: u64) -> Vec<Tlp> {
+    /// The completions of a read that starts now, each with the time at which its data is there, `waited` for a translation included.
+    fn read(&mut self, now: Time, request: &Tlp, stack: usize, mps: u64, waited: Span) -> Vec<Tlp> {
         let mean = self.config.memory_latency_jitter;
         let jitter = if mean.is_zero() { Span::ZERO } else { self.jitter.exponential(mean) };
         let most = self.config.completion_combine_max.get().min(mps);
@@ -79,7 +82,7 @@ impl Host {
                 self.stacks[stack].reads.as_mut().map_or(now, |server| server.serve(now, length, Span::ZERO));
             let memory = self.memory.serve(now, length, Span::ZERO);
             // The data of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
-            ready = ready.max(path.max(own).max(memory) + self.config.memory_latency + jitter);
+            ready = ready.max(path.max(own).max(memory) + self.config.memory_latency + jitter + waited);
             let mut completion = answer(request, None, address, length, ready);
             completion.header += if self.config.ecrc { ECRC.get() } else { 0 };
             made.push(completion);
@@ -113,7 +116,7 @@ impl System {
         let number = self.ports[port].number;
         if let Some(egress) = self.way_down(device, &tlp) {
             // Peer to peer: back down, through this or another root port.
-            let ready = now + self.host(device).config.forward_latency;
+            let ready = now + self.translate(device, number, &tlp) + self.host(device).config.forward_latency;
             let egress = self.devices[device].ports[egress];
             return self.queue(egress, Tlp { ready, turn: ready, came_in: Some(port), ..tlp });
         }
@@ -121,7 +124,8 @@ impl System {
         match tlp.kind {
             Kind::Write => {
                 let free_at = self.host(device).write(now, tlp.length, stack);
-                self.free_at(port, &tlp, free_at);
+                let waited = self.translate(device, number, &tlp);
+                self.free_at(port, &tlp, free_at + waited);
                 self.record.delivered(now, tlp.flow, tlp.length);
                 self.record.request_done(now, tlp.flow, now - tlp.issued);
             }
@@ -151,7 +155,8 @@ impl System {
             let (port, request) = one.waiting.pop_front().expect("one waits");
             self.free_at(port, &request, now);
             let mps = self.mps(port);
-            let completions = self.host(device).read(now, &request, stack, mps);
+            let waited = self.translate(device, self.ports[port].number, &request);
+            let completions = self.host(device).read(now, &request, stack, mps, waited);
             let last = completions.last().expect("a read asks for something").ready;
             self.host(device).stacks[stack].entries.push(last);
             // A completion has its turn when its data is there, or as much earlier as those before it take on the wire (ADR 10).

@@ -14,6 +14,7 @@
 //! | `sleep.rs` | links that sleep |
 //! | `storage.rs` | room behind the credits of a switch |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
+//! | `iommu.rs` | address translation of a host |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
 //!
@@ -39,7 +40,7 @@
 //!
 //! # Left out
 //!
-//! Hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Hot plug; translation caches of devices; sockets, caches, banks, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -52,6 +53,7 @@ mod compare;
 mod endpoint;
 mod flits;
 mod host;
+mod iommu;
 mod known;
 mod link;
 mod port;
@@ -82,6 +84,7 @@ const WRITES: Kinds = Kinds {
     channels: false,
     sleep: false,
     storage: false,
+    iommu: false,
     flits: 0.0,
 };
 
@@ -241,6 +244,19 @@ fn storage_behind_credits_of_links_that_sleep() {
 #[test]
 fn storage_behind_credits_in_flit_mode() {
     play(STORED_FLITS, 300);
+}
+
+const TRANSLATED: Kinds = Kinds { iommu: true, ..TREES };
+const TRANSLATED_CHANNELS: Kinds = Kinds { iommu: true, ..FAULTY_CHANNELS };
+
+#[test]
+fn address_translation() {
+    play(TRANSLATED, 600);
+}
+
+#[test]
+fn address_translation_of_channels_with_faults() {
+    play(TRANSLATED_CHANNELS, 300);
 }
 
 #[test]

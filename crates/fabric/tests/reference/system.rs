@@ -70,7 +70,6 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
             (root.largest_forwarded.is_some(), "cut peer packets"),
             (root.stack.peer_rate.is_some(), "a rate of peers"),
             (root.sockets.is_some(), "sockets"),
-            (root.iommu.is_some(), "address translation"),
             (root.errors != ErrorConfig::default(), "errors of the transaction layer"),
         ],
         DeviceKind::Switch(switch) => vec![
@@ -78,7 +77,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
             (!switch.corruption.is_none(), "damage inside switches"),
         ],
         DeviceKind::Endpoint(endpoint) => vec![
-            (endpoint.dma != DmaConfig::default(), "DMA engines"),
+            (endpoint.dma != DmaConfig::default(), "DMA engines and translation caches"),
             (endpoint.traffic_class != 0, "a traffic class of a device"),
             (endpoint.warm_buffers || endpoint.memory_socket.is_some(), "placed buffers"),
             (endpoint.errors != ErrorConfig::default(), "errors of the transaction layer"),

@@ -56,6 +56,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         slow_memory: false,
         ecrc: false,
         pairs: false,
+        iommu: None,
     };
     let transfer = |index| TransferCase {
         from: 0,

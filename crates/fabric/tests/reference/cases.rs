@@ -115,6 +115,23 @@ pub struct HostCase {
     pub ecrc: bool,
     pub pairs: bool,
     pub iommu: Option<IommuCase>,
+    pub memory: Option<MemoryCase>,
+}
+
+/// Channels and banks of memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryCase {
+    pub channels: u32,
+    pub interleave: u64,
+    pub banks: Option<BankCase>,
+}
+
+/// Banks of a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct BankCase {
+    pub banks: u32,
+    pub cycle_ns: u64,
+    pub row: u64,
 }
 
 /// Address translation.
@@ -161,6 +178,8 @@ pub struct Kinds {
     pub storage: bool,
     /// The root complex may translate addresses.
     pub iommu: bool,
+    /// Memory may have channels and banks.
+    pub banks: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -347,7 +366,7 @@ impl HostCase {
         RootComplexConfig {
             stack_of_port: if self.pairs { vec![0, 0, 1, 1] } else { Vec::new() },
             stack: StackConfig { read_bandwidth: self.pairs.then_some(SLOW), ..stack(self.trackers) },
-            memory: memory(if self.slow_memory { SLOW } else { FAST }),
+            memory: self.memory(if self.slow_memory { SLOW } else { FAST }),
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
@@ -357,6 +376,18 @@ impl HostCase {
             iommu: self.iommu.map(|iommu| iommu.settings()),
             ..root_complex()
         }
+    }
+}
+
+impl HostCase {
+    fn memory(&self, rate: Rate) -> MemoryConfig {
+        let Some(case) = self.memory else { return memory(rate) };
+        let banks = case.banks.map(|banks| BankConfig {
+            per_channel: banks.banks,
+            cycle: Span::from_ns(banks.cycle_ns),
+            row: Bytes::new(banks.row),
+        });
+        MemoryConfig { rate, channels: case.channels, interleave: Bytes::new(case.interleave), banks }
     }
 }
 
@@ -545,9 +576,9 @@ fn host_case(kinds: Kinds) -> impl Strategy<Value = HostCase> {
         prop::bool::weighted(0.3),
         prop::bool::weighted(0.3),
         any::<bool>(),
-        iommu_case(kinds),
+        (iommu_case(kinds), memory_case(kinds)),
     )
-        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, iommu)| HostCase {
+        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, (iommu, memory))| HostCase {
             combine: flags.0,
             rcb_128: flags.1,
             jitter: flags.2,
@@ -557,7 +588,20 @@ fn host_case(kinds: Kinds) -> impl Strategy<Value = HostCase> {
             ecrc,
             pairs,
             iommu,
+            memory,
         })
+}
+
+fn memory_case(kinds: Kinds) -> BoxedStrategy<Option<MemoryCase>> {
+    if !kinds.banks {
+        return Just(None).boxed();
+    }
+    let select = |of: &[u64]| prop::sample::select(of.to_vec());
+    let bank = (1u32..=5, select(&[0, 46, 200]), select(&[256, 1024, 8192]));
+    let banks = bank.prop_map(|(banks, cycle_ns, row)| BankCase { banks, cycle_ns, row });
+    let case = (1u32..=4, select(&[64, 256, 4096]), prop::option::weighted(0.7, banks));
+    let case = case.prop_map(|(channels, interleave, banks)| MemoryCase { channels, interleave, banks });
+    prop::option::weighted(0.9, case).boxed()
 }
 
 fn iommu_case(kinds: Kinds) -> BoxedStrategy<Option<IommuCase>> {

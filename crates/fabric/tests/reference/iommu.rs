@@ -2,8 +2,9 @@
 //!
 //! Rules: docs/explanation/root-complex.md ("Address translation"). The bandwidth of a walk is taken when it is asked for, as that of reads is.
 
+use super::memory::{HOST, Memory};
 use super::system::System;
-use super::tlp::{COMPLETION, POSTED, Server, Tlp};
+use super::tlp::{COMPLETION, POSTED, Tlp};
 use lanewise_fabric::config::IommuConfig;
 use lanewise_units::{Span, Time};
 
@@ -23,8 +24,9 @@ pub struct Iommu {
     ways: usize,
     /// Those of each set, in the order of their last use.
     sets: Vec<Vec<Translation>>,
-    /// From when until when each walk took a walker. They begin and end in the order in which they are asked for.
-    walks: Vec<(Time, Time)>,
+    /// When the last walk began, and when each ends, in order of time.
+    last_start: Option<Time>,
+    ends: Vec<Time>,
     /// By root port, when all of its posted writes so far are translated.
     posted: Vec<Time>,
 }
@@ -34,11 +36,11 @@ impl Iommu {
         let ways = config.ways.min(config.entries);
         let sets = (0..config.entries / ways).map(|_| Vec::new()).collect();
         let posted = vec![Time::ZERO; ports];
-        Self { config: config.clone(), ways: ways as usize, sets, walks: Vec::new(), posted }
+        Self { config: config.clone(), ways: ways as usize, sets, last_start: None, ends: Vec::new(), posted }
     }
 
     /// When the translation of an address of a requester is there. In a full set it takes the place of the one used longest ago.
-    fn find(&mut self, now: Time, requester: usize, address: u64, memory: &mut Server) -> Time {
+    fn find(&mut self, now: Time, requester: usize, address: u64, memory: &mut Memory) -> Time {
         let page = address / self.config.page.get();
         let set = (page % self.sets.len() as u64) as usize;
         let is_it = |known: &Translation| (known.requester, known.page) == (requester, page);
@@ -48,7 +50,7 @@ impl Iommu {
             self.sets[set].push(known);
             return ready.max(now);
         }
-        let ready = self.walk(now, memory);
+        let ready = self.walk(now, page, memory);
         if self.sets[set].len() == self.ways {
             self.sets[set].remove(0);
         }
@@ -57,16 +59,17 @@ impl Iommu {
     }
 
     /// When a walk ends that is asked for now: it starts when a walker is free, and a while after the one before it at the earliest.
-    fn walk(&mut self, now: Time, memory: &mut Server) -> Time {
-        let free = self.walks.iter().rev().nth(self.config.walkers as usize - 1).map_or(now, |(_, end)| *end);
-        let turn = self.walks.last().map_or(now, |(start, _)| *start + self.config.walk_interval);
+    fn walk(&mut self, now: Time, page: u64, memory: &mut Memory) -> Time {
+        let free = self.ends.iter().rev().nth(self.config.walkers as usize - 1).map_or(now, |end| *end);
+        let turn = self.last_start.map_or(now, |last| last + self.config.walk_interval);
         let start = now.max(free).max(turn);
+        self.last_start = Some(start);
         let mut end = start;
-        for _ in 0..self.config.walk_steps {
-            end = end.max(memory.serve(now, LINE, Span::ZERO));
+        for step in 0..u64::from(self.config.walk_steps) {
+            end = end.max(memory.serve(now, HOST, (page << 3 | step) * LINE, LINE));
         }
         end += self.config.walk_step_latency * u64::from(self.config.walk_steps);
-        self.walks.push((start, end));
+        self.ends.insert(self.ends.partition_point(|other| *other <= end), end);
         end
     }
 }
@@ -77,7 +80,9 @@ impl System {
     pub fn translate(&mut self, device: usize, root_port: usize, tlp: &Tlp) -> Span {
         let now = self.now;
         let host = self.host(device);
-        let Some(iommu) = host.iommu.as_mut().filter(|_| tlp.class() != COMPLETION) else { return Span::ZERO };
+        let Some(iommu) = host.iommu.as_mut().filter(|_| tlp.class() != COMPLETION) else {
+            return Span::ZERO;
+        };
         let requester = tlp.from.expect("an endpoint asks");
         let translated = iommu.find(now, requester, tlp.address, &mut host.memory);
         if tlp.class() != POSTED {

@@ -14,7 +14,7 @@
 //! | `sleep.rs` | links that sleep |
 //! | `storage.rs` | room behind the credits of a switch |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
-//! | `iommu.rs` | address translation of a host |
+//! | `memory.rs`, `iommu.rs` | memory of a host, and address translation |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
 //!
@@ -40,7 +40,7 @@
 //!
 //! # Left out
 //!
-//! Hot plug; translation caches of devices; sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Hot plug; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -56,6 +56,7 @@ mod host;
 mod iommu;
 mod known;
 mod link;
+mod memory;
 mod port;
 mod record;
 mod sleep;
@@ -85,6 +86,7 @@ const WRITES: Kinds = Kinds {
     sleep: false,
     storage: false,
     iommu: false,
+    banks: false,
     flits: 0.0,
 };
 
@@ -257,6 +259,19 @@ fn address_translation() {
 #[test]
 fn address_translation_of_channels_with_faults() {
     play(TRANSLATED_CHANNELS, 300);
+}
+
+const BANKED: Kinds = Kinds { banks: true, iommu: true, ..TREES };
+const BANKED_FLITS: Kinds = Kinds { banks: true, ..TREES_OF_FLITS };
+
+#[test]
+fn channels_and_banks_of_memory() {
+    play(BANKED, 600);
+}
+
+#[test]
+fn channels_and_banks_of_memory_in_flit_mode() {
+    play(BANKED_FLITS, 300);
 }
 
 #[test]

@@ -64,7 +64,6 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
     };
     let device = |device: &DeviceConfig| match &device.kind {
         DeviceKind::RootComplex(root) => vec![
-            (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
             (root.cache.is_some(), "a last-level cache"),
             (root.shared_outbound_queue.is_some(), "a shared outbound queue"),
             (root.largest_forwarded.is_some(), "cut peer packets"),
@@ -95,6 +94,7 @@ impl System {
         if let Some(what) = refusal(config) {
             panic!("left out of the reference: {what}");
         }
+        let machines = Machines::of(config).expect("a tree");
         let first_ports = first_ports(config);
         let id = |(device, port): (usize, usize)| first_ports[device] + port;
         let devices: Vec<Device> = config
@@ -104,8 +104,9 @@ impl System {
             .map(|(index, device)| {
                 let kind = match &device.kind {
                     DeviceKind::RootComplex(root) => {
+                        let numbers = numbers(config, &machines);
                         let jitter = RandomStream::new(config.seed, &device.name, "memory latency");
-                        Kind::Host(Box::new(Host::new(root, device.ports.len(), jitter)))
+                        Kind::Host(Box::new(Host::new(root, device.ports.len(), numbers, jitter)))
                     }
                     DeviceKind::Switch(switch) => {
                         let channels: Vec<usize> =
@@ -140,7 +141,6 @@ impl System {
             }
         }
         let ports: Vec<Port> = ports.into_iter().map(|port| port.expect("every port has a link")).collect();
-        let machines = Machines::of(config).expect("a tree");
         let record = Record::new(ports.len(), steps.len());
         Self {
             now: Time::ZERO,
@@ -258,6 +258,16 @@ impl System {
         let mps: Bytes = self.ports[port].config.mps;
         mps.get()
     }
+}
+
+/// By device, how many endpoints of its machine have lower bus numbers.
+fn numbers(config: &FabricConfig, machines: &Machines) -> Vec<u64> {
+    let is_end = |device: &usize| matches!(config.devices[*device].kind, DeviceKind::Endpoint(_));
+    let bus = |device: usize| machines.port(device, 0).bus;
+    let before = |device: usize| {
+        (0..config.devices.len()).filter(is_end).filter(|other| bus(*other) < bus(device)).count()
+    };
+    (0..config.devices.len()).map(|device| before(device) as u64).collect()
 }
 
 /// By port, whether its link is in Flit Mode.

@@ -57,6 +57,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         ecrc: false,
         pairs: false,
         iommu: None,
+        memory: None,
     };
     let transfer = |index| TransferCase {
         from: 0,

@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, EndpointCase, FlitCase, LinkCase, SwitchCase, TransferCase};
+use super::cases::{Case, EndpointCase, FlitCase, IommuCase, LinkCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -288,6 +288,23 @@ fn a_nak_among_many_unread_dllps() {
     case.endpoints = vec![end, other, third];
     let read = |offset, length, at_ns| TransferCase { from: 2, offset, at_ns, ..read_of_peer(3, length) };
     case.transfers = vec![read(3_712, 1_409, 6_724), read(0, 1, 0)];
+    agrees(&case);
+}
+
+/// Two reads find a tracking entry at one instant: what the first one frees is said before the second one frees something. The reference
+/// said it once for both.
+#[test]
+fn two_reads_that_start_together() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.trackers, case.host.pairs) = (0, 2, true);
+    let walks =
+        IommuCase { entries: 1, ways: 1, page_kib: 4, steps: 2, step_ns: 400, walkers: 1, interval_ns: 0 };
+    case.host.iommu = Some(walks);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.tags) = (1, 4, 1, 32);
+    end.link.credits = Some(1);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, true, 6_715, 1_862, 0))];
     agrees(&case);
 }
 

@@ -6,6 +6,7 @@ use super::host::Host;
 use super::port::Port;
 use super::record::Record;
 use super::switch::Switch;
+use super::tlp::Credits;
 use super::wire::Faults;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Machines;
@@ -172,11 +173,7 @@ impl System {
     fn handle(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::Freed { port, channel, class, credits } => {
-                let Port { channels, config, .. } = &mut self.ports[port];
-                channels[channel].buffers[class].free(credits, now, config);
-                self.plan_dllps(port);
-            }
+            Event::Freed { port, channel, class, credits } => self.is_free(port, channel, class, credits),
             Event::DllpArrives { port, dllp } => self.ports[port].inbox.push_back((now, dllp)),
             Event::Checked { port } => {
                 self.ports[port].count_checked(now);
@@ -227,9 +224,18 @@ impl System {
     pub fn free_at(&mut self, port: usize, tlp: &super::tlp::Tlp, at: Time) {
         self.send_due_dllps(port);
         let (channel, class, credits) = (self.ports[port].channel_of(tlp), tlp.class(), tlp.credits());
-        if !self.ports[port].channels[channel].buffers[class].is_infinite() {
+        if self.ports[port].channels[channel].buffers[class].is_infinite() {
+        } else if at <= self.now {
+            self.is_free(port, channel, class, credits);
+        } else {
             self.agenda.add(at, rank::FACTS, Event::Freed { port, channel, class, credits });
         }
+    }
+
+    fn is_free(&mut self, port: usize, channel: usize, class: usize, credits: Credits) {
+        let Port { channels, config, .. } = &mut self.ports[port];
+        channels[channel].buffers[class].free(credits, self.now, config);
+        self.plan_dllps(port);
     }
 
     pub fn host(&mut self, device: usize) -> &mut Host {

@@ -1,6 +1,7 @@
 //! Random systems that the reference plays, and the transfers that they are asked for.
 
 use super::common::*;
+use super::hot_plug::Plug;
 use super::system::Step;
 use lanewise_fabric::config::*;
 use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, replay_timer_limit};
@@ -157,6 +158,15 @@ pub struct Case {
     pub transfers: Vec<TransferCase>,
     /// Traffic class of each channel of every endpoint.
     pub classes: [u8; 3],
+    pub plugs: Vec<PlugCase>,
+}
+
+/// An endpoint that is taken away, if it is at rest, and brought back.
+#[derive(Clone, Copy, Debug)]
+pub struct PlugCase {
+    pub end: usize,
+    pub at_ns: u64,
+    pub away_ns: u64,
 }
 
 /// What random cases have.
@@ -180,6 +190,8 @@ pub struct Kinds {
     pub iommu: bool,
     /// Memory may have channels and banks.
     pub banks: bool,
+    /// Endpoints come and go.
+    pub hot_plug: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -318,6 +330,19 @@ impl Case {
         let (upper, lower) = ((parent, config.devices[parent].ports.len() - 1), config.devices.len());
         config.devices.push(device(&name, kind, vec![link.port(self.mps(), own)]));
         config.links.push(link.link(upper, (lower, 0)));
+    }
+
+    pub fn plugs(&self) -> Vec<Plug> {
+        let first = 1 + self.switches.len();
+        let both = |case: &PlugCase| {
+            let device = first + case.end % self.endpoints.len();
+            let at = us(5) + Span::from_ns(case.at_ns);
+            [
+                Plug { at, device, away: true },
+                Plug { at: at + Span::from_ns(case.away_ns), device, away: false },
+            ]
+        };
+        self.plugs.iter().flat_map(both).collect()
     }
 
     pub fn steps(&self) -> Vec<Step> {
@@ -623,6 +648,11 @@ fn iommu_case(kinds: Kinds) -> BoxedStrategy<Option<IommuCase>> {
     prop::option::weighted(0.9, case).boxed()
 }
 
+fn plug_case() -> impl Strategy<Value = PlugCase> {
+    let away = prop_oneof![0u64..300, 0u64..20_000];
+    (0usize..6, 0u64..25_000, away).prop_map(|(end, at_ns, away_ns)| PlugCase { end, at_ns, away_ns })
+}
+
 /// Random cases of these kinds.
 pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
     (
@@ -631,13 +661,14 @@ pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
         prop::collection::vec(endpoint_case(kinds), 1..=kinds.endpoints),
         prop::collection::vec(transfer_case(kinds), 1..12),
         prop::array::uniform3(if kinds.channels { 0u8..5 } else { 0..1 }),
+        prop::collection::vec(plug_case(), if kinds.hot_plug { 1..8 } else { 0..1 }),
     )
-        .prop_map(|(general, mut switches, endpoints, transfers, classes)| {
+        .prop_map(|(general, mut switches, endpoints, transfers, classes, plugs)| {
             // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
             let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
             let slowest = links.map(|link| link.receive_ns).max().expect("there is an endpoint");
             switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
             let (seed, mps_shift, host) = general;
-            Case { seed, mps_shift, host, switches, endpoints, transfers, classes }
+            Case { seed, mps_shift, host, switches, endpoints, transfers, classes, plugs }
         })
 }

@@ -361,7 +361,8 @@ impl System {
         let own = &self.ports[port];
         let (peer, at_pins) = (own.peer, at + own.wire.span(FLIT) + own.wire.propagation);
         let at = at_pins + self.ports[peer].config.receive_latency;
-        self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp });
+        let life = self.ports[peer].lives;
+        self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp, life });
         self.agenda.add(at, rank::LOOKS, Event::Look { port: peer });
     }
 }

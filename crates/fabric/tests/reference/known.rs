@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, EndpointCase, FlitCase, IommuCase, LinkCase, SwitchCase, TransferCase};
+use super::cases::{Case, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -305,6 +305,39 @@ fn two_reads_that_start_together() {
     end.link.credits = Some(1);
     case.endpoints = vec![end];
     case.transfers = vec![transfer((0, true, 6_715, 1_862, 0))];
+    agrees(&case);
+}
+
+/// Somebody asks whether a device is at rest while its link is in Recovery: that reads no Nak, which would start a replay and count it.
+#[test]
+fn a_device_that_is_not_at_rest() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.lanes, end.link.recovery_ns, end.mrrs_shift) = (4, 10_000, 1);
+    end.link.corrupt = [vec![], vec![0]];
+    end.link.power.states = [Some((0, 4_000)), Some((0, 4_000))];
+    case.endpoints = vec![other.clone(), end, other];
+    let read = |from, to, at_ns| TransferCase { from, at_ns, ..read_of_peer(to, 1) };
+    case.transfers = vec![read(1, 0, 449), read(2, 1, 233)];
+    case.plugs = vec![PlugCase { end: 1, at_ns: 8_481, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// A device comes back, writes, and is at rest again while two InitFC2s that came behind the first have not been read, with an Ack behind.
+#[test]
+fn a_device_that_is_at_rest_soon() {
+    let mut case = quiet_host();
+    case.mps_shift = 1;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (2, 12, 2);
+    (end.link.propagation_ns, end.mrrs_shift) = (30, 2);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 7_168, 1, 12_782))];
+    let plug = |at_ns, away_ns| PlugCase { end: 0, at_ns, away_ns };
+    case.plugs = vec![plug(6_332, 6_450), plug(12_918, 0)];
     agrees(&case);
 }
 

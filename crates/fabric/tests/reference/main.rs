@@ -16,6 +16,7 @@
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
 //! | `memory.rs`, `iommu.rs` | memory of a host, and address translation |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
+//! | `hot_plug.rs` | devices that come and go |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
 //!
 //! Compared bit for bit: of each direction of each link, the first tick on the wire and the length of everything that is sent, with
@@ -41,7 +42,7 @@
 //!
 //! # Left out
 //!
-//! Hot plug; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
+//! Hot plug of links that sleep or are in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -54,6 +55,7 @@ mod compare;
 mod endpoint;
 mod flits;
 mod host;
+mod hot_plug;
 mod iommu;
 mod known;
 mod link;
@@ -88,6 +90,7 @@ const WRITES: Kinds = Kinds {
     storage: false,
     iommu: false,
     banks: false,
+    hot_plug: false,
     flits: 0.0,
 };
 
@@ -273,6 +276,26 @@ fn channels_and_banks_of_memory() {
 #[test]
 fn channels_and_banks_of_memory_in_flit_mode() {
     play(BANKED_FLITS, 300);
+}
+
+const PLUGGED: Kinds = Kinds { hot_plug: true, ..TREES };
+const PLUGGED_CHANNELS: Kinds = Kinds { hot_plug: true, ..FAULTY_CHANNELS };
+
+const PLUGGED_SLEEPERS: Kinds = Kinds { hot_plug: true, ..FAULTY_SLEEPERS };
+
+#[test]
+fn devices_that_come_and_go_on_links_that_sleep() {
+    play(PLUGGED_SLEEPERS, 300);
+}
+
+#[test]
+fn devices_that_come_and_go() {
+    play(PLUGGED, 600);
+}
+
+#[test]
+fn devices_that_come_and_go_on_channels_with_faults() {
+    play(PLUGGED_CHANNELS, 300);
 }
 
 #[test]

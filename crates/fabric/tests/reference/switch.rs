@@ -42,6 +42,15 @@ impl Switch {
         }
     }
 
+    /// Whether something waits that came in at a port or is to leave through it.
+    pub fn has_tlps_between(&self, port: usize) -> bool {
+        let waits = |egress: usize, ingress: usize| {
+            let of_channels = self.queues[egress].iter().flat_map(|channel| &channel[ingress]);
+            of_channels.into_iter().any(|queue| !queue.is_empty())
+        };
+        (0..self.queues.len()).any(|other| waits(port, other) || waits(other, port))
+    }
+
     /// When a TLP may be forwarded: store-and-forward, the latency after it has been checked; cut-through, the latency after its first
     /// byte, and later by what it leaves faster than it comes.
     pub fn eligible_at(&self, head: Time, checked: Time, span_in: Span, span_out: Span) -> Time {

@@ -3,6 +3,7 @@
 use super::agenda::{Agenda, Event, rank};
 use super::endpoint::Endpoint;
 use super::host::Host;
+use super::hot_plug::Plug;
 use super::port::Port;
 use super::record::Record;
 use super::switch::Switch;
@@ -12,6 +13,7 @@ use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Machines;
 use lanewise_fabric::config::*;
 use lanewise_units::{Bytes, Time};
+use std::collections::BTreeSet;
 
 /// A transfer that a device is asked for; its index is its flow.
 #[derive(Clone, Debug)]
@@ -51,6 +53,9 @@ pub struct System {
     /// Bus numbers, BARs and windows.
     pub machines: Machines,
     pub steps: Vec<Step>,
+    pub plugs: Vec<Plug>,
+    /// Devices that were taken away.
+    pub is_away: BTreeSet<usize>,
     pub record: Record,
     entered: u64,
 }
@@ -91,7 +96,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
 impl System {
     /// # Panics
     /// When something of the configuration is left out here, with its name.
-    pub fn new(config: &FabricConfig, steps: Vec<Step>) -> Self {
+    pub fn new(config: &FabricConfig, steps: Vec<Step>, plugs: Vec<Plug>) -> Self {
         if let Some(what) = refusal(config) {
             panic!("left out of the reference: {what}");
         }
@@ -150,6 +155,8 @@ impl System {
             devices,
             machines,
             steps,
+            plugs,
+            is_away: BTreeSet::new(),
             record,
             entered: 0,
         }
@@ -164,6 +171,9 @@ impl System {
         for step in 0..self.steps.len() {
             self.agenda.add(self.steps[step].at, rank::ASKED, Event::Asked { step });
         }
+        for plug in 0..self.plugs.len() {
+            self.agenda.add(self.plugs[plug].at, rank::ASKED, Event::Plug { plug });
+        }
         while let Some((now, event)) = self.agenda.next(limit) {
             self.now = now;
             self.handle(event);
@@ -174,7 +184,10 @@ impl System {
         let now = self.now;
         match event {
             Event::Freed { port, channel, class, credits } => self.is_free(port, channel, class, credits),
-            Event::DllpArrives { port, dllp } => self.ports[port].inbox.push_back((now, dllp)),
+            Event::DllpArrives { port, dllp, life } => {
+                let own = &mut self.ports[port];
+                own.inbox.extend((own.lives == life).then_some((now, dllp)));
+            }
             Event::Checked { port } => {
                 self.ports[port].count_checked(now);
                 self.plan_dllps(port);
@@ -206,6 +219,7 @@ impl System {
             Event::Entry { device, stack } => self.start_reads(device, stack),
             Event::TagFree { device, read } => self.tag_is_free(device, read),
             Event::Asked { step } => self.on_asked(step),
+            Event::Plug { plug } => self.on_plug(plug),
         }
     }
 

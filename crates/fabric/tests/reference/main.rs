@@ -38,12 +38,12 @@
 //!    at one instant.
 //!
 //! The fabric follows all of them, whoever looks when: 20,000 cases of each kind of trees (seeds 21 and 22) agree, of those with errors in
-//! flits 60,000 (seeds 1, 2, 21 and 23), of those with address translation 6,000 (seeds 1, 21 and 22), with banks of memory 3,000 (seed 1),
-//! with devices that come and go 3,000 (seeds 1 and 21 to 23).
+//! flits 60,000 (seeds 1, 2 and 21 to 23), of those with address translation 6,000 (seeds 1, 21 and 22), with banks of memory 3,000 (the same
+//! seeds), with devices that come and go 3,000 (seeds 1 and 21 to 23).
 //!
 //! # Left out
 //!
-//! Hot plug of links that sleep or are in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
+//! Hot plug of links in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 

@@ -114,7 +114,7 @@ impl Fabric {
         if peer.may_unblock(&dllp) || peer.transmitter.state != LinkState::Active {
             Alarms { engine: &mut self.engine, ready: &mut self.ready }.wake(peer, peer_id, arrival);
         } else if peer.mailbox.len() > MAILBOX_LIMIT {
-            self.take_in_dllps_before_nak(peer_id, self.engine.now());
+            self.take_in_acknowledgements(peer_id, self.engine.now()); // A Nak has to wait until the port looks.
         }
     }
 
@@ -145,14 +145,14 @@ impl Fabric {
         Some(free_at)
     }
 
-    /// Acts on DLLPs of which it does not matter when they are read, up to the first that is another: Acks and UpdateFCs of a link that
-    /// is up, which have arrived by `at`.
+    /// Acts on DLLPs of which it does not matter when they are read, up to the first that is another: those of a link that is up, but for
+    /// Naks, which have arrived by `at`. An InitFC says nothing there any more.
     pub(crate) fn take_in_acknowledgements(&mut self, id: PortId, at: Time) {
         while let port = &mut self.ports[id.index()]
             && port.transmitter.state == LinkState::Active
             && let Some((arrival, dllp)) = port.mailbox.front().copied()
             && arrival <= at
-            && matches!(dllp, Dllp::Ack(_) | Dllp::UpdateFlowControl { .. })
+            && !matches!(dllp, Dllp::Nak(_))
         {
             port.mailbox.drop_front();
             match self.observers.are_heard() {

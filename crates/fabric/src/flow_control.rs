@@ -59,7 +59,7 @@ impl Fabric {
             self.tell_link_up(id, now);
         }
         let port = &mut self.ports[id.index()];
-        port.transmitter.become_active();
+        port.transmitter.become_active(now);
         port.receiver.start_updates(now, port.settings.receiver.update.period);
     }
 }

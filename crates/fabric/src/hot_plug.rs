@@ -39,7 +39,8 @@ impl HotPlug for Fabric {
             self.advance_to(id, now);
         }
         for id in ends {
-            self.take_in_dllps(id, now);
+            // Nothing else: a Nak that is read out of turn would change the run for being asked.
+            self.take_in_acknowledgements(id, now);
         }
         let endpoint = &self.endpoints[self.endpoint_index(device) as usize];
         let asks = endpoint.wants(Direction::Read) || endpoint.wants(Direction::Write);

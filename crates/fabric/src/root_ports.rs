@@ -245,7 +245,7 @@ impl Fabric {
         let (mut turn, mut sent) = (Time::ZERO, Span::ZERO);
         let mut take_turn = |packet: &Packet, wire: &WireTiming| {
             turn = turn.max(Time::from_ticks(packet.eligible_at.ticks().saturating_sub(sent.ticks())));
-            sent += wire.span(packet.cost.tlp()) + wire.framing;
+            sent += wire.framed_span(packet.cost.tlp());
             turn
         };
         if self.leaves_by_lines(index, &self.ports[id.index()]) {

@@ -82,12 +82,13 @@ impl Queue {
     /// What waits first is another, or changed.
     #[inline(always)]
     fn settle(&mut self, packets: &PacketPool) {
-        let first = self.packets.only_head().map(|id| &packets[id]);
-        self.not_before = match first {
-            Some(first) => first.eligible_at,
-            None => self.packets.next_start(packets),
+        (self.not_before, self.cost) = match self.packets.only_head() {
+            Some(id) => {
+                let first = &packets[id];
+                (first.eligible_at, (!first.flags.has(Flags::NULLIFIED)).then_some(first.cost))
+            }
+            None => (self.packets.start_of_several(), None),
         };
-        self.cost = first.filter(|first| !first.flags.has(Flags::NULLIFIED)).map(|first| first.cost);
     }
 }
 

@@ -139,12 +139,27 @@ impl Fabric {
             };
             if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
                 if switch.meters(&packets[packet_id]) {
-                    let ingress = self.ports[packets[packet_id].ingress as usize].index;
-                    switch.meter(&mut self.packets, packet_id, ingress, now);
+                    self.meter(index, packet_id, now);
                 }
                 return Ok(packet_id);
             }
             self.packets.remove(packet_id);
+        }
+    }
+
+    /// A request enters the core of a switch that meters them. Another from the same ingress waits for the meter now, and not for credits,
+    /// for which its link stayed awake.
+    #[cold]
+    #[inline(never)]
+    fn meter(&mut self, index: u32, packet_id: PacketId, now: Time) {
+        let switch = &mut self.switches[index as usize];
+        let ingress = self.ports[self.packets[packet_id].ingress as usize].index;
+        switch.meter(&mut self.packets, packet_id, ingress, now);
+        for id in &switch.ports {
+            let port = &mut self.ports[id.index()];
+            if port.sleeps && !port.transmitter.waiting_for.is_none() {
+                Alarms { engine: &mut self.engine, ready: &mut self.ready }.offer(port, *id, now);
+            }
         }
     }
 

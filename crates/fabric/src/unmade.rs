@@ -74,9 +74,9 @@ impl Unmade {
     #[inline]
     pub(crate) fn follow_at_once(&self, first: &Packet, wire: &WireTiming) -> bool {
         let (full, _) = self.full_and_last();
-        let mut sent_at = first.eligible_at + wire.span(first.cost.tlp()) + wire.framing;
+        let mut sent_at = first.eligible_at + wire.framed_span(first.cost.tlp());
         if full > 0 {
-            let each = wire.span(first.cost.with_data(0, self.most).tlp()) + wire.framing;
+            let each = wire.framed_span(first.cost.with_data(0, self.most).tlp());
             let [a, b] = self.served_at;
             let until = [0, 1].map(|place| self.served_at[place] + self.steps[place] * (full - 1));
             if a.max(b) > sent_at || until[0].max(until[1]) > sent_at + each * (full - 1) {

@@ -102,6 +102,12 @@ impl WireTiming {
         }
     }
 
+    /// Time that a TLP of so many bytes takes outside Flit Mode, framed.
+    #[inline(always)]
+    pub(crate) fn framed_span(&self, tlp: Bytes) -> Span {
+        self.span(tlp) + self.framing
+    }
+
     /// Ticks that a byte of a TLP takes, where those are whole, fit and there are no flits: then [`Self::tlp_span`] is so many times that.
     pub(crate) fn tlp_byte(&self) -> Option<NonZeroU32> {
         if self.flit.is_some() { None } else { NonZeroU32::new(self.byte?.ticks().try_into().ok()?) }

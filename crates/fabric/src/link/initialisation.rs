@@ -141,7 +141,8 @@ impl<T: Copy> Transmitter<T> {
     }
 
     /// The peer has left FC_INIT1, and the InitFC2 of this side is out: TLPs may flow. The replay timer stands still.
-    pub(crate) fn become_active(&mut self) {
+    pub(crate) fn become_active(&mut self, now: Time) {
         (self.state, self.deadline) = (LinkState::Active, Time::NEVER);
+        self.decide_not_before(now);
     }
 }

@@ -208,7 +208,7 @@ mod tests {
             |transmitter: &Transmitter<u32>| Silence::of(None, transmitter, 0, Span::from_us(10)).since;
         transmitter.waiting_for = DllpSet::NONE;
         assert_eq!(since(&transmitter), Time::NEVER, "it comes up");
-        transmitter.become_active();
+        transmitter.become_active(Time::ZERO);
         assert_eq!(since(&transmitter), Time::ZERO);
         transmitter.waiting_for = DllpSet::update_of(0, FlowClass::Posted);
         assert_eq!(since(&transmitter), Time::NEVER, "a TLP waits");

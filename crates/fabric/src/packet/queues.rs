@@ -120,9 +120,14 @@ impl ClassQueues {
     pub(crate) fn next_start(&self, packets: &PacketPool) -> Time {
         match self.only_head() {
             Some(id) => packets[id].eligible_at,
-            None if self.is_empty() => Time::NEVER,
-            None => Time::ZERO,
+            None => self.start_of_several(),
         }
+    }
+
+    /// The same where several classes wait, or none.
+    #[inline(always)]
+    pub(crate) fn start_of_several(&self) -> Time {
+        if self.is_empty() { Time::NEVER } else { Time::ZERO }
     }
 }
 

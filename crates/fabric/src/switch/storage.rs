@@ -196,7 +196,11 @@ impl Switch {
         let stays = class == FlowClass::NonPosted && self.config.request_metering.is_some();
         let moves = self.config.storage[class.index()] > Bytes::ZERO && !stays;
         let wire = &self.settings[usize::from(egress)].wire;
-        moves.then(|| packet.eligible_at + wire.tlp_span(packet.cost.on_wire()))
+        let bytes = || match wire.flit {
+            None => packet.cost.on_wire(),
+            Some(_) => packet.cost_in_flits().tlp(),
+        };
+        moves.then(|| packet.eligible_at + wire.tlp_span(bytes()))
     }
 
     /// By egress and class, what the memory behind the ports holds.

@@ -16,7 +16,7 @@ pub enum Event {
     /// Buffer space of a class on a channel of a port is free.
     Freed { port: usize, channel: usize, class: usize, credits: Credits },
     /// A good DLLP is at a port, and checked.
-    DllpArrives { port: usize, dllp: Dllp },
+    DllpArrives { port: usize, dllp: Dllp, life: u32 },
     /// A TLP that a switch took in before has been checked.
     Checked { port: usize },
     /// A TLP that came before has been checked, and is dropped: an Ack is due.
@@ -41,6 +41,8 @@ pub enum Event {
     TagFree { device: usize, read: usize },
     /// A device is asked for a transfer.
     Asked { step: usize },
+    /// A device is taken away or brought back.
+    Plug { plug: usize },
 }
 
 /// Places in the order of one instant.
@@ -112,6 +114,11 @@ impl Agenda {
         }
         self.scheduled += 1;
         self.heap.push(Reverse(Entry { key: (at, rank, event.place(), self.scheduled), event }));
+    }
+
+    /// Whether something will happen of which this is so.
+    pub fn holds(&self, is_so: impl Fn(&Event) -> bool) -> bool {
+        self.heap.iter().any(|Reverse(entry)| is_so(&entry.event))
     }
 
     /// The next event, if it is not later than `limit`.

@@ -1,6 +1,7 @@
 //! Random systems that the reference plays, and the transfers that they are asked for.
 
 use super::common::*;
+use super::hot_plug::Plug;
 use super::system::Step;
 use lanewise_fabric::config::*;
 use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, ReplayRule, replay_timer_limit};
@@ -114,6 +115,36 @@ pub struct HostCase {
     pub slow_memory: bool,
     pub ecrc: bool,
     pub pairs: bool,
+    pub iommu: Option<IommuCase>,
+    pub memory: Option<MemoryCase>,
+}
+
+/// Channels and banks of memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryCase {
+    pub channels: u32,
+    pub interleave: u64,
+    pub banks: Option<BankCase>,
+}
+
+/// Banks of a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct BankCase {
+    pub banks: u32,
+    pub cycle_ns: u64,
+    pub row: u64,
+}
+
+/// Address translation.
+#[derive(Clone, Copy, Debug)]
+pub struct IommuCase {
+    pub entries: u32,
+    pub ways: u32,
+    pub page_kib: u64,
+    pub steps: u32,
+    pub step_ns: u64,
+    pub walkers: u32,
+    pub interval_ns: u64,
 }
 
 /// Everything.
@@ -127,6 +158,15 @@ pub struct Case {
     pub transfers: Vec<TransferCase>,
     /// Traffic class of each channel of every endpoint.
     pub classes: [u8; 3],
+    pub plugs: Vec<PlugCase>,
+}
+
+/// An endpoint that is taken away, if it is at rest, and brought back.
+#[derive(Clone, Copy, Debug)]
+pub struct PlugCase {
+    pub end: usize,
+    pub at_ns: u64,
+    pub away_ns: u64,
 }
 
 /// What random cases have.
@@ -146,6 +186,12 @@ pub struct Kinds {
     pub sleep: bool,
     /// Switches have room behind their credits.
     pub storage: bool,
+    /// The root complex may translate addresses.
+    pub iommu: bool,
+    /// Memory may have channels and banks.
+    pub banks: bool,
+    /// Endpoints come and go.
+    pub hot_plug: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -286,6 +332,19 @@ impl Case {
         config.links.push(link.link(upper, (lower, 0)));
     }
 
+    pub fn plugs(&self) -> Vec<Plug> {
+        let first = 1 + self.switches.len();
+        let both = |case: &PlugCase| {
+            let device = first + case.end % self.endpoints.len();
+            let at = us(5) + Span::from_ns(case.at_ns);
+            [
+                Plug { at, device, away: true },
+                Plug { at: at + Span::from_ns(case.away_ns), device, away: false },
+            ]
+        };
+        self.plugs.iter().flat_map(both).collect()
+    }
+
     pub fn steps(&self) -> Vec<Step> {
         let first = 1 + self.switches.len();
         let end = |index: usize| first + index % self.endpoints.len();
@@ -332,14 +391,41 @@ impl HostCase {
         RootComplexConfig {
             stack_of_port: if self.pairs { vec![0, 0, 1, 1] } else { Vec::new() },
             stack: StackConfig { read_bandwidth: self.pairs.then_some(SLOW), ..stack(self.trackers) },
-            memory: memory(if self.slow_memory { SLOW } else { FAST }),
+            memory: self.memory(if self.slow_memory { SLOW } else { FAST }),
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
             write_overhead: if self.slow_memory { Span::from_ns(70) } else { Span::ZERO },
             ecrc: self.ecrc,
+            iommu: self.iommu.map(|iommu| iommu.settings()),
             ..root_complex()
+        }
+    }
+}
+
+impl HostCase {
+    fn memory(&self, rate: Rate) -> MemoryConfig {
+        let Some(case) = self.memory else { return memory(rate) };
+        let banks = case.banks.map(|banks| BankConfig {
+            per_channel: banks.banks,
+            cycle: Span::from_ns(banks.cycle_ns),
+            row: Bytes::new(banks.row),
+        });
+        MemoryConfig { rate, channels: case.channels, interleave: Bytes::new(case.interleave), banks }
+    }
+}
+
+impl IommuCase {
+    fn settings(self) -> IommuConfig {
+        IommuConfig {
+            entries: self.entries,
+            ways: self.ways,
+            page: Bytes::from_kib(self.page_kib),
+            walk_steps: self.steps,
+            walk_step_latency: Span::from_ns(self.step_ns),
+            walkers: self.walkers,
+            walk_interval: Span::from_ns(self.interval_ns),
         }
     }
 }
@@ -507,7 +593,7 @@ fn transfer_case(kinds: Kinds) -> impl Strategy<Value = TransferCase> {
     )
 }
 
-fn host_case() -> impl Strategy<Value = HostCase> {
+fn host_case(kinds: Kinds) -> impl Strategy<Value = HostCase> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (
         flags,
@@ -515,8 +601,9 @@ fn host_case() -> impl Strategy<Value = HostCase> {
         prop::bool::weighted(0.3),
         prop::bool::weighted(0.3),
         any::<bool>(),
+        (iommu_case(kinds), memory_case(kinds)),
     )
-        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs)| HostCase {
+        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, (iommu, memory))| HostCase {
             combine: flags.0,
             rcb_128: flags.1,
             jitter: flags.2,
@@ -525,24 +612,63 @@ fn host_case() -> impl Strategy<Value = HostCase> {
             slow_memory,
             ecrc,
             pairs,
+            iommu,
+            memory,
         })
+}
+
+fn memory_case(kinds: Kinds) -> BoxedStrategy<Option<MemoryCase>> {
+    if !kinds.banks {
+        return Just(None).boxed();
+    }
+    let select = |of: &[u64]| prop::sample::select(of.to_vec());
+    let bank = (1u32..=5, select(&[0, 46, 200]), select(&[256, 1024, 8192]));
+    let banks = bank.prop_map(|(banks, cycle_ns, row)| BankCase { banks, cycle_ns, row });
+    let case = (1u32..=4, select(&[64, 256, 4096]), prop::option::weighted(0.7, banks));
+    let case = case.prop_map(|(channels, interleave, banks)| MemoryCase { channels, interleave, banks });
+    prop::option::weighted(0.9, case).boxed()
+}
+
+fn iommu_case(kinds: Kinds) -> BoxedStrategy<Option<IommuCase>> {
+    if !kinds.iommu {
+        return Just(None).boxed();
+    }
+    let select = |of: &[u64]| prop::sample::select(of.to_vec());
+    let sizes = (prop::sample::select(vec![1u32, 2, 4, 8, 64]), 1u32..=8, select(&[4, 8, 2048]));
+    let walks = (0u32..=4, select(&[0, 30, 400]), 1u32..=3, select(&[0, 0, 90]));
+    let case = (sizes, walks).prop_map(|(sizes, walks)| IommuCase {
+        entries: sizes.0,
+        ways: sizes.1,
+        page_kib: sizes.2,
+        steps: walks.0,
+        step_ns: walks.1,
+        walkers: walks.2,
+        interval_ns: walks.3,
+    });
+    prop::option::weighted(0.9, case).boxed()
+}
+
+fn plug_case() -> impl Strategy<Value = PlugCase> {
+    let away = prop_oneof![0u64..300, 0u64..20_000];
+    (0usize..6, 0u64..25_000, away).prop_map(|(end, at_ns, away_ns)| PlugCase { end, at_ns, away_ns })
 }
 
 /// Random cases of these kinds.
 pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
     (
-        (any::<u64>(), 0u32..3, host_case()),
+        (any::<u64>(), 0u32..3, host_case(kinds)),
         prop::collection::vec(switch_case(kinds), 0..=kinds.switches),
         prop::collection::vec(endpoint_case(kinds), 1..=kinds.endpoints),
         prop::collection::vec(transfer_case(kinds), 1..12),
         prop::array::uniform3(if kinds.channels { 0u8..5 } else { 0..1 }),
+        prop::collection::vec(plug_case(), if kinds.hot_plug { 1..8 } else { 0..1 }),
     )
-        .prop_map(|(general, mut switches, endpoints, transfers, classes)| {
+        .prop_map(|(general, mut switches, endpoints, transfers, classes, plugs)| {
             // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
             let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
             let slowest = links.map(|link| link.receive_ns).max().expect("there is an endpoint");
             switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
             let (seed, mps_shift, host) = general;
-            Case { seed, mps_shift, host, switches, endpoints, transfers, classes }
+            Case { seed, mps_shift, host, switches, endpoints, transfers, classes, plugs }
         })
 }

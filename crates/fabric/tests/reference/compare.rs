@@ -2,6 +2,7 @@
 
 use super::cases::Case;
 use super::common::{Ask, Script, advance};
+use super::hot_plug::{Plug, Plugs};
 use super::record::{Listener, Record};
 use super::system::{Step, System, ports_in_flit_mode};
 use lanewise_fabric::Simulation;
@@ -17,7 +18,7 @@ pub struct Difference {
 }
 
 /// What the fabric does with a case.
-pub fn fast(config: &FabricConfig, steps: &[Step], until: Time) -> Record {
+pub fn fast(config: &FabricConfig, steps: &[Step], plugs: &[Plug], until: Time) -> Record {
     let ask = |step: &Step| Ask::Dma {
         device: step.device as u32,
         channel: step.channel as u32,
@@ -33,14 +34,15 @@ pub fn fast(config: &FabricConfig, steps: &[Step], until: Time) -> Record {
     let mut classes = [0; 3];
     steps.iter().for_each(|step| classes[step.channel] = step.traffic_class);
     simulation.add_workload(Box::new(script.with_classes(&classes)));
+    simulation.add_workload(Box::new(Plugs { plugs: plugs.to_vec(), is_away: Default::default() }));
     advance(&mut simulation, until);
     simulation.stop_measuring(until);
     record.borrow().clone()
 }
 
 /// What the reference does with it.
-pub fn slow(config: &FabricConfig, steps: &[Step], until: Time) -> Record {
-    let mut system = System::new(config, steps.to_vec());
+pub fn slow(config: &FabricConfig, steps: &[Step], plugs: &[Plug], until: Time) -> Record {
+    let mut system = System::new(config, steps.to_vec(), plugs.to_vec());
     system.run(until);
     system.record
 }
@@ -92,9 +94,9 @@ pub struct Outcome {
 
 /// Compares one case.
 pub fn compare(case: &Case) -> Outcome {
-    let (config, steps, until) = (case.config(), case.steps(), case.until());
-    let fast = fast(&config, &steps, until);
-    let record = slow(&config, &steps, until);
+    let (config, steps, plugs, until) = (case.config(), case.steps(), case.plugs(), case.until());
+    let fast = fast(&config, &steps, &plugs, until);
+    let record = slow(&config, &steps, &plugs, until);
     let sent = record.sent.iter().map(Vec::len).sum();
     Outcome { difference: difference(&fast, &record, until), sent }
 }

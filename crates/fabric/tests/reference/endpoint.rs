@@ -54,6 +54,11 @@ impl Endpoint {
         self.out.len() < (self.config.tags as usize).min(usize::from(self.config.tag_width.usable()))
     }
 
+    /// Whether it has nothing to ask for, and waits for nothing.
+    pub fn asks_for_nothing(&self) -> bool {
+        self.channels.iter().all(VecDeque::is_empty) && self.out.is_empty()
+    }
+
     /// A channel has something to ask for, or has more: it has a turn behind the others on its virtual channel.
     fn wait_for_turn(&mut self, channel: usize) {
         if let Some(next) = self.channels[channel].front() {

@@ -157,7 +157,7 @@ impl Flits {
 
 /// Bytes of a TLP in flits: a DW more than elsewhere where the header has no byte enables and not all bytes are meant (OHC-A; PCIe
 /// Base 6.3 §2.2.5.2, §2.2.9.2).
-fn bytes_in_flits(tlp: &Tlp) -> u64 {
+pub fn bytes_in_flits(tlp: &Tlp) -> u64 {
     let is_partial = match tlp.kind {
         TlpKind::Completion => !tlp.address.is_multiple_of(DW),
         TlpKind::Write | TlpKind::Read => !tlp.address.is_multiple_of(DW) || !tlp.length.is_multiple_of(DW),
@@ -361,7 +361,8 @@ impl System {
         let own = &self.ports[port];
         let (peer, at_pins) = (own.peer, at + own.wire.span(FLIT) + own.wire.propagation);
         let at = at_pins + self.ports[peer].config.receive_latency;
-        self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp });
+        let life = self.ports[peer].lives;
+        self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp, life });
         self.agenda.add(at, rank::LOOKS, Event::Look { port: peer });
     }
 }

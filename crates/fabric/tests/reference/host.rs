@@ -3,6 +3,8 @@
 //! Rules: docs/explanation/root-complex.md, ADR 10 and ADR 11.
 
 use super::agenda::{Event, rank};
+use super::iommu::Iommu;
+use super::memory::Memory;
 use super::system::System;
 use super::tlp::{Kind, Server, Tlp, completions};
 use lanewise_engine::random::RandomStream;
@@ -26,14 +28,17 @@ pub struct Host {
     pub config: RootComplexConfig,
     reads: Server,
     writes: Server,
-    memory: Server,
+    pub memory: Memory,
+    /// By device, the number of an endpoint: depth first, by the ports that lead down.
+    numbers: Vec<u64>,
+    pub iommu: Option<Iommu>,
     stacks: Vec<Stack>,
     stack_of: Vec<usize>,
     jitter: RandomStream,
 }
 
 impl Host {
-    pub fn new(config: &RootComplexConfig, ports: usize, jitter: RandomStream) -> Self {
+    pub fn new(config: &RootComplexConfig, ports: usize, numbers: Vec<u64>, jitter: RandomStream) -> Self {
         // Root ports beyond the list have a stack of their own each.
         let mut stack_of: Vec<usize> =
             config.stack_of_port.iter().take(ports).map(|one| usize::from(*one)).collect();
@@ -50,36 +55,45 @@ impl Host {
             config: config.clone(),
             reads: Server::new(config.read_bandwidth),
             writes: Server::new(config.write_bandwidth),
-            memory: Server::new(config.memory.rate),
+            memory: Memory::new(&config.memory),
+            numbers,
+            iommu: config.iommu.as_ref().map(|iommu| Iommu::new(iommu, ports)),
             stacks: (0..stack_of.iter().max().map_or(0, |last| last + 1)).map(|_| stack()).collect(),
             stack_of,
             jitter,
         }
     }
 
-    /// When a write of so many bytes has been taken in and its buffer space is free.
-    fn write(&mut self, now: Time, bytes: u64, stack: usize) -> Time {
+    /// Whose buffer a request means.
+    fn owner(&self, request: &Tlp) -> u64 {
+        self.numbers[request.from.expect("an endpoint asks")]
+    }
+
+    /// When a write has been taken in and its buffer space is free.
+    fn write(&mut self, now: Time, write: &Tlp, stack: usize) -> Time {
+        let (bytes, owner) = (write.length, self.owner(write));
         let path = self.writes.serve(now, bytes, self.config.write_overhead);
         let own =
             self.stacks[stack].writes.as_mut().map_or(now, |server| server.serve(now, bytes, Span::ZERO));
-        let memory = self.memory.serve(now, bytes, Span::ZERO);
+        let memory = self.memory.serve(now, owner, write.address, bytes);
         path.max(own).max(memory) + self.config.write_latency
     }
 
-    /// The completions of a read that starts now, each with the time at which its data is there.
-    fn read(&mut self, now: Time, request: &Tlp, stack: usize, mps: u64) -> Vec<Tlp> {
+    /// The completions of a read that starts now, each with the time at which its data is there, `waited` for a translation included.
+    fn read(&mut self, now: Time, request: &Tlp, stack: usize, mps: u64, waited: Span) -> Vec<Tlp> {
         let mean = self.config.memory_latency_jitter;
         let jitter = if mean.is_zero() { Span::ZERO } else { self.jitter.exponential(mean) };
         let most = self.config.completion_combine_max.get().min(mps);
+        let owner = self.owner(request);
         let mut ready = now;
         let mut made = Vec::new();
         for (address, length) in completions(request.address, request.length, self.config.rcb.get(), most) {
             let path = self.reads.serve(now, length, Span::ZERO);
             let own =
                 self.stacks[stack].reads.as_mut().map_or(now, |server| server.serve(now, length, Span::ZERO));
-            let memory = self.memory.serve(now, length, Span::ZERO);
+            let memory = self.memory.serve(now, owner, address, length);
             // The data of one request come in the order of addresses (PCIe Base 6.3 §2.3.1.1).
-            ready = ready.max(path.max(own).max(memory) + self.config.memory_latency + jitter);
+            ready = ready.max(path.max(own).max(memory) + self.config.memory_latency + jitter + waited);
             let mut completion = answer(request, None, address, length, ready);
             completion.header += if self.config.ecrc { ECRC.get() } else { 0 };
             made.push(completion);
@@ -113,15 +127,16 @@ impl System {
         let number = self.ports[port].number;
         if let Some(egress) = self.way_down(device, &tlp) {
             // Peer to peer: back down, through this or another root port.
-            let ready = now + self.host(device).config.forward_latency;
+            let ready = now + self.translate(device, number, &tlp) + self.host(device).config.forward_latency;
             let egress = self.devices[device].ports[egress];
             return self.queue(egress, Tlp { ready, turn: ready, came_in: Some(port), ..tlp });
         }
         let stack = self.host(device).stack_of[number];
         match tlp.kind {
             Kind::Write => {
-                let free_at = self.host(device).write(now, tlp.length, stack);
-                self.free_at(port, &tlp, free_at);
+                let free_at = self.host(device).write(now, &tlp, stack);
+                let waited = self.translate(device, number, &tlp);
+                self.free_at(port, &tlp, free_at + waited);
                 self.record.delivered(now, tlp.flow, tlp.length);
                 self.record.request_done(now, tlp.flow, now - tlp.issued);
             }
@@ -151,7 +166,8 @@ impl System {
             let (port, request) = one.waiting.pop_front().expect("one waits");
             self.free_at(port, &request, now);
             let mps = self.mps(port);
-            let completions = self.host(device).read(now, &request, stack, mps);
+            let waited = self.translate(device, self.ports[port].number, &request);
+            let completions = self.host(device).read(now, &request, stack, mps, waited);
             let last = completions.last().expect("a read asks for something").ready;
             self.host(device).stacks[stack].entries.push(last);
             // A completion has its turn when its data is there, or as much earlier as those before it take on the wire (ADR 10).

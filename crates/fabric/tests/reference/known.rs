@@ -1,6 +1,6 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, EndpointCase, FlitCase, LinkCase, SwitchCase, TransferCase};
+use super::cases::{Case, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase, TransferCase};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -224,6 +224,120 @@ fn what_is_owed_goes_first_when_a_port_comes_up() {
     end.link.power.states = [None, Some((0, 0))];
     case.endpoints = vec![end, other.clone(), other];
     case.transfers = vec![TransferCase { at_ns: 2_441, ..read_of_peer(3, 1) }];
+    agrees(&case);
+}
+
+/// InitFC2s are lost, and a port comes up with the first UpdateFC of its peer, while one of many ordered sets is on its wire: what it owes
+/// leaves then. It left when it fell due, 25 us before the port was up, as far back as there had been nothing but ordered sets.
+#[test]
+fn an_update_of_a_port_that_comes_up_late() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (0, 571303820454644844);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.credits, end.link.skips, end.link.errors) = (Some(0), true, [0, 113]);
+    end.link.flits = Some(FlitCase { generation: 7, lanes: 8, replay_timer: 1_500 });
+    case.endpoints = vec![other, end];
+    case.transfers = vec![TransferCase { is_read: false, ..read_of_peer(0, 1) }];
+    agrees(&case);
+}
+
+/// A request of one ingress enters the core of a switch that meters them, on its way to a peer: another, which waited for credits of
+/// the link above and kept that awake, waits for the meter from then on. The fabric let it keep the link awake until it was looked at.
+#[test]
+fn a_request_that_waits_for_a_meter_keeps_no_link_awake() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.pairs) = (0, true);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut above = other.link.clone();
+    (above.generation, above.lanes, above.credits, above.ack_every, above.receive_ns) =
+        (2, 2, Some(0), 2, 20);
+    above.power.states = [None, Some((0, 60))];
+    let mut second = other.link.clone();
+    second.parent = 5;
+    second.power.states = [Some((0, 4_000)), Some((0, 500))];
+    case.switches.push(SwitchCase { latency_ns: 20, metered: Some(64), ..cut_through(above) });
+    case.switches.push(SwitchCase { latency_ns: 20, ..cut_through(second) });
+    let mut first = other.clone();
+    (first.link.parent, first.link.lanes, first.tags) = (1, 4, 32);
+    let mut third = other.clone();
+    third.link.parent = 1;
+    case.endpoints = vec![first, other, third];
+    let read =
+        |to, offset, length, at_ns| TransferCase { from: 3, offset, at_ns, ..read_of_peer(to, length) };
+    case.transfers = vec![read(2, 0, 33, 3_001), read(0, 552, 601, 981)];
+    agrees(&case);
+}
+
+/// A port has not read for long what its peer said, a Nak included that takes the link into Recovery: it acts on that when its turn comes
+/// at the instant, after ports with lower numbers. It did as soon as one more DLLP came, so a flit of its peer left behind Recovery.
+#[test]
+fn a_nak_among_many_unread_dllps() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.credits, end.link.retry_tlps, end.link.receive_ns) = (Some(3), 2, 70);
+    end.link.corrupt = [vec![], vec![16]];
+    end.link.flits = Some(FlitCase { generation: 7, lanes: 16, replay_timer: 20 });
+    let mut third = other.clone();
+    (third.link.generation, third.link.lanes, third.mrrs_shift, third.tags, third.ecrc) = (4, 16, 1, 3, true);
+    case.endpoints = vec![end, other, third];
+    let read = |offset, length, at_ns| TransferCase { from: 2, offset, at_ns, ..read_of_peer(3, length) };
+    case.transfers = vec![read(3_712, 1_409, 6_724), read(0, 1, 0)];
+    agrees(&case);
+}
+
+/// Two reads find a tracking entry at one instant: what the first one frees is said before the second one frees something. The reference
+/// said it once for both.
+#[test]
+fn two_reads_that_start_together() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.trackers, case.host.pairs) = (0, 2, true);
+    let walks =
+        IommuCase { entries: 1, ways: 1, page_kib: 4, steps: 2, step_ns: 400, walkers: 1, interval_ns: 0 };
+    case.host.iommu = Some(walks);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.tags) = (1, 4, 1, 32);
+    end.link.credits = Some(1);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, true, 6_715, 1_862, 0))];
+    agrees(&case);
+}
+
+/// Somebody asks whether a device is at rest while its link is in Recovery: that reads no Nak, which would start a replay and count it.
+#[test]
+fn a_device_that_is_not_at_rest() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.lanes, end.link.recovery_ns, end.mrrs_shift) = (4, 10_000, 1);
+    end.link.corrupt = [vec![], vec![0]];
+    end.link.power.states = [Some((0, 4_000)), Some((0, 4_000))];
+    case.endpoints = vec![other.clone(), end, other];
+    let read = |from, to, at_ns| TransferCase { from, at_ns, ..read_of_peer(to, 1) };
+    case.transfers = vec![read(1, 0, 449), read(2, 1, 233)];
+    case.plugs = vec![PlugCase { end: 1, at_ns: 8_481, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// A device comes back, writes, and is at rest again while two InitFC2s that came behind the first have not been read, with an Ack behind.
+#[test]
+fn a_device_that_is_at_rest_soon() {
+    let mut case = quiet_host();
+    case.mps_shift = 1;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (2, 12, 2);
+    (end.link.propagation_ns, end.mrrs_shift) = (30, 2);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 7_168, 1, 12_782))];
+    let plug = |at_ns, away_ns| PlugCase { end: 0, at_ns, away_ns };
+    case.plugs = vec![plug(6_332, 6_450), plug(12_918, 0)];
     agrees(&case);
 }
 

@@ -163,7 +163,8 @@ impl System {
         self.wire_is_free_at(port, start + span);
         if !lost {
             let at = at_pins + self.ports[peer].config.receive_latency;
-            self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp });
+            let life = self.ports[peer].lives;
+            self.agenda.add(at, rank::FACTS, Event::DllpArrives { port: peer, dllp, life });
             self.agenda.add(at, rank::LOOKS, Event::Look { port: peer });
         }
     }
@@ -176,32 +177,47 @@ impl System {
     /// Acts on the DLLPs that have arrived: a port does so when it looks, so not while a packet of its own is on the wire.
     fn read_dllps(&mut self, port: usize) {
         while let Some((at, dllp)) = self.ports[port].inbox.pop_front() {
-            let phase = self.ports[port].phase;
-            match dllp {
-                Dllp::Update { channel, class, limits } => {
-                    self.ports[port].channels[channel].credits[class].update(limits);
-                    self.peer_is_initialised(port);
-                }
-                Dllp::Ack(count) => self.acknowledged(port, count, at),
-                Dllp::Nak(count) => {
-                    self.acknowledged(port, count, at);
-                    self.start_replay(port);
-                }
-                Dllp::Init1 { channel, class, limits } | Dllp::Init2 { channel, class, limits }
-                    if phase == Phase::Init1 =>
-                {
-                    let own = &mut self.ports[port];
-                    let Channel { heard, credits, .. } = &mut own.channels[channel];
-                    if !heard[class] {
-                        (heard[class], credits[class]) = (true, Allowance::of(limits));
-                    }
-                    if own.channels.iter().all(|channel| channel.heard == [true; 3]) {
-                        (own.phase, own.init_due) = (Phase::Init2, self.now);
-                    }
-                }
-                Dllp::Init1 { .. } => {}
-                Dllp::Init2 { .. } => self.peer_is_initialised(port),
+            self.read_dllp(port, at, dllp);
+        }
+    }
+
+    /// The same for those of a link that is up, before a Nak.
+    pub fn read_acknowledgements(&mut self, port: usize) {
+        while let (Phase::Active, Some((at, dllp))) =
+            (self.ports[port].phase, self.ports[port].inbox.front().copied())
+            && !matches!(dllp, Dllp::Nak(_))
+        {
+            self.ports[port].inbox.pop_front();
+            self.read_dllp(port, at, dllp);
+        }
+    }
+
+    fn read_dllp(&mut self, port: usize, at: Time, dllp: Dllp) {
+        let phase = self.ports[port].phase;
+        match dllp {
+            Dllp::Update { channel, class, limits } => {
+                self.ports[port].channels[channel].credits[class].update(limits);
+                self.peer_is_initialised(port);
             }
+            Dllp::Ack(count) => self.acknowledged(port, count, at),
+            Dllp::Nak(count) => {
+                self.acknowledged(port, count, at);
+                self.start_replay(port);
+            }
+            Dllp::Init1 { channel, class, limits } | Dllp::Init2 { channel, class, limits }
+                if phase == Phase::Init1 =>
+            {
+                let own = &mut self.ports[port];
+                let Channel { heard, credits, .. } = &mut own.channels[channel];
+                if !heard[class] {
+                    (heard[class], credits[class]) = (true, Allowance::of(limits));
+                }
+                if own.channels.iter().all(|channel| channel.heard == [true; 3]) {
+                    (own.phase, own.init_due) = (Phase::Init2, self.now);
+                }
+            }
+            Dllp::Init1 { .. } => {}
+            Dllp::Init2 { .. } => self.peer_is_initialised(port),
         }
     }
 
@@ -387,7 +403,7 @@ impl System {
     }
 
     /// Where in an instant a port takes in what arrives.
-    fn rank_of_arrivals(&self, port: usize) -> u8 {
+    pub fn rank_of_arrivals(&self, port: usize) -> u8 {
         let own = &self.ports[port];
         let ahead = |switch: &Switch| switch.config.storage == [Bytes::ZERO; 3];
         let is_ahead = matches!(&self.devices[own.device].kind, Kind::Switch(switch) if ahead(switch));

@@ -14,7 +14,9 @@
 //! | `sleep.rs` | links that sleep |
 //! | `storage.rs` | room behind the credits of a switch |
 //! | `switch.rs`, `host.rs`, `endpoint.rs` | the devices |
+//! | `memory.rs`, `iommu.rs` | memory of a host, and address translation |
 //! | `system.rs`, `tlp.rs` | the loop over events; a TLP |
+//! | `hot_plug.rs` | devices that come and go |
 //! | `record.rs`, `compare.rs`, `cases.rs` | what is compared, how, and random cases |
 //!
 //! Compared bit for bit: of each direction of each link, the first tick on the wire and the length of everything that is sent, with
@@ -32,14 +34,16 @@
 //! 6. Ports decide on TLPs, in the order of their numbers: while an ordered set is on the wire, or at the instant at which they put
 //!    DLLPs there, and the TLP follows these.
 //! 7. A Nak is acted on when the port's own packet has left. A replay timer that runs out meanwhile leaves the replay to it.
-//! 8. TLPs of one flit are acted on one after the other, each after the DLLPs that are due.
+//! 8. TLPs of one flit are acted on one after the other, each after the DLLPs that are due; so do reads start that find a tracking entry
+//!    at one instant.
 //!
-//! The fabric follows all of them, whoever looks when: 20,000 cases of each kind of trees (seeds 21 and 22) agree, but for 1 of 80,000
-//! whose links sleep.
+//! The fabric follows all of them, whoever looks when: 20,000 cases of each kind of trees (seeds 21 and 22) agree, of those with errors in
+//! flits 60,000 (seeds 1, 2 and 21 to 23), of those with address translation 6,000 (seeds 1, 21 and 22), with banks of memory 3,000 (the same
+//! seeds), with devices that come and go 3,000 (seeds 1 and 21 to 23).
 //!
 //! # Left out
 //!
-//! Hot plug; address translation, sockets, caches, banks, a shared outbound queue, cut peer packets;
+//! Hot plug of links in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
 //! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
@@ -52,8 +56,11 @@ mod compare;
 mod endpoint;
 mod flits;
 mod host;
+mod hot_plug;
+mod iommu;
 mod known;
 mod link;
+mod memory;
 mod port;
 mod record;
 mod sleep;
@@ -82,6 +89,9 @@ const WRITES: Kinds = Kinds {
     channels: false,
     sleep: false,
     storage: false,
+    iommu: false,
+    banks: false,
+    hot_plug: false,
     flits: 0.0,
 };
 
@@ -241,6 +251,52 @@ fn storage_behind_credits_of_links_that_sleep() {
 #[test]
 fn storage_behind_credits_in_flit_mode() {
     play(STORED_FLITS, 300);
+}
+
+const TRANSLATED: Kinds = Kinds { iommu: true, ..TREES };
+const TRANSLATED_CHANNELS: Kinds = Kinds { iommu: true, ..FAULTY_CHANNELS };
+
+#[test]
+fn address_translation() {
+    play(TRANSLATED, 600);
+}
+
+#[test]
+fn address_translation_of_channels_with_faults() {
+    play(TRANSLATED_CHANNELS, 300);
+}
+
+const BANKED: Kinds = Kinds { banks: true, iommu: true, ..TREES };
+const BANKED_FLITS: Kinds = Kinds { banks: true, ..TREES_OF_FLITS };
+
+#[test]
+fn channels_and_banks_of_memory() {
+    play(BANKED, 600);
+}
+
+#[test]
+fn channels_and_banks_of_memory_in_flit_mode() {
+    play(BANKED_FLITS, 300);
+}
+
+const PLUGGED: Kinds = Kinds { hot_plug: true, ..TREES };
+const PLUGGED_CHANNELS: Kinds = Kinds { hot_plug: true, ..FAULTY_CHANNELS };
+
+const PLUGGED_SLEEPERS: Kinds = Kinds { hot_plug: true, ..FAULTY_SLEEPERS };
+
+#[test]
+fn devices_that_come_and_go_on_links_that_sleep() {
+    play(PLUGGED_SLEEPERS, 300);
+}
+
+#[test]
+fn devices_that_come_and_go() {
+    play(PLUGGED, 600);
+}
+
+#[test]
+fn devices_that_come_and_go_on_channels_with_faults() {
+    play(PLUGGED_CHANNELS, 300);
 }
 
 #[test]

@@ -88,6 +88,7 @@ impl Allowance {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     infinite: [bool; 2],
+    size: Credits,
     allocated: Credits,
     received: Credits,
     told: Credits,
@@ -115,6 +116,7 @@ impl Buffer {
         let allocated = pool.map(|credits| u64::from(credits.unwrap_or(0)));
         Self {
             infinite: pool.map(|credits| credits.is_none()),
+            size: allocated,
             allocated,
             received: [0; 2],
             told: allocated.map(|credits| credits / step * step),
@@ -136,6 +138,11 @@ impl Buffer {
         let limit =
             |part: usize| (!self.infinite[part]).then(|| self.allocated[part] / self.step * self.step);
         [limit(0), limit(1)]
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        (0..2).all(|part| self.received[part] + self.size[part] == self.allocated[part])
     }
 
     /// Whether an UpdateFC would tell the peer what it knows.
@@ -204,6 +211,8 @@ pub struct Port {
     /// Nothing is ever damaged on either direction of its link.
     pub error_free: bool,
 
+    /// How often its link has gone down.
+    pub lives: u32,
     /// Flit Mode.
     pub flits: Option<Flits>,
     pub phase: Phase,
@@ -257,6 +266,7 @@ impl Port {
             wire: Wire::new(link),
             faults: None,
             error_free: true,
+            lives: 0,
             flits: Flits::new(link),
             phase: Phase::Init1,
             init_due: Time::ZERO,

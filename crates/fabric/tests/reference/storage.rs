@@ -2,6 +2,7 @@
 //!
 //! Rules: docs/explanation/switches.md ("Storage").
 
+use super::flits::bytes_in_flits;
 use super::link::FRAMING;
 use super::system::{Kind, System};
 use super::tlp::{NON_POSTED, Tlp};
@@ -63,7 +64,9 @@ impl System {
 
     /// A TLP of a switch waits for an egress: it has moved when it would have left an idle one, or when there is room.
     pub fn store(&mut self, egress: usize, tlp: &Tlp) {
-        let ready = tlp.ready + self.ports[egress].wire.tlp_span(tlp.bytes() + FRAMING);
+        let wire = &self.ports[egress].wire;
+        let bytes = if wire.is_in_flits { bytes_in_flits(tlp) } else { tlp.bytes() + FRAMING };
+        let ready = tlp.ready + wire.tlp_span(bytes);
         let Some(room) = self.room(egress, tlp) else { return };
         room.outside.push((tlp.clone(), ready));
         self.move_up(egress, tlp, self.now);

@@ -42,6 +42,15 @@ impl Switch {
         }
     }
 
+    /// Whether something waits that came in at a port or is to leave through it.
+    pub fn has_tlps_between(&self, port: usize) -> bool {
+        let waits = |egress: usize, ingress: usize| {
+            let of_channels = self.queues[egress].iter().flat_map(|channel| &channel[ingress]);
+            of_channels.into_iter().any(|queue| !queue.is_empty())
+        };
+        (0..self.queues.len()).any(|other| waits(port, other) || waits(other, port))
+    }
+
     /// When a TLP may be forwarded: store-and-forward, the latency after it has been checked; cut-through, the latency after its first
     /// byte, and later by what it leaves faster than it comes.
     pub fn eligible_at(&self, head: Time, checked: Time, span_in: Span, span_out: Span) -> Time {
@@ -206,6 +215,7 @@ impl System {
         let opens_at = self.now + wire.tlp_span(data + header * data.div_ceil(expected.get()).max(1));
         self.switch(device).opens_at[ingress] = opens_at;
         for egress in self.devices[device].ports.clone() {
+            self.look_at(egress, self.now); // What lacked nothing but credits now waits for this.
             self.look_at(egress, opens_at);
         }
     }

@@ -3,14 +3,17 @@
 use super::agenda::{Agenda, Event, rank};
 use super::endpoint::Endpoint;
 use super::host::Host;
+use super::hot_plug::Plug;
 use super::port::Port;
 use super::record::Record;
 use super::switch::Switch;
+use super::tlp::Credits;
 use super::wire::Faults;
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Machines;
 use lanewise_fabric::config::*;
 use lanewise_units::{Bytes, Time};
+use std::collections::BTreeSet;
 
 /// A transfer that a device is asked for; its index is its flow.
 #[derive(Clone, Debug)]
@@ -50,6 +53,9 @@ pub struct System {
     /// Bus numbers, BARs and windows.
     pub machines: Machines,
     pub steps: Vec<Step>,
+    pub plugs: Vec<Plug>,
+    /// Devices that were taken away.
+    pub is_away: BTreeSet<usize>,
     pub record: Record,
     entered: u64,
 }
@@ -64,13 +70,11 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
     };
     let device = |device: &DeviceConfig| match &device.kind {
         DeviceKind::RootComplex(root) => vec![
-            (root.memory.channels > 1 || root.memory.banks.is_some(), "memory channels and banks"),
             (root.cache.is_some(), "a last-level cache"),
             (root.shared_outbound_queue.is_some(), "a shared outbound queue"),
             (root.largest_forwarded.is_some(), "cut peer packets"),
             (root.stack.peer_rate.is_some(), "a rate of peers"),
             (root.sockets.is_some(), "sockets"),
-            (root.iommu.is_some(), "address translation"),
             (root.errors != ErrorConfig::default(), "errors of the transaction layer"),
         ],
         DeviceKind::Switch(switch) => vec![
@@ -78,7 +82,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
             (!switch.corruption.is_none(), "damage inside switches"),
         ],
         DeviceKind::Endpoint(endpoint) => vec![
-            (endpoint.dma != DmaConfig::default(), "DMA engines"),
+            (endpoint.dma != DmaConfig::default(), "DMA engines and translation caches"),
             (endpoint.traffic_class != 0, "a traffic class of a device"),
             (endpoint.warm_buffers || endpoint.memory_socket.is_some(), "placed buffers"),
             (endpoint.errors != ErrorConfig::default(), "errors of the transaction layer"),
@@ -92,10 +96,11 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
 impl System {
     /// # Panics
     /// When something of the configuration is left out here, with its name.
-    pub fn new(config: &FabricConfig, steps: Vec<Step>) -> Self {
+    pub fn new(config: &FabricConfig, steps: Vec<Step>, plugs: Vec<Plug>) -> Self {
         if let Some(what) = refusal(config) {
             panic!("left out of the reference: {what}");
         }
+        let machines = Machines::of(config).expect("a tree");
         let first_ports = first_ports(config);
         let id = |(device, port): (usize, usize)| first_ports[device] + port;
         let devices: Vec<Device> = config
@@ -105,8 +110,9 @@ impl System {
             .map(|(index, device)| {
                 let kind = match &device.kind {
                     DeviceKind::RootComplex(root) => {
+                        let numbers = numbers(config, &machines);
                         let jitter = RandomStream::new(config.seed, &device.name, "memory latency");
-                        Kind::Host(Box::new(Host::new(root, device.ports.len(), jitter)))
+                        Kind::Host(Box::new(Host::new(root, device.ports.len(), numbers, jitter)))
                     }
                     DeviceKind::Switch(switch) => {
                         let channels: Vec<usize> =
@@ -141,7 +147,6 @@ impl System {
             }
         }
         let ports: Vec<Port> = ports.into_iter().map(|port| port.expect("every port has a link")).collect();
-        let machines = Machines::of(config).expect("a tree");
         let record = Record::new(ports.len(), steps.len());
         Self {
             now: Time::ZERO,
@@ -150,6 +155,8 @@ impl System {
             devices,
             machines,
             steps,
+            plugs,
+            is_away: BTreeSet::new(),
             record,
             entered: 0,
         }
@@ -164,6 +171,9 @@ impl System {
         for step in 0..self.steps.len() {
             self.agenda.add(self.steps[step].at, rank::ASKED, Event::Asked { step });
         }
+        for plug in 0..self.plugs.len() {
+            self.agenda.add(self.plugs[plug].at, rank::ASKED, Event::Plug { plug });
+        }
         while let Some((now, event)) = self.agenda.next(limit) {
             self.now = now;
             self.handle(event);
@@ -173,12 +183,11 @@ impl System {
     fn handle(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::Freed { port, channel, class, credits } => {
-                let Port { channels, config, .. } = &mut self.ports[port];
-                channels[channel].buffers[class].free(credits, now, config);
-                self.plan_dllps(port);
+            Event::Freed { port, channel, class, credits } => self.is_free(port, channel, class, credits),
+            Event::DllpArrives { port, dllp, life } => {
+                let own = &mut self.ports[port];
+                own.inbox.extend((own.lives == life).then_some((now, dllp)));
             }
-            Event::DllpArrives { port, dllp } => self.ports[port].inbox.push_back((now, dllp)),
             Event::Checked { port } => {
                 self.ports[port].count_checked(now);
                 self.plan_dllps(port);
@@ -210,6 +219,7 @@ impl System {
             Event::Entry { device, stack } => self.start_reads(device, stack),
             Event::TagFree { device, read } => self.tag_is_free(device, read),
             Event::Asked { step } => self.on_asked(step),
+            Event::Plug { plug } => self.on_plug(plug),
         }
     }
 
@@ -228,9 +238,18 @@ impl System {
     pub fn free_at(&mut self, port: usize, tlp: &super::tlp::Tlp, at: Time) {
         self.send_due_dllps(port);
         let (channel, class, credits) = (self.ports[port].channel_of(tlp), tlp.class(), tlp.credits());
-        if !self.ports[port].channels[channel].buffers[class].is_infinite() {
+        if self.ports[port].channels[channel].buffers[class].is_infinite() {
+        } else if at <= self.now {
+            self.is_free(port, channel, class, credits);
+        } else {
             self.agenda.add(at, rank::FACTS, Event::Freed { port, channel, class, credits });
         }
+    }
+
+    fn is_free(&mut self, port: usize, channel: usize, class: usize, credits: Credits) {
+        let Port { channels, config, .. } = &mut self.ports[port];
+        channels[channel].buffers[class].free(credits, self.now, config);
+        self.plan_dllps(port);
     }
 
     pub fn host(&mut self, device: usize) -> &mut Host {
@@ -259,6 +278,16 @@ impl System {
         let mps: Bytes = self.ports[port].config.mps;
         mps.get()
     }
+}
+
+/// By device, how many endpoints of its machine have lower bus numbers.
+fn numbers(config: &FabricConfig, machines: &Machines) -> Vec<u64> {
+    let is_end = |device: &usize| matches!(config.devices[*device].kind, DeviceKind::Endpoint(_));
+    let bus = |device: usize| machines.port(device, 0).bus;
+    let before = |device: usize| {
+        (0..config.devices.len()).filter(is_end).filter(|other| bus(*other) < bus(device)).count()
+    };
+    (0..config.devices.len()).map(|device| before(device) as u64).collect()
 }
 
 /// By port, whether its link is in Flit Mode.

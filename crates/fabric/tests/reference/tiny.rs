@@ -56,6 +56,8 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         slow_memory: false,
         ecrc: false,
         pairs: false,
+        iommu: None,
+        memory: None,
     };
     let transfer = |index| TransferCase {
         from: 0,
@@ -75,6 +77,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         endpoints: vec![end],
         transfers,
         classes: [0; 3],
+        plugs: Vec::new(),
     }
 }
 
@@ -84,7 +87,7 @@ fn subsets() -> impl Iterator<Item = Vec<u64>> {
 
 /// Where on a direction, in bits, each DLLP of the undisturbed case begins, and how many bits there are.
 fn dllps(case: &Case, direction: usize) -> (Vec<u64>, u64) {
-    let record = slow(&case.config(), &case.steps(), case.until());
+    let record = slow(&case.config(), &case.steps(), &[], case.until());
     let link = &case.config().links[0];
     let byte = link.mode.symbol_span().ticks() / link.mode.width.lanes();
     let (mut at, mut starts) = (0, Vec::new());

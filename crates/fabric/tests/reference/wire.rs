@@ -175,6 +175,19 @@ impl Wire {
         self.next_skip = self.next_skip.max(until + self.skip_interval);
     }
 
+    /// The link goes down at `now`: ordered sets that wait for the end of a packet go no more, and none falls due.
+    pub fn stop(&mut self, now: Time) {
+        self.fall_silent(now);
+        self.waiting.clear();
+        self.next_skip = Time::NEVER;
+    }
+
+    /// The link comes up. Returns when the next ordered set falls due.
+    pub fn start(&mut self, now: Time) -> Time {
+        self.next_skip = self.end.max(now) + self.skip_interval;
+        self.next_skip
+    }
+
     /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due. Those that waited for the end of a
     /// packet follow it, and are over before the link is up again.
     pub fn go_down(&mut self, now: Time, until: Time) {

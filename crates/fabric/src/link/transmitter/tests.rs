@@ -46,7 +46,7 @@ impl Bench {
         let wire = wire();
         let mut transmitter = Transmitter::new([Scale::One; 3], Bytes::new(3 * KEPT.get()), &wire);
         FlowClass::ALL.iter().for_each(|class| transmitter.hear_init(None, 0, *class, pool, ns(0)));
-        transmitter.become_active();
+        transmitter.become_active(Time::ZERO);
         transmitter.idle_cause = Use::Idle;
         Self { transmitter, wire, effects: Vec::new(), sent: 0 }
     }
@@ -255,7 +255,7 @@ fn flow_control_is_initialised_when_every_class_of_every_channel_is_advertised()
     beyond.consume(1, posted, Credits::new(1, 4));
     transmitter.hear_init(Some(&mut beyond), 1, posted, pool, ns(40_001));
     assert_eq!(beyond.of(1)[posted.index()].available(), CreditPool::finite(3, 0), "once and no more");
-    transmitter.become_active();
+    transmitter.become_active(Time::ZERO);
     assert_eq!(transmitter.next_deadline(0), (Time::NEVER, Timer::Replay));
     assert!(!transmitter.is_down(), "it is up, and its replay timer stands still");
     transmitter.reset();

@@ -76,6 +76,13 @@ impl<T: Copy> Transmitter<T> {
         self.next_skip = due + wire.skip_interval;
     }
 
+    /// Nothing is committed before `now`, though no packet but ordered sets may have been on the wire for longer.
+    pub(in crate::link) fn decide_not_before(&mut self, now: Time) {
+        if self.last == Last::OrderedSets {
+            self.decided_from = self.decided_from.max(now);
+        }
+    }
+
     /// When a packet may be committed, not before `at`: when the wire is free; or while ordered sets are on it behind the last packet,
     /// or at the very instant at which DLLPs are put there, and then it follows them.
     #[inline(always)]

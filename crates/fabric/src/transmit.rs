@@ -118,27 +118,50 @@ impl Fabric {
 
     /// Takes the next TLP out of the queues of this port, if any may go.
     #[inline(always)]
-    pub(crate) fn next_packet<const CHANNELS: bool>(
+    fn next_packet<const CHANNELS: bool>(&mut self, id: PortId, now: Time) -> Result<PacketId, Wait> {
+        let port = &mut self.ports[id.index()];
+        let Owner::Switch(index) = port.owner else {
+            return match CHANNELS {
+                false => own_queues(port, VC0, &self.packets, now),
+                true => own_queues_by_channel(port, &self.packets, now),
+            };
+        };
+        self.next_of_switch(id, index, now, |switch, packets, port| match CHANNELS {
+            false => switch.arbitrate(packets, port, now),
+            true => switch.arbitrate_by_channel(packets, port, now),
+        })
+    }
+
+    /// Takes the next TLP for a flit that begins now and is full for the first `lead` out of the queues of this port, if any may go.
+    pub(crate) fn next_packet_for_flit(
         &mut self,
         id: PortId,
         now: Time,
+        lead: Span,
+    ) -> Result<PacketId, Wait> {
+        let port = &mut self.ports[id.index()];
+        let Owner::Switch(index) = port.owner else {
+            return own_queues(port, VC0, &self.packets, now);
+        };
+        self.next_of_switch(id, index, now, |switch, packets, port| {
+            switch.arbitrate_for_flit(packets, port, now, lead)
+        })
+    }
+
+    /// Takes the next TLP that `arbitrate` finds for an egress of a switch, if any may go.
+    #[inline(always)]
+    fn next_of_switch(
+        &mut self,
+        id: PortId,
+        index: u32,
+        now: Time,
+        arbitrate: impl Fn(&mut Switch, &PacketPool, &Port) -> Result<PacketId, Wait>,
     ) -> Result<PacketId, Wait> {
         loop {
-            let port = &mut self.ports[id.index()];
-            let packets = &self.packets;
-            let Owner::Switch(index) = port.owner else {
-                return match CHANNELS {
-                    false => own_queues(port, VC0, packets, now),
-                    true => own_queues_by_channel(port, packets, now),
-                };
-            };
             let switch = &mut self.switches[index as usize];
-            let packet_id = match CHANNELS {
-                false => switch.arbitrate(packets, port, now)?,
-                true => switch.arbitrate_by_channel(packets, port, now)?,
-            };
-            if !switch.has_nullified || !Switch::is_stale(packets, packet_id, now) {
-                if switch.meters(&packets[packet_id]) {
+            let packet_id = arbitrate(switch, &self.packets, &self.ports[id.index()])?;
+            if !switch.has_nullified || !Switch::is_stale(&self.packets, packet_id, now) {
+                if switch.meters(&self.packets[packet_id]) {
                     self.meter(index, packet_id, now);
                 }
                 return Ok(packet_id);

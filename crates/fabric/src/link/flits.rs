@@ -152,6 +152,11 @@ impl<T: Copy, L: Copy> FlitTransmitter<T, L> {
         self.filled > self.sent
     }
 
+    /// TLP bytes of the flit being filled that are taken.
+    pub(crate) fn filling(&self) -> Bytes {
+        TLP_BYTES - self.packer.remaining()
+    }
+
     // --- filling flits -----------------------------------------------------------------------------------------
 
     /// A silent link sends NOP flits; what is to be sent can go into the one on the wire, at the next 4 DW. Returns how much of
@@ -246,6 +251,7 @@ impl<T: Copy, L: Copy> FlitTransmitter<T, L> {
         wire: &WireTiming,
         effects: &mut impl Effects,
     ) -> SentFlit {
+        transmitter.idle_cause = Use::Idle; // What waits for the boundary is held up by nothing else.
         transmitter.align(now, wire, effects);
         let (header, payload, padding) = self.take_contents();
         let number = self.sent;

@@ -12,27 +12,36 @@ use crate::wait::Wait;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Rate, Time, wide};
+use lanewise_units::{Rate, Span, Time, wide};
 
-/// A row, and the virtual channel of its egress that it is for: one of `SEVERAL`, or VC0.
+/// A row, and the virtual channel of its egress that it is for: VC0 of a plain port, or any of a `SPECIAL` one, with several
+/// channels or in Flit Mode.
 #[derive(Clone, Copy)]
-struct VcEgress<const SEVERAL: bool> {
+struct VcEgress<const SPECIAL: bool> {
     row: usize,
     channel: u8,
+    /// Time until the first byte of a packet is due on the wire: what lies before it in a flit that begins now.
+    lead: Span,
 }
 
 impl VcEgress<false> {
     /// That of a port with VC0 alone.
     #[inline(always)]
     fn only(port: &Port) -> Self {
-        Self { row: usize::from(port.index), channel: VC0 }
+        Self { row: usize::from(port.index), channel: VC0, lead: Span::ZERO }
     }
 }
 
-impl<const SEVERAL: bool> VcEgress<SEVERAL> {
+impl<const SPECIAL: bool> VcEgress<SPECIAL> {
     #[inline(always)]
     fn channel(self) -> u8 {
-        if SEVERAL { self.channel } else { VC0 }
+        if SPECIAL { self.channel } else { VC0 }
+    }
+
+    /// When a packet that is taken at `now` has to come out of the core.
+    #[inline(always)]
+    fn due(self, now: Time) -> Time {
+        if SPECIAL { now + self.lead } else { now }
     }
 }
 
@@ -74,12 +83,26 @@ impl Switch {
         let mut wait = Wait::NOTHING;
         for channel in port.channel_order() {
             let row = self.row_of(port.index, channel);
-            match self.arbitrate_in(VcEgress::<true> { row, channel }, packets, port, now) {
+            let vc_egress = VcEgress::<true> { row, channel, lead: Span::ZERO };
+            match self.arbitrate_in(vc_egress, packets, port, now) {
                 Ok(id) => return Ok(id),
                 Err(found) => wait = wait.or(found),
             }
         }
         Err(wait)
+    }
+
+    /// The next packet for a flit of `port` that begins now and is full for the first `lead`.
+    #[inline(never)]
+    pub(crate) fn arbitrate_for_flit(
+        &mut self,
+        packets: &PacketPool,
+        port: &Port,
+        now: Time,
+        lead: Span,
+    ) -> Result<PacketId, Wait> {
+        let vc_egress = VcEgress::<true> { row: usize::from(port.index), channel: VC0, lead };
+        self.arbitrate_in(vc_egress, packets, port, now)
     }
 
     #[inline(always)]
@@ -93,9 +116,9 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn arbitrate_in<const SEVERAL: bool>(
+    fn arbitrate_in<const SPECIAL: bool>(
         &mut self,
-        vc_egress: VcEgress<SEVERAL>,
+        vc_egress: VcEgress<SPECIAL>,
         packets: &PacketPool,
         port: &Port,
         now: Time,
@@ -106,15 +129,15 @@ impl Switch {
         let id = queue.packets.pop(packets, found.class).expect("the head was there");
         queue.settle(packets);
         let was_last = queue.packets.head(found.class).is_none();
-        self.granted(packets, id, found.ingress, was_last, vc_egress.row, now);
+        self.granted(packets, id, found.ingress, was_last, vc_egress, now);
         Ok(id)
     }
 
     /// Whose turn it is to send what, of those that may at `at`; or why none may.
     #[inline(always)]
-    fn find<const SEVERAL: bool>(
+    fn find<const SPECIAL: bool>(
         &mut self,
-        vc_egress: VcEgress<SEVERAL>,
+        vc_egress: VcEgress<SPECIAL>,
         packets: &PacketPool,
         port: &Port,
         at: Time,
@@ -142,7 +165,7 @@ impl Switch {
 
     /// Ingress ports to look at after one that has to `wait`. An ingress that has nothing but packets of a class without credits
     /// cannot go either.
-    fn others<const SEVERAL: bool>(&self, vc_egress: VcEgress<SEVERAL>, port: &Port, wait: Wait) -> u128 {
+    fn others<const SPECIAL: bool>(&self, vc_egress: VcEgress<SPECIAL>, port: &Port, wait: Wait) -> u128 {
         let exhausted = match self.has_nullified {
             true => [false; 3],
             false => exhausted(port, vc_egress.channel(), wait, self.least_data[vc_egress.row]),
@@ -152,10 +175,10 @@ impl Switch {
 
     /// [`Self::find`] when the first ingress of the turn has nothing that may go: looks at the others.
     #[inline(never)]
-    fn find_among<const SEVERAL: bool>(
+    fn find_among<const SPECIAL: bool>(
         &mut self,
         halves: [u128; 2],
-        vc_egress: VcEgress<SEVERAL>,
+        vc_egress: VcEgress<SPECIAL>,
         mut wait: Wait,
         packets: &PacketPool,
         port: &Port,
@@ -176,10 +199,10 @@ impl Switch {
 
     /// What `ingress` may send next on the wire of `port`, if it may and the core is free for it.
     #[inline(always)]
-    fn try_ingress<const SEVERAL: bool>(
+    fn try_ingress<const SPECIAL: bool>(
         &mut self,
         ingress: usize,
-        vc_egress: VcEgress<SEVERAL>,
+        vc_egress: VcEgress<SPECIAL>,
         packets: &PacketPool,
         port: &Port,
         at: Time,
@@ -201,7 +224,7 @@ impl Switch {
                 self.take_buses(rate, [ingress as u16, port.index], &packets[head], at)
             }
         };
-        if busy_until > at {
+        if busy_until > vc_egress.due(at) {
             return Err(Wait { on: Use::BlockedCore, dllps: DllpSet::NONE, until: busy_until });
         }
         Ok(Found { ingress, class })
@@ -217,15 +240,16 @@ impl Switch {
 
     /// Books a crossbar or memory for the packet, the last of its class from there or not, and passes the turn on.
     #[inline(always)]
-    fn granted(
+    fn granted<const SPECIAL: bool>(
         &mut self,
         packets: &PacketPool,
         id: PacketId,
         ingress: usize,
         was_last: bool,
-        row: usize,
+        vc_egress: VcEgress<SPECIAL>,
         now: Time,
     ) {
+        let row = vc_egress.row;
         let packet = &packets[id];
         let bytes = packet.cost.tlp();
         // A nullified copy whose time is over leaves no more: neither the core nor the turn is taken for it.
@@ -235,7 +259,8 @@ impl Switch {
             SwitchCore::Crossbar { port_rate } => {
                 let span = port_rate.span_ceil(bytes);
                 let feed = &mut self.feeds[ingress];
-                *feed = Feed { busy: feed.busy + span, served: feed.served + 1, free_at: now + span };
+                let from = if SPECIAL { feed.free_at.max(now) } else { now };
+                *feed = Feed { busy: feed.busy + span, served: feed.served + 1, free_at: from + span };
             }
             SwitchCore::Buses { .. } => {} // Taken when they were found free.
             SwitchCore::SharedMemory { .. } => {

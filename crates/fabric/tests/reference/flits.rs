@@ -188,15 +188,19 @@ impl System {
         if flits.kept.len() as u64 >= room || flits.kept.len() >= WINDOW {
             return;
         }
+        let mut at_once = 0;
         if flits.laid.is_empty() {
             let wire = &mut self.ports[port].wire;
             let byte = wire.span(1);
             let nops = wire.nop_flit(now).map(|began| Flit::behind_nops(began, (now - began).div_ceil(byte)));
-            self.flits(port).laid.push_back(nops.unwrap_or_default());
+            let flit = nops.unwrap_or_default();
+            at_once = flit.filled;
+            self.flits(port).laid.push_back(flit);
         }
-        while !self.flits(port).has_full()
-            && let Some(tlp) = self.choose(port)
-        {
+        while !self.flits(port).has_full() {
+            let filled = self.flits(port).laid[0].filled;
+            let later = self.ports[port].wire.span(filled - at_once);
+            let Some(tlp) = self.choose(port, later) else { break };
             self.lay(port, tlp);
         }
         let flits = self.flits(port);

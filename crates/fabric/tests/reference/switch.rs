@@ -116,13 +116,14 @@ impl System {
         self.look_at(egress, ready);
     }
 
-    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one.
-    pub fn choose(&mut self, port: usize) -> Option<Tlp> {
+    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one. Its
+    /// first byte is due so much later, behind others of a flit.
+    pub fn choose(&mut self, port: usize, later: Span) -> Option<Tlp> {
         self.drop_stale(port);
         let own = &self.ports[port];
         let count = own.channels.len();
         let mut order = own.turns.order(count, (0..count).rev()).into_iter();
-        order.find_map(|channel| self.choose_on(port, channel))
+        order.find_map(|channel| self.choose_on(port, channel, later))
     }
 
     /// Whether a TLP waits for the wire of a port: it may go as soon as the link is awake, or lacks credits or room.
@@ -165,7 +166,7 @@ impl System {
         }
     }
 
-    fn choose_on(&mut self, port: usize, channel: usize) -> Option<Tlp> {
+    fn choose_on(&mut self, port: usize, channel: usize, later: Span) -> Option<Tlp> {
         let now = self.now;
         let own = &self.ports[port];
         let (device, number) = (own.device, own.number);
@@ -182,7 +183,7 @@ impl System {
         for ingress in switch.turns[number][channel].order(count, 0..count) {
             let opens_at = switch.opens_at[ingress];
             let Pick::Goes(class) = pick(&row[ingress], own, channel, now, opens_at) else { continue };
-            if switch.busy_until[ingress] > now {
+            if switch.busy_until[ingress] > now + later {
                 until = until.min(switch.busy_until[ingress]);
                 continue;
             }
@@ -190,7 +191,8 @@ impl System {
             let SwitchCore::Crossbar { port_rate } = switch.config.core else {
                 unreachable!("others are refused")
             };
-            switch.busy_until[ingress] = now + port_rate.span_ceil(Bytes::new(tlp.bytes()));
+            switch.busy_until[ingress] =
+                switch.busy_until[ingress].max(now) + port_rate.span_ceil(Bytes::new(tlp.bytes()));
             switch.turns[number][channel].served(ingress, count);
             if class == NON_POSTED && tlp.nullified.is_none() {
                 self.meter(device, ingress, &tlp);

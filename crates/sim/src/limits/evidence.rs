@@ -121,7 +121,7 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
     let evidence = Evidence::new(scenario, results);
     let groups = evidence.first_suspects().groups;
     let total: f64 = groups.iter().map(|group| group.weight).sum();
-    let first = groups.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best });
+    let first = groups.into_iter().reduce(|best, next| if next.leads(&best) { next } else { best });
     // What a flow waits for beyond its adapter may be the link at the other end.
     let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
     if results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
@@ -563,6 +563,18 @@ impl Group {
     pub(crate) fn of(candidates: impl Iterator<Item = Candidate>) -> Option<Self> {
         let members: Vec<Suspect> = candidates.map(|one| Suspect::waited_for(one, 0.0)).collect();
         (!members.is_empty()).then_some(Self { members, weight: 0.0 })
+    }
+
+    /// Whether it limits more than another, or as much and is in use all the time, where the other is not: of the two ends of a
+    /// transfer, which have a flow each, one may see no more than that its data leave slowly.
+    fn leads(&self, other: &Self) -> bool {
+        let is_saturated = |group: &Self| group.members[0].in_use && group.members[0].share >= SATURATED;
+        let close = (self.weight - other.weight).abs() <= ALIKE * self.weight.max(other.weight);
+        match (close, is_saturated(self), is_saturated(other)) {
+            (true, true, false) => true,
+            (true, false, true) => false,
+            _ => self.weight > other.weight,
+        }
     }
 
     /// Highest share of its members.

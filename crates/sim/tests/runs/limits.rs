@@ -524,6 +524,19 @@ fn the_wire_beyond_an_adapter_is_the_limit() {
     limited(VERBS, &[], "wire_beyond", &["nic0.port1.wire", "nic1.wire_beyond"], 30.0);
 }
 
+/// Both adapters have a flow of large messages. That of the far one waits for a slot that is nearly full; the wire between them is full.
+#[test]
+fn a_full_wire_beyond_an_adapter_is_named_before_a_nearly_full_slot() {
+    let settings = [
+        ("client.slots.slot1", "gen3 x16"),
+        ("target.slots.slot1", "gen3 x16"),
+        ("workload.test.size", "1 MiB"),
+    ];
+    let limit = results(VERBS, &settings).limited_by.expect("something moved");
+    assert_eq!(limit.name, "nic0.port1.wire", "{}", limit.sentence);
+    assert!(limit.share > 0.99, "{}", limit.sentence);
+}
+
 /// Small messages, each of which takes so long in the adapter that neither the core that posts them nor the wire is full.
 #[test]
 fn the_pipelines_of_an_adapter_are_the_limit() {

@@ -16,8 +16,10 @@ import sys
 def main() -> int:
     """Run the commands of the command line."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    running = [subprocess.Popen(f"exec {command}", shell=True) for command in sys.argv[1:]]
+    running: list[subprocess.Popen[bytes]] = []
     try:
+        for command in sys.argv[1:]:
+            running.append(subprocess.Popen(f"exec {command}", shell=True))
         statuses = [process.wait() for process in running]
     except KeyboardInterrupt:
         for process in running:

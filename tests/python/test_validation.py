@@ -104,16 +104,42 @@ def test_the_page_is_written_with_its_sentence() -> None:
     assert validate.named_in_words(cells) == "3, 67 % are within 10 %"
 
 
+SIXTH_ROUND = frozenset(
+    [
+        "amd-gpus-narrow",
+        "blackhole-x1",
+        "cx5-rocm",
+        "cx6-a30-far",
+        "cx6-read-small",
+        "ex920",
+        "gdrcopy-p100",
+        "k80-haswell",
+        "osu-xh2000",
+        "p5800x-threadripper",
+        "pcie-bench-haswell-e3",
+        "pi-5-x1",
+        "pio-7-series",
+        "rtx-4060-clpeak",
+        "t5440-gen1",
+        "xdma-k7",
+        "xdma-parallel",
+        "xnvme-512",
+    ]
+)
+"""Data sets of the last round of those that came all at once."""
+
+
 @pytest.mark.slow
 def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     validate = load()
     simulations = validate.Simulations(tmp_path)
     cells = [cell for path in SETS for cell in validate.cells_of(path, simulations) if cell.role == "unseen"]
     assert len({cell.set for cell in cells}) >= 15
-    # 4 and 3.2 before a sixth round, of kinds that are harder to predict.
-    assert statistics.median(abs(cell.error_percent) for cell in cells) < 5
-    # Of what is published enough to be predicted.
-    assert statistics.median(abs(cell.error_percent) for cell in cells if not cell.open) < 3.8
+    # All, and what is published enough to be predicted. The sixth round was of kinds harder to predict.
+    before = [cell for cell in cells if cell.set not in SIXTH_ROUND]
+    for those, most, most_named in ((before, 4, 3.2), (cells, 5, 3.8)):
+        assert statistics.median(abs(cell.error_percent) for cell in those) < most
+        assert statistics.median(abs(cell.error_percent) for cell in those if not cell.open) < most_named
 
 
 def test_a_queue_of_packets_says_when_lines_are_joined() -> None:

@@ -80,10 +80,10 @@ impl InternalPath {
         Self { rate: rate.map(Server::new), known: Station::default(), latency }
     }
 
-    /// When data that have been ready since `at`, not later than `now`, have passed it.
+    /// When data that are ready at `at`, which may be before now, have passed it.
     fn pass(&mut self, at: Time, now: Time, bytes: Bytes) -> Time {
         let Some(server) = &mut self.rate else { return at + self.latency };
-        self.known.occupy(now, server.rate().span_ceil(bytes));
+        self.known.occupy(at.max(now), server.rate().span_ceil(bytes));
         server.serve(at, bytes) + self.latency
     }
 

@@ -23,9 +23,15 @@ use lanewise_pcie::ack_nak::{FLIT_REPLAY_TIMEOUT_FLITS, Verdict};
 use lanewise_pcie::dllp::Dllp;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Span, Time};
 
 impl Port {
+    /// How far ahead of its wire this egress of a switch asks a crossbar for packets: a flit in Flit Mode.
+    #[inline]
+    pub(crate) fn asks_the_core_ahead(&self) -> Span {
+        if self.flit_mode() { self.settings.wire.span(FLIT_BYTES) } else { Span::ZERO }
+    }
+
     #[inline(never)]
     pub(crate) fn free_for_dllps_in_flits_at(&self) -> Time {
         self.flits
@@ -49,8 +55,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
         let gone = flits.transmitter.join(&mut port.transmitter, &port.settings.wire);
-        let nops = if gone.is_zero() { Bytes::ZERO } else { flits.transmitter.filling() };
-        let wait = self.fill_flit(id, now, nops);
+        let wait = self.fill_flit(id, now);
         let port = &mut self.ports[id.index()];
         let flits = port.flits.as_mut().expect(IN_FLIT_MODE);
         if !flits.transmitter.has_filled() && !flits.transmitter.close() {
@@ -61,18 +66,13 @@ impl Fabric {
         Ok(())
     }
 
-    /// Packs TLPs until the flit being filled, which may begin with `nops`, is full, or none may go. Returns why no more could.
-    ///
-    /// They are taken all at once, and leave one behind another: that is when the core of a switch has to have brought them.
-    fn fill_flit(&mut self, id: PortId, now: Time, nops: Bytes) -> Wait {
+    /// Packs TLPs until the flit being filled is full, or none may go. Returns why no more could.
+    fn fill_flit(&mut self, id: PortId, now: Time) -> Wait {
         loop {
-            let port = &self.ports[id.index()];
-            let flits = port.flits.as_ref().expect(IN_FLIT_MODE);
-            if flits.transmitter.has_filled() {
+            if self.flits(id).transmitter.has_filled() {
                 return Wait::NOTHING;
             }
-            let lead = port.settings.wire.span(flits.transmitter.filling() - nops);
-            let packet_id = match self.next_packet_for_flit(id, now, lead) {
+            let packet_id = match self.next_packet_for_flit(id, now) {
                 Ok(packet_id) => packet_id,
                 Err(wait) => return wait,
             };

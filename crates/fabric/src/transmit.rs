@@ -132,19 +132,14 @@ impl Fabric {
         })
     }
 
-    /// Takes the next TLP for a flit that begins now and is full for the first `lead` out of the queues of this port, if any may go.
-    pub(crate) fn next_packet_for_flit(
-        &mut self,
-        id: PortId,
-        now: Time,
-        lead: Span,
-    ) -> Result<PacketId, Wait> {
+    /// Takes the next TLP for a flit that begins now out of the queues of this port, if any may go.
+    pub(crate) fn next_packet_for_flit(&mut self, id: PortId, now: Time) -> Result<PacketId, Wait> {
         let port = &mut self.ports[id.index()];
         let Owner::Switch(index) = port.owner else {
             return own_queues(port, VC0, &self.packets, now);
         };
         self.next_of_switch(id, index, now, |switch, packets, port| {
-            switch.arbitrate_for_flit(packets, port, now, lead)
+            switch.arbitrate_for_flit(packets, port, now)
         })
     }
 

@@ -5,7 +5,7 @@ use crate::common::*;
 use lanewise_fabric::config::*;
 use lanewise_fabric::workload::Direction;
 use lanewise_pcie::encoding::LinkMode;
-use lanewise_units::{Bytes, Generation, Span, Time, Width};
+use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 
 const WIRE_NS: f64 = 1.0;
 const CHECK_NS: f64 = 20.0;
@@ -152,40 +152,68 @@ fn damaged_flits_lose_nothing_behind_a_switch() {
     assert!(simulation.fabric.is_quiet());
 }
 
+/// A crossbar whose ports have so many GB/s each.
+fn with_core(mut config: FabricConfig, gb_per_s: f64) -> FabricConfig {
+    let port_rate = Rate::from_bytes_per_second((gb_per_s * 1e9) as u64);
+    switch_mut(&mut config, 1).core = SwitchCore::Crossbar { port_rate };
+    config
+}
+
 /// TLPs that came in at one port leave in one flit, as they came: of a link with as many lanes above the switch as below,
-/// 236 of 256 B are TLPs of 76 to 204 B, as of a link without a switch (to within the NOPs that eight TLPs a half leave).
+/// 236 of 256 B are TLPs of 76 to 204 B, as of a link without a switch. A core that is a little slower than the wire's bits
+/// is fast enough for TLPs, and one that is slower than these brings as many as it can.
 #[test]
 fn small_writes_share_flits_behind_a_switch() {
+    let rate = |config: &FabricConfig, payload| {
+        let end = config.devices.len() as u32 - 1;
+        goodput(&measure(config, vec![Stream::new(end, Direction::Write, payload, 512)], 20), 0, 20) / 1e9
+    };
     for width in [Width::X4, Width::X16] {
+        let wire = 8.0 * f64::from(width.lanes() as u8);
         for payload in [64, 128, 192] {
-            let rate = |widths: &[Width]| {
-                let mut config = rig(widths);
-                let end = config.devices.len() - 1;
-                endpoint_mut(&mut config, end).tags = 1024;
-                let simulation =
-                    measure(&config, vec![Stream::new(end as u32, Direction::Write, payload, 512)], 20);
-                goodput(&simulation, 0, 20)
-            };
-            assert_close(rate(&[width, width]), rate(&[width]), 0.005, &format!("{payload} B over {width}"));
+            let direct = rate(&rig(&[width]), payload);
+            for core in [4.0, 1.0, 0.97] {
+                let config = with_core(rig(&[width, width]), core * wire);
+                assert_close(
+                    rate(&config, payload),
+                    direct,
+                    0.01,
+                    &format!("{payload} B over {width}, {core}"),
+                );
+            }
+            let slow = rate(&with_core(rig(&[width, width]), 0.6 * wire), payload);
+            let expected = 0.6 * wire * payload as f64 / (payload + 12) as f64;
+            // To within what flits that wait for it lose at their beginnings.
+            assert_close(slow, expected, 0.04, &format!("{payload} B over {width}, a slow core"));
         }
     }
 }
 
-/// Two devices that read as fast as their links carry get as much, whatever flits their completions share on the way.
+/// Devices that read as much get as much, whatever flits their completions share on the way: with a core as fast as the wire
+/// above, and twice and many times as fast.
 #[test]
 fn equal_readers_behind_a_switch_get_equal_shares() {
-    let [x4, x16] = [Width::X4, Width::X16];
-    let mut config = rig(&[x16, x4]);
-    let mode = LinkMode::new(Generation::Gen6, x4);
-    let other = config.devices[2].clone();
-    config.devices.push(DeviceConfig { name: "other".to_owned(), ..other });
-    let below = config.devices[1].ports[1].clone();
-    config.devices[1].ports.push(below);
-    config.links.push(link((1, 2), (3, 0), mode));
-    let streams = [2, 3].map(|device| Stream::new(device, Direction::Read, 4096, 32)).into();
-    let simulation = measure(&config, streams, 60);
-    let shares = [0, 1].map(|flow| goodput(&simulation, flow, 60));
-    assert_close(shares[0], shares[1], 0.02, "one reader beside the other");
-    // Completions of 64 B, 76 B of each flit's 236; SKP ordered sets take the rest of a part in 370.
-    assert!(shares[0] > 0.97 * 32e9 * (236.0 / 256.0) * (64.0 / 76.0), "{shares:?}");
+    for (above, readers) in [(Width::X16, 2), (Width::X8, 2), (Width::X16, 4)] {
+        for core in [1.0, 2.0, 30.0] {
+            let wire = 8.0 * f64::from(above.lanes() as u8);
+            let mut config = with_core(rig(&[above, Width::X4]), core * wire);
+            let mode = LinkMode::new(Generation::Gen6, Width::X4);
+            for index in 1..readers {
+                let other = DeviceConfig { name: format!("other{index}"), ..config.devices[2].clone() };
+                config.devices.push(other);
+                let below = config.devices[1].ports[1].clone();
+                config.devices[1].ports.push(below);
+                config.links.push(link((1, 1 + index), (2 + index, 0), mode));
+            }
+            let stream = |index| Stream::new(2 + index as u32, Direction::Read, 4096, 32);
+            let simulation = measure(&config, (0..readers).map(stream).collect(), 60);
+            let shares: Vec<f64> = (0..readers).map(|flow| goodput(&simulation, flow, 60) / 1e9).collect();
+            let [least, most] =
+                [f64::min, f64::max].map(|of| shares.iter().copied().reduce(of).expect("some"));
+            assert!(least > 0.98 * most, "{readers} below {above}, core {core}: {shares:?}");
+            // Completions of 64 B: 76 B of the 236 that each flit has for TLPs.
+            let wires = wire.min(32.0 * readers as f64);
+            assert!(most * readers as f64 > 0.93 * wires * (236.0 / 256.0) * (64.0 / 76.0), "{shares:?}");
+        }
+    }
 }

@@ -152,11 +152,6 @@ impl<T: Copy, L: Copy> FlitTransmitter<T, L> {
         self.filled > self.sent
     }
 
-    /// TLP bytes of the flit being filled that are taken.
-    pub(crate) fn filling(&self) -> Bytes {
-        TLP_BYTES - self.packer.remaining()
-    }
-
     // --- filling flits -----------------------------------------------------------------------------------------
 
     /// A silent link sends NOP flits; what is to be sent can go into the one on the wire, at the next 4 DW. Returns how much of

@@ -20,15 +20,15 @@ use lanewise_units::{Rate, Span, Time, wide};
 struct VcEgress<const SPECIAL: bool> {
     row: usize,
     channel: u8,
-    /// Time until the first byte of a packet is due on the wire: what lies before it in a flit that begins now.
-    lead: Span,
+    /// How far ahead of the wire a crossbar may be asked.
+    ahead: Span,
 }
 
 impl VcEgress<false> {
     /// That of a port with VC0 alone.
     #[inline(always)]
     fn only(port: &Port) -> Self {
-        Self { row: usize::from(port.index), channel: VC0, lead: Span::ZERO }
+        Self { row: usize::from(port.index), channel: VC0, ahead: Span::ZERO }
     }
 }
 
@@ -38,10 +38,10 @@ impl<const SPECIAL: bool> VcEgress<SPECIAL> {
         if SPECIAL { self.channel } else { VC0 }
     }
 
-    /// When a packet that is taken at `now` has to come out of the core.
+    /// From when on an ingress of a crossbar that feeds others until `free_at` may feed this egress.
     #[inline(always)]
-    fn due(self, now: Time) -> Time {
-        if SPECIAL { now + self.lead } else { now }
+    fn may_feed_at(self, free_at: Time) -> Time {
+        if SPECIAL { Time::ZERO + free_at.saturating_since(Time::ZERO + self.ahead) } else { free_at }
     }
 }
 
@@ -83,7 +83,7 @@ impl Switch {
         let mut wait = Wait::NOTHING;
         for channel in port.channel_order() {
             let row = self.row_of(port.index, channel);
-            let vc_egress = VcEgress::<true> { row, channel, lead: Span::ZERO };
+            let vc_egress = VcEgress::<true> { row, channel, ahead: Span::ZERO };
             match self.arbitrate_in(vc_egress, packets, port, now) {
                 Ok(id) => return Ok(id),
                 Err(found) => wait = wait.or(found),
@@ -92,16 +92,19 @@ impl Switch {
         Err(wait)
     }
 
-    /// The next packet for a flit of `port` that begins now and is full for the first `lead`.
+    /// The next packet for a flit of `port` that begins now.
+    ///
+    /// A flit takes what it carries all at once, and the crossbar brings one after the other: what is asked of it ahead, up to a flit, waits
+    /// at the egress, so that it falls behind no more than its rate makes it.
     #[inline(never)]
     pub(crate) fn arbitrate_for_flit(
         &mut self,
         packets: &PacketPool,
         port: &Port,
         now: Time,
-        lead: Span,
     ) -> Result<PacketId, Wait> {
-        let vc_egress = VcEgress::<true> { row: usize::from(port.index), channel: VC0, lead };
+        let ahead = port.asks_the_core_ahead();
+        let vc_egress = VcEgress::<true> { row: usize::from(port.index), channel: VC0, ahead };
         self.arbitrate_in(vc_egress, packets, port, now)
     }
 
@@ -217,14 +220,14 @@ impl Switch {
             None => select_class(queues, packets, port, vc_egress.channel(), at)?,
         };
         let busy_until = match self.config.core {
-            SwitchCore::Crossbar { .. } => self.feeds[ingress].free_at,
+            SwitchCore::Crossbar { .. } => vc_egress.may_feed_at(self.feeds[ingress].free_at),
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
             SwitchCore::Buses { rate, .. } => {
                 let head = queues.head(class).expect("the head was there");
                 self.take_buses(rate, [ingress as u16, port.index], &packets[head], at)
             }
         };
-        if busy_until > vc_egress.due(at) {
+        if busy_until > at {
             return Err(Wait { on: Use::BlockedCore, dllps: DllpSet::NONE, until: busy_until });
         }
         Ok(Found { ingress, class })
@@ -353,17 +356,17 @@ impl Switch {
             ingresses.any(|ingress| {
                 let queues = &self.queues[self.rows[row].slot(ingress)].packets;
                 match select_class(queues, packets, port, channel, now) {
-                    Ok(_) => self.core_is_free(ingress, port.index, now),
+                    Ok(_) => self.core_is_free(ingress, port, now),
                     Err(wait) => !wait.dllps.is_none(), // The port does not sleep while it waits for these.
                 }
             })
         })
     }
 
-    fn core_is_free(&self, ingress: usize, egress: u16, now: Time) -> bool {
+    fn core_is_free(&self, ingress: usize, egress: &Port, now: Time) -> bool {
         match &self.buses {
-            Some(buses) => buses.are_free(ingress as u16, egress, now),
-            None => self.feeds[ingress].free_at <= now,
+            Some(buses) => buses.are_free(ingress as u16, egress.index, now),
+            None => self.feeds[ingress].free_at <= now + egress.asks_the_core_ahead(),
         }
     }
 

@@ -188,19 +188,15 @@ impl System {
         if flits.kept.len() as u64 >= room || flits.kept.len() >= WINDOW {
             return;
         }
-        let mut at_once = 0;
         if flits.laid.is_empty() {
             let wire = &mut self.ports[port].wire;
             let byte = wire.span(1);
             let nops = wire.nop_flit(now).map(|began| Flit::behind_nops(began, (now - began).div_ceil(byte)));
-            let flit = nops.unwrap_or_default();
-            at_once = flit.filled;
-            self.flits(port).laid.push_back(flit);
+            self.flits(port).laid.push_back(nops.unwrap_or_default());
         }
-        while !self.flits(port).has_full() {
-            let filled = self.flits(port).laid[0].filled;
-            let later = self.ports[port].wire.span(filled - at_once);
-            let Some(tlp) = self.choose(port, later) else { break };
+        while !self.flits(port).has_full()
+            && let Some(tlp) = self.choose(port)
+        {
             self.lay(port, tlp);
         }
         let flits = self.flits(port);

@@ -339,7 +339,7 @@ impl System {
 
     /// Sends the next TLP for the first time, if any may go.
     fn send_next(&mut self, port: usize) {
-        let tlp = self.choose(port, Span::ZERO);
+        let tlp = self.choose(port);
         let waits = tlp.is_none() && self.is_held_up(port);
         self.ports[port].note_wait(waits, self.now);
         let Some(tlp) = tlp else { return };

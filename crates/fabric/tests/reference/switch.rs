@@ -9,6 +9,7 @@ use super::storage::Room;
 use super::system::{Kind, System};
 use super::tlp::{Arrival, COMPLETION, Kind as TlpKind, NON_POSTED, POSTED, Tlp};
 use lanewise_fabric::config::{Forwarding, SwitchConfig, SwitchCore};
+use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -116,14 +117,13 @@ impl System {
         self.look_at(egress, ready);
     }
 
-    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one. Its
-    /// first byte is due so much later, behind others of a flit.
-    pub fn choose(&mut self, port: usize, later: Span) -> Option<Tlp> {
+    /// Takes the next TLP that may leave through `port` out of its queue, if any may: of the first channel in turn that has one.
+    pub fn choose(&mut self, port: usize) -> Option<Tlp> {
         self.drop_stale(port);
         let own = &self.ports[port];
         let count = own.channels.len();
         let mut order = own.turns.order(count, (0..count).rev()).into_iter();
-        order.find_map(|channel| self.choose_on(port, channel, later))
+        order.find_map(|channel| self.choose_on(port, channel))
     }
 
     /// Whether a TLP waits for the wire of a port: it may go as soon as the link is awake, or lacks credits or room.
@@ -146,7 +146,10 @@ impl System {
                 let row = switch.queues[own.number][channel].iter().enumerate();
                 let of_ingress = |(ingress, queues)| {
                     let opens_at = switch.opens_at[ingress];
-                    (pick(queues, own, channel, now, opens_at), switch.busy_until[ingress] <= now)
+                    (
+                        pick(queues, own, channel, now, opens_at),
+                        switch.busy_until[ingress] <= now + asked_ahead(own),
+                    )
                 };
                 row.map(of_ingress).collect()
             }
@@ -166,9 +169,10 @@ impl System {
         }
     }
 
-    fn choose_on(&mut self, port: usize, channel: usize, later: Span) -> Option<Tlp> {
+    fn choose_on(&mut self, port: usize, channel: usize) -> Option<Tlp> {
         let now = self.now;
         let own = &self.ports[port];
+        let ahead = asked_ahead(own);
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
             let queues = &own.channels[channel].queues;
@@ -183,8 +187,8 @@ impl System {
         for ingress in switch.turns[number][channel].order(count, 0..count) {
             let opens_at = switch.opens_at[ingress];
             let Pick::Goes(class) = pick(&row[ingress], own, channel, now, opens_at) else { continue };
-            if switch.busy_until[ingress] > now + later {
-                until = until.min(switch.busy_until[ingress]);
+            if switch.busy_until[ingress] > now + ahead {
+                until = until.min(switch.busy_until[ingress] - ahead);
                 continue;
             }
             let tlp = row[ingress][class].pop_front()?;
@@ -221,6 +225,11 @@ impl System {
             self.look_at(egress, opens_at);
         }
     }
+}
+
+/// How long before its bytes have come through the core a TLP may be laid into a flit: the time of one.
+fn asked_ahead(egress: &Port) -> Span {
+    if egress.flits.is_some() { egress.wire.span(FLIT_BYTES.get()) } else { Span::ZERO }
 }
 
 /// What may go of the TLPs that wait in one place for a channel.

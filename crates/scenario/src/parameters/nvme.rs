@@ -18,7 +18,7 @@ parameters! {
         /// alone does not wait for it.
         command_time: Span = "1 us" in "0 ns" to "10 ms",
         Assumed "a million I/Os a second";
-        /// The same for each 512 B of a command after the first, on top: what makes small I/Os more than those of 4 KiB.
+        /// The same for each 512 B of a command after the first, up to 4 KiB, on top: what makes small I/Os more than those of 4 KiB.
         sector_time: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "most drives are rated with 4 KiB alone";
         /// Time that a command is with the processors: checked, and its address looked up.

@@ -11,7 +11,7 @@ mod wire;
 
 use super::Candidate;
 use super::candidate::ends;
-use crate::results::Results;
+use crate::results::{Flow, Results};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_pcie::tlp::FlowClass;
@@ -44,8 +44,14 @@ use Step::{Double, Halve, Tenth};
 const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
 const SIZES: [&str; 3] = ["size", "bs", "bs_write"];
 /// Keys that hold a workload back, and what to do about them.
-const PACES: [(&str, Step); 5] =
-    [("rate", Double), ("rate_iops", Double), ("thinktime", Halve), ("interval", Halve), ("pause", Halve)];
+const PACES: [(&str, Step); 6] = [
+    ("rate", Double),
+    ("rate_iops", Double),
+    ("thinktime", Halve),
+    ("interval", Halve),
+    ("pause", Halve),
+    ("delay", Halve),
+];
 
 /// Edits for a limit and those alike, the likeliest first; none where no parameter says how large it is.
 pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> Vec<Edit> {
@@ -98,10 +104,26 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
     drafts.into_iter().filter(|edit| !edit.settings.is_empty()).collect()
 }
 
-/// Whether workloads hold themselves back at these devices, by a rate or pauses that a parameter says.
-pub(crate) fn are_paced(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> bool {
-    let editor = Editor { scenario, results, values: values_near(scenario, members) };
-    PACES.into_iter().any(|(key, step)| !editor.of_workloads("", members, &[key], step).settings.is_empty())
+/// Devices whose workloads hold themselves back, by a rate or pauses that a parameter says.
+pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet<&'a str> {
+    let editor = Editor { scenario, results, values: values_near(scenario, &[]) };
+    let is_paced = |name: &str| {
+        let paths = PACES.into_iter().map(|(key, step)| (format!("workload.{name}.{key}"), step));
+        !editor.stepped("", paths).settings.is_empty()
+    };
+    let loads = &scenario.workload_names;
+    let paced: HashSet<&str> = loads.iter().map(String::as_str).filter(|name| is_paced(name)).collect();
+    if paced.is_empty() {
+        return HashSet::new();
+    }
+    // The flow of one of several devices is called after both: `write nvme[3]`; one with a name of its own may be any load's.
+    let known: HashSet<&str> = loads.iter().map(String::as_str).collect();
+    let of = |flow: &'a Flow| match known.get(flow.name.as_str()) {
+        Some(name) => Some(*name),
+        None => flow.name.split(' ').next().and_then(|name| known.get(name).copied()),
+    };
+    let held = results.flows.iter().filter(|flow| of(flow).is_none_or(|name| paced.contains(name)));
+    held.flat_map(|flow| flow.device.split('+')).collect()
 }
 
 /// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.

@@ -2,7 +2,7 @@
 
 use super::Candidate;
 use super::candidate::direction;
-use super::edits::{Edit, are_paced, edits};
+use super::edits::{Edit, edits, paced};
 use super::enlarge::enlarged;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
@@ -130,7 +130,7 @@ pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<Limit
             return Some(evidence.describe(&Group { members: vec![worst], weight: 0.0 }, 1.0));
         }
     }
-    let first = evidence.as_window(first?);
+    let first = evidence.as_windows(first?).into_iter().next()?;
     Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
 }
 
@@ -152,7 +152,8 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     for suspect in all {
         groups.add(suspect, 0.0);
     }
-    let mut groups: Vec<Group> = groups.groups.into_iter().map(|group| evidence.as_window(group)).collect();
+    let mut groups: Vec<Group> =
+        groups.groups.into_iter().flat_map(|group| evidence.as_windows(group)).collect();
     // What is outstanding at a device, once: where it is waited for most.
     let mut windows = HashSet::new();
     for group in &mut groups {
@@ -226,19 +227,27 @@ impl<'a> Evidence<'a> {
     }
 
     /// Of devices that have nothing to ask for, though nobody holds back what they are asked for: what they are asked for at a time is
-    /// all under way, as posted writes are that have left. As many as are alike in this are one case.
-    fn as_window(&self, group: Group) -> Group {
-        let Candidate::Demand { device } = group.members[0].candidate else { return group };
-        let first = [&group.members[0].candidate];
-        let deeper = [Candidate::Window { device }];
-        if are_paced(self.scenario, self.results, &first) || enlarged(self.scenario, &deeper).is_none() {
-            return group;
+    /// all under way, as posted writes are that have left. They are a group of their own, the larger group first.
+    fn as_windows(&self, group: Group) -> Vec<Group> {
+        let Candidate::Demand { device } = group.members[0].candidate else { return vec![group] };
+        if enlarged(self.scenario, &[Candidate::Window { device }]).is_none() {
+            return vec![group];
         }
-        let members = group.members.into_iter().map(|member| match member.candidate {
+        let all = group.members.len() as f64;
+        let paced = paced(self.scenario, self.results);
+        let is_paced = |member: &Suspect| match member.candidate {
+            Candidate::Demand { device } => paced.contains(self.fabric().devices[device].name.as_str()),
+            _ => true,
+        };
+        let (held, free): (Vec<Suspect>, Vec<Suspect>) = group.members.into_iter().partition(is_paced);
+        let as_window = |member: Suspect| match member.candidate {
             Candidate::Demand { device } => Suspect { candidate: Candidate::Window { device }, ..member },
             _ => member,
-        });
-        Group { members: members.collect(), ..group }
+        };
+        let mut parts = [held, free.into_iter().map(as_window).collect::<Vec<_>>()];
+        parts.sort_by_key(|members| std::cmp::Reverse(members.len()));
+        let parts = parts.into_iter().filter(|members| !members.is_empty());
+        parts.map(|members| Group { weight: group.weight * members.len() as f64 / all, members }).collect()
     }
 
     /// What two candidates of the same kind and size have in common.
@@ -372,7 +381,7 @@ impl<'a> Evidence<'a> {
             Some((_, Pacing::Combining { .. })) => {}
             Some((_, Pacing::Open { .. })) | None => {
                 for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
-                    self.suspects_of_requester(device, found);
+                    self.suspects_of_requester(flow, device, found);
                 }
             }
         }
@@ -424,7 +433,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn suspects_of_requester(&self, device: usize, found: &mut Vec<Suspect>) {
+    fn suspects_of_requester(&self, flow: &Flow, device: usize, found: &mut Vec<Suspect>) {
         let name = &self.fabric().devices[device].name;
         let Some(Requester { time_attribution, .. }) = self.requesters.get(name.as_str()) else { return };
         let share = |state: &str| share_of(time_attribution, state);
@@ -434,10 +443,11 @@ impl<'a> Evidence<'a> {
         // Without a pace of its own, a request that does not start waits for its data on the device's own path.
         let is_paced = match &self.fabric().devices[device].kind {
             DeviceKind::Endpoint(endpoint) => {
-                let dma = &endpoint.dma;
-                [endpoint.request_interval, dma.read_interval, dma.write_interval]
-                    .iter()
-                    .any(|each| !each.is_zero())
+                let own = match flow.direction {
+                    "write" => endpoint.dma.write_interval,
+                    _ => endpoint.dma.read_interval,
+                };
+                !endpoint.request_interval.is_zero() || !own.is_zero()
             }
             DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => true,
         };

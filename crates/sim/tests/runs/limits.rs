@@ -620,6 +620,30 @@ fn one_write_at_a_time_is_the_limit() {
     limited(RIG, &[one[0], ("workload.stream.size", "4 KiB"), deep], "window", &["card.window"], 300.0);
 }
 
+/// Who is held back by a rate has nothing to ask for because of that, beside others who are asked for one at a time.
+#[test]
+fn a_rate_is_no_window() {
+    const BESIDE: &str = r#"
+[endpoint.ssd]
+part = "generic-nvme-gen4-x4"
+attach = "server.slot2"
+[[workload]]
+kind = "fio"
+name = "slow"
+filename = ["ssd"]
+rw = "write"
+bs = "4 KiB"
+iodepth = 1
+numjobs = 1
+rate_iops = 1000
+"#;
+    let text = format!("{}{BESIDE}", RIG.replace("slots = { slot1", "slots = { slot2 = \"gen4 x4\", slot1"));
+    let settings =
+        [("workload.stream.outstanding", "1"), ("workload.stream.size", "64 B"), ("run.time_limit", "3 ms")];
+    let limit = results(&text, &settings).limited_by.expect("something moved");
+    assert_eq!((limit.kind, limit.alike.len()), ("window", 0), "{}", limit.sentence);
+}
+
 /// What a write takes beside its bytes is named beside the rate, and halved first.
 #[test]
 fn the_time_of_a_write_beside_its_bytes_is_the_limit() {

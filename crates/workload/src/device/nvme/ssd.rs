@@ -186,7 +186,7 @@ impl Ssd {
     /// The controller's processors turn to a command of so many bytes: when they have understood it.
     pub(crate) fn process(&mut self, now: Time, size: Bytes) -> Time {
         self.processing += 1;
-        let further = size.get().div_ceil(SECTOR.get()).saturating_sub(1);
+        let further = size.min(PAGE).get().div_ceil(SECTOR.get()).saturating_sub(1);
         let busy = self.config.command_time + self.config.sector_time * further;
         self.processor.enter(now, busy) + self.config.command_latency
     }
@@ -328,17 +328,21 @@ impl Ssd {
 
     /// Its media, its controller's processors and data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let SsdConfig { name, dies, command_time, read_rate, write_rate, .. } = &self.config;
+        let SsdConfig { name, dies, command_time, sector_time, read_rate, write_rate, .. } = &self.config;
         let of = |part: &str, kind, limit, servers: &[Station]| {
             reading(format!("{name}.{part}"), kind, limit, servers, at)
         };
         let one = std::slice::from_ref;
+        let further = match sector_time.is_zero() {
+            true => String::new(),
+            false => format!(" and {sector_time} for each further sector of a page"),
+        };
         [
             of("media", ResourceKind::Media, format!("{dies} dies"), &self.dies),
             of(
                 "controller",
                 ResourceKind::Pipeline,
-                format!("{command_time} a command"),
+                format!("{command_time} a command{further}"),
                 one(&self.processor),
             ),
             of("read_path", ResourceKind::Pipeline, read_rate.to_string(), one(&self.inbound)),

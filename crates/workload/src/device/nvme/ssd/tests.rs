@@ -66,17 +66,17 @@ fn a_batch_is_of_one_queue_and_one_fetch_runs_at_a_time() {
 }
 
 #[test]
-fn processors_are_busy_with_each_sector_of_a_command() {
+fn processors_are_busy_with_each_sector_of_a_page() {
     let channel = |index| ChannelId { device: DeviceId(0), index };
     let config = SsdConfig { sector_time: Span::from_ns(60), ..config() };
     let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
-    let times = [1, 512, 4_096, 4_097, 512].map(|size| ssd.process(Time::ZERO, Bytes::new(size)));
+    let times = [1, 512, 4_096, 131_072, 512].map(|size| ssd.process(Time::ZERO, Bytes::new(size)));
     assert_eq!(times[0], Time::ZERO + Span::from_ns(800), "alone it takes its latency");
     let between = times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
     assert_eq!(
         between,
-        [500, 500, 920, 980].map(Span::from_ns),
-        "none, none, seven and eight further sectors"
+        [500, 500, 920, 920].map(Span::from_ns),
+        "none, none and seven further sectors; of more than a page, no more"
     );
 }
 

@@ -509,8 +509,8 @@ class EndpointNvme(TypedDict, total=False):
     command alone does not wait for it. Default: 1 us.
     """
     sector_time: str | Sourced
-    """The same for each 512 B of a command after the first, on top: what makes small I/Os more than those of
-    4 KiB. Default: 0 ns.
+    """The same for each 512 B of a command after the first, up to 4 KiB, on top: what makes small I/Os more
+    than those of 4 KiB. Default: 0 ns.
     """
     command_latency: str | Sourced
     """Time that a command is with the processors: checked, and its address looked up. Default: 1 us."""

@@ -1197,6 +1197,10 @@ class PredictPrediction(TypedDict):
     ceiling_gb_per_s: float | None
     alone_gb_per_s: float | None
     together_gb_per_s: float | None
+    alone_half_width_percent: float | None
+    """half of its 95 % confidence interval, in percent; null for latencies and published limits."""
+    together_half_width_percent: float | None
+    """the same of together_gb_per_s; null where not run."""
     latency_ns: float | None
     frames_per_s: float | None
     binding: str

@@ -1033,6 +1033,10 @@ export interface PredictPrediction {
   ceiling_gb_per_s: number | null;
   alone_gb_per_s: number | null;
   together_gb_per_s: number | null;
+  /** half of its 95 % confidence interval, in percent; null for latencies and published limits */
+  alone_half_width_percent: number | null;
+  /** the same of together_gb_per_s; null where not run */
+  together_half_width_percent: number | null;
   latency_ns: number | null;
   frames_per_s: number | null;
   binding: string;

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from machines import GPU, NIC, function, machine, pair, switched
 
+from lanewise.cli.tables.predict import print_prediction
 from lanewise.errors import InputError
 from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
 from lanewise.health.predict.peers import predict_peers
-from lanewise.machine import read_bytes
+from lanewise.health.predict.simulator import half_width_of
+from lanewise.machine import read, read_bytes
 from lanewise.machine.adapters import port_of
 from lanewise.machine.model import Address, Kind, Machine, Slot
 from lanewise.machine.own_rate import own_rate
 from lanewise.machine.ways import Change
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 DRIVE = Address.parse("01:00.0")
 
 
@@ -582,3 +586,49 @@ def test_a_payload_size_that_no_source_states_is_assumed_and_said_to_be() -> Non
         assert not any("MPS" in text for text in predict(stated).assumptions), "one function states it"
     tried = predict(pair(port=silent, **silent), changes={DRIVE: Change(mps=128)})
     assert not any("MPS" in text for text in tried.assumptions)
+
+
+def test_rates_that_have_not_settled_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two adapters with the same frames, one goes up and down for longer than is simulated."""
+    server = read(EXAMPLES / "gpu-server.txt")
+    found = predict(server, devices=[Address.parse("1a:00.0")], together=False)
+    receives, sends, writes = (
+        row(found, name, "1a:00.0")
+        for name in ("receive 64 B frames", "send 1518 B frames", "RDMA write, receiver 64 KiB")
+    )
+    assert 0 < (receives.alone_half_width_percent or 0) < 0.2
+    assert 2 < (sends.alone_half_width_percent or 0) < 10, "as reads come in bursts"
+    assert writes.alone_half_width_percent is None, "what the wire carries is published, not simulated"
+    document = sends.document()
+    assert document["alone_half_width_percent"] == sends.alone_half_width_percent
+    assert document["together_half_width_percent"] is None
+    print_prediction(found)
+    text = capsys.readouterr().out
+    assert re.search(r"receive 64 B frames, 561\.\d M/s +45\.83 +35\.93 ", text)
+    assert re.search(r"send 1518 B frames, ~29 M/s +58\.45 +~44 ", text)
+    assert "~ had not settled when the time simulated was over" in text
+    print_prediction(replace(found, rows=(receives, writes)))
+    assert "~" not in capsys.readouterr().out
+
+
+def test_the_interval_of_a_device_is_that_of_its_flows_together() -> None:
+    flows = [
+        {
+            "device": device,
+            "direction": direction,
+            "goodput_gb_per_s": goodput,
+            "confidence_half_width_percent": percent,
+        }
+        for device, direction, goodput, percent in (
+            ("a", "read", 3.0, 1.0),
+            ("a", "write", 1.0, 5.0),
+            ("a", "control", 9.0, 99.0),
+            ("b", "read", 0.0, None),
+            ("c", "read", 1.0, None),
+        )
+    ]
+    result: Any = {"flows": flows}
+    assert half_width_of(result, "a") == pytest.approx(2.0)
+    assert half_width_of(result, "b") is None
+    assert half_width_of(result, "c") is None
+    assert half_width_of(result) is None

@@ -1,6 +1,7 @@
 /** What each device should reach under the usual benchmarks, alone and with all others, and why not more. */
 import type { Predict, PredictPrediction } from "lanewise";
 import { type Reached, reached } from "./grouping.ts";
+import { rate } from "./rate.ts";
 
 const MOST_ADDRESSES = 8;
 
@@ -46,8 +47,12 @@ function Table({ group }: { group: Reached }) {
             <th scope="col" class="number" title="Payload that the narrowest link carries">
               ceiling, GB/s
             </th>
-            <th scope="col" class="number">alone, GB/s</th>
-            <th scope="col" class="number">all at once, GB/s</th>
+            <th scope="col" class="number" title="~ had not settled when the time simulated was over">
+              alone, GB/s
+            </th>
+            <th scope="col" class="number" title="~ had not settled when the time simulated was over">
+              all at once, GB/s
+            </th>
             <th scope="col">bound by</th>
           </tr>
         </thead>
@@ -55,9 +60,9 @@ function Table({ group }: { group: Reached }) {
           {rows.map((row) => (
             <tr key={`${row.benchmark} ${row.direction}`}>
               <th scope="row">{benchmark(row)}</th>
-              <td class="number">{gb(row.ceiling_gb_per_s)}</td>
-              <td class="number">{row.latency_ns === null ? gb(row.alone_gb_per_s) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
-              <td class="number">{gb(row.together_gb_per_s)}</td>
+              <td class="number">{rate(row.ceiling_gb_per_s, null)}</td>
+              <td class="number">{row.latency_ns === null ? rate(row.alone_gb_per_s, row.alone_half_width_percent) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
+              <td class="number">{rate(row.together_gb_per_s, row.together_half_width_percent)}</td>
               <td class="binding">{row.binding.replace(`the link of ${row.bdf}`, "its link")}</td>
             </tr>
           ))}
@@ -67,10 +72,7 @@ function Table({ group }: { group: Reached }) {
   );
 }
 
-function benchmark({ benchmark: name, frames_per_s }: PredictPrediction): string {
-  return frames_per_s ? `${name}, ${(frames_per_s / 1e6).toFixed(1)} M/s` : name;
-}
-
-function gb(value: number | null): string {
-  return value === null ? "–" : value.toFixed(2);
+function benchmark(row: PredictPrediction): string {
+  const { benchmark: name, frames_per_s, alone_half_width_percent } = row;
+  return frames_per_s ? `${name}, ${rate(frames_per_s / 1e6, alone_half_width_percent, 1)} M/s` : name;
 }

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { DoctorFinding, PredictPrediction } from "lanewise";
 import { MOST_BYTES, largerThan, readFiles, scenarioName } from "../../src/diagnose/given.ts";
 import { alike, reached } from "../../src/diagnose/grouping.ts";
+import { rate } from "../../src/diagnose/rate.ts";
 
 const finding = (bdf: string, changes: Partial<DoctorFinding> = {}): DoctorFinding => ({
   rule: "link-width",
@@ -25,6 +26,8 @@ const row = (bdf: string, changes: Partial<PredictPrediction> = {}): PredictPred
   ceiling_gb_per_s: 58.4,
   alone_gb_per_s: 54.9,
   together_gb_per_s: 12.5,
+  alone_half_width_percent: 0.1,
+  together_half_width_percent: 0.1,
   latency_ns: null,
   frames_per_s: null,
   binding: "its link",
@@ -70,4 +73,13 @@ test("files that are too long are refused before they are read", async () => {
 test("a scenario is called after its dump", () => {
   const named = (name: string): string => scenarioName([{ name, bytes: new Uint8Array() }]);
   assert.deepEqual(["lspci.txt", "rig7.sysfs.tar.gz", ".txt", "node"].map(named), ["lspci.toml", "rig7.sysfs.toml", "machine.toml", "node.toml"]);
+});
+
+test("a rate that has not settled has a tilde and two figures", () => {
+  assert.equal(rate(1.24288, 54.6), "~1.2");
+  assert.equal(rate(44.148, 3.3), "~44");
+  assert.equal(rate(144.8, 3.3), "~140");
+  assert.equal(rate(54.903, 0.06), "54.90");
+  assert.equal(rate(19.75, null), "19.75");
+  assert.equal(rate(null, null), "–");
 });

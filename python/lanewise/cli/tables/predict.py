@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 8
 
+_SETTLED_PERCENT = 1.0
+"""Half of a confidence interval up to which a rate is written as it is: less is the same to a person."""
+
 
 def print_prediction(prediction: Prediction) -> None:
     """Print predictions, devices that are alike together."""
@@ -31,6 +35,7 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
     yield ""
     for alike in grouped(_by_device(prediction.rows).values(), _words, _reach_the_same):
         yield _table(alike)
+    yield from _not_settled(prediction.rows)
     for text in prediction.assumptions:
         yield Text(f"Assumed: {text}.", style="dim")
     for note in prediction.notes:
@@ -39,6 +44,33 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
         yield Text(
             "Note: --peers says what pairs of devices reach, and which adapter is for which GPU.", style="dim"
         )
+
+
+def _not_settled(rows: tuple[Row, ...]) -> Iterator[Text]:
+    """Say what a tilde means, where there is one."""
+    widths = [
+        width
+        for row in rows
+        for width in (row.alone_half_width_percent, row.together_half_width_percent)
+        if not _settled(width)
+    ]
+    if widths:
+        yield Text(
+            "~ had not settled when the time simulated was over: known to \N{PLUS-MINUS SIGN}"
+            f"{max(filter(None, widths)):.0f} % at worst (95 %); --json has each.\n"
+        )
+
+
+def _settled(half_width_percent: float | None) -> bool:
+    return half_width_percent is None or half_width_percent <= _SETTLED_PERCENT
+
+
+def _rate(value: float | None, half_width_percent: float | None, digits: int = 2) -> str:
+    """Write a rate; one that has not settled with a tilde and two figures, as more are not known."""
+    if not value or _settled(half_width_percent):
+        return style.fixed(value, digits)
+    decimals = 1 - floor(log10(value))
+    return f"~{style.fixed(round(value, decimals), max(0, decimals))}"
 
 
 def _has_pairs(rows: tuple[Row, ...]) -> bool:
@@ -83,12 +115,12 @@ def _table(alike: list[list[Row]]) -> Group:
             continue
         name = row.benchmark
         if row.frames_per_s:
-            name = f"{name}, {row.frames_per_s / 1e6:.1f} M/s"
+            name = f"{name}, {_rate(row.frames_per_s / 1e6, row.alone_half_width_percent, 1)} M/s"
         table.add_row(
             name,
             style.fixed(row.ceiling_gb_per_s, 2),
-            style.fixed(row.alone_gb_per_s, 2),
-            style.fixed(row.together_gb_per_s, 2),
+            _rate(row.alone_gb_per_s, row.alone_half_width_percent),
+            _rate(row.together_gb_per_s, row.together_half_width_percent),
             Text(bound),
         )
     addresses = [rows[0].bdf for rows in alike]

@@ -15,7 +15,7 @@ from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
 from lanewise.health.predict.pairs import MODULES, as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
-from lanewise.health.predict.simulator import Row, Simulator, goodput_of
+from lanewise.health.predict.simulator import Row, Simulator, goodput_of, half_width_of
 from lanewise.health.predict.wire import pace
 from lanewise.machine.gpu_modules import come_with_own_links
 from lanewise.machine.missing_ports import with_missing_ports
@@ -297,5 +297,15 @@ def _with_all_at_once(
             then = simulator.binding_at_once(benchmark, found[1])
             same = " full " in then and then.partition(":")[0] == binding.partition(":")[0]
             binding += "; all at once, others share it" if same else f"; all at once, {then}"
-        finished.append((benchmark, replace(row, together_gb_per_s=together, binding=binding)))
+        finished.append(
+            (
+                benchmark,
+                replace(
+                    row,
+                    together_gb_per_s=together,
+                    together_half_width_percent=half_width_of(found[1], device=name),
+                    binding=binding,
+                ),
+            )
+        )
     return finished

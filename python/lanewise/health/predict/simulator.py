@@ -64,6 +64,10 @@ class Row:
     """Payload of the device by itself, 10⁹ B/s; None for latencies."""
     together_gb_per_s: float | None
     """With every other device at work in the same direction; None where that was not run."""
+    alone_half_width_percent: float | None
+    """Half the 95 % confidence interval of `alone_gb_per_s`; None for latencies and for published limits."""
+    together_half_width_percent: float | None
+    """The same of `together_gb_per_s`; None where that was not run."""
     latency_ns: float | None
     """Mean of one operation, ns; None for rates."""
     frames_per_s: float | None
@@ -106,7 +110,7 @@ class Simulator:
         self.payloads.setdefault(function.address, min(int(link["mps_bytes"]) for link in result["links"]))
         name = endpoint_name(function)
         latency = benchmark.quantity == "latency"
-        goodput = goodput_of(result)
+        goodput, half_width = goodput_of(result), half_width_of(result)
         binding = self._latency_words(benchmark, result) if latency else binding_of(result, name, self._words)
         across = self._across(benchmark)
         if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
@@ -120,9 +124,11 @@ class Simulator:
                 f"the wire, {8 * port.gb_per_s:g} Gb/s a port ({port.adapter}); PCI Express would carry "
                 f"{goodput:.2f} GB/s"
             )
-            goodput = wire[0]
+            goodput, half_width = wire[0], None
         if benchmark.rdma and benchmark.frame_bytes:
-            goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, goodput, binding)
+            simulated = goodput
+            goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, simulated, binding)
+            half_width = half_width if goodput == simulated else None
         elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
             binding += "; the adapter's own limit is not known"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
@@ -135,6 +141,8 @@ class Simulator:
             ceiling_gb_per_s=None if latency else self.ceiling(result, benchmark),
             alone_gb_per_s=None if latency else goodput,
             together_gb_per_s=None,
+            alone_half_width_percent=None if latency else half_width,
+            together_half_width_percent=None,
             latency_ns=latency_of(result) if latency else None,
             frames_per_s=frames,
             binding=binding,
@@ -328,6 +336,22 @@ def goodput_of(result: Run, device: str | None = None) -> float:
     """Return what the flows of a run carry together, or those of one device, in GB/s."""
     flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
     return fsum(flow["goodput_gb_per_s"] for flow in flows)
+
+
+def half_width_of(result: Run, device: str | None = None) -> float | None:
+    """Return half the 95 % confidence interval of `goodput_of`, percent of it; None where that is not known.
+
+    Flows of one run may rise and fall together, so their intervals add up.
+    """
+    moving = [
+        (flow["goodput_gb_per_s"], flow["confidence_half_width_percent"])
+        for flow in _data_flows(result)
+        if device in (None, flow["device"]) and flow["goodput_gb_per_s"]
+    ]
+    widths = [goodput * percent for goodput, percent in moving if percent is not None]
+    if not moving or len(widths) < len(moving):
+        return None
+    return fsum(widths) / fsum(goodput for goodput, _ in moving)
 
 
 def latency_of(result: Run) -> float | None:

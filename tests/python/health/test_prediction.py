@@ -13,6 +13,7 @@ from machines import GPU, NIC, function, machine, pair, switched
 
 from lanewise.cli.tables.predict import print_prediction
 from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
 from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
@@ -632,3 +633,16 @@ def test_the_interval_of_a_device_is_that_of_its_flows_together() -> None:
     assert half_width_of(result, "b") is None
     assert half_width_of(result, "c") is None
     assert half_width_of(result) is None
+
+
+def test_the_doctor_prices_the_link_and_predict_the_device() -> None:
+    """Both speak of one GPU on half its lanes; the words say which of the two is which."""
+    server, bdf = read(EXAMPLES / "gpu-server.txt"), "9b:00.0"
+    (narrow,) = [each for each in diagnose(server).findings if each.rule == "link-width"]
+    assert narrow.cost is not None
+    assert narrow.cost.compared is not None
+    assert narrow.cost.what.startswith("link alone, both ways: ")
+    prediction = predict(server, devices=[Address.parse(bdf)], together=False)
+    device = row(prediction, "both ways", bdf).alone_gb_per_s
+    assert device is not None
+    assert device < 0.95 * narrow.cost.compared.as_is, "its copy engines are part of what is predicted"

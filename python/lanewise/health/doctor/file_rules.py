@@ -51,7 +51,7 @@ LINK = _rule(
     "splits a slot, a card that was replaced by a smaller one.",
     severity="warning; info for links that run faster or wider, and where the device lowered the "
     "speed by itself",
-    cost="simulated: DMA in both directions as the link runs and as it should",
+    cost="simulated: the link alone, DMA both ways, as the link runs and as it should",
     fix="Reseat the card, clean its contacts; check bifurcation and speed of the slot in the firmware setup, "
     "riser and cable. If the machine is right, change `link` in the file.",
     references=(*_REFERENCES, "PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),

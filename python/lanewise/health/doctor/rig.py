@@ -234,9 +234,13 @@ class Trial:
 def both_ways(
     as_is: LinkMode, fixed: LinkMode, *, mps: int, mrrs: int, own: Own | None = None
 ) -> Trial | None:
-    """Try DMA in both directions over one link, in two of its modes; None where either is not known."""
+    """Try DMA in both directions over one link, in two of its modes; None where either is not known.
+
+    That is what the link carries, not what its device reaches: packets and engines are those of no certain
+    part, and of the device only the rates in `own` are known. `lanewise predict` simulates the device.
+    """
     now, then = lanes_of(as_is), lanes_of(fixed)
     if now is None or then is None:
         return None
     rig = Rig((), (Leaf(now, "both", mrrs=mrrs),), mps=mps)
-    return Trial(rig, rig.with_leaves(link=then), "DMA in both directions", own=own)
+    return Trial(rig, rig.with_leaves(link=then), "link alone, both ways", own=own)

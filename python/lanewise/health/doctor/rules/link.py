@@ -33,8 +33,8 @@ WIDTH = Rule(
     severity="warning; info for soldered devices, which have the lanes that the board gives them (a chipset "
     "has four), and for "
     "devices whose own wires or media need no more",
-    cost="simulated: DMA in both directions at the width of now and at the width of both ends, at the speed "
-    "of now (of a GPU at its full speed)",
+    cost="simulated: the link alone, DMA both ways, at the width of now and at the width of both "
+    "ends, at the speed of now (of a GPU at its full speed)",
     fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
     "firmware setup, and risers and cables. If the width is still short in another slot, the card is the "
     "one to replace.",
@@ -56,8 +56,8 @@ SPEED = Rule(
     "setting or by a kernel that could not train it otherwise, does not try.",
     severity="warning; info on links below 1.9 GB/s whose port is told to stay slow and whose device is "
     "not known, and for devices whose own wires or media need no more",
-    cost="simulated: DMA in both directions at the speed of now and at the speed of both ends, on the lanes "
-    "of now",
+    cost="simulated: the link alone, DMA both ways, at the speed of now and at the speed of both "
+    "ends, on the lanes of now",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
     "replace riser or cable. To see whether the speed holds, set Target Link Speed of the port above and "
     "retrain: `setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`.",

@@ -59,7 +59,7 @@ ONE_END = Rule(
     "drives for bays, of switches of eight lanes and more, and for less speed of all on eight lanes and "
     "more; warning for 2.5 GT/s of 8 and more on eight lanes, or of a drive for bays; warning for the odd "
     "one of six and more that can do the same, in files that do not say what they are; info otherwise",
-    cost="simulated: DMA in both directions as the link runs and as the device could",
+    cost="simulated: the link alone, DMA both ways, as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "
     "lanes in that slot: reseat it, look at risers and at bifurcation in the firmware setup. Inside a "

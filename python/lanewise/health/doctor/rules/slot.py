@@ -25,7 +25,7 @@ ABOVE_SLOT = Rule(
     why="Nothing is broken, and no register calls it an error, but the device cannot reach what its box "
     "says. Moving it to a better slot is the cheapest upgrade there is.",
     severity="info",
-    cost="simulated: DMA in both directions as the slot allows and as the device could",
+    cost="simulated: the link alone, DMA both ways, as the slot allows and as the device could",
     fix="Use a slot with the generation and lanes of the device, if the machine has one free; otherwise "
     "expect what the slot can carry.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§4.2.6.3 (Configuration)"),

@@ -51,6 +51,8 @@ class Reading:
         self.shows_tree = False
         self.lists_all_gpus = False
         """Whether the source counts the GPUs of a driver, and lists as many."""
+        self.breaks_off = ""
+        """Where the source was cut off, in a sentence; empty for one that is whole."""
         self.made_up = 0
         """Addresses given to what the source does not name (`sources.made_up`)."""
         self.unknown_lines = 0
@@ -99,6 +101,11 @@ class Reading:
         if text not in self.notes:
             self.notes.append(text)
 
+    def note_end(self, text: str) -> None:
+        """Remember that the source was cut off, and say where."""
+        self.breaks_off = self.breaks_off or text
+        self.note(text)
+
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
         refuse_more_than_a_machine_has(self.drafts)
@@ -118,6 +125,7 @@ class Reading:
             not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
             notes=tuple(self.notes),
             measured=self.measured,
+            breaks_off=self.breaks_off,
             shows_tree=self.shows_tree,
         )
 

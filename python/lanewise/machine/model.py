@@ -121,6 +121,8 @@ class Machine:
     """What to know about this reading: two captures, access denied, declared speeds."""
     measured: bool = True
     """False where the source declares links rather than reads them (NCCL files written by vendors)."""
+    breaks_off: str = ""
+    """The note that says where the source was cut off; empty for one that is whole."""
     shows_tree: bool = False
     """The source shows who is below whom but not of which kind they are: kinds are inferred."""
 

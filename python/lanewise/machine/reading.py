@@ -179,6 +179,8 @@ def _archive(archive: Archive, name: str, budget: Budget) -> Machine:
     from lanewise.machine.sources import sysfs
 
     reading = Reading()
+    if archive.breaks_off:
+        reading.note_end(archive.breaks_off)
     for note in archive.notes:
         reading.note(note)
     if archive.holds_sysfs:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from lanewise.health.doctor import Profile, Severity, diagnose
 from lanewise.machine import read_bytes
 
+SERVER = (Path(__file__).parents[3] / "examples" / "gpu-server.txt").read_bytes()
 WHOLE = (Path(__file__).parent / "dumps" / "qemu.vvv").read_bytes()
 
 
@@ -34,3 +38,29 @@ def test_output_that_ends_in_a_function_before_those_behind_a_bridge_says_so() -
     assert notes(bridge + before) == ["the text ends inside function 02:00.0: what follows it is missing"]
     assert not notes(bridge + before + behind)
     assert not notes(bridge + before + b"\n"), "it ends between functions"
+
+
+def test_the_doctor_does_not_pass_half_a_dump() -> None:
+    """What was read of it is in order, and nobody knows of the rest."""
+    assert diagnose(read_bytes(WHOLE), profile=Profile.PROVISIONING).examined
+    half = SERVER[: SERVER.index(b"LnkCap:", SERVER.index(b"\n97:01.0 ")) + 3]
+    found = diagnose(read_bytes(half), profile=Profile.PROVISIONING)
+    assert not found.fails(Severity.WARNING)
+    assert not found.examined
+    assert found.missing.startswith("the text ends inside function ")
+    assert found.missing.endswith("; take the dump again, and the whole of it")
+    assert sum("ends inside" in note for note in found.notes) == 1
+
+
+def test_nor_a_damaged_archive() -> None:
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w:gz") as packed:
+        member = tarfile.TarInfo("lspci.txt")
+        member.size = len(SERVER)
+        packed.addfile(member, io.BytesIO(SERVER))
+        noise = tarfile.TarInfo("var/log/other")
+        noise.size = 1 << 20
+        packed.addfile(noise, io.BytesIO(bytes(1 << 20)))
+    packed_bytes = whole.getvalue()
+    assert not read_bytes(packed_bytes).breaks_off
+    assert "archive breaks off" in read_bytes(packed_bytes[:-200]).breaks_off

@@ -62,6 +62,8 @@ def diagnose(
     readable = coverage.readable(view)
     missing = coverage.missing(view, profile, readable)
     lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
+    # What the last note says need not be said before it.
+    notes = (note for note in machine.notes if note != machine.breaks_off)
     findings = sorted(named(findings, view), key=Finding.order)
     return Diagnosis(
         source=machine.source,
@@ -70,7 +72,7 @@ def diagnose(
         links=len(view.links),
         rules=len(rules(profile)) + len(files.rules),
         simulations=simulations,
-        notes=(*machine.notes, *machine.contradictions, *lack),
+        notes=(*notes, *machine.contradictions, *lack),
         examined=not missing,
         missing=missing,
         readable=tuple((one.what, one.known, one.of) for one in readable),

@@ -7,7 +7,8 @@ sleep. A check of performance also needs the payload sizes of four functions in 
 small is most of what it looks for. Errors, drivers and BARs are counted and said, and no check fails for want
 of them: many devices have no error registers, and no dump of registers alone names drivers.
 
-What a hypervisor makes up counts for nothing, and so does what a file declares rather than reads.
+What a hypervisor makes up counts for nothing, and so does what a file declares rather than reads. A source
+that was cut off is never enough: nobody knows what came after that.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ IN_A_GUEST = (
     "this is a virtual machine, and only its host sees the links: check the host, and let the guest pass "
     "with --allow-unexamined"
 )
+AGAIN = "take the dump again, and the whole of it"
 DECLARED = "the file declares links that were not read from a machine: check the machine itself"
 
 
@@ -84,6 +86,8 @@ def readable(view: View) -> tuple[Known, ...]:
 
 def missing(view: View, profile: Profile, known: Iterable[Known]) -> str:
     """Say what would have to be readable and is not, and how to come by it; empty where enough is."""
+    if view.machine.breaks_off:
+        return f"{view.machine.breaks_off}; {AGAIN}"
     by_name = {one.what: one for one in known}
     links = by_name["links"]
     if links.of == 0 and (view.is_guest or not any(f.registers.express for f in _real(view))):

@@ -147,12 +147,15 @@ class Archive:
         self._climbing: list[str] = []
         self.notes: list[str] = []
         """What to know about the archive: damage, members passed over."""
+        self.breaks_off = ""
+        """The one of the notes that says what is damaged; empty for a whole archive."""
         try:
             self._keep(members)
         except _damages() as error:
             if not (self._data or self._links or self.texts or self._others):
                 raise InputError(f"the archive cannot be read: {error}") from error
-            self.notes.append(f"the archive breaks off or is damaged: {error}; what comes before was read")
+            self.breaks_off = f"the archive breaks off or is damaged: {error}; what comes before was read"
+            self.notes.append(self.breaks_off)
         if self._climbing:
             first = ", ".join(map(repr, self._climbing[:_MOST_NAMES]))
             self.notes.append(

@@ -78,7 +78,9 @@ def read(lines: Sequence[str], into: Reading) -> None:
         after_blank = False
     _keep(block, captures, into)
     if block is not None and seen_text and _breaks_off(lines, block.draft.address, captures[-1]):
-        into.note(f"the text ends inside function {block.draft.address.short}: what follows it is missing")
+        into.note_end(
+            f"the text ends inside function {block.draft.address.short}: what follows it is missing"
+        )
     if not any(line == _CUT or line.endswith(f" {_CUT}") for line in lines):
         for capture in captures:
             _settle_drivers(capture)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lanewise.errors import InputError
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
+from lanewise.machine.function import HYPERVISORS
 from lanewise.machine.model import Buses, Function, Kind, Machine, NotUnderstood
 from lanewise.machine.naming import complete
 
@@ -139,8 +140,8 @@ def refuse_more_than_a_machine_has(functions: Sized) -> None:
 def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:
     drafts = sorted(drafts, key=lambda draft: draft.address)
     known = {draft.address: draft for draft in drafts}
-    _mark_virtual_functions(known)
     bridges = _by_secondary_bus(drafts)
+    _mark_virtual_functions(known, bridges)
     children: dict[Address, list[Address]] = {}
     for draft in drafts:
         draft.parent = _parent(draft, known, bridges)
@@ -197,22 +198,30 @@ def _leads_up(draft: Draft, known: dict[Address, Draft]) -> bool:
     return False
 
 
-def _is_virtual_in_a_guest(draft: Draft) -> bool:
+def _is_virtual_in_a_guest(draft: Draft, port: Draft | None) -> bool:
     """Whether a function is virtual although nobody says whose: in a guest its owner is not to be seen.
 
     Its name says so, or an endpoint that answers has no lanes, because the register is reserved (9.3.5.8).
+    The first function below a port is never virtual (9.2.1.2): its register contradicts that of `port`, which
+    is None elsewhere, and in a guest.
     """
     if "Virtual Function" in (draft.identity.get("device_name") or ""):
         return True
     status = draft.link.get("status")
-    return draft.kind is Kind.ENDPOINT and status is not None and (status.gt_s, status.width) == (None, 0)
+    above = None if port is None else port.link.get("status")
+    counted = above is not None and bool(above.width)
+    reserved = status is not None and (status.gt_s, status.width) == (None, 0)
+    return draft.kind is Kind.ENDPOINT and reserved and not counted
 
 
-def _mark_virtual_functions(known: dict[Address, Draft]) -> None:
+def _mark_virtual_functions(known: dict[Address, Draft], bridges: dict[tuple[int, int], Address]) -> None:
     """Mark the virtual functions of each physical function: First VF Offset, VF Stride, NumVFs (9.2.1.2)."""
+    in_a_guest = any(draft.identity.get("vendor_id") in HYPERVISORS for draft in known.values())
     unclaimed = dict.fromkeys({address.domain for address in known}, _ROUTING_IDS)
     for draft in known.values():
-        if _is_virtual_in_a_guest(draft):
+        is_first = (draft.address.device, draft.address.function) == (0, 0) and not in_a_guest
+        above = _parent(draft, known, bridges) if is_first else None
+        if _is_virtual_in_a_guest(draft, None if above is None else known[above]):
             draft.function["virtual"] = True
         if draft.virtual_functions is None or not draft.sriov.get("enabled"):
             continue

@@ -23,6 +23,10 @@ C2C = re.compile(r"\b(?:GH200|GB200|GB300|GB10)\b")
 """Names of superchips: a GPU and a processor joined by NVLink-C2C."""
 _VERBS = ("mlx4_", "mlx5_", "irdma", "bnxt_re", "qedr", "cxgb4_", "hfi1_", "rocep", "ibp")
 
+HYPERVISORS = frozenset({0x1AF4, 0x1B36, 0x15AD, 0x1414, 0x5853, 0x80EE, 0x1D0F, 0x1AE0, 0x1DED})
+"""Vendors of devices that are made up: Red Hat's virtio and QEMU, VMware, Microsoft, Xen, VirtualBox, Amazon,
+Google, Alibaba (pci.ids)."""
+
 
 class Kind(StrEnum):
     """Device/Port Type (7.5.3.2), and what functions without a PCI Express capability are."""

@@ -11,6 +11,7 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lanewise.machine.function import HYPERVISORS
 from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import Kind, LinkMode
@@ -38,9 +39,6 @@ _ONBOARD = re.compile(r"\b(?:on-?\s?board|embedded|integrated|LOM|LAN ?\d*)\b", 
 
 _DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci)."""
-
-_HYPERVISORS = frozenset({0x1AF4, 0x1B36, 0x15AD, 0x1414, 0x5853, 0x80EE, 0x1D0F, 0x1AE0, 0x1DED})
-"""Red Hat's virtio and QEMU, VMware, Microsoft, Xen, VirtualBox, Amazon, Google, Alibaba (pci.ids)."""
 
 _BRIDGES = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
@@ -270,7 +268,7 @@ class View:
 
 def is_emulated(function: Function) -> bool:
     """Whether a hypervisor or the card of a cloud makes up a function: nobody can tune its registers."""
-    return function.identity.vendor_id in _HYPERVISORS
+    return function.identity.vendor_id in HYPERVISORS
 
 
 def is_management(function: Function) -> bool:

@@ -243,6 +243,29 @@ def test_virtual_functions_in_a_guest_are_known_without_their_owner() -> None:
     assert [f.virtual for f in read_bytes(text.encode())] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("address", "beside", "virtual"),
+    [
+        ("01:00.0", "", False),
+        ("01:00.1", "", True),
+        ("01:00.0", "00:02.0 SCSI storage controller [0100]: Red Hat Device [1af4:1048]\n", True),
+    ],
+)
+def test_the_first_function_at_a_port_that_counts_its_lanes_is_not_virtual(
+    address: str, beside: str, *, virtual: bool
+) -> None:
+    """Its Link Status contradicts the port's; only behind the first function, or in a guest, that may be."""
+    text = (
+        "00:01.0 PCI bridge [0604]: Example Device [1234:0001]\n"
+        "\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n"
+        "\tCapabilities: [60] Express (v2) Root Port (Slot+), MSI 00\n\t\tLnkSta:\tSpeed 8GT/s, Width x8\n"
+        f"{beside}"
+        f"{address} Ethernet controller [0200]: Example Device [1234:0002]\n"
+        "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkSta:\tSpeed unknown, Width x0\n"
+    )
+    assert read_bytes(text.encode())[address].virtual is virtual
+
+
 GRAPH = """<system version="1">
   <cpu numaid="0" affinity="00ffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="207">
     <pci busid="0000:16:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">

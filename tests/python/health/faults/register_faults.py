@@ -94,6 +94,13 @@ PORTS = [
         "a link that trains again", H100, words(_ABOVE_GPU, "Train-", "Train+"), _ABOVE_GPU, "link-inactive"
     ),
     Fault(
+        "a GPU that says that it has no lanes, below a port that counts sixteen",
+        H100,
+        words(_GPU, r"LnkSta:\tSpeed [^,]+, Width x16", "LnkSta:\tSpeed unknown, Width x0"),
+        _ABOVE_GPU,
+        "link-inactive",
+    ),
+    Fault(
         "a port asleep above a GPU at work",
         H100,
         words(_ABOVE_GPU, "Status: D0 ", "Status: D3 "),

@@ -21,8 +21,8 @@ _CARRIES_NOTHING = {"is disabled", "is held in reset"}
 
 LINK = Rule(
     id="link-inactive",
-    what="A port says that its link is down, disabled, in reset, asleep or training, and a device behind it "
-    "still answers.",
+    what="A port says that its link is down, disabled, in reset, asleep or training, or one end that it has "
+    "no lanes, and a device behind it still answers.",
     why="Registers are read one after the other: a link that goes down while they are read, or comes up and "
     "goes down again, shows one end in order and the other not. A link that is disabled or held in reset "
     "carries nothing.",
@@ -121,10 +121,26 @@ def _signs(view: View, link: Link) -> Iterator[tuple[str, str]]:
     elif any(map(view.is_data_mover, link.lower)) and 0 in (registers.status.width, link.now.width):
         end = link.upper if registers.status.width == 0 else link.device
         yield "has no lanes", f"{end.address.short} LnkSta: Width x0 ({end.name})"
+    elif _contradicts_its_port(view, link):
+        yield (
+            "has no lanes at its lower end",
+            f"{link.device.address.short} LnkSta: Width x0, LnkCap: x{link.device.link.capability.width} "
+            f"({link.device.name}); {bdf} LnkSta: x{registers.status.width} ({port.name})",
+        )
     if registers.training:
         yield "trains", f"{bdf} LnkSta: Train+ ({port.name})"
     if port.registers.power_state in _ASLEEP:
         yield "sleeps", f"{bdf} Status: {port.registers.power_state} ({port.name})"
+
+
+def _contradicts_its_port(view: View, link: Link) -> bool:
+    """Whether a device that moves data says that it has no lanes, and the port above counts some.
+
+    Of a virtual function the register is reserved, and of a device that can have no lanes it says nothing.
+    """
+    device = link.device
+    said = device.link.status.width == 0 and bool(device.link.capability.width)
+    return said and bool(link.upper.link.status.width) and not device.virtual and view.is_data_mover(device)
 
 
 @rule(ASLEEP)

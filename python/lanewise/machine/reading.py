@@ -19,6 +19,7 @@ from lanewise.errors import InputError
 from lanewise.inputs import STANDARD_INPUT, read_input
 from lanewise.machine.assembly import Reading
 from lanewise.machine.budget import Budget, UsedUpError
+from lanewise.machine.own_files import said_of_an_own_file
 from lanewise.machine.sources import mail
 from lanewise.machine.sources.log_stamps import looks_like_log
 from lanewise.machine.sources.overlays import WANTED, Overlays
@@ -43,7 +44,7 @@ _ACCEPTED = (
     "and tar or zip archives of those"
 )
 _LINK_LINES = re.compile(r"^[^\w\n]*+Lnk(?:Cap|Sta):", re.MULTILINE)
-_XML_PROLOGUE = ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!DOCTYPE", b">"))
+_XML_PROLOGUE = ((b"<!--", b"-->"), (b"<?", b"?>"), (b"<!doctype", b">"))
 """What may stand before the outermost element: how it begins, and how it ends."""
 _XML_INSIDE = re.compile(
     rb"^[ \t]*(<(topology|system|graphs|nvidia_smi_log)(?:[ \t][^<>]{0,1000})?>)", re.MULTILINE
@@ -114,6 +115,8 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         from lanewise.machine.sources.archive import Archive, zip_members
 
         return _archive(Archive(zip_members(io.BytesIO(content), budget), budget), name, budget)
+    if (said := said_of_an_own_file(content, name)) is not None:
+        raise InputError(said)
     reading = Reading()
     root = _xml_root(content)
     if root in _XML_ROOTS:
@@ -130,6 +133,10 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
             return _xml(inside[2].decode(), whole, Reading(), name)
         if root is None:
             raise
+        if root.lower() == "html":
+            raise InputError(
+                f"'{name}' is a web page without a dump in it; accepted are {_ACCEPTED}"
+            ) from None
         raise InputError(
             f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>, "
             "nvidia-smi <nvidia_smi_log>"
@@ -271,7 +278,7 @@ def _without_prologue(head: bytes) -> bytes:
     while True:
         while head[at : at + 1].isspace():
             at += 1
-        end = next((end for start, end in _XML_PROLOGUE if head.startswith(start, at)), None)
+        end = next((end for start, end in _XML_PROLOGUE if head[at : at + len(start)].lower() == start), None)
         if end is None:
             return head[at:]
         if end == b">" and 0 <= head.find(b"[", at) < head.find(b">", at):

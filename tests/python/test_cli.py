@@ -221,7 +221,7 @@ def test_overrides_reach_the_core_in_order(core: FakeCore, lanewise: CommandLine
 def test_bad_overrides_are_all_named(core: FakeCore, lanewise: CommandLine) -> None:
     result = lanewise("run", "a", "--set", "latency", "--set", "=x")
     assert result.exit_code == 2
-    assert "'latency', ''" in result.stderr
+    assert "found 'latency', '=x'" in result.stderr
     assert core.asked == []
 
 
@@ -376,7 +376,10 @@ def test_our_own_mistake_is_status_3(
     assert result.exit_code == 3
     assert "This is a mistake in Lanewise" in result.stderr
     assert "Traceback" not in result.stderr
-    assert "Traceback" in lanewise("-v", "run", "a").stderr
+    assert "shows where it happened; please report it with the scenario." in result.stderr
+    verbose = lanewise("-v", "run", "a").stderr
+    assert "Traceback" in verbose
+    assert "not in what you gave it. Please report it with the scenario." in verbose
 
 
 def test_the_version_is_that_of_the_core(lanewise: CommandLine) -> None:

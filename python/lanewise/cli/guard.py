@@ -150,7 +150,7 @@ def _status_of(error: BaseException, *, verbose: bool, as_json: bool) -> ExitSta
         write_json(status, text, error)
     if status is ExitStatus.OUR_BUG and verbose:
         traceback.print_exception(error, file=sys.stderr)
-        text = text.replace(_HOW_TO_SEE, "")
+        text = text.replace(f"{_HOW_TO_SEE} please", " Please")
     return report(text, status)
 
 

@@ -63,9 +63,9 @@ def pairs(settings: list[str] | None, option: str = "--set") -> list[tuple[str, 
     from lanewise.errors import InputError
 
     split = [setting.partition("=") for setting in settings or []]
-    wrong = [path for path, equals, value in split if not (path and equals and value)]
+    wrong = ["".join(parts) for parts in split if not all(parts)]
     if wrong:
-        listing = ", ".join(f"'{path}'" for path in wrong)
+        listing = ", ".join(f"'{setting}'" for setting in wrong)
         example = f"{option} 'sw0.latency=150 ns'" if option.startswith("-") else "'sw0.latency=150 ns'"
         raise InputError(f"{option} needs PATH=VALUE, like {example}; found {listing}")
     return [(path.strip(), value.strip()) for path, _, value in split]

@@ -97,6 +97,11 @@ def parse_axis(text: str, *, is_sampled: bool = False) -> Axis:
             raise AxisError(
                 f"'{text}' is no axis: write PATH=VALUES, like 'ssd.count=1..24' or 'nic.tags=64,256'"
             )
+        if "." not in path:
+            raise AxisError(
+                f"'{text}' is no axis: '{path.strip()}' is no path, which has at least two parts, like "
+                "'nic.tags'"
+            )
         items = _items(values)
         paths.append(_full(path.strip()))
         ends.append(_ends(items))

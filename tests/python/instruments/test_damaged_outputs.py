@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_gpu_copies import BANDWIDTH_TEST, NVBANDWIDTH_TEXT, PEER_TEST
@@ -37,3 +38,9 @@ def test_cut_and_pasted_outputs(text: str, edits: list[tuple[int, int, str]]) ->
 def test_any_bytes(data: bytes) -> None:
     with contextlib.suppress(InputError):
         parse_measurement(decoded(data, "x"))
+
+
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_nothing_is_said_to_be_empty(text: str) -> None:
+    with pytest.raises(InputError, match=r"'nothing\.txt' is empty; accepted are fio"):
+        parse_measurement(text, source="nothing.txt")

@@ -42,6 +42,8 @@ def test_values(text: str, expected: list[str]) -> None:
         ("a.n", "is no axis"),
         ("=1", "is no axis"),
         ("a.n=", "is no axis"),
+        ("nosuch=1,2", "'nosuch' is no path, which has at least two parts"),
+        ("a.n=1 & b=2", "'b' is no path"),
         ("a.n=4..2", "ends before it begins"),
         ("a.n=1..2:0", "above zero"),
         ("a.t=1 ns..2 B:1", "mixes the units 'ns' and 'B'"),

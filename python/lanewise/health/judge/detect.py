@@ -127,7 +127,9 @@ def _parsed(text: str, source: str | None) -> Measurement:
             f"'{name}' is a dump of a machine, no result: 'lanewise doctor {name}' examines it; what was "
             f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
         )
-    start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing")
+    start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), None)
+    if start is None:
+        raise ImportProblemError(f"'{source or '-'}' is empty; accepted are {_ACCEPTED}")
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
         f"{_ACCEPTED}"

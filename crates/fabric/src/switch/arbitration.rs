@@ -12,7 +12,7 @@ use crate::wait::Wait;
 use lanewise_observe::Use;
 use lanewise_pcie::flow_control::Credits;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::{Rate, Span, Time, wide};
+use lanewise_units::{Rate, Time, wide};
 
 /// A row, and the virtual channel of its egress that it is for: VC0 of a plain port, or any of a `SPECIAL` one, with several
 /// channels or in Flit Mode.
@@ -20,15 +20,13 @@ use lanewise_units::{Rate, Span, Time, wide};
 struct VcEgress<const SPECIAL: bool> {
     row: usize,
     channel: u8,
-    /// How far ahead of the wire a crossbar may be asked.
-    ahead: Span,
 }
 
 impl VcEgress<false> {
     /// That of a port with VC0 alone.
     #[inline(always)]
     fn only(port: &Port) -> Self {
-        Self { row: usize::from(port.index), channel: VC0, ahead: Span::ZERO }
+        Self { row: usize::from(port.index), channel: VC0 }
     }
 }
 
@@ -38,10 +36,13 @@ impl<const SPECIAL: bool> VcEgress<SPECIAL> {
         if SPECIAL { self.channel } else { VC0 }
     }
 
-    /// From when on an ingress of a crossbar that feeds others until `free_at` may feed this egress.
+    /// From when on an ingress of a crossbar that feeds others until `free_at` may feed `port`, this egress.
     #[inline(always)]
-    fn may_feed_at(self, free_at: Time) -> Time {
-        if SPECIAL { Time::ZERO + free_at.saturating_since(Time::ZERO + self.ahead) } else { free_at }
+    fn may_feed_at(self, port: &Port, free_at: Time) -> Time {
+        match SPECIAL {
+            true => Time::ZERO + free_at.saturating_since(Time::ZERO + port.asks_the_core_ahead()),
+            false => free_at,
+        }
     }
 }
 
@@ -83,8 +84,7 @@ impl Switch {
         let mut wait = Wait::NOTHING;
         for channel in port.channel_order() {
             let row = self.row_of(port.index, channel);
-            let vc_egress = VcEgress::<true> { row, channel, ahead: Span::ZERO };
-            match self.arbitrate_in(vc_egress, packets, port, now) {
+            match self.arbitrate_in(VcEgress::<true> { row, channel }, packets, port, now) {
                 Ok(id) => return Ok(id),
                 Err(found) => wait = wait.or(found),
             }
@@ -103,8 +103,7 @@ impl Switch {
         port: &Port,
         now: Time,
     ) -> Result<PacketId, Wait> {
-        let ahead = port.asks_the_core_ahead();
-        let vc_egress = VcEgress::<true> { row: usize::from(port.index), channel: VC0, ahead };
+        let vc_egress = VcEgress::<true> { row: usize::from(port.index), channel: VC0 };
         self.arbitrate_in(vc_egress, packets, port, now)
     }
 
@@ -220,7 +219,7 @@ impl Switch {
             None => select_class(queues, packets, port, vc_egress.channel(), at)?,
         };
         let busy_until = match self.config.core {
-            SwitchCore::Crossbar { .. } => vc_egress.may_feed_at(self.feeds[ingress].free_at),
+            SwitchCore::Crossbar { .. } => vc_egress.may_feed_at(port, self.feeds[ingress].free_at),
             SwitchCore::SharedMemory { .. } => at, // Paid for when written and when read.
             SwitchCore::Buses { rate, .. } => {
                 let head = queues.head(class).expect("the head was there");

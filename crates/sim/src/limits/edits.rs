@@ -118,9 +118,9 @@ pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet
     }
     // The flow of one of several devices is called after both: `write nvme[3]`; one with a name of its own may be any load's.
     let known: HashSet<&str> = loads.iter().map(String::as_str).collect();
-    let of = |flow: &'a Flow| match known.get(flow.name.as_str()) {
-        Some(name) => Some(*name),
-        None => flow.name.split(' ').next().and_then(|name| known.get(name).copied()),
+    let of = |flow: &'a Flow| {
+        let shorter = flow.name.rmatch_indices(' ').map(|(at, _)| &flow.name[..at]);
+        std::iter::once(flow.name.as_str()).chain(shorter).find(|name| known.contains(name))
     };
     let held = results.flows.iter().filter(|flow| of(flow).is_none_or(|name| paced.contains(name)));
     held.flat_map(|flow| flow.device.split('+')).collect()

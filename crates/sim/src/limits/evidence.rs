@@ -3,15 +3,17 @@
 use super::Candidate;
 use super::candidate::direction;
 use super::edits::{Edit, edits, paced};
-use super::enlarge::enlarged;
+use super::enlarge::TIMES;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
+use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
+use lanewise_workload::Larger;
 use lanewise_workload::load::mmio::{MmioConfig, Pacing};
 use lanewise_workload::load::turnaround::TurnaroundConfig;
 use schemars::JsonSchema;
@@ -230,8 +232,10 @@ impl<'a> Evidence<'a> {
     /// all under way, as posted writes are that have left. They are a group of their own, the larger group first.
     fn as_windows(&self, group: Group) -> Vec<Group> {
         let Candidate::Demand { device } = group.members[0].candidate else { return vec![group] };
-        if enlarged(self.scenario, &[Candidate::Window { device }]).is_none() {
-            return vec![group];
+        let asked = DeviceId(device as u32);
+        let mut loads = self.scenario.workloads.iter().map(|load| load.boxed());
+        if !loads.any(|mut load| load.deepen(asked, &mut Larger::new(TIMES)).is_some()) {
+            return vec![group]; // Nobody keeps anything outstanding there.
         }
         let all = group.members.len() as f64;
         let paced = paced(self.scenario, self.results);
@@ -244,8 +248,8 @@ impl<'a> Evidence<'a> {
             Candidate::Demand { device } => Suspect { candidate: Candidate::Window { device }, ..member },
             _ => member,
         };
-        let mut parts = [held, free.into_iter().map(as_window).collect::<Vec<_>>()];
-        parts.sort_by_key(|members| std::cmp::Reverse(members.len()));
+        let free: Vec<Suspect> = free.into_iter().map(as_window).collect();
+        let parts = if free.len() > held.len() { [free, held] } else { [held, free] };
         let parts = parts.into_iter().filter(|members| !members.is_empty());
         parts.map(|members| Group { weight: group.weight * members.len() as f64 / all, members }).collect()
     }

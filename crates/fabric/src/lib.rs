@@ -28,7 +28,7 @@
 //! | `corruption.rs`, `ordinals.rs` | what only an ECRC finds; which of the things of a kind go wrong |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for addresses that no device has |
 //! | `server.rs` | rates that are shared, and how busy they were |
-//! | `root_ports.rs`, `completion_queue.rs`, `stack.rs`, `peers.rs` | what root ports do with TLPs; which lines leave together; what groups of them share; packets between them |
+//! | `root_ports.rs`, `completion_queue.rs`, `stack.rs`, `outbound.rs`, `peers.rs` | what root ports do with TLPs; which lines leave together; what groups of them share; what all of them share; packets between them |
 //! | `cxl/` | CXL.mem: links of flits, memory expanders, the way from a core to them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
 //! | `resources.rs` | every shared resource by name, with its book |
@@ -82,6 +82,7 @@ mod mmio;
 mod notices;
 mod numbering;
 mod ordinals;
+mod outbound;
 mod packet;
 mod parts;
 mod peers;

@@ -30,6 +30,8 @@ pub enum ResourceKind {
     Cache,
     /// Tracking entries: reads in progress.
     ReadTrackers,
+    /// The queue that root ports share: places taken, and what reads waited for one.
+    OutboundQueue,
     /// Walkers of page tables.
     Walkers,
     /// Cache of translations (IOTLB): entries in use, and what requests waited for translations.
@@ -86,6 +88,7 @@ impl ResourceKind {
             Self::MemoryWrites => "memory_writes",
             Self::Cache => "cache",
             Self::ReadTrackers => "read_trackers",
+            Self::OutboundQueue => "outbound_queue",
             Self::Walkers => "walkers",
             Self::TranslationCache => "iotlb",
             Self::DeviceTranslationCache => "atc",
@@ -120,6 +123,7 @@ impl ResourceKind {
             Self::MemoryWrites => "the rate at which memory is written",
             Self::Cache => "a cache",
             Self::ReadTrackers => "tracking entries of reads",
+            Self::OutboundQueue => "the queue that root ports share",
             Self::Walkers => "walkers of page tables",
             Self::TranslationCache => "the cache of translations",
             Self::DeviceTranslationCache => "the device's cache of translations",
@@ -228,6 +232,15 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
             places: entries,
             limit: format!("{entries} entries"),
             book: stack.trackers.book_at(at),
+        });
+    }
+    if let Some(outbound) = &host.outbound {
+        found.push(ResourceReading {
+            name: format!("{name}.outbound_queue"),
+            kind: ResourceKind::OutboundQueue,
+            places: outbound.places(),
+            limit: format!("{} packets", outbound.places()),
+            book: outbound.book_at(at),
         });
     }
     for (index, socket) in host.sockets.iter().enumerate() {

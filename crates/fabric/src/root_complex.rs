@@ -11,6 +11,7 @@ use crate::config::{IdeConfig, RootComplexConfig};
 use crate::errors::DeviceErrors;
 use crate::memory::{Memory, Place};
 use crate::memory_path::MemoryPath;
+use crate::outbound::OutboundQueue;
 use crate::packet::{Flags, Packet, PacketId, PacketPool, RouteEnd};
 use crate::port::PortId;
 use crate::ring::Ring;
@@ -24,7 +25,6 @@ use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
 use lanewise_pcie::tlp::Tlp;
 use lanewise_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
 
 /// What belongs to one socket.
 pub(crate) struct Socket {
@@ -67,10 +67,8 @@ pub(crate) struct RootComplex {
     pub(crate) unmade: Slots<Unmade>,
     /// By root port, lines of reads that have no place in its queue yet; none where root ports join whatever they may.
     pub(crate) lines: Vec<Lines>,
-    /// The outbound queue that root ports share, if they do: port index and packet.
-    pub(crate) outbound: VecDeque<(u16, PacketId)>,
-    /// Packets of the shared queue's head that each root port has taken over.
-    pub(crate) staged: Vec<[u32; 2]>,
+    /// The outbound queue that root ports share, if they do.
+    pub(crate) outbound: Option<Box<OutboundQueue>>,
     /// Other sockets and address translation, where there are any.
     pub(crate) path: Option<Box<MemoryPath>>,
     /// Reads that it does not answer, or not well, where there are any.
@@ -101,8 +99,7 @@ impl RootComplex {
             lines: std::iter::repeat_with(Lines::default)
                 .take(config.completion_queue.map_or(0, |_| ports.len()))
                 .collect(),
-            outbound: VecDeque::new(),
-            staged: vec![[0; 2]; ports.len()],
+            outbound: OutboundQueue::new(&config, ports.len()),
             path: MemoryPath::new(&config, ports.len()),
             errors: DeviceErrors::new(&config.errors),
             ports,
@@ -232,7 +229,7 @@ impl RootComplex {
     /// Whether there is room for the data of a read in the queue that root ports share, if they do.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
-        self.config.shared_outbound_queue.is_none_or(|limit| self.outbound.len() < limit as usize)
+        self.outbound.as_ref().is_none_or(|queue| queue.has_room())
     }
 
     /// The stack whose read has waited longest, of those that have an entry for one.
@@ -254,8 +251,7 @@ impl RootComplex {
     /// Whether no read is under way at `now`, and nothing waits for one or in the queue that root ports share.
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
         self.stacks.iter().all(|stack| stack.trackers.is_quiet(now))
-            && self.outbound.is_empty()
-            && self.staged.iter().all(|staged| *staged == [0; 2])
+            && self.outbound.as_ref().is_none_or(|queue| queue.is_quiet())
             && self.ready.iter().all(|ready| ready.is_empty())
             && self.lines.iter().all(|lines| lines.is_empty())
     }

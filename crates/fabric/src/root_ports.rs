@@ -108,10 +108,16 @@ impl Fabric {
 
     /// Starts the read of a stack that has waited longest, `after` what it waited for last, with an entry that is free.
     fn start_oldest_read(&mut self, index: u32, stack: usize, after: Cause, now: Time) {
-        let waiting = &mut self.root_complexes[index as usize].stacks[stack].trackers.waiting;
-        let read = waiting.pop_front().expect("asked for only where a read waits");
+        let root_complex = &mut self.root_complexes[index as usize];
+        let waiting = &mut root_complex.stacks[stack].trackers.waiting;
+        let mut read = waiting.pop_front().expect("asked for only where a read waits");
         if self.observers.are_heard() && read.since < now {
             self.tell_of_waiting_read(&read, after, now);
+        }
+        let outbound = &mut self.root_complexes[index as usize].outbound;
+        if let (Cause::SharedQueue, Some(outbound)) = (after, outbound) {
+            outbound.let_in(read.since, now);
+            read.since = now; // It did not wait for an entry.
         }
         self.start_read(index, stack, read, now);
     }
@@ -206,7 +212,7 @@ impl Fabric {
     fn first_stands_for_all(&self, index: u32, id: PortId, first: &Packet, unmade: Option<&Unmade>) -> bool {
         let (root_complex, port) = (&self.root_complexes[index as usize], &self.ports[id.index()]);
         root_complex.errors.is_none()
-            && root_complex.config.shared_outbound_queue.is_none()
+            && root_complex.outbound.is_none()
             && !port.more_channels()
             && !self.observers.are_heard()
             && unmade.is_none_or(|unmade| unmade.follow_at_once(first, &port.settings.wire))
@@ -256,7 +262,7 @@ impl Fabric {
             }
             return self.take_places(index, egress, id);
         }
-        if root_complex.config.shared_outbound_queue.is_some() || self.ports[id.index()].more_channels() {
+        if root_complex.outbound.is_some() || self.ports[id.index()].more_channels() {
             for completion in completions.drain(..) {
                 let wire = &self.ports[id.index()].settings.wire;
                 let turn = take_turn(&self.packets[completion], wire);
@@ -287,8 +293,8 @@ impl Fabric {
     #[inline]
     pub(crate) fn queue_at_root_port(&mut self, index: u32, egress: u16, packet_id: PacketId, turn: Time) {
         let root_complex = &mut self.root_complexes[index as usize];
-        if root_complex.config.shared_outbound_queue.is_some() {
-            root_complex.outbound.push_back((egress, packet_id));
+        if let Some(outbound) = &mut root_complex.outbound {
+            outbound.join(self.engine.now(), egress, packet_id);
             self.stage_outbound(index);
             return;
         }
@@ -327,16 +333,14 @@ impl Fabric {
     /// Moves packets from the head of the shared outbound queue to their root ports, until the head has to wait:
     /// then everything behind it waits too, whichever root port it is for.
     pub(crate) fn stage_outbound(&mut self, index: u32) {
-        while let Some((egress, packet_id)) = self.root_complexes[index as usize].outbound.front().copied() {
-            let class = self.packets[packet_id].class();
+        let now = self.engine.now();
+        loop {
             let root_complex = &mut self.root_complexes[index as usize];
-            let (kind, most) = root_complex.config.staging(class);
-            let staged = &mut root_complex.staged[usize::from(egress)][kind];
-            if *staged >= most {
+            let Some(outbound) = &mut root_complex.outbound else { break };
+            let Some((egress, packet_id)) = outbound.head() else { break };
+            if !outbound.stage_head(now, self.packets[packet_id].class(), &root_complex.config) {
                 break;
             }
-            *staged += 1;
-            root_complex.outbound.pop_front();
             let id = root_complex.ports[usize::from(egress)];
             let at = self.packets[packet_id].eligible_at;
             self.stand_in_line(index, egress, packet_id, at);
@@ -368,9 +372,8 @@ impl Fabric {
                 return self.take_places(index, egress as u16, id);
             }
         }
-        if root_complex.config.shared_outbound_queue.is_some() {
-            let (kind, _) = root_complex.config.staging(packet.class());
-            root_complex.staged[egress][kind] -= 1;
+        if let Some(outbound) = &mut root_complex.outbound {
+            outbound.left(egress, root_complex.config.staging(packet.class()).0);
             self.stage_outbound(index);
             self.start_reads(index);
         }

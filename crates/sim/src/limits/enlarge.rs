@@ -146,6 +146,7 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, name: &str, kind: 
             larger.shorten(&mut host.write_overhead);
         }
         ResourceKind::ReadTrackers => larger.more(&mut host.stack.read_trackers),
+        ResourceKind::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
         ResourceKind::PeerPath => larger.quicken(host.stack.peer_rate.as_mut()?),
         ResourceKind::Walkers => {
             let iommu = host.iommu.as_mut()?;

@@ -346,8 +346,9 @@ impl<'a> Evidence<'a> {
                 }
                 // All of them are taken whatever it is that takes long.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
-                ResourceKind::CxlCredits => {
-                    let blocked = resource.waiting_mean.unwrap_or(0.0);
+                // The queue is full, too, where the wires behind it are in use all the time: then they are the limit.
+                ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
+                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
                     Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),

@@ -166,6 +166,20 @@ fn tracking_entries_are_the_limit() {
     assert!(tags.gain_percent.abs() < 1.0, "{tags:?}");
 }
 
+/// A read of 4 KiB needs sixteen places and one to begin with. Where the wire is the limit, reads wait for the queue as well, and more
+/// of it brings nothing.
+#[test]
+fn the_queue_that_root_ports_share_is_the_limit() {
+    let few = [READ, ("server.shared_outbound_queue", "4"), ("card.width", "x8")];
+    let found = limited(RIG, &few, "outbound_queue", &["server.outbound_queue"], 100.0);
+    let queue = found.run.resources.iter().find(|each| each.kind.name() == "outbound_queue").expect("it was used");
+    assert!(queue.utilisation > 0.9 && queue.utilisation <= 1.0, "{queue:?}");
+    let seen_as = found.run.limited_by.expect("something moved").seen_as;
+    assert!(seen_as.is_some_and(|seen| seen.contains("non_posted")));
+    let narrow = [("card.width", "x1"), ("server.shared_outbound_queue", "64")];
+    limited(RIG, &[&[READ][..], &narrow].concat(), "wire", &["server.slot1.downstream", "card.downstream"], 100.0);
+}
+
 #[test]
 fn walkers_are_the_limit() {
     let settings = [

@@ -112,6 +112,9 @@ impl Editor<'_> {
             ResourceKind::ReadTrackers => {
                 vec![of("twice the tracking entries of reads", &["stack.read_trackers"], Double)]
             }
+            ResourceKind::OutboundQueue => {
+                vec![of("twice the queue that root ports share", &["shared_outbound_queue"], Double)]
+            }
             ResourceKind::PeerPath => vec![of("twice the rate between root ports", &["peer.rate"], Double)],
             ResourceKind::Walkers => vec![
                 of("twice the walkers of page tables", &["iommu.walkers"], Double),

@@ -23,11 +23,13 @@ struct Ways {
     /// `count` keys for each set, one set after another; zero is an empty way.
     keys: Box<[u64]>,
     count: usize,
+    /// Ways that are not empty.
+    taken: u64,
 }
 
 impl Ways {
     fn new(sets: usize, count: usize) -> Self {
-        Self { keys: vec![0; sets * count].into(), count }
+        Self { keys: vec![0; sets * count].into(), count, taken: 0 }
     }
 
     fn set(&mut self, key: Key) -> &mut [u64] {
@@ -50,6 +52,7 @@ impl Ways {
         let full = set.first().is_some_and(|last| *last != 0);
         if let Some(first) = set.first_mut() {
             *first = key.tag;
+            self.taken += u64::from(!full);
         }
         full
     }
@@ -58,7 +61,9 @@ impl Ways {
     fn insert_if_free(&mut self, key: Key) -> bool {
         let set = self.set(key);
         let free = set.iter_mut().find(|other| **other == 0);
-        free.map(|way| *way = key.tag).is_some()
+        let found = free.map(|way| *way = key.tag).is_some();
+        self.taken += u64::from(found);
+        found
     }
 }
 
@@ -132,6 +137,12 @@ impl LastLevelCache {
         Landing::Cache { evicts: !found && ways.insert(key) }
     }
 
+    /// Bytes of all blocks that it has: while these become more, reads hit that will miss, and writes need no memory that will.
+    pub(crate) fn holds(&self) -> Bytes {
+        let of_devices = self.of_devices.as_ref().map_or(0, |ways| ways.taken);
+        Bytes::new((of_devices + self.warm.taken) * self.block)
+    }
+
     /// Bytes that go to memory when a block has to leave.
     pub(crate) fn block(&self) -> Bytes {
         Bytes::new(self.block)
@@ -173,6 +184,7 @@ mod tests {
         hits(&mut larger, 4096, true);
         let share = hits(&mut larger, 4096, true);
         assert_eq!(share, 1024, "blocks that fit");
+        assert_eq!(larger.holds(), Bytes::from_kib(256));
     }
 
     /// What a device writes is found until newer writes have driven it out of the ways that devices may use.
@@ -183,11 +195,13 @@ mod tests {
         let evicted =
             (0..room).filter(|block| cache.write(at(*block)) == Landing::Cache { evicts: true }).count();
         assert_eq!(evicted, 0);
+        assert_eq!(cache.holds(), Bytes::from_kib(128), "two ways of sixteen");
         assert_eq!(hits(&mut cache, room, false), room);
         for block in room..4 * room {
             cache.write(at(block));
         }
         assert_eq!(hits(&mut cache, room, false), 0);
+        assert_eq!(cache.holds(), Bytes::from_kib(128), "one leaves for each that comes");
     }
 
     #[test]

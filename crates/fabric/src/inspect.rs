@@ -57,6 +57,12 @@ impl Fabric {
         (self.port_memory() + switches + per_port) as f64 / self.ports.len().max(1) as f64
     }
 
+    /// Bytes that the caches of all hosts have.
+    pub(crate) fn cached(&self) -> u64 {
+        let sockets = self.root_complexes.iter().flat_map(|root_complex| &root_complex.sockets);
+        sockets.filter_map(|socket| socket.cache.as_ref()).map(|cache| cache.holds().get()).sum()
+    }
+
     /// Memory of what is under way, in bytes, when there is a little more of it: everything that grows with load.
     pub(crate) fn bytes_under_way(&self) -> u64 {
         let tables = [

@@ -15,8 +15,8 @@ use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
 use crate::packet::{Flags, Packet, RouteEnd};
 use crate::ports::LINE;
-use crate::server::Book;
-use lanewise_units::{Bytes, SpanSum, Time};
+use crate::server::{Book, Station};
+use lanewise_units::{Bytes, Span, SpanSum, Time};
 
 /// One cached translation.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +67,8 @@ pub(crate) struct Iommu {
     uses: u64,
     /// When each walker is free.
     walkers: Vec<Time>,
-    /// When the next walk may start, whatever walkers are free.
-    next_walk_at: Time,
+    /// Walks start one at a time, whatever walkers are free.
+    turns: Station,
     book: Book,
     cached: Cached,
     /// For each root port, when the youngest of its posted writes is translated.
@@ -87,7 +87,7 @@ impl Iommu {
             sets,
             uses: 0,
             walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
-            next_walk_at: Time::ZERO,
+            turns: Station::default(),
             book: Book::default(),
             cached: Cached::default(),
             posted: vec![Time::ZERO; ports],
@@ -164,8 +164,7 @@ impl Iommu {
     fn walk(&mut self, now: Time, page: u64, memory: &mut Memory) -> Time {
         let walker = self.walkers.iter_mut().min().expect("there is a walker");
         let taken = now.max(*walker);
-        let start = taken.max(self.next_walk_at);
-        self.next_walk_at = start + self.config.walk_interval;
+        let start = self.turns.enter(taken, self.config.walk_interval);
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
         let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: RouteEnd::HOST };
         let served =
@@ -180,6 +179,12 @@ impl Iommu {
     /// Walks in progress at a time.
     pub(crate) fn walkers(&self) -> u32 {
         self.walkers.len() as u32
+    }
+
+    /// The least time between two walks, and what these turns have done up to `at`; none where walks wait for none.
+    pub(crate) fn turns_at(&self, at: Time) -> Option<(Span, Book)> {
+        let interval = self.config.walk_interval;
+        (!interval.is_zero()).then(|| (interval, self.turns.book_at(at)))
     }
 
     /// Translations that the cache holds at most.
@@ -204,7 +209,7 @@ mod tests {
     use super::*;
     use crate::config::MemoryConfig;
     use lanewise_pcie::tlp::{Attributes, Tlp};
-    use lanewise_units::{Rate, Span};
+    use lanewise_units::Rate;
 
     const WALK: u64 = 200;
 

@@ -32,6 +32,8 @@ pub enum ResourceKind {
     ReadTrackers,
     /// The queue that root ports share: places taken, and what reads waited for one.
     OutboundQueue,
+    /// Turns of walkers: one walk starts at a time, and the next after an interval.
+    WalkTurns,
     /// Walkers of page tables.
     Walkers,
     /// Cache of translations (IOTLB): entries in use, and what requests waited for translations.
@@ -89,6 +91,7 @@ impl ResourceKind {
             Self::Cache => "cache",
             Self::ReadTrackers => "read_trackers",
             Self::OutboundQueue => "outbound_queue",
+            Self::WalkTurns => "walk_turns",
             Self::Walkers => "walkers",
             Self::TranslationCache => "iotlb",
             Self::DeviceTranslationCache => "atc",
@@ -114,6 +117,25 @@ impl ResourceKind {
         }
     }
 
+    /// Whether a place of it is taken while something else works for whoever has it: all are taken, too, where that is the limit.
+    pub const fn is_held(self) -> bool {
+        matches!(
+            self,
+            Self::ReadTrackers
+                | Self::OutboundQueue
+                | Self::TranslationRequests
+                | Self::SwitchStorage
+                | Self::NetworkBuffer
+                | Self::CxlCredits
+                | Self::LineBuffers
+        )
+    }
+
+    /// Whether it keeps translations: a full one is at no limit, for what it lacks has to be fetched, and that is.
+    pub const fn keeps_translations(self) -> bool {
+        matches!(self, Self::TranslationCache | Self::DeviceTranslationCache)
+    }
+
     /// What it is, in a sentence's words.
     pub const fn words(self) -> &'static str {
         match self {
@@ -124,6 +146,7 @@ impl ResourceKind {
             Self::Cache => "a cache",
             Self::ReadTrackers => "tracking entries of reads",
             Self::OutboundQueue => "the queue that root ports share",
+            Self::WalkTurns => "the time between walks of page tables",
             Self::Walkers => "walkers of page tables",
             Self::TranslationCache => "the cache of translations",
             Self::DeviceTranslationCache => "the device's cache of translations",
@@ -264,6 +287,11 @@ fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<Res
         found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
     }
     if let Some(iommu) = &path.iommu {
+        if let Some((interval, book)) = iommu.turns_at(at) {
+            let (name, kind) = (format!("{name}.iommu.walk_turns"), ResourceKind::WalkTurns);
+            let limit = format!("one every {interval}");
+            found.push(ResourceReading { name, kind, places: 1, limit, book });
+        }
         let walkers = iommu.walkers();
         found.push(ResourceReading {
             name: format!("{name}.iommu.walkers"),

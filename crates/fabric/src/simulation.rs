@@ -591,11 +591,15 @@ impl Simulation {
         self.fabric.bytes_under_way() + own.chain(others.into_iter().flatten()).sum::<u64>()
     }
 
-    /// Bytes that are held on their way: in ingress buffers, and then by the devices of each workload.
+    /// Bytes that are held on their way: in ingress buffers, in caches of hosts, and then by the devices of each workload.
     pub fn held(&self) -> Vec<u64> {
         let levels = (0..self.fabric.ports.len()).flat_map(|port| self.fabric.observers.buffers(port));
         let ingress = levels.map(|level| u64::from(level.now())).sum();
-        std::iter::once(ingress).chain(self.workloads.iter().map(|workload| workload.held())).collect()
+        let crew = self.crew.as_ref().filter(|_| SHARES);
+        let others = crew.map(|crew| crew.ask(|part| part.fabric.cached()));
+        let cached = self.fabric.cached() + others.into_iter().flatten().sum::<u64>();
+        let of_devices = self.workloads.iter().map(|workload| workload.held());
+        [ingress, cached].into_iter().chain(of_devices).collect()
     }
 
     /// Whether every workload with an end of its own has reached it; none when there is no such workload.

@@ -30,6 +30,13 @@ pub enum Candidate {
         /// From its lower to its upper port.
         upstream: bool,
     },
+    /// The replay timer of the transmitter of a link direction without bit errors: it sends again what has arrived.
+    ReplayTimer {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+    },
     /// Bit errors on a link direction: it is down after them, or sends again.
     Errors {
         /// The link.
@@ -95,13 +102,14 @@ const fn class_words(class: FlowClass) -> &'static str {
 }
 
 impl Candidate {
-    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`,
+    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`,
     /// `request_interval`, `tlp_gap`, `memory_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
             Self::Credits { .. } => "credits",
             Self::RetryBuffer { .. } => "retry_buffer",
+            Self::ReplayTimer { .. } => "replay_timer",
             Self::Errors { .. } => "errors",
             Self::Tags { .. } => "tags",
             Self::Window { .. } => "window",
@@ -128,6 +136,9 @@ impl Candidate {
             }
             Self::RetryBuffer { link, upstream } => {
                 format!("{}.retry_buffer", fabric.port_path(ends(fabric, *link, *upstream).0))
+            }
+            Self::ReplayTimer { link, upstream } => {
+                format!("{}.replay_timer", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
             Self::Errors { link, upstream } => {
                 format!("{}.errors_{}", device(fabric.links[*link].lower.0), direction(*upstream))
@@ -159,6 +170,9 @@ impl Candidate {
             }
             Self::RetryBuffer { link, upstream } => {
                 format!("the retry buffer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
+            }
+            Self::ReplayTimer { link, upstream } => {
+                format!("the replay timer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
             Self::Errors { link, upstream } => {
                 let lower = &fabric.devices[fabric.links[*link].lower.0].name;

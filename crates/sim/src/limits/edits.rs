@@ -72,6 +72,10 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             let paths = members.iter().filter_map(|member| editor.of_port(member, "retry_buffer"));
             vec![editor.stepped("twice the retry buffer", paths.map(|path| (path, Double)))]
         }
+        Candidate::ReplayTimer { .. } => {
+            let paths = members.iter().filter_map(|member| editor.of_port(member, "replay_timer"));
+            vec![editor.stepped("twice the replay timer", paths.map(|path| (path, Double)))]
+        }
         Candidate::Errors { .. } => vec![editor.errors(members)],
         Candidate::Tags { .. } => editor.tags(members),
         Candidate::Window { .. } => editor.window(members),
@@ -138,6 +142,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             Candidate::Wire { link, .. }
             | Candidate::Credits { link, .. }
             | Candidate::RetryBuffer { link, .. }
+            | Candidate::ReplayTimer { link, .. }
             | Candidate::Errors { link, .. } => {
                 let link = &fabric.links[*link];
                 owners.extend([device(link.lower.0), device(link.upper.0)]);
@@ -222,13 +227,15 @@ impl Editor<'_> {
         }
     }
 
-    /// Path of a setting of the port whose buffer a candidate is, of credits the receiver, of a retry buffer the transmitter: its own, or
+    /// Path of a setting of the port whose buffer a candidate is, of credits the receiver, of a retry buffer and its timer the transmitter: its own, or
     /// that of its component.
     fn of_port(&self, candidate: &Candidate, key: &str) -> Option<String> {
         let fabric = &self.scenario.fabric;
         let end = match candidate {
             Candidate::Credits { link, upstream, .. } => ends(fabric, *link, *upstream).1,
-            Candidate::RetryBuffer { link, upstream } => ends(fabric, *link, *upstream).0,
+            Candidate::RetryBuffer { link, upstream } | Candidate::ReplayTimer { link, upstream } => {
+                ends(fabric, *link, *upstream).0
+            }
             _ => return None,
         };
         let own = format!("{}.{key}", self.port(end));

@@ -44,6 +44,11 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let buffer = &mut scenario.fabric.devices[device].ports[port].retry_buffer;
             *buffer = *buffer * u64::from(TIMES);
         }
+        Candidate::ReplayTimer { link, upstream } => {
+            let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
+            let timer = &mut scenario.fabric.devices[device].ports[port].replay_timer;
+            *timer = *timer * u64::from(TIMES);
+        }
         Candidate::Errors { link, upstream } => {
             let link = &mut scenario.fabric.links[*link];
             let faults = if *upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
@@ -149,10 +154,9 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, name: &str, kind: 
         ResourceKind::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
         ResourceKind::PeerPath => larger.quicken(host.stack.peer_rate.as_mut()?),
         ResourceKind::Walkers => {
-            let iommu = host.iommu.as_mut()?;
-            larger.more(&mut iommu.walkers);
-            larger.shorten(&mut iommu.walk_interval);
+            larger.more(&mut host.iommu.as_mut()?.walkers);
         }
+        ResourceKind::WalkTurns => larger.shorten(&mut host.iommu.as_mut()?.walk_interval),
         ResourceKind::TranslationCache => {
             let iommu = host.iommu.as_mut()?;
             larger.more(&mut iommu.entries);

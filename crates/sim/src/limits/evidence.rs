@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     pub kind: &'static str,
     /// Part of the time: in use, of wires and resources; waited for, of all others.
     pub share: f64,
@@ -270,6 +270,7 @@ impl<'a> Evidence<'a> {
             },
             Candidate::Resource { .. } => suspect.limit.clone(),
             Candidate::RetryBuffer { .. }
+            | Candidate::ReplayTimer { .. }
             | Candidate::Window { .. }
             | Candidate::RequestInterval { .. }
             | Candidate::TlpGap { .. }
@@ -328,8 +329,6 @@ impl<'a> Evidence<'a> {
             self.suspects_of_link(link, &mut found);
         }
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
-        // A device's cache that is full limits nothing by itself: requests for what it lacks do.
-        let is_cache = |resource: &&&&Resource| resource.kind == ResourceKind::DeviceTranslationCache;
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
             let is_way = !self.switched.contains(&resource.name)
@@ -337,12 +336,15 @@ impl<'a> Evidence<'a> {
             is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
-        for resource in owned.chain(common).filter(|resource| !is_cache(&resource)) {
+        for resource in owned.chain(common) {
             let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
             let suspect = match resource.kind {
                 // A buffer on the way is full because of what lies behind it, which is in use then.
                 ResourceKind::NetworkBuffer | ResourceKind::SwitchStorage => {
                     Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0))
+                }
+                kind if kind.keeps_translations() => {
+                    Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0).min(1.0))
                 }
                 // All of them are taken whatever it is that takes long.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
@@ -419,8 +421,11 @@ impl<'a> Evidence<'a> {
         for upstream in [true, false] {
             let side = if upstream { &measured.upstream } else { &measured.downstream };
             let share = |on: &str| share_of(&side.time_attribution, on);
+            // Without bit errors, what is sent again had arrived: the timer was too short, and the wire is not what lacks.
+            let faults = &self.fabric().links[link];
+            let needless = if has_errors(faults) { 0.0 } else { share("replay") };
             // A wire that is down or wakes is of no use to any flow, either.
-            let busy = side.utilisation + share("down") + share("waking");
+            let busy = side.utilisation - needless + share("down") + share("waking");
             found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
             let classes = [
                 (FlowClass::Posted, "posted"),
@@ -433,8 +438,15 @@ impl<'a> Evidence<'a> {
                 let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);
                 found.push(Suspect { occupied: busy + blocked, ..credits });
             }
-            let blocked = share("blocked_retry_buffer");
-            found.push(Suspect::waited_for(Candidate::RetryBuffer { link, upstream }, blocked));
+            let of_replay = [
+                (Candidate::RetryBuffer { link, upstream }, share("blocked_retry_buffer")),
+                (Candidate::ReplayTimer { link, upstream }, needless),
+            ];
+            let occupied = busy + of_replay.iter().map(|(_, share)| share).sum::<f64>();
+            found.extend(
+                of_replay
+                    .map(|(candidate, share)| Suspect { occupied, ..Suspect::waited_for(candidate, share) }),
+            );
         }
     }
 
@@ -495,6 +507,9 @@ impl<'a> Evidence<'a> {
             Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
             Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
             Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
+            Candidate::ReplayTimer { .. } => {
+                format!("it sends again what has arrived {percent:.1} % of the time")
+            }
             _ if first.in_use => format!("in use {percent:.1} %"),
             _ => format!("waited for {percent:.1} %"),
         };
@@ -518,7 +533,10 @@ impl<'a> Evidence<'a> {
         let Candidate::Resource { .. } = suspect.candidate else { return None };
         let is_wait = |other: &Suspect| {
             let itself = other.candidate == suspect.candidate;
-            !itself && !other.in_use && !matches!(other.candidate, Candidate::Demand { .. })
+            !itself
+                && !other.in_use
+                && !other.is_cache()
+                && !matches!(other.candidate, Candidate::Demand { .. })
         };
         let waits = self.decisive.iter().flat_map(|flow| self.suspects(flow)).filter(is_wait);
         let most = waits.max_by(|a, b| a.share.total_cmp(&b.share))?;
@@ -565,6 +583,11 @@ impl Suspect {
 
     fn waited_for(candidate: Candidate, share: f64) -> Self {
         Self { candidate, share, in_use: false, contended: false, occupied: 0.0, limit: String::new() }
+    }
+
+    /// Whether it is a cache of translations, which is tried and never named without a proof.
+    fn is_cache(&self) -> bool {
+        matches!(self.candidate, Candidate::Resource { kind, .. } if kind.keeps_translations())
     }
 
     /// What it is, in words.
@@ -634,7 +657,8 @@ fn choose_errors(suspects: impl Iterator<Item = Suspect>) -> Option<Suspect> {
 /// The first suspect: errors that cost most of the time; else what is in use nearly all the time, a wire before others as much in use; else the credits that keep a link
 /// direction blocked whenever it is not in use: it is never free, and what a device has outstanding waits there; else what is
 /// waited for most.
-fn select_suspect(suspects: Vec<Suspect>) -> Option<Suspect> {
+fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
+    suspects.retain(|suspect| !suspect.is_cache());
     if let Some(errors) = choose_errors(suspects.iter().cloned()) {
         return Some(errors);
     }
@@ -654,5 +678,10 @@ fn select_suspect(suspects: Vec<Suspect>) -> Option<Suspect> {
         of_cxl || matches!(suspect.candidate, Candidate::Wire { .. })
     };
     let mut tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
-    tied.clone().find(|suspect| is_wire(suspect)).or_else(|| tied.next()).cloned()
+    let works = |suspect: &Suspect| match suspect.candidate {
+        Candidate::Resource { kind, .. } => !kind.is_held(),
+        _ => true,
+    };
+    let first = tied.clone().find(|suspect| is_wire(suspect));
+    first.or_else(|| tied.clone().find(|suspect| works(suspect))).or_else(|| tied.next()).cloned()
 }

@@ -172,12 +172,19 @@ fn tracking_entries_are_the_limit() {
 fn the_queue_that_root_ports_share_is_the_limit() {
     let few = [READ, ("server.shared_outbound_queue", "4"), ("card.width", "x8")];
     let found = limited(RIG, &few, "outbound_queue", &["server.outbound_queue"], 100.0);
-    let queue = found.run.resources.iter().find(|each| each.kind.name() == "outbound_queue").expect("it was used");
+    let queue =
+        found.run.resources.iter().find(|each| each.kind.name() == "outbound_queue").expect("it was used");
     assert!(queue.utilisation > 0.9 && queue.utilisation <= 1.0, "{queue:?}");
     let seen_as = found.run.limited_by.expect("something moved").seen_as;
     assert!(seen_as.is_some_and(|seen| seen.contains("non_posted")));
     let narrow = [("card.width", "x1"), ("server.shared_outbound_queue", "64")];
-    limited(RIG, &[&[READ][..], &narrow].concat(), "wire", &["server.slot1.downstream", "card.downstream"], 100.0);
+    limited(
+        RIG,
+        &[&[READ][..], &narrow].concat(),
+        "wire",
+        &["server.slot1.downstream", "card.downstream"],
+        100.0,
+    );
 }
 
 #[test]
@@ -193,9 +200,86 @@ fn walkers_are_the_limit() {
         ("server.iommu.walkers", "2"),
     ];
     limited(RIG, &settings, "walkers", &["server.iommu.walkers"], 100.0);
-    // All walkers wait for their turn.
-    let turns = [("server.iommu.walkers", "64"), ("server.iommu.walk_interval", "100 ns")];
-    limited(RIG, &[&settings[..], &turns].concat(), "walkers", &["server.iommu.walkers"], 100.0);
+    // One walk starts in 100 ns: all walkers wait for their turn, or there are more than can be at work.
+    for walkers in ["64", "1024"] {
+        let turns = [("server.iommu.walkers", walkers), ("server.iommu.walk_interval", "100 ns")];
+        limited(RIG, &[&settings[..], &turns].concat(), "walk_turns", &["server.iommu.walk_turns"], 100.0);
+    }
+}
+
+/// A full cache of translations is no limit: where all that is asked for is in it, and where nothing is.
+#[test]
+fn a_cache_of_translations_is_not_what_a_full_one_shows() {
+    let few = [
+        READ,
+        ("workload.stream.size", "64 B"),
+        ("workload.stream.stride", "4 KiB"),
+        ("workload.stream.span", "256 KiB"),
+        ("workload.stream.outstanding", "32"),
+        ("server.iommu.enabled", "true"),
+        ("server.iommu.entries", "64"),
+        ("server.iommu.walkers", "64"),
+    ];
+    let full = |found: &Proof| {
+        let cache = found.run.resources.iter().find(|each| each.name == "server.iommu.iotlb").expect("asked");
+        assert!(cache.utilisation > 0.99, "{cache:?}");
+    };
+    full(&limited(RIG, &few, "window", &["card.window"], 100.0));
+    let many = [("workload.stream.span", "1 GiB"), ("workload.stream.order", "random")];
+    let missed = limited(RIG, &[&few[..], &many].concat(), "window", &["card.window"], 100.0);
+    full(&missed);
+    assert!(
+        missed.larger.iter().any(|each| each.kind == "iotlb" && each.gain_percent < 1.0),
+        "{:#?}",
+        missed.larger
+    );
+    // Twice the pages that it has room for, in turn: none is found, walkers have no time left, and a larger one helps more than they.
+    let walks = [
+        ("workload.stream.span", "512 KiB"),
+        ("workload.stream.outstanding", "512"),
+        ("server.iommu.walkers", "2"),
+    ];
+    let found = proof(RIG, &[&few[..], &walks].concat());
+    assert_eq!(found.run.limited_by.expect("something moved").kind, "walkers");
+    assert_eq!(found.larger[0].kind, "iotlb", "{}", found.sentence);
+}
+
+/// A device that translates its addresses itself, with all its translation requests out: they wait for the walkers.
+#[test]
+fn translation_requests_wait_for_walkers() {
+    let settings = [
+        READ,
+        ("workload.stream.size", "64 B"),
+        ("workload.stream.span", "1 GiB"),
+        ("workload.stream.order", "random"),
+        ("workload.stream.outstanding", "256"),
+        ("server.iommu.enabled", "true"),
+        ("server.iommu.walkers", "2"),
+        ("card.ats.entries", "16"),
+    ];
+    let found = limited(RIG, &settings, "walkers", &["server.iommu.walkers"], 100.0);
+    let requests = found.run.resources.iter().find(|each| each.name == "card.translation_requests");
+    assert!(requests.expect("asked for").utilisation > 0.99);
+}
+
+/// On a long cable a retry buffer is full before the first Ack is back, and a timer that runs out before sends all of it again.
+#[test]
+fn a_retry_buffer_and_its_timer_are_the_limit() {
+    let long =
+        [("card.link.propagation", "300 ns"), ("card.retry_buffer", "4 KiB"), ("card.replay_timer", "10 us")];
+    limited(RIG, &long, "retry_buffer", &["card.port0.retry_buffer"], 300.0);
+    let early = [
+        ("card.link.propagation", "500 ns"),
+        ("card.retry_buffer", "32 KiB"),
+        ("card.replay_timer", "900 ns"),
+        ("server.credits.posted_header", "1024"),
+        ("server.credits.posted_data", "16384"),
+    ];
+    let found = proof(RIG, &early);
+    assert_eq!(found.run.limited_by.expect("something moved").kind, "replay_timer");
+    assert!(found.sentence.starts_with("Limited by the replay timer of card.port0"), "{}", found.sentence);
+    let timer = found.larger.iter().find(|each| each.kind == "replay_timer").expect("it was tried");
+    assert!(timer.gain_percent > 90.0, "{timer:?}");
 }
 
 #[test]
@@ -468,6 +552,34 @@ fn banks_of_memory_are_the_limit() {
         ("workload.stream.outstanding", "256"),
     ];
     limited(RIG, &settings, "banks", &["server.memory.banks"], 300.0);
+}
+
+/// Writes land in a cache until it is full: it has four ways in eleven of 44 MiB for them, 16 MiB, and then a line goes to memory for
+/// each that comes. Warm reads are found until the window is larger than the cache.
+#[test]
+fn memory_is_the_limit_once_the_cache_is_full() {
+    let cache = [
+        ("server.memory_bandwidth", "4 GB/s"),
+        ("server.llc.size", "11 MiB"),
+        ("server.llc.ways", "11"),
+        ("server.llc.device_ways", "4"),
+        ("workload.stream.span", "64 MiB"),
+    ];
+    let found = limited(RIG, &cache, "memory", &["server.memory"], 300.0);
+    let goodput = found.run.flows[0].goodput_gb_per_s;
+    assert!((goodput / 4.0 - 1.0).abs() < 0.005, "{goodput} GB/s");
+    // 4 MiB stay in it.
+    let stays = [("workload.stream.span", "2 MiB")];
+    let goodput = results(RIG, &[&cache[..], &stays].concat()).flows[0].goodput_gb_per_s;
+    assert!(goodput > 25.0, "{goodput} GB/s");
+    let warm = [
+        READ,
+        ("card.buffers", "warm"),
+        ("workload.stream.span", "44 MiB"),
+        ("workload.stream.order", "random"),
+    ];
+    let quarter = results(RIG, &[&cache[..], &warm].concat()).flows[0].goodput_gb_per_s;
+    assert!((quarter / (4.0 * 4.0 / 3.0) - 1.0).abs() < 0.01, "three in four lines are read: {quarter} GB/s");
 }
 
 #[test]

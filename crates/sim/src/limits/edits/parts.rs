@@ -118,9 +118,11 @@ impl Editor<'_> {
             ResourceKind::PeerPath => vec![of("twice the rate between root ports", &["peer.rate"], Double)],
             ResourceKind::Walkers => vec![
                 of("twice the walkers of page tables", &["iommu.walkers"], Double),
-                of("half the time between walks", &["iommu.walk_interval"], Halve),
                 of("half the time of a step of a walk", &["iommu.walk_step_latency"], Halve),
             ],
+            ResourceKind::WalkTurns => {
+                vec![of("half the time between walks", &["iommu.walk_interval"], Halve)]
+            }
             ResourceKind::TranslationCache => {
                 vec![of("twice the entries of the cache of translations", &["iommu.entries"], Double)]
             }

@@ -69,6 +69,11 @@ pub enum Candidate {
         /// The root complex.
         device: usize,
     },
+    /// Latency of a switch.
+    SwitchLatency {
+        /// The switch.
+        device: usize,
+    },
     /// A shared resource, by its name in the results.
     Resource {
         /// `server.memory` and the like.
@@ -103,7 +108,7 @@ const fn class_words(class: FlowClass) -> &'static str {
 
 impl Candidate {
     /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`,
-    /// `request_interval`, `tlp_gap`, `memory_latency`, `wire_beyond`, `demand`.
+    /// `request_interval`, `tlp_gap`, `memory_latency`, `switch_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
@@ -116,6 +121,7 @@ impl Candidate {
             Self::RequestInterval { .. } => "request_interval",
             Self::TlpGap { .. } => "tlp_gap",
             Self::MemoryLatency { .. } => "memory_latency",
+            Self::SwitchLatency { .. } => "switch_latency",
             // A wire beyond an adapter is not a link.
             Self::Beyond { .. } | Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
             Self::Resource { kind, .. } => kind.name(),
@@ -148,6 +154,7 @@ impl Candidate {
             Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
             Self::TlpGap { device: at } => format!("{}.tlp_gap", device(*at)),
             Self::MemoryLatency { device: at } => format!("{}.memory_latency", device(*at)),
+            Self::SwitchLatency { device: at } => format!("{}.latency", device(*at)),
             Self::Resource { name, .. } => name.clone(),
             Self::Beyond { device: at } => format!("{}.wire_beyond", device(*at)),
             Self::Demand { device: at } => format!("{}.demand", device(*at)),
@@ -195,6 +202,9 @@ impl Candidate {
             }
             Self::MemoryLatency { device } => {
                 format!("the latency of {}'s memory", fabric.devices[*device].name)
+            }
+            Self::SwitchLatency { device } => {
+                format!("the latency of {}", fabric.devices[*device].name)
             }
             Self::Resource { kind, .. } => format!("{} ({name}, {limit})", kind.words()),
             Self::Beyond { device } => {

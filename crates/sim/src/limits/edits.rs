@@ -101,6 +101,9 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
         Candidate::MemoryLatency { .. } => {
             vec![editor.of_devices("half the latency of memory", members, &["memory_latency"], Halve)]
         }
+        Candidate::SwitchLatency { .. } => {
+            vec![editor.of_devices("half the latency of switches", members, &["latency"], Halve)]
+        }
         Candidate::Beyond { .. } => vec![editor.beyond()],
         Candidate::Resource { kind: ResourceKind::Wire, .. } => editor.wires_beyond(members),
         Candidate::Resource { .. } => editor.resources(members),
@@ -152,6 +155,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::RequestInterval { device: at }
             | Candidate::TlpGap { device: at }
             | Candidate::MemoryLatency { device: at }
+            | Candidate::SwitchLatency { device: at }
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
             Candidate::Resource { name, kind } => {
@@ -364,6 +368,7 @@ fn device_of(candidate: &Candidate) -> Option<usize> {
         | Candidate::RequestInterval { device }
         | Candidate::TlpGap { device }
         | Candidate::MemoryLatency { device }
+        | Candidate::SwitchLatency { device }
         | Candidate::Beyond { device }
         | Candidate::Demand { device } => Some(*device),
         _ => None,

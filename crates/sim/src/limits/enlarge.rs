@@ -73,6 +73,10 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             larger.shorten(&mut host.memory_latency);
             larger.shorten(&mut host.memory_latency_jitter);
         }
+        Candidate::SwitchLatency { device } => match &mut scenario.fabric.devices[*device].kind {
+            DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
+            DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
+        },
         Candidate::Resource { name, kind } => resource(scenario, larger, name, *kind)?,
         Candidate::Beyond { device } => each(scenario, |load| load.widen(DeviceId(*device as u32), larger))?,
         Candidate::Demand { device } => each(scenario, |load| load.hasten(DeviceId(*device as u32), larger))?,

@@ -121,19 +121,12 @@ struct Groups<'e, 'a> {
 /// The likely limit; none when nothing moved, and no link was down after errors.
 pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<LimitedBy> {
     let evidence = Evidence::new(scenario, results);
-    let groups = evidence.first_suspects().groups;
-    let total: f64 = groups.iter().map(|group| group.weight).sum();
-    let first = groups.into_iter().reduce(|best, next| if next.leads(&best) { next } else { best });
-    // What a flow waits for beyond its adapter may be the link at the other end.
-    let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
-    if results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
-        let everywhere = (0..results.links.len()).flat_map(|link| evidence.errors(link));
-        if let Some(worst) = choose_errors(everywhere) {
-            return Some(evidence.describe(&Group { members: vec![worst], weight: 0.0 }, 1.0));
-        }
-    }
-    let first = evidence.as_windows(first?).into_iter().next()?;
-    Some(evidence.describe(&first, first.weight / total.max(f64::MIN_POSITIVE)))
+    evidence.likeliest().map(|(group, of_goodput)| evidence.describe(&group, of_goodput))
+}
+
+/// The same, as candidates that are alike.
+pub(crate) fn likeliest(scenario: &Scenario, results: &Results) -> Option<Group> {
+    Evidence::new(scenario, results).likeliest().map(|(group, _)| group)
 }
 
 /// What might be the limit, the likeliest first: those that one run speaks for, and what is always worth a try.
@@ -254,6 +247,24 @@ impl<'a> Evidence<'a> {
         parts.map(|members| Group { weight: group.weight * members.len() as f64 / all, members }).collect()
     }
 
+    /// The likely limit, and the part of the goodput that it limits.
+    fn likeliest(&self) -> Option<(Group, f64)> {
+        let groups = self.first_suspects().groups;
+        let total: f64 = groups.iter().map(|group| group.weight).sum();
+        let first = groups.into_iter().reduce(|best, next| if next.leads(&best) { next } else { best });
+        // What a flow waits for beyond its adapter may be the link at the other end.
+        let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
+        if self.results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
+            let everywhere = (0..self.results.links.len()).flat_map(|link| self.errors(link));
+            if let Some(worst) = choose_errors(everywhere) {
+                return Some((Group { members: vec![worst], weight: 0.0 }, 1.0));
+            }
+        }
+        let first = self.as_windows(first?).into_iter().next()?;
+        let of_goodput = first.weight / total.max(f64::MIN_POSITIVE);
+        Some((first, of_goodput))
+    }
+
     /// What two candidates of the same kind and size have in common.
     fn words_without_names(&self, suspect: &Suspect) -> (&'static str, String) {
         let fabric = self.fabric();
@@ -275,6 +286,7 @@ impl<'a> Evidence<'a> {
             | Candidate::RequestInterval { .. }
             | Candidate::TlpGap { .. }
             | Candidate::MemoryLatency { .. }
+            | Candidate::SwitchLatency { .. }
             | Candidate::Beyond { .. }
             | Candidate::Demand { .. } => String::new(),
         };
@@ -613,6 +625,11 @@ impl Group {
             (true, false, true) => false,
             _ => self.weight > other.weight,
         }
+    }
+
+    /// What it consists of.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        self.members.iter().map(|member| &member.candidate)
     }
 
     /// Highest share of its members.

@@ -1,12 +1,12 @@
 //! The proof of a limit: the run again with each candidate ten times larger, side by side.
 
 use super::enlarge::{TIMES, enlarged};
-use super::evidence::{Group, Suspect, ranking};
+use super::evidence::{Group, Suspect, likeliest, ranking};
 use super::{Candidate, LimitedBy};
 use crate::EndName;
 use crate::results::Results;
 use crate::{AssemblyError, RunProgress, run};
-use lanewise_fabric::config::DeviceKind;
+use lanewise_fabric::config::{DeviceConfig, DeviceKind};
 use lanewise_observe::CONTROL;
 use lanewise_scenario::Scenario;
 use lanewise_units::order;
@@ -27,6 +27,10 @@ const NEVER_FREE: f64 = 0.98;
 const NOTHING: f64 = 0.01;
 /// What brings this part of what the best does is as good.
 const AS_MUCH: f64 = 0.9;
+/// What brings less may be small because the next is, too.
+const LITTLE: f64 = 0.1;
+/// Most that are made larger together, each behind those before it.
+const MOST_IN_A_ROW: usize = 3;
 
 /// What limits a scenario, proven.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -76,7 +80,6 @@ pub fn why(
 ) -> Result<Results, AssemblyError> {
     let mut before = run(scenario, progress)?;
     let mut larger: Vec<Larger> = Vec::new();
-    let mut saturated: Vec<Candidate> = Vec::new();
     for group in candidates(scenario, &before) {
         if before.end_reason == EndName::Interrupted {
             break;
@@ -84,37 +87,72 @@ pub fn why(
         let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { continue };
         let after = run(&rig, progress)?;
-        let first = &group.members[0];
-        let mut what = first.words(&scenario.fabric);
-        if members.len() > 1 {
-            what += &format!(", and {} alike", members.len() - 1);
-        }
-        if first.in_use && group.share() >= super::evidence::SATURATED {
-            saturated.extend(members.iter().copied().cloned());
-        }
-        let kind = first.candidate.kind();
+        let kind = group.members[0].candidate.kind();
         let interrupted = after.end_reason == EndName::Interrupted;
-        larger.push(Larger::new(scenario, &members, (kind, what, group.share()), &before, &after));
+        larger.push(Larger::new(
+            scenario,
+            &members,
+            (kind, words(scenario, &group), group.share()),
+            &before,
+            &after,
+        ));
         if interrupted {
             break;
         }
     }
-    // Two that are at their limit one behind the other bring nothing alone.
-    if saturated.len() > 1 && larger.iter().all(|each| each.gain_percent < NOTHING * 100.0) {
-        let members: Vec<&Candidate> = saturated.iter().collect();
-        if let Some(rig) = enlarged(scenario, members.iter().copied()) {
-            let after = run(&rig, progress)?;
-            let what = "all that are in use nearly all the time, together".to_owned();
-            larger.push(Larger::new(scenario, &members, ("together", what, 1.0), &before, &after));
-        }
-    }
+    larger.extend(one_behind_the_other(scenario, &before, &larger, progress)?);
     order::sort_by(&mut larger, |a, b| b.gain_percent.total_cmp(&a.gain_percent));
     let sentence = verdict(&larger, before.limited_by.as_ref());
     before.why = Some(Why { times: TIMES, sentence, larger });
     Ok(before)
 }
 
-/// Those that the run speaks for, and what is always worth a try: the latency of memory that is read.
+fn words(scenario: &Scenario, group: &Group) -> String {
+    let first = group.members[0].words(&scenario.fabric);
+    match group.members.len() - 1 {
+        0 => first,
+        more => format!("{first}, and {more} alike"),
+    }
+}
+
+/// Where what the run speaks for brings little alone, because the next is as small: it and those behind it, each found in a run with those
+/// before it larger, until all together bring as much as the best alone.
+fn one_behind_the_other(
+    scenario: &Scenario,
+    before: &Results,
+    alone: &[Larger],
+    progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
+) -> Result<Option<Larger>, AssemblyError> {
+    let guess = before.limited_by.as_ref();
+    let is_guess = |each: &&Larger| guess.is_some_and(|guess| each.names.contains(&guess.name));
+    let best = alone.iter().map(|each| each.gain_percent).fold(0.0, f64::max);
+    if !alone.iter().find(is_guess).is_some_and(|guess| guess.gain_percent < LITTLE * 100.0) {
+        return Ok(None);
+    }
+    let mut all: Vec<Group> = likeliest(scenario, before).into_iter().collect();
+    let mut last = None;
+    while all.len() <= MOST_IN_A_ROW {
+        let members: Vec<&Candidate> = all.iter().flat_map(Group::candidates).collect();
+        let Some(rig) = enlarged(scenario, members.iter().copied()) else { break };
+        let after = run(&rig, progress)?;
+        let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join(" and ");
+        let found = Larger::new(scenario, &members, ("together", together, 1.0), before, &after);
+        let is_enough = found.gain_percent >= (AS_MUCH * best).max(LITTLE * 100.0);
+        last = (found.gain_percent >= LITTLE * 100.0).then_some(found);
+        if is_enough {
+            break;
+        }
+        let next = likeliest(&rig, &after);
+        let is_new = |next: &Group| !next.candidates().any(|each| members.contains(&each));
+        match next.filter(is_new).filter(|_| after.end_reason != EndName::Interrupted) {
+            Some(next) => all.push(next),
+            None => break,
+        }
+    }
+    Ok(last)
+}
+
+/// Those that the run speaks for, and what is always worth a try: latencies on the way of what is read.
 fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     let groups = ranking(scenario, before);
     let least = |member: &Suspect| {
@@ -146,11 +184,18 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     }
     tried.truncate(MOST);
     let reads = before.flows.iter().any(|flow| flow.direction == "read" && flow.bytes > 0);
-    let hosts = scenario.fabric.devices.iter().enumerate();
-    let host = |(device, config): (usize, &lanewise_fabric::config::DeviceConfig)| {
-        matches!(config.kind, DeviceKind::RootComplex(_)).then_some(Candidate::MemoryLatency { device })
+    let devices = scenario.fabric.devices.iter().enumerate();
+    let of = |is_switch: bool| {
+        let latency = move |(device, config): (usize, &DeviceConfig)| match config.kind {
+            DeviceKind::RootComplex(_) if !is_switch => Some(Candidate::MemoryLatency { device }),
+            DeviceKind::Switch(_) if is_switch => Some(Candidate::SwitchLatency { device }),
+            _ => None,
+        };
+        Group::of(devices.clone().filter_map(latency))
     };
-    tried.extend(Group::of(hosts.filter_map(host).filter(|_| reads)));
+    if reads {
+        tried.extend([false, true].into_iter().filter_map(of));
+    }
     tried
 }
 
@@ -197,8 +242,11 @@ fn verdict(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let pointed_at = larger.iter().find(|each| guess.is_some_and(|guess| each.names.contains(&guess.name)));
     let close = pointed_at.filter(|each| each.gain_percent >= AS_MUCH * best.gain_percent);
     let shown = close.unwrap_or(best);
-    let proven =
-        format!("Limited by {}: ten times larger, it brings {:+.1} %", shown.what, shown.gain_percent);
+    let brings = match shown.kind {
+        "together" => "ten times larger together, they bring",
+        _ => "ten times larger, it brings",
+    };
+    let proven = format!("Limited by {}: {brings} {:+.1} %", shown.what, shown.gain_percent);
     match guess {
         Some(guess) if close.is_none() => format!("{proven}; waiting time alone pointed at {}", guess.name),
         _ => proven,

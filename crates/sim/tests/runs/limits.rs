@@ -131,8 +131,41 @@ fn links_that_are_full_one_behind_the_other_become_larger_together() {
         results(IN_A_ROW, &settings).flows[0].goodput_gb_per_s / before.flows[0].goodput_gb_per_s
     };
     assert!(gain("gen5 above") < 1.01 && gain("8 lanes above") < 1.01, "the other link is the limit then");
+    // Those that are not alike as well.
+    let other = [("sw0.ports.port1", "gen3 x8"), ("card.generation", "gen3"), ("card.width", "x8")];
+    let found = proof(IN_A_ROW, &other);
+    assert_eq!((found.larger[0].kind, found.larger[0].names.len()), ("together", 2), "{:#?}", found.larger);
+    assert!(found.larger[0].gain_percent > 100.0, "{}", found.sentence);
     assert!(gain("every link that is full a generation faster") > 1.9);
     assert!(gain("every link that is full wider") > 1.9);
+}
+
+/// Sixteen tags of 512 B are a third of what a way of 2 us would take, and so are the seventeen reads that are asked for: neither alone
+/// brings much, and a shorter way brings as much as both.
+#[test]
+fn tags_and_what_uses_them_become_larger_together() {
+    let settings = [
+        ("sw0.latency", "1 us"),
+        ("card.tags", "16"),
+        ("card.mrrs", "512 B"),
+        ("workload.stream.direction", "read"),
+        ("workload.stream.size", "512 B"),
+        ("workload.stream.outstanding", "17"),
+    ];
+    let found = proof(IN_A_ROW, &settings);
+    let gain = |kind: &str| {
+        let tried = found.larger.iter().find(|each| each.kind == kind);
+        tried.unwrap_or_else(|| panic!("{kind}: {:#?}", found.larger)).gain_percent
+    };
+    assert!(gain("together") > 100.0 && gain("switch_latency") > 100.0, "{:#?}", found.larger);
+    for kind in ["tags", "window"] {
+        let tried = found.larger.iter().find(|each| each.kind == kind);
+        assert!(tried.is_none_or(|tried| tried.gain_percent < 10.0), "{tried:#?}");
+    }
+    for part in ["the 16 tags of card", "what is outstanding at card", "larger together"] {
+        let row = found.larger.iter().find(|each| each.kind == "together").expect("it was tried");
+        assert!(row.what.contains(part) || found.sentence.contains(part), "{row:#?} {}", found.sentence);
+    }
 }
 
 #[test]

@@ -74,6 +74,10 @@ pub enum ResourceKind {
     Wire,
     /// Buffer of a network switch's port, for what comes in.
     NetworkBuffer,
+    /// Buffer of an adapter for payload, at one of its ports: bytes.
+    AdapterBuffer,
+    /// Reads of an adapter's queue pairs that the other side has not answered.
+    OutstandingReads,
     /// Media: flash dies, disks.
     Media,
     /// Cores, or a thread that has a core to itself.
@@ -112,6 +116,8 @@ impl ResourceKind {
             Self::LineBuffers => "line_buffers",
             Self::Wire => "wire",
             Self::NetworkBuffer => "network_buffer",
+            Self::AdapterBuffer => "adapter_buffer",
+            Self::OutstandingReads => "outstanding_reads",
             Self::Media => "media",
             Self::Core => "core",
         }
@@ -126,6 +132,8 @@ impl ResourceKind {
                 | Self::TranslationRequests
                 | Self::SwitchStorage
                 | Self::NetworkBuffer
+                | Self::AdapterBuffer
+                | Self::OutstandingReads
                 | Self::CxlCredits
                 | Self::LineBuffers
         )
@@ -167,6 +175,8 @@ impl ResourceKind {
             Self::LineBuffers => "the lines that cores have in flight",
             Self::Wire => "the wire beyond the adapter",
             Self::NetworkBuffer => "the buffer of a network switch's port",
+            Self::AdapterBuffer => "a buffer of the adapter",
+            Self::OutstandingReads => "reads of a queue pair under way",
             Self::Media => "media",
             Self::Core => "processor cores",
         }

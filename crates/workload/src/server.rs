@@ -1,7 +1,7 @@
 //! Paths that may be without a limit, and what stations side by side have done: readings for results.
 
 use lanewise_fabric::{ResourceKind, ResourceReading, Server, Station};
-use lanewise_units::{Bytes, Rate, Time};
+use lanewise_units::{Bytes, Rate, Span, Time};
 
 /// A path that bytes cross at a given rate; or no limit at all.
 #[derive(Clone, Debug)]
@@ -41,6 +41,36 @@ pub(crate) fn reading(
 ) -> ResourceReading {
     let book = stations.iter().map(|station| station.book_at(at)).sum();
     ResourceReading { name, kind, places: stations.len() as u32, limit, book }
+}
+
+/// For how long something has stood still for want of room.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Blocked {
+    since: Option<Time>,
+    ended: Span,
+}
+
+impl Blocked {
+    /// It lacks room from `at` on, which may be later than now, if it did not before.
+    pub(crate) fn begin(&mut self, at: Time) {
+        self.since.get_or_insert(at);
+    }
+
+    /// It has room, or lacks something else first.
+    pub(crate) fn end(&mut self, now: Time) {
+        if let Some(since) = self.since.take() {
+            self.ended += now.saturating_since(since);
+        }
+    }
+
+    pub(crate) fn is_now(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// All in all, up to `at`.
+    pub(crate) fn up_to(&self, at: Time) -> Span {
+        self.ended + self.since.map_or(Span::ZERO, |since| at.saturating_since(since))
+    }
 }
 
 /// Whether it was ever asked for.

@@ -14,6 +14,7 @@ use super::candidate::ends;
 use crate::results::{Flow, Results};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
+use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
@@ -328,7 +329,17 @@ impl Editor<'_> {
 
     /// More tags, in a field that holds them; and more bytes with each.
     fn tags(&self, members: &[&Candidate]) -> Vec<Edit> {
+        // Fourteen bits are for links in flits: PCIe Base 6.3 §2.2.6.2.
+        let links = &self.scenario.fabric.links;
+        let has_flits = |device: usize| links.iter().any(|link| link.lower.0 == device && link.mode.flit);
+        let in_flits = members.iter().filter_map(|member| device_of(member)).all(has_flits);
         let mut more = self.of_devices("twice the tags", members, &["tags"], Double);
+        more.settings.retain_mut(|setting| {
+            let most = if in_flits { TagWidth::Bits14 } else { TagWidth::Bits10 }.usable();
+            let tags = setting.after.parse().unwrap_or(u32::MAX).min(u32::from(most));
+            setting.after = tags.to_string();
+            setting.after != setting.before
+        });
         for setting in more.settings.clone() {
             let width = setting.path.replace(".tags", ".tag_width");
             let tags: u32 = setting.after.parse().unwrap_or_default();

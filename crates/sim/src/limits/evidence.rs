@@ -51,7 +51,7 @@ pub(crate) struct Suspect {
     pub(crate) in_use: bool,
     /// Of a wire: requests wait for it most of the time, however much it is used.
     contended: bool,
-    /// Of credits: the part of the time in which their link direction is in use or blocked.
+    /// Of credits and buffers: the part of the time in which their link direction, or wire, is in use or blocked.
     pub(crate) occupied: f64,
     /// How much there is of a resource.
     limit: String,
@@ -80,6 +80,10 @@ const LEAST_BLOCKED: f64 = 0.3;
 /// Credits, or silence after TLPs, that are waited for in less of the time are not what keeps a link direction from being free: more
 /// of them brings what is waited, over what the wire is used, which is a sixth here and no more than what the wire itself would.
 const LEAST_SHORT: f64 = 0.15;
+/// Credits that are waited for in less of the time hold nothing back.
+pub(crate) const LEAST_HELD: f64 = 0.02;
+/// In use or blocked for more of the time, a direction is never free.
+pub(crate) const NEVER_FREE: f64 = 0.98;
 /// A state that a requester is in for more of the time.
 const MOSTLY: f64 = 0.5;
 
@@ -332,10 +336,25 @@ impl<'a> Evidence<'a> {
         far
     }
 
+    /// For how much of the time the wires beyond the adapters of a flow's workload are in use, added up over them.
+    fn carried(&self, flow: &Flow) -> f64 {
+        self.at_both_ends(flow, ResourceKind::Wire).map(|wire| wire.utilisation).sum()
+    }
+
+    /// Resources of a kind of all devices that have a flow of the same workload.
+    fn at_both_ends(&self, flow: &Flow, kind: ResourceKind) -> impl Iterator<Item = &&'a Resource> {
+        let flows = self.decisive.iter().filter(|other| other.name == flow.name);
+        let names = flows.flat_map(|other| other.device.split('+'));
+        let devices = order::set(names.filter_map(|name| self.index.get(name).copied()));
+        let all = devices.into_iter().flat_map(|device| &self.resources[device]);
+        all.filter(move |resource| resource.kind == kind)
+    }
+
     /// What may limit a flow: everything on its way, with the share of the time that speaks for it.
     fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
         let mut devices = self.devices(flow);
-        devices.extend(self.far_devices(flow, &devices));
+        let far = self.far_devices(flow, &devices);
+        devices.extend(&far);
         let mut found = Vec::new();
         for link in devices.iter().filter_map(|device| self.above[*device]) {
             self.suspects_of_link(link, &mut found);
@@ -348,7 +367,9 @@ impl<'a> Evidence<'a> {
             is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
-        for resource in owned.chain(common) {
+        let carried = self.carried(flow);
+        let buffers = self.at_both_ends(flow, ResourceKind::AdapterBuffer);
+        for resource in owned.chain(common).chain(buffers) {
             let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
             let suspect = match resource.kind {
                 // A buffer on the way is full because of what lies behind it, which is in use then.
@@ -358,9 +379,13 @@ impl<'a> Evidence<'a> {
                 kind if kind.keeps_translations() => {
                     Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0).min(1.0))
                 }
+                ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
+                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
+                    Suspect { occupied: carried + blocked, ..Suspect::waited_for(candidate, blocked) }
+                }
                 // All of them are taken whatever it is that takes long.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
-                // The queue is full, too, where the wires behind it are in use all the time: then they are the limit.
+                // These are full, too, where the wires behind them are in use all the time: then those are the limit.
                 ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
                     Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
@@ -370,6 +395,10 @@ impl<'a> Evidence<'a> {
             found.push(Suspect { limit: resource.limit.clone(), ..suspect });
         }
         self.suspects_of_load(flow, &mut found);
+        // What comes late was asked for late, or sent late, at the other end.
+        let index = |name: &str| self.index.get(name).is_some_and(|device| far.contains(device));
+        let there = |other: &&&Flow| other.name == flow.name && other.device.split('+').any(index);
+        self.decisive.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
         if self.errs {
             // The adapter at the other end has a flow of the same workload.
             let others = self.results.flows.iter().filter(|other| other.name == flow.name);
@@ -484,8 +513,11 @@ impl<'a> Evidence<'a> {
         if !is_paced {
             inside += held_back;
         }
+        // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
+        let beyond = share("wire").min(self.carried(flow));
+        inside += share("wire") - beyond;
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
-        found.push(Suspect::waited_for(Candidate::Beyond { device }, share("wire")));
+        found.push(Suspect::waited_for(Candidate::Beyond { device }, beyond));
         // Requests that wait for the port wait for what its wire is used for, or for credits.
         if let Some(link) = self.above[device].filter(|_| share("port") > MOSTLY) {
             let candidate = Candidate::Wire { link, upstream: true };
@@ -597,6 +629,32 @@ impl Suspect {
         Self { candidate, share, in_use: false, contended: false, occupied: 0.0, limit: String::new() }
     }
 
+    /// Whether these are credits that keep a wire, which is in use nearly all the time, from being in use for the rest of it.
+    fn holds_back(&self, wire: &Self) -> bool {
+        let (Candidate::Credits { link, upstream, .. }, Candidate::Wire { link: used, upstream: way }) =
+            (&self.candidate, &wire.candidate)
+        else {
+            return false;
+        };
+        (link, upstream) == (used, way) && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
+    }
+
+    /// How far behind the limit it may be, where all wait as long: what works, then what is taken while something else works, then what
+    /// is outstanding or asked, which all of those hold up.
+    fn depth(&self) -> u8 {
+        match self.candidate {
+            Candidate::Resource { kind, .. } if kind.is_held() => 1,
+            Candidate::Window { .. } | Candidate::Demand { .. } => 2,
+            _ => 0,
+        }
+    }
+
+    /// Whether room in it is kept for what is still being read: it is full, too, where tags or memory are why that takes long.
+    fn keeps_room(&self) -> bool {
+        use ResourceKind::{AdapterBuffer, OutstandingReads};
+        matches!(self.candidate, Candidate::Resource { kind: AdapterBuffer | OutstandingReads, .. })
+    }
+
     /// Whether it is a cache of translations, which is tried and never named without a proof.
     fn is_cache(&self) -> bool {
         matches!(self.candidate, Candidate::Resource { kind, .. } if kind.keeps_translations())
@@ -681,24 +739,30 @@ fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
     }
     let in_use = suspects.iter().filter(|suspect| suspect.in_use);
     let used = in_use.map(|suspect| suspect.share).fold(0.0, f64::max);
+    fn most<'a>(best: &'a Suspect, next: &'a Suspect) -> &'a Suspect {
+        if next.share > best.share { next } else { best }
+    }
     if used < SATURATED {
-        fn most<'a>(best: &'a Suspect, next: &'a Suspect) -> &'a Suspect {
-            if next.share > best.share { next } else { best }
-        }
         let never_free = |suspect: &&Suspect| suspect.occupied >= SATURATED && suspect.share >= LEAST_SHORT;
         let waits = suspects.iter().filter(|suspect| !suspect.in_use || suspect.contended);
-        let first = suspects.iter().filter(never_free).reduce(most).or_else(|| waits.reduce(most));
+        let blocked = suspects.iter().filter(never_free).filter(|suspect| !suspect.keeps_room());
+        let first = blocked.reduce(most).or_else(|| {
+            let wait = |suspect: &Suspect| if never_free(&suspect) { 1.0 } else { suspect.share };
+            let longest = waits.clone().map(wait).fold(0.0, f64::max);
+            let as_long = waits.filter(|suspect| wait(suspect) >= longest - ALIKE);
+            as_long.min_by(|a, b| a.depth().cmp(&b.depth()).then(b.share.total_cmp(&a.share)))
+        });
         return first.filter(|suspect| suspect.share > 0.0).cloned();
     }
     let is_wire = |suspect: &Suspect| {
         let of_cxl = matches!(suspect.candidate, Candidate::Resource { kind: ResourceKind::CxlWire, .. });
         of_cxl || matches!(suspect.candidate, Candidate::Wire { .. })
     };
-    let mut tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
-    let works = |suspect: &Suspect| match suspect.candidate {
-        Candidate::Resource { kind, .. } => !kind.is_held(),
-        _ => true,
-    };
-    let first = tied.clone().find(|suspect| is_wire(suspect));
-    first.or_else(|| tied.clone().find(|suspect| works(suspect))).or_else(|| tied.next()).cloned()
+    let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
+    let first = tied.clone().find(|suspect| is_wire(suspect)).map(|wire| {
+        // It is never free, and what it is not used for waits for credits: a faster one would wait for them, too.
+        let credits = suspects.iter().filter(|suspect| suspect.holds_back(wire));
+        credits.reduce(most).unwrap_or(wire)
+    });
+    first.or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()
 }

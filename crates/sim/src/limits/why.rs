@@ -1,7 +1,7 @@
 //! The proof of a limit: the run again with each candidate ten times larger, side by side.
 
 use super::enlarge::{TIMES, enlarged};
-use super::evidence::{Group, Suspect, likeliest, ranking};
+use super::evidence::{Group, LEAST_HELD, NEVER_FREE, Suspect, likeliest, ranking};
 use super::{Candidate, LimitedBy};
 use crate::EndName;
 use crate::results::Results;
@@ -19,10 +19,6 @@ const MOST: usize = 8;
 const LEAST_SHARE: f64 = 0.1;
 /// The same for time in use: less leaves room enough.
 const LEAST_USE: f64 = 0.5;
-/// The same for credits of a direction that is never free: they hold up what its wire does not.
-const LEAST_BLOCKED: f64 = 0.02;
-/// In use or blocked for more of the time, a direction is never free.
-const NEVER_FREE: f64 = 0.98;
 /// What brings less is nothing: within what two runs differ by anyway.
 const NOTHING: f64 = 0.01;
 /// What brings this part of what the best does is as good.
@@ -159,7 +155,7 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
         if member.in_use {
             LEAST_USE
         } else if member.occupied >= NEVER_FREE {
-            LEAST_BLOCKED
+            LEAST_HELD
         } else {
             LEAST_SHARE
         }
@@ -170,7 +166,7 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     for mut group in groups.into_iter().filter(speaks) {
         // Both directions of a link become quicker together; credits that hold up little are alike where they do.
         group.members.retain(|member| match member.candidate {
-            Candidate::Credits { .. } => member.share >= LEAST_BLOCKED,
+            Candidate::Credits { .. } => member.share >= LEAST_HELD,
             Candidate::Wire { link, .. } if links.contains(&link) => false,
             Candidate::Wire { link, .. } => {
                 links.push(link);

@@ -131,6 +131,14 @@ fn what_fills_under_the_noise_of_packets_is_found_and_noise_is_not() {
     assert!(taken_for_one <= 20, "{taken_for_one} of 1000 where nothing fills");
 }
 
+/// No batch but the first holds more than the one before: without the start of measuring there is nothing to see.
+#[test]
+fn what_was_full_after_the_first_batch_has_filled() {
+    let mut stocks = Stocks::since(vec![1_000_000]);
+    (0..16).for_each(|_| stocks.push(vec![2_000_000], false));
+    assert!(stocks.grow(60_000.0, 0.005) && !stocks.grow(60_000.0 * 300.0, 0.005));
+}
+
 #[test]
 fn too_many_batches_are_merged() {
     let mut batches = Batches::default();

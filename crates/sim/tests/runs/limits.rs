@@ -2,7 +2,7 @@
 //! by runs in which each candidate is ten times larger.
 
 use crate::rig::{results, scenario};
-use lanewise_sim::{Edit, Larger, Results, Why, why};
+use lanewise_sim::{Edit, EndName, Larger, Results, Why, why};
 use std::ops::ControlFlow;
 
 /// A device on a wide link, with all that it could need, and a host that could give it.
@@ -318,6 +318,12 @@ fn a_retry_buffer_and_its_timer_are_the_limit() {
 #[test]
 fn tags_are_the_limit() {
     limited(RIG, &[READ, ("card.tags", "8")], "tags", &["card.tags"], 80.0);
+    // Ten bits have no more than 768 values, and fourteen are for flits.
+    let settings = [READ, ("card.mrrs", "128 B"), ("server.memory_latency", "5 us"), ("card.tags", "768")];
+    let limit = results(RIG, &settings).limited_by.expect("something moved");
+    assert_eq!(limit.kind, "tags", "{}", limit.sentence);
+    let edits = limit.edits;
+    assert!(edits.iter().all(|edit| edit.what != "twice the tags"), "{edits:?}");
 }
 
 #[test]
@@ -601,6 +607,11 @@ fn memory_is_the_limit_once_the_cache_is_full() {
     let found = limited(RIG, &cache, "memory", &["server.memory"], 300.0);
     let goodput = found.run.flows[0].goodput_gb_per_s;
     assert!((goodput / 4.0 - 1.0).abs() < 0.005, "{goodput} GB/s");
+    // A twentieth of the rate, and full before the first batch is over.
+    let slow = [("server.memory_bandwidth", "1 GB/s"), ("server.llc.device_ways", "2")];
+    let run = results(RIG, &[&cache[2..4], &slow].concat());
+    let goodput = run.flows[0].goodput_gb_per_s;
+    assert!((goodput - 1.0).abs() < 0.005 && run.end_reason == EndName::Converged, "{goodput} GB/s, {}", run.end_detail);
     // 4 MiB stay in it.
     let stays = [("workload.stream.span", "2 MiB")];
     let goodput = results(RIG, &[&cache[..], &stays].concat()).flows[0].goodput_gb_per_s;
@@ -694,6 +705,35 @@ fn a_full_wire_beyond_an_adapter_is_named_before_a_nearly_full_slot() {
     let limit = results(VERBS, &settings).limited_by.expect("something moved");
     assert_eq!(limit.name, "nic0.port1.wire", "{}", limit.sentence);
     assert!(limit.share > 0.99, "{}", limit.sentence);
+}
+
+/// What holds payload up inside adapters, or limits how much of it is under way; neither the wire nor the work requests that are
+/// outstanding.
+#[test]
+fn buffers_tags_and_reads_under_way_of_an_adapter_are_the_limit() {
+    let buffer = |part: &str| ("adapter_buffer", format!("nic{part}"));
+    let (long, longer) = (("network.cable.propagation", "2 us"), ("network.cable.propagation", "10 us"));
+    let reads = ("workload.test.tool", "ib_read_bw");
+    for (settings, (kind, name)) in [
+        (&[("nic0.tags", "8")][..], ("tags", "nic0.tags".to_owned())),
+        (&[("nic0.rdma.send_buffer", "4 KiB")], buffer("0.port1.send_buffer")),
+        (&[("nic1.rdma.receive_buffer", "4 KiB")], buffer("1.port1.receive_buffer")),
+        // So much is under way on a long cable.
+        (&[long, ("nic1.rdma.receive_buffer", "16 KiB")], buffer("1.port1.receive_buffer")),
+        (
+            &[longer, ("workload.test.tx_depth", "1"), ("nic1.rdma.receive_buffer", "1 MiB")],
+            ("window", "nic0.window".to_owned()),
+        ),
+        (
+            &[long, reads, ("nic0.rdma.outstanding_reads", "1"), ("nic0.rdma.receive_buffer", "1 MiB")],
+            ("outstanding_reads", "nic0.outstanding_reads".to_owned()),
+        ),
+        (&[("nic0.rdma.packet_gap", "1 us")], ("wire_beyond", "nic0.port1.wire".to_owned())),
+    ] {
+        let found = limited(VERBS, settings, kind, &[&name], 50.0);
+        let limit = found.run.limited_by.expect("something moved");
+        assert!(!limit.edits.is_empty(), "{}", limit.sentence);
+    }
 }
 
 /// Small messages, each of which takes so long in the adapter that neither the core that posts them nor the wire is full.

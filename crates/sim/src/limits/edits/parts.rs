@@ -182,6 +182,10 @@ impl Editor<'_> {
             ResourceKind::NetworkBuffer => {
                 vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
             }
+            ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
+                let words = part.replace('_', " ");
+                vec![of(&format!("twice the {words}"), &[&format!("rdma.{part}")], Double)]
+            }
             ResourceKind::CxlWire => self.cxl_wire(first),
             ResourceKind::Wire | ResourceKind::Core => Vec::new(),
         }

@@ -2,7 +2,8 @@
 
 use super::verbs::WorkRequest;
 use crate::flows::Flows;
-use lanewise_fabric::Station;
+use crate::server::Blocked;
+use lanewise_fabric::{Book, Level, Station};
 use lanewise_units::Time;
 use std::collections::VecDeque;
 
@@ -31,6 +32,39 @@ pub(super) struct SendQueue {
     pub in_ring: bool,
 }
 
+/// Reads of one end that the other has not answered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadsUnderWay {
+    number: Level,
+    /// The next has to wait for one of them.
+    blocked: Blocked,
+    begun: u64,
+}
+
+impl ReadsUnderWay {
+    /// One more, if that makes no more than `limit`. Returns whether it does not.
+    pub(super) fn begin(&mut self, now: Time, limit: u32) -> bool {
+        if self.number.number() >= u64::from(limit) {
+            self.blocked.begin(now);
+            return false;
+        }
+        self.blocked.end(now);
+        self.number.set(self.number.number() + 1, now);
+        self.begun += 1;
+        true
+    }
+
+    /// One is answered.
+    pub(super) fn finish(&mut self, now: Time) {
+        self.number.set(self.number.number() - 1, now);
+    }
+
+    /// How many were under way, and how long the next waited, up to `at`.
+    pub(super) fn book_at(&self, at: Time) -> Book {
+        Book { busy: self.number.area_at(at), waited: self.blocked.up_to(at).into(), served: self.begun }
+    }
+}
+
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct End {
@@ -38,7 +72,7 @@ pub(super) struct End {
     pub requests: SendQueue,
     /// Reads of the other side that this side answers.
     pub responses: SendQueue,
-    pub reads_outstanding: u32,
+    pub reads: ReadsUnderWay,
     /// What the adapter does for this queue pair alone.
     pub context: Station,
     /// Payload that the adapter reads from memory and writes to it; work requests and completion entries.

@@ -8,8 +8,10 @@ use lanewise_network::switch::FlowControl;
 use lanewise_units::Bytes;
 
 impl RdmaNetworkConfig {
-    /// The wires of an adapter: more rate, or more lanes.
+    /// The wires of an adapter: more rate, or more lanes, and less between its packets.
     pub(crate) fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        let mine = self.nics.iter_mut().filter(|nic| nic.device == device);
+        mine.for_each(|nic| larger.shorten(&mut nic.packet_gap));
         let nics = &self.nics;
         let of_device = |end: &NicPort| nics[end.nic].device == device;
         let of_cable = |cable: &CableConfig| {
@@ -91,6 +93,9 @@ impl RdmaNetworkConfig {
                     larger.quicken(rate);
                 }
             }
+            "send_buffer" => larger.widen(&mut nic.send_buffer),
+            "receive_buffer" => larger.widen(&mut nic.receive_buffer),
+            "outstanding_reads" => larger.more(&mut nic.outstanding_reads),
             "shared_path" => larger.quicken(nic.shared_bandwidth.as_mut()?),
             "send_path" => larger.quicken(nic.send_bandwidth.as_mut()?),
             "receive_path" => larger.quicken(nic.receive_bandwidth.as_mut()?),

@@ -1,9 +1,9 @@
 //! The network as software sees it: connections, work requests in, completions out; and what belongs to which event.
 
 use super::config::{NicPort, RdmaNetworkConfig};
-use super::ends::{End, Message, SendQueue};
+use super::ends::{End, Message, ReadsUnderWay, SendQueue};
 use super::nic::Nic;
-use super::port::Port;
+use super::port::{Port, of_buffer};
 use super::switches::SwitchPort;
 use super::token::{Kind, Needs, Ports, Token};
 use super::touched::Touched;
@@ -14,7 +14,7 @@ use crate::flows::Flows;
 use crate::ports::Event;
 use crate::server::RateServer;
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
-use lanewise_fabric::{ResourceReading, Slots, Station};
+use lanewise_fabric::{Book, ResourceReading, Slots, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -118,7 +118,7 @@ impl RdmaNetwork {
                 port,
                 requests: SendQueue::default(),
                 responses: SendQueue::default(),
-                reads_outstanding: 0,
+                reads: ReadsUnderWay::default(),
                 context: Station::default(),
                 flows,
                 entries: 0,
@@ -211,22 +211,36 @@ impl RdmaNetwork {
     /// Pipelines, queue pairs, data paths and wires of its adapters, wires and buffers of its switches, with what they have done
     /// up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let own = self
-            .nics
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, nic)| nic.resources(self.pairs_of(index), at));
+        let own =
+            self.nics.iter().enumerate().flat_map(move |(index, nic)| {
+                nic.resources(self.pairs_of(index), self.reads_of(index, at), at)
+            });
         let ports = self.port_of.iter().zip(&self.ports).flat_map(move |((end, _), port)| {
             // Ports count from one where a scenario names them.
-            port.resources(&format!("{}.port{}", self.nics[end.nic].config.name, end.port + 1), at)
+            let name = format!("{}.port{}", self.nics[end.nic].config.name, end.port + 1);
+            let sender = match port.far {
+                WireEnd::Adapter(sender) => &self.ports[sender as usize].room,
+                WireEnd::Switch(sender) => &self.switch_ports[sender as usize].room,
+            };
+            let (size, book) = sender.book_at(at);
+            let receives = of_buffer(format!("{name}.receive_buffer"), size, book);
+            port.resources(&name, at).chain([receives])
         });
         own.chain(ports).chain(self.switch_resources(at))
     }
 
+    fn ends_of(&self, nic: usize) -> impl Iterator<Item = &End> {
+        self.ends.iter().filter(move |end| self.ports[end.port as usize].nic == nic)
+    }
+
     /// What an adapter does for each of its queue pairs.
     fn pairs_of(&self, nic: usize) -> Vec<Station> {
-        let mine = self.ends.iter().filter(|end| self.ports[end.port as usize].nic == nic);
-        mine.map(|end| end.context).collect()
+        self.ends_of(nic).map(|end| end.context).collect()
+    }
+
+    /// What the reads of each of its queue pairs have done up to `at`.
+    fn reads_of(&self, nic: usize, at: Time) -> Vec<Book> {
+        self.ends_of(nic).map(|end| end.reads.book_at(at)).collect()
     }
 
     /// Messages that are not over.

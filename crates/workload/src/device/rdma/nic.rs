@@ -5,7 +5,7 @@ use super::verbs::{Opcode, WorkRequest};
 use crate::device::waiting::Waiting;
 use crate::server::{RateServer, reading};
 use lanewise_fabric::workload::ChannelId;
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{Book, ResourceKind, ResourceReading, Station};
 use lanewise_units::{Bytes, Span, Time};
 
 /// An adapter.
@@ -33,6 +33,7 @@ impl Nic {
     pub(super) fn resources(
         &self,
         pairs: Vec<Station>,
+        reads: Vec<Book>,
         at: Time,
     ) -> impl Iterator<Item = ResourceReading> + use<> {
         let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
@@ -48,7 +49,14 @@ impl Nic {
             of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
             of("queue_pairs", queue_pair_interval, &pairs),
         ];
-        own.into_iter().chain(self.shared.reading(format!("{name}.shared_path"), at))
+        let under_way = ResourceReading {
+            name: format!("{name}.outstanding_reads"),
+            kind: ResourceKind::OutstandingReads,
+            places: self.config.outstanding_reads * reads.len() as u32,
+            limit: format!("{} a queue pair", self.config.outstanding_reads),
+            book: reads.into_iter().sum(),
+        };
+        own.into_iter().chain([under_way]).chain(self.shared.reading(format!("{name}.shared_path"), at))
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::room::Room;
 use super::wiring::WireEnd;
-use crate::server::{RateServer, reading};
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use crate::server::{Blocked, RateServer, reading};
+use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Station};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};
@@ -63,8 +63,12 @@ pub(super) struct Port {
     front: u32,
     urgent: VecDeque<(Packet, Time)>,
     /// Payload in `outgoing`.
-    buffered: u64,
+    buffered: Level,
     send_buffer: u64,
+    /// The next packet lacks room in it.
+    blocked: Blocked,
+    /// Packets with payload that were made.
+    made: u64,
     lane: Station,
     /// A timer for the end of the packet on the lane is running.
     pub lane_timer: bool,
@@ -111,8 +115,10 @@ impl Port {
             outgoing: VecDeque::new(),
             front: 0,
             urgent: VecDeque::new(),
-            buffered: 0,
+            buffered: Level::default(),
             send_buffer: settings.send_buffer.get(),
+            blocked: Blocked::default(),
+            made: 0,
             lane: Station::default(),
             lane_timer: false,
             owed: Span::ZERO,
@@ -126,13 +132,21 @@ impl Port {
     }
 
     /// Whether the send buffer takes so much payload more.
-    pub(super) fn has_room(&self, payload: u64) -> bool {
-        self.buffered + payload <= self.send_buffer
+    pub(super) fn has_room(&mut self, now: Time, payload: u64) -> bool {
+        let fits = self.buffered.number() + payload <= self.send_buffer;
+        // While packets lack room at the other end, that is why the buffer is full; while one leaves, nothing else could.
+        if fits || self.room.is_blocked() {
+            self.blocked.end(now);
+        } else {
+            self.blocked.begin(self.lane.free_at().max(now));
+        }
+        fits
     }
 
     /// Makes a packet; it leaves behind all others. Its number.
-    pub(super) fn push(&mut self, packet: Packet, ready: Option<Time>) -> u32 {
-        self.buffered += u64::from(packet.payload);
+    pub(super) fn push(&mut self, now: Time, packet: Packet, ready: Option<Time>) -> u32 {
+        self.buffered.set(self.buffered.number() + u64::from(packet.payload), now);
+        self.made += u64::from(packet.payload > 0);
         self.outgoing.push_back(Outgoing { packet, ready });
         self.front.wrapping_add(self.outgoing.len() as u32 - 1)
     }
@@ -193,11 +207,20 @@ impl Port {
     /// that are not ready, and for credits.
     pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
         let lane = std::slice::from_ref(&self.lane);
-        let wire = self.wire.rate_in_words();
+        let mut wire = self.wire.rate_in_words();
+        if !self.packet_gap.is_zero() {
+            wire += &format!(" and {} a packet", self.packet_gap);
+        }
         let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
         let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
         let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
-        [Some(lane), outbound, inbound].into_iter().flatten()
+        let book = Book {
+            busy: self.buffered.area_at(at),
+            waited: self.blocked.up_to(at).into(),
+            served: self.made,
+        };
+        let buffer = of_buffer(format!("{name}.send_buffer"), Bytes::new(self.send_buffer), book);
+        [Some(lane), outbound, inbound, Some(buffer)].into_iter().flatten()
     }
 
     /// Sends the next packet if it can.
@@ -213,10 +236,11 @@ impl Port {
             let cost = self.room.cost(self.wire, packet.kind, Bytes::new(payload));
             if !self.room.fits(now, cost) {
                 self.room.block(now);
+                self.blocked.end(now);
                 return Next::Blocked(self.room.next_credits());
             }
             self.room.take(now, cost);
-            self.buffered -= payload;
+            self.buffered.set(self.buffered.number() - payload, now);
             self.outgoing.pop_front();
             self.front = self.front.wrapping_add(1);
         } else {
@@ -225,9 +249,16 @@ impl Port {
         let payload = Bytes::new(u64::from(packet.payload));
         let span = self.owed + self.wire.packet_span(packet.kind, payload);
         self.owed = Span::ZERO;
+        self.blocked.end(now);
         self.lane.occupy_since(since, now, span + self.packet_gap);
         Next::Sent(packet, now + span)
     }
+}
+
+/// A buffer of an adapter under this name.
+pub(super) fn of_buffer(name: String, size: Bytes, book: Book) -> ResourceReading {
+    let places = u32::try_from(size.get()).unwrap_or(u32::MAX);
+    ResourceReading { name, kind: ResourceKind::AdapterBuffer, places, limit: size.to_string(), book }
 }
 
 #[cfg(test)]

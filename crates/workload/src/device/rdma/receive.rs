@@ -137,7 +137,7 @@ impl RdmaNetwork {
 
     /// All of a read's answer is in the adapter, and its payload on the way to memory before the completion entry.
     fn read_answered<M: Needs>(&mut self, end: u32, message: u32, ports: &mut Ports<'_, M>) {
-        self.ends[end as usize].reads_outstanding -= 1;
+        self.ends[end as usize].reads.finish(ports.now());
         if self.messages.get_mut(message).request.signaled {
             self.complete(end, message, ports);
         } else {

@@ -1,5 +1,7 @@
 //! Room at the other end of a wire, as its transmitter knows it: credits, or whether it is paused.
 
+use crate::server::Blocked;
+use lanewise_fabric::{Book, Level};
 use lanewise_network::NetworkWire;
 use lanewise_network::switch::space;
 use lanewise_network::transport::PacketKind;
@@ -31,10 +33,12 @@ pub(super) struct Room {
     /// A timer for credits is running.
     pub timer: bool,
     paused: bool,
-    /// Since when the packet at the front lacks room.
-    blocked_since: Option<Time>,
-    /// For how long packets at the front have lacked room, up to the last that went.
-    blocked: Span,
+    /// The packet at the front lacks room.
+    blocked: Blocked,
+    /// What is on its way to the other side, or there.
+    held: Level,
+    /// Packets that have gone.
+    taken: u64,
 }
 
 impl Room {
@@ -47,8 +51,9 @@ impl Room {
             latency,
             timer: false,
             paused: false,
-            blocked_since: None,
-            blocked: Span::ZERO,
+            blocked: Blocked::default(),
+            held: Level::default(),
+            taken: 0,
         }
     }
 
@@ -76,33 +81,34 @@ impl Room {
     pub(super) fn take(&mut self, now: Time, cost: u64) {
         self.unblock(now);
         self.left -= cost;
+        self.taken += 1;
+        self.held.set(self.outstanding(), now);
     }
 
     /// The packet at the front lacks room.
     pub(super) fn block(&mut self, now: Time) {
-        self.blocked_since.get_or_insert(now);
+        self.blocked.begin(now);
     }
 
     /// It is not so any more.
     pub(super) fn unblock(&mut self, now: Time) {
-        if let Some(since) = self.blocked_since.take() {
-            self.blocked += now - since;
-        }
+        self.blocked.end(now);
     }
 
     pub(super) fn is_blocked(&self) -> bool {
-        self.blocked_since.is_some()
+        self.blocked.is_now()
     }
 
     /// For how long the packet at the front lacked room, up to `at`.
     pub(super) fn blocked(&self, at: Time) -> Span {
-        self.blocked + self.blocked_since.map_or(Span::ZERO, |since| at.saturating_since(since))
+        self.blocked.up_to(at)
     }
 
     /// Credits for so many bytes leave the other side now.
     pub(super) fn give_back(&mut self, now: Time, bytes: u64) {
         if bytes > 0 {
             self.returning.push_back((now + self.latency, bytes));
+            self.held.set(self.outstanding(), now);
         }
     }
 
@@ -114,6 +120,12 @@ impl Room {
     /// When the next credits are here, if any are on their way.
     pub(super) fn next_credits(&self) -> Option<Time> {
         self.returning.front().map(|(at, _)| *at)
+    }
+
+    /// How much is there, what packets are on their way or there, and how long those at the front waited for room, up to `at`.
+    pub(super) fn book_at(&self, at: Time) -> (Bytes, Book) {
+        let book = Book { busy: self.held.area_at(at), waited: self.blocked(at).into(), served: self.taken };
+        (Bytes::new(self.capacity), book)
     }
 
     /// What is on its way to the other side, or there.

@@ -132,12 +132,11 @@ impl RdmaNetwork {
     fn make_read_request(&mut self, port: u32, end: u32, message: u32, now: Time) -> Made {
         let limit = self.nic_of(end).config.outstanding_reads;
         let state = &mut self.ends[end as usize];
-        if state.reads_outstanding == limit {
+        if !state.reads.begin(now, limit) {
             return Made::NothingYet;
         }
-        state.reads_outstanding += 1;
         let packet = Packet { kind: PacketKind::ReadRequest, message, payload: 0, last: true };
-        self.ports[port as usize].push(packet, Some(now));
+        self.ports[port as usize].push(now, packet, Some(now));
         Made::Last
     }
 
@@ -154,7 +153,7 @@ impl RdmaNetwork {
         let state = self.messages.get_mut(message);
         let (request, offset) = (state.request, state.cut);
         let payload = mtu.min(request.length.get() - offset);
-        if !self.ports[port as usize].has_room(payload) {
+        if !self.ports[port as usize].has_room(ports.now(), payload) {
             return Made::NoRoom;
         }
         state.cut += payload;
@@ -168,7 +167,7 @@ impl RdmaNetwork {
         };
         let packet = Packet { kind, message, payload: payload as u32, last };
         let at_hand = request.inline || payload == 0;
-        let number = self.ports[port as usize].push(packet, at_hand.then(|| ports.now()));
+        let number = self.ports[port as usize].push(ports.now(), packet, at_hand.then(|| ports.now()));
         if !at_hand {
             let (memory, start) = from(&request, answers);
             self.fetch_payload(port, end, number, (memory, start + offset), payload, ports);

@@ -48,7 +48,7 @@ pub(super) struct SwitchPort {
     leaving: VecDeque<(Time, u32, Bytes)>,
     /// The next time at which it will be looked at, if that is still to come.
     looks_at: Time,
-    room: Room,
+    pub(super) room: Room,
 }
 
 impl SwitchPort {

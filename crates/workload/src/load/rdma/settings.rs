@@ -1,5 +1,6 @@
 //! RDMA as a load: what its tools may have open, and what makes adapters, wires and drivers larger.
 
+use super::osu::OsuTool;
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
 use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
@@ -32,6 +33,19 @@ impl LoadConfig for RdmaConfig {
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         self.tools.iter().flat_map(peer_memory).collect()
+    }
+
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        let nics = &self.network.nics;
+        let is_at = |tool: &RdmaToolConfig| tool.ports().iter().any(|port| nics[port.nic].device == device);
+        let mine = self.tools.iter_mut().filter(|tool| is_at(tool));
+        let depths = mine.filter_map(|tool| match tool {
+            RdmaToolConfig::Perftest(test) if !test.tool.is_latency() => Some(&mut test.tx_depth),
+            RdmaToolConfig::Osu(osu) if osu.tool != OsuTool::Latency => Some(&mut osu.window),
+            // A connection more is one more thread at either side; the rest is one message at a time.
+            _ => None,
+        });
+        depths.map(|depth| larger.more(depth)).reduce(|(), ()| ())
     }
 
     fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {

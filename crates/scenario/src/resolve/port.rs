@@ -212,18 +212,22 @@ fn replay_timer(end: &End<'_>) -> Span {
     }
 }
 
-/// Bytes on the way until the peer's Ack is in: its latency limit, a packet in each direction, both receivers, and the way there
-/// and back as long as the part is built for. In Flit Mode whole flits are kept, and a packet is as many as it reaches into.
+/// Bytes on the way until the peer's Ack is in: the latency that the specification allows it, a packet in each direction, both
+/// receivers, and the way there and back as long as the part is built for, for no part knows how slow its peer is. In Flit Mode whole
+/// flits are kept, and a packet is as many as it reaches into.
 fn automatic_retry_buffer(end: &End<'_>) -> Bytes {
-    retry_buffer_over(end, reach(end))
+    retry_buffer_for(end, reach(end), automatic_latency(end, ack_latency_limit))
 }
 
-/// The same over a link of some length, one way.
+/// The same over a link of some length, one way, to the peer that there is.
 pub(super) fn retry_buffer_over(end: &End<'_>, length: Span) -> Bytes {
+    retry_buffer_for(end, length, end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end)))
+}
+
+fn retry_buffer_for(end: &End<'_>, length: Span, peer_ack: Span) -> Bytes {
     let tlp = packet(end.mps);
     let packet = if end.mode.flit { FLIT_BYTES * tlp.div_ceil(FLIT_BYTES) } else { tlp };
     let span = end.mode.wire_span(packet);
-    let peer_ack = end.peer.ack_latency.given().unwrap_or_else(|| ack_latency(end));
     let receivers = receivers(end);
     let around = peer_ack + receivers + length * 2 + span * 2;
     packet * around.div_ceil(span).max(2)

@@ -290,8 +290,8 @@ mod tests {
     #[test]
     fn packets_leave_in_order_when_their_payload_is_there() {
         let mut port = port(1 << 20);
-        let first = port.push(data(4096), None);
-        let second = port.push(data(4096), None);
+        let first = port.push(Time::ZERO, data(4096), None);
+        let second = port.push(Time::ZERO, data(4096), None);
         port.ready(second, Time::ZERO);
         assert!(matches!(port.next(Time::ZERO), Next::Idle), "the first has to go first");
         port.ready(first, Time::ZERO);
@@ -304,8 +304,9 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_overtakes_and_needs_no_credits() {
-        let mut port = port(0);
-        let number = port.push(data(64), Some(Time::ZERO));
+        let mut port = port(64);
+        port.room.take(Time::ZERO, 64);
+        let number = port.push(Time::ZERO, data(64), Some(Time::ZERO));
         assert_eq!(number, 0);
         port.push_urgent(
             Packet { kind: PacketKind::Acknowledge, message: 7, payload: 0, last: true },

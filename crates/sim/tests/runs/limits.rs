@@ -29,9 +29,9 @@ const READ: (&str, &str) = ("workload.stream.direction", "read");
 
 /// A run and its proof.
 pub struct Proof {
-    run: Results,
-    larger: Vec<Larger>,
-    sentence: String,
+    pub run: Results,
+    pub larger: Vec<Larger>,
+    pub sentence: String,
 }
 
 fn proof(text: &str, settings: &[(&str, &str)]) -> Proof {

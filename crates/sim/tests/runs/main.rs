@@ -6,6 +6,7 @@ mod changes;
 mod credits;
 mod cxl;
 mod data_paths;
+mod drive_limits;
 mod drives;
 mod edits;
 mod fabrics;

@@ -157,7 +157,7 @@ impl Drive {
 
     /// Bytes in its buffer.
     pub(crate) fn held(&self) -> u64 {
-        self.write_buffer.used() + self.read_room_used
+        self.write_buffer.held() + self.read_room_used
     }
 
     /// Takes a command off the wire.

@@ -66,6 +66,8 @@ pub(crate) struct Ssd {
     outbound: Station,
     read_room: u64,
     write_room: u64,
+    /// Bytes that are here: out of the media and not sent, or arrived and not on the media.
+    held: u64,
     /// Pieces of write data until the drive knows what is written, and one while its buffer is filled with the like.
     writes_to_see: u32,
     /// Write commands and the bytes of each for which no room was found yet.
@@ -105,6 +107,7 @@ impl Ssd {
             outbound: Station::default(),
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
+            held: 0,
             writes_to_see: if config.preconditioned { WRITES_TO_SEE } else { 0 },
             wanting: VecDeque::new(),
             in_media: 0,
@@ -117,9 +120,9 @@ impl Ssd {
         }
     }
 
-    /// Bytes in its buffers.
+    /// Bytes that are here, between media and DMA. Room that is kept for what is still on its way holds nothing.
     pub(crate) fn held(&self) -> u64 {
-        2 * self.config.buffer.get() - self.read_room - self.write_room
+        self.held
     }
 
     /// Whether it has nothing to do and no data in its buffers.
@@ -220,6 +223,7 @@ impl Ssd {
     /// A piece is out of the media, or the first unit of it.
     pub(crate) fn media_ready(&mut self, slot: u32, bytes: u64, now: Time) {
         self.in_media -= 1;
+        self.held += bytes;
         self.ready.push_back((slot, bytes, now));
     }
 
@@ -254,12 +258,14 @@ impl Ssd {
     /// Read data has left.
     pub(crate) fn data_sent(&mut self, bytes: u64) {
         self.read_room += bytes;
+        self.held -= bytes;
         assert!(self.read_room <= self.config.buffer.get(), "{}: sent more than was read", self.config.name);
     }
 
     /// Write data is on the media.
     pub(crate) fn drained(&mut self, bytes: u64) {
         self.write_room += bytes;
+        self.held -= bytes;
         assert!(self.write_room <= self.config.buffer.get(), "{}: drained too much", self.config.name);
     }
 
@@ -320,8 +326,9 @@ impl Ssd {
         self.written.place(offset, size, true) != Place::Elsewhere
     }
 
-    /// When a piece of write data that is in the buffer will be on the media.
+    /// When a piece of write data that has come into the buffer will be on the media.
     pub(crate) fn drain(&mut self, now: Time, bytes: u64, sequential: bool) -> Time {
+        self.held += bytes;
         let rate = if sequential { self.config.write_rate } else { self.config.random_write_rate };
         self.outbound.occupy(now, rate.span_ceil(Bytes::new(bytes)))
     }

@@ -59,3 +59,41 @@ fn a_write_buffer_that_fills_is_warm_up() {
         within(0.1, write.goodput_gb_per_s, 3.0);
     }
 }
+
+/// Scattered writes have a rate of their own, and that is what is named, and doubled.
+#[test]
+fn the_rate_of_scattered_writes_is_the_limit() {
+    let slow = [("workload.job.rw", "randwrite"), ("ssd.nvme.random_write_rate", "0.5 GB/s")];
+    let found = limited(RIG, &slow, "pipeline", &["ssd.write_path"], 500.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert!(limit.sentence.contains("(ssd.write_path, 500 MB/s for scattered writes)"), "{}", limit.sentence);
+    let paths: Vec<&str> =
+        limit.edits.iter().flat_map(|edit| &edit.settings).map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["ssd.nvme.random_write_rate"]);
+    within(0.1, operations(&found), 0.5e9 / 4096.0);
+}
+
+/// Without a batch, a drive reads one command at a time: there are as many commands as reads of host memory fit, and by Little's law
+/// those that wait are all the others.
+#[test]
+fn the_fetching_of_commands_is_the_limit() {
+    let one = [
+        ("ssd.nvme.fetch_batch", "1"),
+        ("ssd.nvme.command_time", "0.1 us"),
+        ("ssd.nvme.dies", "4096"),
+        ("ssd.nvme.read_rate", "7 GB/s"),
+        ("workload.job.bs", "512 B"),
+        ("server.nvme.cores", "64"),
+        ("workload.job.numjobs", "32"),
+        ("workload.job.iodepth", "32"),
+    ];
+    let found = limited(RIG, &one, "pipeline", &["ssd.fetch"], 50.0).run;
+    let fetch = part(&found, "ssd.fetch");
+    assert!(fetch.utilisation > 0.999, "{fetch:?}");
+    let waited = fetch.waited_ns_mean.expect("commands wait") * 1e-9;
+    within(1.0, fetch.waiting_mean.expect("commands wait"), operations(&found) * waited);
+    // With a batch that is never full, the drive fetches all the time, and no fetch holds a command up.
+    let many = [&one[1..], &[("ssd.nvme.fetch_batch", "1024")]].concat();
+    let free = results(RIG, &many);
+    assert!(part(&free, "ssd.fetch").utilisation < 0.1);
+}

@@ -178,7 +178,10 @@ impl Editor<'_> {
                     self.stepped("twice the lines of a core", of_load("outstanding", Double)),
                 ]
             }
-            ResourceKind::Pipeline => self.pipeline(part, of),
+            ResourceKind::Pipeline => {
+                let book = self.results.resources.iter().find(|each| each.name == first);
+                self.pipeline((part, book.map_or("", |book| &book.limit)), of)
+            }
             ResourceKind::NetworkBuffer => {
                 vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
             }
@@ -201,8 +204,17 @@ impl Editor<'_> {
         self.stepped("twice the credits", paths.take(1).map(|path| (path, Double)))
     }
 
-    /// Parts of a device, by the names that its resources have.
-    fn pipeline(&self, part: &str, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
+    /// An edit without the settings whose value a resource, which says how much there is of it, does not state; all where it states none.
+    fn stated(&self, mut edit: Edit, limit: &str) -> Edit {
+        let is_stated = |value: &str| limit.split(", ").any(|part| part.starts_with(value));
+        if edit.settings.iter().any(|setting| is_stated(&setting.before)) {
+            edit.settings.retain(|setting| is_stated(&setting.before));
+        }
+        edit
+    }
+
+    /// Parts of a device, by the names that its resources have. `limit` is how much there is of the first.
+    fn pipeline(&self, (part, limit): (&str, &str), of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
         let rate = "twice the rate of the device's data path";
         match part {
             "reads" => {
@@ -221,12 +233,13 @@ impl Editor<'_> {
                     "adapter.internal_write_bandwidth",
                     "path_rate",
                 ];
-                vec![of(rate, &keys, Double)]
+                vec![self.stated(of(rate, &keys, Double), limit)]
             }
             "internal_path" => vec![of(rate, &["adapter.internal_bandwidth"], Double)],
             "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
             "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
             "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
+            "fetch" => vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)],
             "controller" => {
                 vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
             }

@@ -92,6 +92,7 @@ impl LoadConfig for NvmeConfig {
         match part {
             "media" => larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time]),
             "controller" => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
+            "fetch" => larger.more(&mut ssd.fetch_batch),
             "read_path" => larger.quicken(&mut ssd.read_rate),
             "write_path" => {
                 larger.quicken(&mut ssd.write_rate);

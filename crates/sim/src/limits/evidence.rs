@@ -4,6 +4,7 @@ use super::Candidate;
 use super::candidate::direction;
 use super::edits::{Edit, edits, paced};
 use super::enlarge::TIMES;
+use super::open::part_open;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::ResourceKind;
@@ -53,7 +54,7 @@ pub(crate) struct Suspect {
     contended: bool,
     /// Of credits: the part of the time in which their link direction is in use or blocked.
     pub(crate) occupied: f64,
-    /// How much there is of a resource.
+    /// How much there is of a resource, or is open of a load that holds itself back.
     limit: String,
 }
 
@@ -104,6 +105,8 @@ struct Evidence<'a> {
     /// Loads of two kinds, by name.
     turnarounds: HashMap<&'a str, &'a TurnaroundConfig>,
     registers: HashMap<&'a str, &'a MmioConfig>,
+    /// Of flows whose load holds itself back, by name: which part of what it may have open is.
+    open: HashMap<String, f64>,
     /// Flows of data that carry a fair share of it.
     decisive: Vec<&'a Flow>,
     /// Whether bits may arrive wrong on any link.
@@ -201,6 +204,7 @@ impl<'a> Evidence<'a> {
             reached,
             turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
             registers: by_name(scenario, |load: &MmioConfig| &load.name),
+            open: part_open(scenario, results),
             decisive,
             errs,
         }
@@ -484,6 +488,9 @@ impl<'a> Evidence<'a> {
         if !is_paced {
             inside += held_back;
         }
+        // What a load has open waits there; what it has not waits for the load.
+        let open = self.open.get(&flow.name).copied();
+        inside *= open.unwrap_or(1.0);
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
         found.push(Suspect::waited_for(Candidate::Beyond { device }, share("wire")));
         // Requests that wait for the port wait for what its wire is used for, or for credits.
@@ -501,7 +508,17 @@ impl<'a> Evidence<'a> {
             let gap = Suspect::waited_for(Candidate::TlpGap { device }, silent);
             found.push(Suspect { occupied: upstream.utilisation + silent, ..gap });
         }
-        found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
+        let demand = Candidate::Demand { device };
+        let Some(open) = open else {
+            let is_software = |suspect: &&Suspect| {
+                suspect.contended && matches!(suspect.candidate, Candidate::Resource { .. })
+            };
+            let software = found.iter().filter(is_software).map(|suspect| suspect.share).fold(0.0, f64::max);
+            let idle = (share("nothing_asked") - software).max(0.0);
+            return found.push(Suspect::waited_for(demand, idle));
+        };
+        let limit = format!("no more than {:.1} % of what may be outstanding is", open * 100.0);
+        found.push(Suspect { limit, ..Suspect::waited_for(demand, 1.0 - open) });
     }
 
     fn describe(&self, group: &Group, of_goodput: f64) -> LimitedBy {
@@ -515,6 +532,7 @@ impl<'a> Evidence<'a> {
         }
         let percent = first.share * 100.0;
         let evidence = match &first.candidate {
+            Candidate::Demand { .. } if !first.limit.is_empty() => first.limit.clone(),
             Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
             Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
             Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),

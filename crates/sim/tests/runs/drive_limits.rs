@@ -97,3 +97,21 @@ fn the_fetching_of_commands_is_the_limit() {
     let free = results(RIG, &many);
     assert!(part(&free, "ssd.fetch").utilisation < 0.1);
 }
+
+/// A job that is held to a rate has less open than it may.
+#[test]
+fn the_rate_of_a_job_is_the_limit() {
+    for (slow, asked) in [("workload.job.rate", "100 MB/s"), ("workload.job.thinktime", "5 ms")] {
+        let found = limited(RIG, &[(slow, asked)], "demand", &["ssd.demand"], 100.0).run;
+        let limit = found.limited_by.as_ref().expect("something moved");
+        assert_eq!(limit.edits[0].settings[0].path, slow);
+        let open: f64 =
+            found.flows.iter().map(|flow| flow.operations_per_s * flow.latency_ns.mean * 1e-9).sum();
+        within(1.0, limit.share, 1.0 - open / 1024.0);
+    }
+    // What a job may have open is the limit when its rate is not reached.
+    let deep =
+        [("workload.job.rate", "100 MB/s"), ("workload.job.iodepth", "1"), ("ssd.nvme.read_time", "200 us")];
+    let window = results(RIG, &deep).limited_by.expect("something moved");
+    assert_eq!(window.kind, "window", "{}", window.sentence);
+}

@@ -35,6 +35,13 @@ impl LoadConfig for StorageConfig {
         Some(())
     }
 
+    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.hbas.iter().find(|hba| hba.device == device)?;
+        let lines = self.groups.iter_mut().flat_map(|group| &mut group.access);
+        lines.for_each(|line| larger.shorten(&mut line.delay));
+        Some(())
+    }
+
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
         let (owner, part) = resource.rsplit_once('.')?;
         if kind == ResourceKind::Core {

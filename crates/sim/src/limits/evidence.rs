@@ -2,7 +2,7 @@
 
 use super::Candidate;
 use super::candidate::direction;
-use super::edits::{Edit, edits, paced};
+use super::edits::{Edit, copies_of, edits, paced};
 use super::enlarge::TIMES;
 use super::open::part_open;
 use crate::EndName;
@@ -50,7 +50,7 @@ pub(crate) struct Suspect {
     pub(crate) share: f64,
     /// The share is of time in use, rather than of time that requests waited for it.
     pub(crate) in_use: bool,
-    /// Of a wire: requests wait for it most of the time, however much it is used.
+    /// Of a wire: requests wait for it most of the time, however much it is used. Of software of copies: the device waits for it.
     contended: bool,
     /// Of credits: the part of the time in which their link direction is in use or blocked.
     pub(crate) occupied: f64,
@@ -76,6 +76,8 @@ const ALIKE: f64 = 0.05;
 const MINOR: f64 = 0.05;
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
 const CONTENDED: f64 = 0.7;
+/// A wire that is in use for more of the time in which its device is asked for anything never lacks work then.
+const NEVER_WITHOUT: f64 = 0.95;
 /// A wire that a requester waits for in less of the time does not hold it up.
 const LEAST_BLOCKED: f64 = 0.3;
 /// Credits, or silence after TLPs, that are waited for in less of the time are not what keeps a link direction from being free: more
@@ -371,7 +373,9 @@ impl<'a> Evidence<'a> {
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };
-            found.push(Suspect { limit: resource.limit.clone(), ..suspect });
+            // While software is busy with a copy the device has nothing to do, for no other reason.
+            let contended = copies_of(self.scenario, &resource.name).is_some();
+            found.push(Suspect { contended, limit: resource.limit.clone(), ..suspect });
         }
         self.suspects_of_load(flow, &mut found);
         if self.errs {
@@ -493,11 +497,15 @@ impl<'a> Evidence<'a> {
         inside *= open.unwrap_or(1.0);
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
         found.push(Suspect::waited_for(Candidate::Beyond { device }, share("wire")));
-        // Requests that wait for the port wait for what its wire is used for, or for credits.
-        if let Some(link) = self.above[device].filter(|_| share("port") > MOSTLY) {
-            let candidate = Candidate::Wire { link, upstream: true };
-            let wire = found.iter_mut().find(|suspect| suspect.candidate == candidate);
-            wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
+        // Requests that wait for the port wait for what its wire is used for, or for credits. A wire that is in use whenever anything
+        // is asked for is what all of it waits for.
+        let (waits, asked) = (share("port") > MOSTLY, 1.0 - share("nothing_asked"));
+        for wire in found.iter_mut().filter(|suspect| suspect.share >= CONTENDED) {
+            if let Candidate::Wire { link, upstream } = wire.candidate
+                && self.above[device] == Some(link)
+            {
+                wire.contended |= upstream && waits || wire.share >= NEVER_WITHOUT * asked;
+            }
         }
         if is_paced {
             found.push(Suspect::waited_for(Candidate::RequestInterval { device }, held_back));

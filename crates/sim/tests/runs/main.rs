@@ -3,6 +3,7 @@
 mod automatic;
 mod benchmarks;
 mod changes;
+mod copy_limits;
 mod credits;
 mod cxl;
 mod data_paths;

@@ -2,10 +2,11 @@
 
 use super::super::Candidate;
 use super::Step::{self, Double, Halve};
-use super::{Edit, Editor, host_that_stores};
+use super::{Edit, Editor, copies_of, host_above, host_that_stores};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_units::order;
+use lanewise_workload::load::copy::CopyConfig;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -77,6 +78,9 @@ impl Editor<'_> {
             };
             let path = self.path(host, key);
             return vec![self.stepped(what, path.into_iter().map(|path| (path, step)))];
+        }
+        if let Some(load) = copies_of(self.scenario, first) {
+            return self.software_of_copies(load);
         }
         if kind == ResourceKind::Core {
             return self.cores(first);
@@ -259,6 +263,42 @@ impl Editor<'_> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
+    fn software_of_copies(&self, load: &CopyConfig) -> Vec<Edit> {
+        let of_host = |key: &str, step| {
+            let host = host_above(self.scenario, load.device.0 as usize);
+            self.path(host, key).map(|path| (path, step))
+        };
+        let of_device = |key: &str| self.path(&load.device_name, key).map(|path| (path, Halve));
+        let engine = self.values.get(format!("workload.{}.engine", load.name).as_str()).copied();
+        let overhead = match engine {
+            Some("kernel") => "kernel.overhead",
+            _ => "copy_engine.overhead",
+        };
+        let staged = load.costs.staging.map_or(0.0, |staging| {
+            let bytes = load.sizes.iter().copied().max().unwrap_or_default();
+            let chunks = bytes.div_ceil(staging.chunk.min(bytes)) as f64;
+            staging.rate.span_ceil(bytes).as_seconds() + chunks * staging.cost.as_seconds()
+        });
+        let mut drafts = vec![
+            self.stepped("half the overhead of a copy", of_device(overhead).into_iter()),
+            self.stepped(
+                "twice the rate at which a core stages copies",
+                of_host("pageable.copy_rate", Double).into_iter().filter(|_| staged > 0.0),
+            ),
+            self.stepped(
+                "half the time of a core for each chunk",
+                of_host("pageable.chunk_cost", Halve).into_iter().filter(|_| staged > 0.0),
+            ),
+        ];
+        if staged > load.costs.overhead.as_seconds() {
+            drafts.rotate_left(1);
+        }
+        let streams = std::iter::once((format!("workload.{}.streams", load.name), Double));
+        drafts.push(self.stepped("twice as many streams", streams));
+        drafts
     }
 
     /// Software: more that runs at once, more cores, or half the time of each piece of work.

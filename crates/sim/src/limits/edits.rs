@@ -160,8 +160,11 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
             Candidate::Resource { name, kind } => {
-                let owner = name.split('.').next().unwrap_or_default();
+                let mut parts = name.split('.');
+                let owner = parts.next().unwrap_or_default();
                 owners.push(owner);
+                // Of an adapter's drive it is of the drive.
+                owners.extend(parts.next().filter(|_| *kind == ResourceKind::Media));
                 // Of CXL.mem it is of the link above.
                 let above = fabric.links.iter().find(|link| device(link.lower.0) == owner);
                 if let (ResourceKind::CxlWire | ResourceKind::CxlCredits, Some(link)) = (kind, above) {

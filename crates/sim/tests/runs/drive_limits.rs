@@ -115,3 +115,57 @@ fn the_rate_of_a_job_is_the_limit() {
     let window = results(RIG, &deep).limited_by.expect("something moved");
     assert_eq!(window.kind, "window", "{}", window.sentence);
 }
+
+/// Eight drives behind an adapter, one at each wire, which is faster than they are.
+const ADAPTER: &str = r#"
+[run]
+time_limit = "200 ms"
+[host.server]
+slots = { slot1 = "gen3 x8" }
+[endpoint.hba]
+generation = "gen3"
+width = "x8"
+attach = "server.slot1"
+adapter = { wire = "sas-3g", ports = 8, command_time = "1 us" }
+[storage.disk]
+count = 8
+attach = "hba"
+read_rate = "200 MB/s"
+write_rate = "200 MB/s"
+read_overhead = "10 us"
+write_overhead = "10 us"
+positioning = "0 ns"
+positioning_variation = "0 ns"
+[[workload]]
+kind = "iometer"
+name = "io"
+targets = ["disk"]
+workers = 8
+outstanding = 4
+access = [{ size = "64 KiB", percent = 100, read = 100, random = 0 }]
+"#;
+
+/// A drive serves one command at a time: 10 us, and 64 KiB at its rate.
+#[test]
+fn the_media_of_drives_behind_an_adapter_are_the_limit() {
+    let names: Vec<String> = (0..8).map(|drive| format!("hba.disk[{drive}].media")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = limited(ADAPTER, &[], "media", &names, 30.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.edits[0].settings[0].path, "disk.read_rate");
+    let media: Vec<&Resource> = names.iter().map(|name| part(&found, name)).collect();
+    let served: u64 = media.iter().map(|each| each.served).sum();
+    within(1.0, operations(&found), 8.0 / (10e-6 + 65536.0 / 200e6));
+    within(3.0, served as f64, operations(&found) * found.measured_s);
+    for each in media {
+        assert!(each.utilisation > 0.99 && each.utilisation < 1.0 + 1e-9, "{each:?}");
+        // Four are outstanding, one of which the media has, and others are on their way: no more than three wait.
+        assert!((1.0..=3.0).contains(&each.waiting_mean.expect("commands wait")), "{each:?}");
+    }
+    // Most of a small command's time is its overhead.
+    let small = [("workload.io.access", r#"[{ size = "512 B", percent = 100, read = 100, random = 0 }]"#)];
+    let found = results(ADAPTER, &[&small[..], &[("disk.read_overhead", "1 ms")]].concat());
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.kind, "media", "{}", limit.sentence);
+    within(1.0, operations(&found), 8.0 / (1e-3 + 512.0 / 200e6));
+}

@@ -163,6 +163,7 @@ impl Editor<'_> {
                 vec![of("twice the rate of the device's memory", &["memory_read_rate"], Double)]
             }
             ResourceKind::SideLink => vec![of("twice the rate of side links", &["side_link.rate"], Double)],
+            ResourceKind::Media if first.matches('.').count() == 2 => self.disks(&names),
             ResourceKind::Media => vec![
                 of("twice the dies", &["nvme.dies"], Double),
                 of(
@@ -263,6 +264,20 @@ impl Editor<'_> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Media of drives behind an adapter: their rates, or what a command costs first.
+    fn disks(&self, names: &[(&str, ResourceKind)]) -> Vec<Edit> {
+        let of = |what: &str, keys: &[&str], step: Step| {
+            let drives = names.iter().filter_map(|(name, _)| name.split('.').nth(1));
+            let paths = drives.flat_map(|drive| keys.iter().filter_map(move |key| self.path(drive, key)));
+            self.stepped(what, paths.map(|path| (path, step)))
+        };
+        vec![
+            of("media twice as fast", &["read_rate", "write_rate"], Double),
+            of("half the time of a command", &["read_overhead", "write_overhead"], Halve),
+            of("half the time to position", &["positioning", "positioning_variation"], Halve),
+        ]
     }
 
     /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.

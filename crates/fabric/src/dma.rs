@@ -177,7 +177,7 @@ pub(crate) struct DmaEngines {
     engines: Vec<Engine>,
     /// By slot of an outstanding read: the channel that asked, and for how much.
     of_slot: Vec<Option<(u32, Bytes)>>,
-    /// Engines that are parked.
+    /// Channels that wait for a tag of their function.
     parked: u32,
     /// Reads of its functions, where each has tags of its own.
     function_tags: Option<FunctionTags>,
@@ -278,7 +278,7 @@ impl DmaEngines {
         }
         engine.is_parked = true;
         let other = self.function_tags.as_mut().and_then(|tags| tags.unpark(engine.function));
-        self.parked = self.parked + 1 - u32::from(other.is_some());
+        self.parked -= u32::from(other.is_some());
         Turn::PassesTo(other)
     }
 
@@ -311,7 +311,7 @@ impl DmaEngines {
         engine.in_flight = engine.in_flight.saturating_sub(bytes);
         let was_parked = std::mem::replace(&mut engine.is_parked, false);
         let of_function = self.function_tags.as_mut().and_then(|tags| tags.give(engine.function));
-        self.parked -= u32::from(was_parked) + u32::from(of_function.is_some());
+        self.parked -= u32::from(of_function.is_some());
         [was_parked.then_some(channel), of_function]
     }
 
@@ -320,8 +320,8 @@ impl DmaEngines {
         self.translations.as_ref().is_some_and(|translations| translations.anybody_parked())
     }
 
-    /// Whether an engine waits for one of its reads to end before it asks for more.
-    pub(crate) fn anybody_parked(&self) -> bool {
+    /// Whether a channel waits for a tag of its function. One that waits because its engine has as much in flight as it may does not.
+    pub(crate) fn lacks_function_tags(&self) -> bool {
         self.parked > 0
     }
 
@@ -464,12 +464,12 @@ mod tests {
         for channel in [0, 1] {
             assert_eq!(engines.turn_to_read(channel, unit), Turn::PassesTo(None), "no tag is free");
         }
+        assert!(engines.lacks_function_tags());
         assert_eq!(engines.ended(1), [None, Some(0)]);
         assert_eq!(engines.turn_to_read(0, unit), Turn::PassesTo(Some(1)));
         assert_eq!(engines.turn_to_read(1, unit), Turn::Reads);
         engines.began(1, 1, unit);
-        assert!(engines.anybody_parked());
+        assert!(!engines.lacks_function_tags(), "the first waits for its engine");
         assert_eq!(engines.ended(0), [Some(0), None]);
-        assert!(!engines.anybody_parked());
     }
 }

@@ -231,7 +231,7 @@ impl Endpoint {
     pub(crate) fn idle_state(&self) -> RequesterState {
         match &self.dma {
             Some(dma) if dma.lacks_translations() => return RequesterState::Device,
-            Some(dma) if dma.anybody_parked() => return RequesterState::Tags,
+            Some(dma) if dma.lacks_function_tags() => return RequesterState::Tags,
             _ => {}
         }
         if self.wants(Direction::Read) {

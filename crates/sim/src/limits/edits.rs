@@ -18,6 +18,7 @@ use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
+use lanewise_workload::load::copy::CopyConfig;
 use lanewise_workload::load::mmio::MmioConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -160,14 +161,20 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
             Candidate::Resource { name, kind } => {
-                let owner = name.split('.').next().unwrap_or_default();
+                let mut parts = name.split('.');
+                let owner = parts.next().unwrap_or_default();
                 owners.push(owner);
+                // Of an adapter's drive it is of the drive.
+                owners.extend(parts.next().filter(|_| *kind == ResourceKind::Media));
                 // Of CXL.mem it is of the link above.
                 let above = fabric.links.iter().find(|link| device(link.lower.0) == owner);
                 if let (ResourceKind::CxlWire | ResourceKind::CxlCredits, Some(link)) = (kind, above) {
                     owners.push(device(link.upper.0));
                 }
                 owners.extend(host_that_stores(scenario, name));
+                if let Some(load) = copies_of(scenario, name) {
+                    owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
+                }
             }
         }
     }
@@ -187,12 +194,25 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
 fn host_that_stores<'a>(scenario: &'a Scenario, resource: &str) -> Option<&'a str> {
     let (load, _) = resource.rsplit_once('.')?;
     let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
+    let store = stores.find(|each| each.name == load)?;
+    Some(host_above(scenario, store.device.0 as usize))
+}
+
+/// The copies whose streams this resource is of: what software of the host does for them.
+pub(super) fn copies_of<'a>(scenario: &'a Scenario, resource: &str) -> Option<&'a CopyConfig> {
+    let load = resource.strip_suffix(".core")?;
+    let mut copies = scenario.workloads.iter().filter_map(|each| each.of_kind::<CopyConfig>());
+    copies.find(|each| each.name == load)
+}
+
+/// The host at the top of the tree that a device is in.
+fn host_above(scenario: &Scenario, device: usize) -> &str {
     let fabric = &scenario.fabric;
-    let mut at = stores.find(|each| each.name == load)?.device.0 as usize;
+    let mut at = device;
     while let Some(link) = fabric.links.iter().find(|link| link.lower.0 == at) {
         at = link.upper.0;
     }
-    Some(&fabric.devices[at].name)
+    &fabric.devices[at].name
 }
 
 /// `nvme` of `nvme[3]`: devices of a group have their parameters together.
@@ -364,8 +384,10 @@ impl Editor<'_> {
 
     fn window(&self, members: &[&Candidate]) -> Vec<Edit> {
         let jobs = ["numjobs", "queue_pairs", "streams"];
+        let engines = ["copy_engine.outstanding", "kernel.outstanding"];
         vec![
             self.of_workloads("twice as much outstanding", members, &DEPTHS, Double),
+            self.of_devices("twice as much in flight of an engine", members, &engines, Double),
             self.of_workloads("operations twice as long", members, &SIZES, Double),
             self.of_workloads("twice as many jobs", members, &jobs, Double),
         ]

@@ -2,8 +2,9 @@
 
 use super::Candidate;
 use super::candidate::direction;
-use super::edits::{Edit, edits, paced};
+use super::edits::{Edit, copies_of, edits, paced};
 use super::enlarge::TIMES;
+use super::open::part_open;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::ResourceKind;
@@ -49,11 +50,11 @@ pub(crate) struct Suspect {
     pub(crate) share: f64,
     /// The share is of time in use, rather than of time that requests waited for it.
     pub(crate) in_use: bool,
-    /// Of a wire: requests wait for it most of the time, however much it is used.
+    /// Of a wire: requests wait for it most of the time, however much it is used. Of software of copies: the device waits for it.
     contended: bool,
     /// Of credits and buffers: the part of the time in which their link direction, or wire, is in use or blocked.
     pub(crate) occupied: f64,
-    /// How much there is of a resource.
+    /// How much there is of a resource, or is open of a load that holds itself back.
     limit: String,
 }
 
@@ -75,6 +76,8 @@ const ALIKE: f64 = 0.05;
 const MINOR: f64 = 0.05;
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
 const CONTENDED: f64 = 0.7;
+/// A wire that is in use for more of the time in which its device is asked for anything never lacks work then.
+const NEVER_WITHOUT: f64 = 0.95;
 /// A wire that a requester waits for in less of the time does not hold it up.
 const LEAST_BLOCKED: f64 = 0.3;
 /// Credits, or silence after TLPs, that are waited for in less of the time are not what keeps a link direction from being free: more
@@ -108,6 +111,8 @@ struct Evidence<'a> {
     /// Loads of two kinds, by name.
     turnarounds: HashMap<&'a str, &'a TurnaroundConfig>,
     registers: HashMap<&'a str, &'a MmioConfig>,
+    /// Of flows whose load holds itself back, by name: which part of what it may have open is.
+    open: HashMap<String, f64>,
     /// Flows of data that carry a fair share of it.
     decisive: Vec<&'a Flow>,
     /// Whether bits may arrive wrong on any link.
@@ -205,6 +210,7 @@ impl<'a> Evidence<'a> {
             reached,
             turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
             registers: by_name(scenario, |load: &MmioConfig| &load.name),
+            open: part_open(scenario, results),
             decisive,
             errs,
         }
@@ -392,7 +398,9 @@ impl<'a> Evidence<'a> {
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };
-            found.push(Suspect { limit: resource.limit.clone(), ..suspect });
+            // While software is busy with a copy the device has nothing to do, for no other reason.
+            let contended = copies_of(self.scenario, &resource.name).is_some();
+            found.push(Suspect { contended, limit: resource.limit.clone(), ..suspect });
         }
         self.suspects_of_load(flow, &mut found);
         // What comes late was asked for late, or sent late, at the other end.
@@ -516,13 +524,20 @@ impl<'a> Evidence<'a> {
         // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
         let beyond = share("wire").min(self.carried(flow));
         inside += share("wire") - beyond;
+        // What a load has open waits there; what it has not waits for the load.
+        let open = self.open.get(&flow.name).copied();
+        inside *= open.unwrap_or(1.0);
         found.push(Suspect::waited_for(Candidate::Window { device }, inside));
         found.push(Suspect::waited_for(Candidate::Beyond { device }, beyond));
-        // Requests that wait for the port wait for what its wire is used for, or for credits.
-        if let Some(link) = self.above[device].filter(|_| share("port") > MOSTLY) {
-            let candidate = Candidate::Wire { link, upstream: true };
-            let wire = found.iter_mut().find(|suspect| suspect.candidate == candidate);
-            wire.into_iter().for_each(|wire| wire.contended = wire.share >= CONTENDED);
+        // Requests that wait for the port wait for what its wire is used for, or for credits. A wire that is in use whenever anything
+        // is asked for is what all of it waits for.
+        let (waits, asked) = (share("port") > MOSTLY, 1.0 - share("nothing_asked"));
+        for wire in found.iter_mut().filter(|suspect| suspect.share >= CONTENDED) {
+            if let Candidate::Wire { link, upstream } = wire.candidate
+                && self.above[device] == Some(link)
+            {
+                wire.contended |= upstream && waits || wire.share >= NEVER_WITHOUT * asked;
+            }
         }
         if is_paced {
             found.push(Suspect::waited_for(Candidate::RequestInterval { device }, held_back));
@@ -533,7 +548,17 @@ impl<'a> Evidence<'a> {
             let gap = Suspect::waited_for(Candidate::TlpGap { device }, silent);
             found.push(Suspect { occupied: upstream.utilisation + silent, ..gap });
         }
-        found.push(Suspect::waited_for(Candidate::Demand { device }, share("nothing_asked")));
+        let demand = Candidate::Demand { device };
+        let Some(open) = open else {
+            let is_software = |suspect: &&Suspect| {
+                suspect.contended && matches!(suspect.candidate, Candidate::Resource { .. })
+            };
+            let software = found.iter().filter(is_software).map(|suspect| suspect.share).fold(0.0, f64::max);
+            let idle = (share("nothing_asked") - software).max(0.0);
+            return found.push(Suspect::waited_for(demand, idle));
+        };
+        let limit = format!("no more than {:.1} % of what may be outstanding is", open * 100.0);
+        found.push(Suspect { limit, ..Suspect::waited_for(demand, 1.0 - open) });
     }
 
     fn describe(&self, group: &Group, of_goodput: f64) -> LimitedBy {
@@ -547,6 +572,7 @@ impl<'a> Evidence<'a> {
         }
         let percent = first.share * 100.0;
         let evidence = match &first.candidate {
+            Candidate::Demand { .. } if !first.limit.is_empty() => first.limit.clone(),
             Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
             Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
             Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),

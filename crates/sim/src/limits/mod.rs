@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `candidate.rs` | what can be the limit, and what it is called |
 //! | `evidence.rs` | from the results of one run, what was in use or waited for, and so the likely limit |
+//! | `open.rs` | loads that hold themselves back |
 //! | `edits.rs` | edits of the scenario that make one of them larger, for a person to try |
 //! | `enlarge.rs` | a scenario with one of them ten times larger |
 //! | `why.rs` | the proof: the runs with each of them larger, side by side |
@@ -17,6 +18,7 @@ mod candidate;
 mod edits;
 mod enlarge;
 mod evidence;
+mod open;
 mod why;
 
 pub use candidate::Candidate;

@@ -29,9 +29,9 @@ const READ: (&str, &str) = ("workload.stream.direction", "read");
 
 /// A run and its proof.
 pub struct Proof {
-    run: Results,
-    larger: Vec<Larger>,
-    sentence: String,
+    pub run: Results,
+    pub larger: Vec<Larger>,
+    pub sentence: String,
 }
 
 fn proof(text: &str, settings: &[(&str, &str)]) -> Proof {
@@ -611,7 +611,11 @@ fn memory_is_the_limit_once_the_cache_is_full() {
     let slow = [("server.memory_bandwidth", "1 GB/s"), ("server.llc.device_ways", "2")];
     let run = results(RIG, &[&cache[2..4], &slow].concat());
     let goodput = run.flows[0].goodput_gb_per_s;
-    assert!((goodput - 1.0).abs() < 0.005 && run.end_reason == EndName::Converged, "{goodput} GB/s, {}", run.end_detail);
+    assert!(
+        (goodput - 1.0).abs() < 0.005 && run.end_reason == EndName::Converged,
+        "{goodput} GB/s, {}",
+        run.end_detail
+    );
     // 4 MiB stay in it.
     let stays = [("workload.stream.span", "2 MiB")];
     let goodput = results(RIG, &[&cache[..], &stays].concat()).flows[0].goodput_gb_per_s;

@@ -3,9 +3,11 @@
 mod automatic;
 mod benchmarks;
 mod changes;
+mod copy_limits;
 mod credits;
 mod cxl;
 mod data_paths;
+mod drive_limits;
 mod drives;
 mod edits;
 mod fabrics;

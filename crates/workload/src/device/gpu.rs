@@ -3,17 +3,20 @@
 //! A stream has one copy under way at a time. A copy costs an overhead before its first request (driver, submission, engine or kernel
 //! start), its data, and what its end takes to be known. Streams share the channels of an engine in turn; copies of one engine
 //! follow each other. From or to pageable memory, a copy goes through buffers that a core of the host fills or empties chunk by
-//! chunk, while the engine moves others.
+//! chunk, while the engine moves others. What is not moved by the engine is the stream's own time: it can be the limit, and is a
+//! resource.
 //!
 //! Leaves out: copies that are queued behind each other within a stream, memory of the device as a limit of its own (that is
 //! `memory_read_rate` and the like of the endpoint), translation of addresses inside the device, and that the core which stages
 //! chunks may be busy with something else.
 
 use crate::ports::{Event, Ports, needs};
+use crate::server::reading;
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_observe::FlowId;
-use lanewise_units::{Bytes, Rate, Span};
+use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
 /// How copies of pageable memory are staged.
@@ -41,6 +44,20 @@ pub struct CopyCosts {
 }
 
 impl CopyCosts {
+    /// Time of a copy beside its data.
+    fn of_a_copy(&self) -> Span {
+        self.overhead + self.completion
+    }
+
+    /// What they are, in words.
+    fn words(&self) -> String {
+        let copy = format!("{} a copy", self.of_a_copy());
+        match self.staging {
+            Some(Staging { rate, cost, .. }) => format!("{copy}, {cost} a chunk, {rate}"),
+            None => copy,
+        }
+    }
+
     /// Whether copies can be made at that cost: buffers hold something.
     pub(crate) fn can_stage(&self) -> bool {
         self.staging.is_none_or(|staging| staging.chunk > Bytes::ZERO && staging.buffers > 0)
@@ -95,6 +112,8 @@ struct Stream {
     /// Of the copy under way.
     size: Bytes,
     chunks: Chunks,
+    /// The host's software for it: a copy's overhead, chunks, and the end.
+    software: Station,
 }
 
 impl Stream {
@@ -126,8 +145,16 @@ pub(crate) struct Copies {
 impl Copies {
     /// One more stream; its number.
     pub(crate) fn open(&mut self, way: Way) -> u32 {
-        self.streams.push(Stream { way, size: Bytes::ZERO, chunks: Chunks::default() });
+        let (size, chunks, software) = (Bytes::ZERO, Chunks::default(), Station::default());
+        self.streams.push(Stream { way, size, chunks, software });
         self.streams.len() as u32 - 1
+    }
+
+    /// What the host's software has done for all streams up to `at`, under this name; none without a stream.
+    pub(crate) fn software(&self, name: String, at: Time) -> Option<ResourceReading> {
+        let costs = self.streams.first()?.way.costs;
+        let stations: Vec<Station> = self.streams.iter().map(|stream| stream.software).collect();
+        Some(reading(name, ResourceKind::Core, costs.words(), &stations, at))
     }
 
     /// Starts a copy of so many bytes in a stream that has none under way.
@@ -156,8 +183,14 @@ impl Copies {
         if delay.is_zero() {
             self.step(step, stream, ports);
         } else {
-            ports.set_timer(ports.now() + delay, Token::of(step, stream));
+            self.work(delay, step, stream, ports);
         }
+    }
+
+    /// The host's software is at work on a stream for some time: then it goes on with a step.
+    fn work<M: Needs>(&mut self, span: Span, step: Kind, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let done = self.streams[stream as usize].software.occupy(ports.now(), span);
+        ports.set_timer(done, Token::of(step, stream));
     }
 
     fn step<M: Needs>(&mut self, step: Kind, stream: u32, ports: &mut Ports<'_, M, Kind>) {
@@ -198,7 +231,7 @@ impl Copies {
         if !staging && may_stage {
             let took = buffers.cost + buffers.rate.span_ceil(it.bytes_of(staged));
             it.chunks.staging = true;
-            ports.set_timer(ports.now() + took, Token::of(Kind::Staged, stream));
+            self.work(took, Kind::Staged, stream, ports);
         }
         for _ in submitted..may_submit {
             self.submit(stream, ports);

@@ -5,10 +5,12 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-use crate::load::{Demand, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Target, Workload};
+use lanewise_fabric::{ResourceKind, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -214,6 +216,10 @@ impl Workload for CopyWorkload {
         metrics
     }
 
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        self.copies.software(self.config.software(), at).into_iter().filter(asked_for).collect()
+    }
+
     fn has_ended(&self) -> Option<bool> {
         self.config.copies.map(|_| self.is_over())
     }
@@ -246,6 +252,13 @@ impl Measured {
     }
 }
 
+impl CopyConfig {
+    /// Name of the resource that the host's software for its streams is.
+    fn software(&self) -> String {
+        format!("{}.core", self.name)
+    }
+}
+
 impl LoadConfig for CopyConfig {
     fn build(&self) -> Box<dyn Workload> {
         Box::new(CopyWorkload::new(self.clone()))
@@ -261,6 +274,27 @@ impl LoadConfig for CopyConfig {
 
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
+    }
+
+    /// More copies at a time, and more of each in flight.
+    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        (self.device == device).then(|| {
+            larger.more(&mut self.streams);
+            self.engine.outstanding.iter_mut().for_each(|bytes| larger.widen(bytes));
+        })
+    }
+
+    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
+        if kind != ResourceKind::Core || resource != self.software() {
+            return None;
+        }
+        let CopyCosts { overhead, completion, staging } = &mut self.costs;
+        larger.shorten_all([overhead, completion]);
+        if let Some(staging) = staging {
+            larger.quicken(&mut staging.rate);
+            larger.shorten(&mut staging.cost);
+        }
+        Some(())
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

@@ -37,6 +37,12 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Names of flows, each with the operations that it may have open at a time. A flow that is in none of these may have any number,
+    /// or does not hold itself back.
+    fn open_at_most(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+
     /// Its devices, if it asks for nothing but DMA between them and memory of the host, keeps nothing that anybody reads after a run, and
     /// goes on for as long as it is let: then it may run on a thread of its own ([`lanewise_fabric::Apart`]). None for all others.
     fn apart(&self) -> Option<Vec<DeviceId>> {

@@ -2,10 +2,11 @@
 
 use super::super::Candidate;
 use super::Step::{self, Double, Halve};
-use super::{Edit, Editor, host_that_stores};
+use super::{Edit, Editor, copies_of, host_above, host_that_stores};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_units::order;
+use lanewise_workload::load::copy::CopyConfig;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -77,6 +78,9 @@ impl Editor<'_> {
             };
             let path = self.path(host, key);
             return vec![self.stepped(what, path.into_iter().map(|path| (path, step)))];
+        }
+        if let Some(load) = copies_of(self.scenario, first) {
+            return self.software_of_copies(load);
         }
         if kind == ResourceKind::Core {
             return self.cores(first);
@@ -159,6 +163,7 @@ impl Editor<'_> {
                 vec![of("twice the rate of the device's memory", &["memory_read_rate"], Double)]
             }
             ResourceKind::SideLink => vec![of("twice the rate of side links", &["side_link.rate"], Double)],
+            ResourceKind::Media if first.matches('.').count() == 2 => self.disks(&names),
             ResourceKind::Media => vec![
                 of("twice the dies", &["nvme.dies"], Double),
                 of(
@@ -178,7 +183,10 @@ impl Editor<'_> {
                     self.stepped("twice the lines of a core", of_load("outstanding", Double)),
                 ]
             }
-            ResourceKind::Pipeline => self.pipeline(part, of),
+            ResourceKind::Pipeline => {
+                let book = self.results.resources.iter().find(|each| each.name == first);
+                self.pipeline((part, book.map_or("", |book| &book.limit)), of)
+            }
             ResourceKind::NetworkBuffer => {
                 vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
             }
@@ -205,8 +213,17 @@ impl Editor<'_> {
         self.stepped("twice the credits", paths.take(1).map(|path| (path, Double)))
     }
 
-    /// Parts of a device, by the names that its resources have.
-    fn pipeline(&self, part: &str, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
+    /// An edit without the settings whose value a resource, which says how much there is of it, does not state; all where it states none.
+    fn stated(&self, mut edit: Edit, limit: &str) -> Edit {
+        let is_stated = |value: &str| limit.split(", ").any(|part| part.starts_with(value));
+        if edit.settings.iter().any(|setting| is_stated(&setting.before)) {
+            edit.settings.retain(|setting| is_stated(&setting.before));
+        }
+        edit
+    }
+
+    /// Parts of a device, by the names that its resources have. `limit` is how much there is of the first.
+    fn pipeline(&self, (part, limit): (&str, &str), of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
         let rate = "twice the rate of the device's data path";
         match part {
             "reads" => {
@@ -225,12 +242,13 @@ impl Editor<'_> {
                     "adapter.internal_write_bandwidth",
                     "path_rate",
                 ];
-                vec![of(rate, &keys, Double)]
+                vec![self.stated(of(rate, &keys, Double), limit)]
             }
             "internal_path" => vec![of(rate, &["adapter.internal_bandwidth"], Double)],
             "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
             "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
             "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
+            "fetch" => vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)],
             "controller" => {
                 vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
             }
@@ -250,6 +268,56 @@ impl Editor<'_> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Media of drives behind an adapter: their rates, or what a command costs first.
+    fn disks(&self, names: &[(&str, ResourceKind)]) -> Vec<Edit> {
+        let of = |what: &str, keys: &[&str], step: Step| {
+            let drives = names.iter().filter_map(|(name, _)| name.split('.').nth(1));
+            let paths = drives.flat_map(|drive| keys.iter().filter_map(move |key| self.path(drive, key)));
+            self.stepped(what, paths.map(|path| (path, step)))
+        };
+        vec![
+            of("media twice as fast", &["read_rate", "write_rate"], Double),
+            of("half the time of a command", &["read_overhead", "write_overhead"], Halve),
+            of("half the time to position", &["positioning", "positioning_variation"], Halve),
+        ]
+    }
+
+    /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
+    fn software_of_copies(&self, load: &CopyConfig) -> Vec<Edit> {
+        let of_host = |key: &str, step| {
+            let host = host_above(self.scenario, load.device.0 as usize);
+            self.path(host, key).map(|path| (path, step))
+        };
+        let of_device = |key: &str| self.path(&load.device_name, key).map(|path| (path, Halve));
+        let engine = self.values.get(format!("workload.{}.engine", load.name).as_str()).copied();
+        let overhead = match engine {
+            Some("kernel") => "kernel.overhead",
+            _ => "copy_engine.overhead",
+        };
+        let staged = load.costs.staging.map_or(0.0, |staging| {
+            let bytes = load.sizes.iter().copied().max().unwrap_or_default();
+            let chunks = bytes.div_ceil(staging.chunk.min(bytes)) as f64;
+            staging.rate.span_ceil(bytes).as_seconds() + chunks * staging.cost.as_seconds()
+        });
+        let mut drafts = vec![
+            self.stepped("half the overhead of a copy", of_device(overhead).into_iter()),
+            self.stepped(
+                "twice the rate at which a core stages copies",
+                of_host("pageable.copy_rate", Double).into_iter().filter(|_| staged > 0.0),
+            ),
+            self.stepped(
+                "half the time of a core for each chunk",
+                of_host("pageable.chunk_cost", Halve).into_iter().filter(|_| staged > 0.0),
+            ),
+        ];
+        if staged > load.costs.overhead.as_seconds() {
+            drafts.rotate_left(1);
+        }
+        let streams = std::iter::once((format!("workload.{}.streams", load.name), Double));
+        drafts.push(self.stepped("twice as many streams", streams));
+        drafts
     }
 
     /// Software: more that runs at once, more cores, or half the time of each piece of work.

@@ -27,6 +27,13 @@ pub struct DrivePlacement {
     pub config: DriveConfig,
 }
 
+impl DrivePlacement {
+    /// Name of its media as a resource of its adapter.
+    pub(crate) fn media(&self, adapter: &str) -> String {
+        format!("{adapter}.{}.media", self.name)
+    }
+}
+
 /// What a driver asks of a drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IoCommand {
@@ -72,6 +79,8 @@ const COMMAND_AREA: u64 = 16 * 1024;
 pub(crate) struct Adapters {
     pub(super) hbas: Vec<Hba>,
     pub(super) drives: Vec<Drive>,
+    /// Name of the media of each drive as a resource of its adapter.
+    media: Vec<String>,
     /// Adapter and port of each drive.
     places: Vec<(u32, u32)>,
     /// By slot; those that are over stay until the next.
@@ -106,6 +115,7 @@ impl Adapters {
             let frame = hbas[placement.hba].wire.frame_payload();
             let random = ports.random_stream(&placement.name, "drive");
             self.drives.push(Drive::new(placement.config.clone(), frame, random));
+            self.media.push(placement.media(&hbas[placement.hba].name));
             self.places.push((placement.hba as u32, placement.port as u32));
         }
     }
@@ -197,9 +207,11 @@ impl Adapters {
         }
     }
 
-    /// Processors and data paths of all adapters, with what they have done up to `at`.
+    /// Processors and data paths of all adapters, and media of all drives, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        self.hbas.iter().flat_map(move |hba| hba.resources(at))
+        let media = self.drives.iter().zip(&self.media);
+        let media = media.map(move |(drive, name)| drive.media(name.clone(), at));
+        self.hbas.iter().flat_map(move |hba| hba.resources(at)).chain(media)
     }
 
     /// Bytes in buffers of drives.

@@ -13,6 +13,7 @@
 use super::write_buffer::WriteBuffer;
 use crate::device::streams::{Place, Streams};
 use lanewise_engine::random::RandomStream;
+use lanewise_fabric::{Book, ResourceKind, ResourceReading};
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -112,8 +113,12 @@ pub(crate) struct Drive {
     quantum: u64,
     random: RandomStream,
     streams: Streams,
-    queue: VecDeque<Command>,
+    /// Commands that wait for the media, and since when.
+    queue: VecDeque<(Command, Time)>,
     media: Media,
+    /// What the media was busy with, up to the end of what it does now; and that end.
+    book: Book,
+    busy_until: Time,
     /// Command on the media, the bytes of it that have moved, and how many of them cost no media time.
     active: Option<Command>,
     moved: u64,
@@ -138,6 +143,8 @@ impl Drive {
             streams: Streams::new(config.streams, config.cache_window),
             queue: VecDeque::new(),
             media: Media::Idle,
+            book: Book::default(),
+            busy_until: Time::ZERO,
             active: None,
             moved: 0,
             cached: 0,
@@ -157,13 +164,13 @@ impl Drive {
 
     /// Bytes in its buffer.
     pub(crate) fn held(&self) -> u64 {
-        self.write_buffer.used() + self.read_room_used
+        self.write_buffer.held() + self.read_room_used
     }
 
     /// Takes a command off the wire.
     pub(crate) fn accept(&mut self, now: Time, command: Command) -> Option<Time> {
         assert!(command.size > 0, "a command moves something");
-        self.queue.push_back(command);
+        self.queue.push_back((command, now));
         if command.write {
             self.write_buffer.accept(command.slot, command.size);
         }
@@ -176,6 +183,25 @@ impl Drive {
             self.outbox.push_back(DriveFrame::Response { slot });
         }
         if self.media == Media::NeedsData { self.move_next(now) } else { None }
+    }
+
+    /// Its media, under this name, with what it has done up to `at`: what it prepares and moves.
+    pub(crate) fn media(&self, name: String, at: Time) -> ResourceReading {
+        let DriveConfig { read_rate, write_rate, .. } = &self.config;
+        let ahead = self.busy_until.saturating_since(at);
+        let book = Book { busy: self.book.busy.saturating_sub(ahead), ..self.book };
+        let limit = match read_rate == write_rate {
+            true => read_rate.to_string(),
+            false => format!("reads {read_rate}, writes {write_rate}"),
+        };
+        ResourceReading { name, kind: ResourceKind::Media, places: 1, limit, book }
+    }
+
+    /// The media is busy for some time from now on; returns the end.
+    fn works(&mut self, now: Time, span: Span) -> Time {
+        self.book.busy += span;
+        self.busy_until = now + span;
+        self.busy_until
     }
 
     /// Whether the media is at work on a command.
@@ -237,7 +263,9 @@ impl Drive {
         if self.media != Media::Idle {
             return None;
         }
-        let command = self.queue.pop_front()?;
+        let (command, since) = self.queue.pop_front()?;
+        self.book.waited += now - since;
+        self.book.served += 1;
         let place = self.streams.place(command.offset, command.size, command.write);
         let preparation = self.preparation(command, place);
         self.cached = match place {
@@ -249,7 +277,7 @@ impl Drive {
         self.moved = 0;
         self.last_was_write = Some(command.write);
         self.media = Media::Preparing;
-        if preparation.is_zero() { self.move_next(now) } else { Some(now + preparation) }
+        if preparation.is_zero() { self.move_next(now) } else { Some(self.works(now, preparation)) }
     }
 
     /// What a command costs before its first byte.
@@ -305,7 +333,7 @@ impl Drive {
 
     fn start_moving(&mut self, now: Time, rate: Rate, bytes: u64) -> Option<Time> {
         self.media = Media::Moving(bytes);
-        Some(now + rate.span_ceil(Bytes::new(bytes)))
+        Some(self.works(now, rate.span_ceil(Bytes::new(bytes))))
     }
 
     /// A piece has moved between media and buffer.

@@ -24,6 +24,8 @@ pub(crate) struct WriteBuffer {
     writes: VecDeque<Write>,
     /// Granted or received, and not on the media yet.
     used: u64,
+    /// Received, and not on the media yet.
+    held: u64,
     /// Slots and bytes of XFER_RDYs that are not sent yet.
     requests: VecDeque<(u32, u64)>,
 }
@@ -38,13 +40,14 @@ impl WriteBuffer {
             burst: burst.get(),
             writes: VecDeque::new(),
             used: 0,
+            held: 0,
             requests: VecDeque::new(),
         }
     }
 
-    /// Bytes granted or received, and not on the media yet.
-    pub(crate) fn used(&self) -> u64 {
-        self.used
+    /// Bytes received, and not on the media yet. Room that is kept for what was asked for holds nothing.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
     }
 
     /// A write of so many bytes is in the drive's queue.
@@ -60,6 +63,7 @@ impl WriteBuffer {
         let write = writes.find(|write| write.slot == slot && write.received < write.size);
         let write = write.expect("data of a write in progress");
         write.received += bytes;
+        self.held += bytes;
         assert!(write.received <= write.granted, "more data than the drive asked for");
         let is_whole = write.received == write.size;
         self.ask();
@@ -74,6 +78,7 @@ impl WriteBuffer {
     /// The media has so many bytes of the oldest write.
     pub(crate) fn release(&mut self, bytes: u64) {
         self.used -= bytes;
+        self.held -= bytes;
         self.ask();
     }
 
@@ -116,9 +121,11 @@ mod tests {
         let mut buffer = WriteBuffer::new(Bytes::new(300), Bytes::new(200));
         buffer.accept(7, 500);
         assert_eq!(buffer.take_request(), Some((7, 200)));
+        assert_eq!(buffer.held(), 0, "what is asked for is not here");
         assert!(!buffer.receive(7, 200));
         assert_eq!(buffer.peek_request(), None, "100 bytes of room are not a burst");
         buffer.release(100);
+        assert_eq!(buffer.held(), 100);
         assert_eq!(buffer.take_request(), Some((7, 200)));
         buffer.accept(8, 100);
         assert_eq!(buffer.peek_request(), None, "one burst at a time");

@@ -25,14 +25,15 @@ impl Drives {
         let state = &self.commands[slot as usize];
         let Command { drive: ssd, queue, .. } = state.command;
         self.ssds[ssd as usize].in_software -= 1;
-        self.ssds[ssd as usize].announce(queue, slot);
+        self.ssds[ssd as usize].fetches.announce(queue, slot, ports.now());
         self.fetch_commands(ssd, ports);
     }
 
     /// Reads the next commands, if no other read of commands is under way.
     fn fetch_commands<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         let drive = &mut self.ssds[ssd as usize];
-        let Some((queue, first, count)) = drive.next_fetch() else { return };
+        let batch = drive.config.fetch_batch.max(1);
+        let Some((queue, first, count)) = drive.fetches.begin(batch, ports.now()) else { return };
         let pair = &mut self.queues[queue as usize];
         let entry = pair.tail % QUEUE_ENTRIES;
         pair.tail += u64::from(count);
@@ -46,9 +47,10 @@ impl Drives {
 
     /// Commands are in the drive: its processors turn to them.
     pub(super) fn commands_fetched<M: Needs>(&mut self, ssd: u32, count: u32, ports: &mut Ports<'_, M>) {
+        self.ssds[ssd as usize].fetches.end(ports.now());
         for _ in 0..count {
             let drive = &mut self.ssds[ssd as usize];
-            let slot = drive.take_fetched().expect("as many as were fetched");
+            let slot = drive.fetches.take().expect("as many as were fetched");
             let processed = drive.process(ports.now(), Bytes::new(self.commands[slot as usize].command.size));
             ports.set_timer(processed, Token::of(Kind::Processed, slot));
         }

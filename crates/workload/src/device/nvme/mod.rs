@@ -12,6 +12,7 @@
 mod config;
 mod data;
 mod drives;
+mod fetch;
 mod ssd;
 mod token;
 

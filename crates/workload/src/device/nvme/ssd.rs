@@ -21,6 +21,7 @@
 //! leaves to scattered writes.
 
 use super::config::SsdConfig;
+use super::fetch::Fetches;
 use crate::device::streams::{Place, Streams};
 use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
@@ -28,8 +29,8 @@ use crate::server::reading;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
 use lanewise_fabric::{ResourceKind, ResourceReading, Station};
 use lanewise_observe::RequesterState;
-use lanewise_units::{Bytes, Time};
-use std::collections::{BTreeMap, VecDeque};
+use lanewise_units::{Bytes, SpanSum, Time};
+use std::collections::VecDeque;
 
 /// Pieces of write data after which a drive knows whether writes are sequential. Assumed: as many as tools keep under way.
 const WRITES_TO_SEE: u32 = 64;
@@ -46,12 +47,7 @@ pub(crate) struct Ssd {
     pub(crate) command_channel: ChannelId,
     /// Data from memory.
     pub(crate) data_channel: ChannelId,
-    /// Commands of each queue whose doorbell has arrived, in order.
-    announced: BTreeMap<u32, VecDeque<u32>>,
-    /// Queues with such commands: round robin, the arbitration that every controller has (NVMe Base 2.0 §3.4.4.1).
-    turns: VecDeque<u32>,
-    /// Commands that are being fetched, in order.
-    fetching: VecDeque<u32>,
+    pub(super) fetches: Fetches,
     processor: Station,
     /// Commands that are with the processors.
     processing: u32,
@@ -64,8 +60,12 @@ pub(crate) struct Ssd {
     crossing: Option<(u32, u64)>,
     inbound: Station,
     outbound: Station,
+    /// Time that sequential writes took of it, and that scattered ones did.
+    drained_for: [SpanSum; 2],
     read_room: u64,
     write_room: u64,
+    /// Bytes that are here: out of the media and not sent, or arrived and not on the media.
+    held: u64,
     /// Pieces of write data until the drive knows what is written, and one while its buffer is filled with the like.
     writes_to_see: u32,
     /// Write commands and the bytes of each for which no room was found yet.
@@ -91,9 +91,7 @@ impl Ssd {
             posted_channel,
             command_channel,
             data_channel,
-            announced: BTreeMap::new(),
-            turns: VecDeque::new(),
-            fetching: VecDeque::new(),
+            fetches: Fetches::default(),
             processor: Station::default(),
             processing: 0,
             dies: vec![Station::default(); config.dies.max(1) as usize],
@@ -103,8 +101,10 @@ impl Ssd {
             crossing: None,
             inbound: Station::default(),
             outbound: Station::default(),
+            drained_for: [SpanSum::ZERO; 2],
             read_room: config.buffer.get(),
             write_room: config.buffer.get(),
+            held: 0,
             writes_to_see: if config.preconditioned { WRITES_TO_SEE } else { 0 },
             wanting: VecDeque::new(),
             in_media: 0,
@@ -117,9 +117,9 @@ impl Ssd {
         }
     }
 
-    /// Bytes in its buffers.
+    /// Bytes that are here, between media and DMA. Room that is kept for what is still on its way holds nothing.
     pub(crate) fn held(&self) -> u64 {
-        2 * self.config.buffer.get() - self.read_room - self.write_room
+        self.held
     }
 
     /// Whether it has nothing to do and no data in its buffers.
@@ -150,37 +150,6 @@ impl Ssd {
         (self.config.device, self.config.host) = (device, host);
         [self.posted_channel, self.command_channel, self.data_channel] = channels;
         self.leaving = None;
-    }
-
-    /// A doorbell told of a command.
-    pub(crate) fn announce(&mut self, queue: u32, slot: u32) {
-        let commands = self.announced.entry(queue).or_default();
-        if commands.is_empty() {
-            self.turns.push_back(queue);
-        }
-        commands.push_back(slot);
-    }
-
-    /// The commands of the next fetch: of one queue, where they are neighbours, as many as fit a batch. Their queue, the
-    /// first, and how many. None while a fetch is under way: Assumed, one fetch engine for all queues.
-    pub(crate) fn next_fetch(&mut self) -> Option<(u32, u32, u32)> {
-        if !self.fetching.is_empty() {
-            return None;
-        }
-        let queue = self.turns.pop_front()?;
-        let commands = self.announced.get_mut(&queue).expect("queues that have a turn have commands");
-        let batch = self.config.fetch_batch.max(1) as usize;
-        let count = batch.min(commands.len());
-        self.fetching.extend(commands.drain(..count));
-        if !commands.is_empty() {
-            self.turns.push_back(queue);
-        }
-        Some((queue, self.fetching[0], count as u32))
-    }
-
-    /// The next of the commands that were fetched.
-    pub(crate) fn take_fetched(&mut self) -> Option<u32> {
-        self.fetching.pop_front()
     }
 
     /// The controller's processors turn to a command of so many bytes: when they have understood it.
@@ -220,6 +189,7 @@ impl Ssd {
     /// A piece is out of the media, or the first unit of it.
     pub(crate) fn media_ready(&mut self, slot: u32, bytes: u64, now: Time) {
         self.in_media -= 1;
+        self.held += bytes;
         self.ready.push_back((slot, bytes, now));
     }
 
@@ -254,12 +224,14 @@ impl Ssd {
     /// Read data has left.
     pub(crate) fn data_sent(&mut self, bytes: u64) {
         self.read_room += bytes;
+        self.held -= bytes;
         assert!(self.read_room <= self.config.buffer.get(), "{}: sent more than was read", self.config.name);
     }
 
     /// Write data is on the media.
     pub(crate) fn drained(&mut self, bytes: u64) {
         self.write_room += bytes;
+        self.held -= bytes;
         assert!(self.write_room <= self.config.buffer.get(), "{}: drained too much", self.config.name);
     }
 
@@ -320,15 +292,45 @@ impl Ssd {
         self.written.place(offset, size, true) != Place::Elsewhere
     }
 
-    /// When a piece of write data that is in the buffer will be on the media.
+    /// When a piece of write data that has come into the buffer will be on the media.
     pub(crate) fn drain(&mut self, now: Time, bytes: u64, sequential: bool) -> Time {
+        self.held += bytes;
         let rate = if sequential { self.config.write_rate } else { self.config.random_write_rate };
-        self.outbound.occupy(now, rate.span_ceil(Bytes::new(bytes)))
+        let span = rate.span_ceil(Bytes::new(bytes));
+        self.drained_for[usize::from(!sequential)] += span;
+        self.outbound.occupy(now, span)
+    }
+
+    /// The rates of the path to the media in words: those that it spent a fair share of its time at.
+    fn write_rates(&self) -> String {
+        let SsdConfig { write_rate, random_write_rate, .. } = &self.config;
+        let scattered = format!("{random_write_rate} for scattered writes");
+        let [one_after_another, apart] = self.drained_for.map(|span| span.as_seconds());
+        let least = MINOR * (one_after_another + apart);
+        if write_rate == random_write_rate || apart < least {
+            write_rate.to_string()
+        } else if one_after_another < least {
+            scattered
+        } else {
+            format!("{write_rate}, {scattered}")
+        }
+    }
+
+    /// The fetching of commands, with what it has done up to `at`: each command of a batch has a place.
+    fn fetching(&self, at: Time) -> ResourceReading {
+        let batch = self.config.fetch_batch.max(1);
+        ResourceReading {
+            name: format!("{}.fetch", self.config.name),
+            kind: ResourceKind::Pipeline,
+            places: batch,
+            limit: format!("{batch} of a queue's commands at a time"),
+            book: self.fetches.book_at(at),
+        }
     }
 
     /// Its media, its controller's processors and data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let SsdConfig { name, dies, command_time, sector_time, read_rate, write_rate, .. } = &self.config;
+        let SsdConfig { name, dies, command_time, sector_time, read_rate, .. } = &self.config;
         let of = |part: &str, kind, limit, servers: &[Station]| {
             reading(format!("{name}.{part}"), kind, limit, servers, at)
         };
@@ -346,12 +348,15 @@ impl Ssd {
                 one(&self.processor),
             ),
             of("read_path", ResourceKind::Pipeline, read_rate.to_string(), one(&self.inbound)),
-            of("write_path", ResourceKind::Pipeline, write_rate.to_string(), one(&self.outbound)),
+            of("write_path", ResourceKind::Pipeline, self.write_rates(), one(&self.outbound)),
+            self.fetching(at),
         ]
         .into_iter()
     }
 }
 
+/// A rate at which less of a path's time was spent does not describe it.
+const MINOR: f64 = 0.05;
 /// The smallest block that drives have.
 const SECTOR: Bytes = Bytes::new(512);
 /// Bytes of a submission queue entry (NVMe Base 2.0 §3.3.3).

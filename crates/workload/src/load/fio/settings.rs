@@ -67,6 +67,20 @@ impl LoadConfig for NvmeConfig {
         Some(())
     }
 
+    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.ssds.iter().find(|ssd| ssd.device == device)?;
+        for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
+            fio.interval.iter_mut().for_each(|interval| larger.shorten(interval));
+            fio.thinking.iter_mut().for_each(|pause| larger.shorten(&mut pause.time));
+        }
+        Some(())
+    }
+
+    fn open_at_most(&self) -> Vec<(String, u64)> {
+        let groups = self.groups.iter().map(|group| &group.fio);
+        groups.map(|fio| (fio.name.clone(), demand(fio).operations)).collect()
+    }
+
     fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         self.network.widen(device, larger)
     }
@@ -92,6 +106,7 @@ impl LoadConfig for NvmeConfig {
         match part {
             "media" => larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time]),
             "controller" => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
+            "fetch" => larger.more(&mut ssd.fetch_batch),
             "read_path" => larger.quicken(&mut ssd.read_rate),
             "write_path" => {
                 larger.quicken(&mut ssd.write_rate);

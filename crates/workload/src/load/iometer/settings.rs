@@ -1,6 +1,7 @@
 //! Storage as a load: what it may have open, and what makes it larger.
 
 use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
+use crate::device::hba::DrivePlacement;
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
@@ -35,6 +36,13 @@ impl LoadConfig for StorageConfig {
         Some(())
     }
 
+    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        self.hbas.iter().find(|hba| hba.device == device)?;
+        let lines = self.groups.iter_mut().flat_map(|group| &mut group.access);
+        lines.for_each(|line| larger.shorten(&mut line.delay));
+        Some(())
+    }
+
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
         let (owner, part) = resource.rsplit_once('.')?;
         if kind == ResourceKind::Core {
@@ -44,6 +52,23 @@ impl LoadConfig for StorageConfig {
                 &mut host.submit_cost,
                 &mut host.interrupt_cost,
                 &mut host.completion_cost,
+            ];
+            larger.shorten_all(costs);
+            return Some(());
+        }
+        if kind == ResourceKind::Media {
+            let hbas = &self.hbas;
+            let is_of = |drive: &&mut DrivePlacement| drive.media(&hbas[drive.hba].name) == resource;
+            let drive = &mut self.drives.iter_mut().find(is_of)?.config;
+            larger.quicken(&mut drive.read_rate);
+            larger.quicken(&mut drive.write_rate);
+            let costs = [
+                &mut drive.read_overhead,
+                &mut drive.write_overhead,
+                &mut drive.overhead_variation,
+                &mut drive.turnaround,
+                &mut drive.positioning,
+                &mut drive.positioning_variation,
             ];
             larger.shorten_all(costs);
             return Some(());

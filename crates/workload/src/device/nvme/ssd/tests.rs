@@ -46,26 +46,6 @@ fn a_page_list_is_read_from_the_third_page_on() {
 }
 
 #[test]
-fn a_batch_is_of_one_queue_and_one_fetch_runs_at_a_time() {
-    let mut ssd = ssd();
-    for (queue, slot) in [(0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7)] {
-        ssd.announce(queue, slot);
-    }
-    assert_eq!(ssd.next_fetch(), Some((0, 1, 2)), "two of the first queue");
-    assert_eq!(ssd.next_fetch(), None, "one at a time");
-    assert_eq!((ssd.take_fetched(), ssd.take_fetched()), (Some(1), Some(2)));
-    let first = ssd.process(Time::ZERO, Bytes::from_kib(4));
-    let second = ssd.process(Time::ZERO, Bytes::from_kib(4));
-    assert_eq!(first, Time::ZERO + Span::from_ns(800), "alone it takes its latency");
-    assert_eq!(second - first, Span::from_ns(500), "and the next comes at the rate");
-    ssd.announce(0, 8);
-    assert_eq!(ssd.next_fetch(), Some((1, 3, 4)), "a full batch of the second queue");
-    assert_eq!(ssd.fetching.drain(..).collect::<Vec<_>>(), [3, 4, 5, 6]);
-    ssd.announce(0, 9);
-    assert_eq!(ssd.next_fetch(), Some((0, 8, 2)), "and the first has its turn, with both");
-}
-
-#[test]
 fn processors_are_busy_with_each_sector_of_a_page() {
     let channel = |index| ChannelId { device: DeviceId(0), index };
     let config = SsdConfig { sector_time: Span::from_ns(60), ..config() };
@@ -136,5 +116,9 @@ fn scattered_writes_drain_at_their_own_rate() {
     assert!(ssd.is_sequential_write((1 << 20) + 4096, 4096));
     let first = ssd.drain(Time::ZERO, 4000, false);
     assert_eq!(first, Time::ZERO + Span::from_us(8));
+    assert_eq!(ssd.write_rates(), "500 MB/s for scattered writes");
     assert_eq!(ssd.drain(Time::ZERO, 4000, true), first + Span::from_us(1));
+    assert_eq!(ssd.write_rates(), "4 GB/s, 500 MB/s for scattered writes", "a ninth of the time");
+    ssd.drain(Time::ZERO, 4_000_000, true);
+    assert_eq!(ssd.write_rates(), "4 GB/s");
 }

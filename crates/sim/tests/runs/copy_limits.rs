@@ -1,0 +1,65 @@
+//! What limits copies of a device: its link, its engine, or software of the host.
+
+use crate::limits::limited;
+use crate::rig::{results, within};
+
+const RIG: &str = r#"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+[endpoint.gpu]
+generation = "gen4"
+width = "x16"
+attach = "server.slot1"
+[[workload]]
+kind = "copy"
+name = "copies"
+device = "gpu"
+direction = "host-to-device"
+"#;
+
+/// An engine that may have 32 KiB in flight has a twelfth of the tags in use.
+#[test]
+fn what_an_engine_has_in_flight_is_the_limit() {
+    let few = [("server.memory_latency", "2 us"), ("gpu.copy_engine.outstanding", "32 KiB")];
+    let found = limited(RIG, &few, "window", &["gpu.window"], 50.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.outstanding");
+}
+
+/// The link is in use whenever a copy moves, and the overhead of a copy takes the rest of the time: neither is all of it.
+#[test]
+fn a_link_with_pauses_between_copies_is_the_limit() {
+    let found = limited(RIG, &[("workload.copies.size", "1 MiB")], "wire", &["gpu.downstream"], 100.0).run;
+    let software = found.resources.iter().find(|each| each.name == "copies.core").expect("it was used");
+    within(1.0, software.utilisation, found.flows[0].operations_per_s * 7e-6);
+}
+
+#[test]
+fn the_overhead_of_a_copy_is_the_limit() {
+    for (size, share) in [("4 KiB", 0.9), ("64 KiB", 0.5)] {
+        let found = results(RIG, &[("workload.copies.size", size)]);
+        let limit = found.limited_by.as_ref().expect("something moved");
+        assert_eq!(limit.name, "copies.core", "{}", limit.sentence);
+        assert!(limit.share > share, "{}", limit.sentence);
+        within(1.0, limit.share, found.flows[0].operations_per_s * 7e-6);
+        assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.overhead");
+    }
+    limited(RIG, &[("workload.copies.size", "4 KiB")], "core", &["copies.core"], 400.0);
+}
+
+/// A core copies 64 KiB in their time at its rate and the time of a chunk, whatever else goes on.
+#[test]
+fn the_core_that_stages_copies_is_the_limit() {
+    for (streams, direction) in [("1", "host-to-device"), ("1", "device-to-host"), ("2", "host-to-device")] {
+        let pageable = [
+            ("workload.copies.pinned", "false"),
+            ("workload.copies.streams", streams),
+            ("workload.copies.direction", direction),
+        ];
+        let found = limited(RIG, &pageable, "core", &["copies.core"], 100.0).run;
+        let limit = found.limited_by.as_ref().expect("something moved");
+        assert_eq!(limit.edits[0].settings[0].path, "server.pageable.copy_rate");
+        let of_a_core = 65536.0 / (65536.0 / 8e9 + 2e-6) / 1e9;
+        within(1.0, found.flows[0].goodput_gb_per_s, of_a_core * streams.parse::<f64>().expect("a number"));
+    }
+}

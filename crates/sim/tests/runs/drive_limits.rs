@@ -1,0 +1,171 @@
+//! What limits drives: each part of one is the only limit in turn, is named, and is in use for as long as it works.
+
+use crate::limits::limited;
+use crate::rig::{results, within};
+use lanewise_sim::{Resource, Results};
+
+/// A fast host and eight jobs, so that the drive is the limit.
+const RIG: &str = r#"
+[host.server]
+slots = { slot1 = "gen4 x4" }
+[endpoint.ssd]
+generation = "gen4"
+width = "x4"
+attach = "server.slot1"
+nvme = { capacity = "1 TB" }
+[[workload]]
+kind = "fio"
+name = "job"
+filename = ["ssd"]
+rw = "randread"
+bs = "4 KiB"
+iodepth = 128
+numjobs = 8
+ioengine = "io_uring"
+"#;
+
+fn part<'r>(results: &'r Results, name: &str) -> &'r Resource {
+    results.resources.iter().find(|resource| resource.name == name).expect("it was used")
+}
+
+fn operations(results: &Results) -> f64 {
+    results.flows.iter().map(|flow| flow.operations_per_s).sum()
+}
+
+/// All commands are asked for at once. Before the data path has most of them, the controller works off its queue at its own rate,
+/// and data gathers before the data path.
+#[test]
+fn the_data_path_is_the_limit_and_the_controller_works_for_what_passes_it() {
+    let found = limited(RIG, &[], "pipeline", &["ssd.read_path"], 16.0).run;
+    assert!(part(&found, "ssd.read_path").utilisation > 0.999);
+    // A microsecond a command.
+    within(0.1, part(&found, "ssd.controller").utilisation, operations(&found) * 1e-6);
+    within(0.1, operations(&found), 3.5e9 / 4096.0);
+}
+
+/// More is asked for than fits the buffer: all its room is given away from the start, and it fills for up to a third of a run.
+#[test]
+fn a_write_buffer_that_fills_is_warm_up() {
+    for buffer in ["16 MiB", "64 MiB"] {
+        let settings = [
+            ("workload.job.rw", "write"),
+            ("workload.job.bs", "128 KiB"),
+            ("ssd.nvme.buffer", buffer),
+            ("ssd.nvme.preconditioned", "false"),
+        ];
+        let found = results(RIG, &settings);
+        let write =
+            found.flows.iter().find(|flow| flow.direction == "write").expect("a job has a flow of writes");
+        within(0.1, write.goodput_gb_per_s, 3.0);
+    }
+}
+
+/// Scattered writes have a rate of their own, and that is what is named, and doubled.
+#[test]
+fn the_rate_of_scattered_writes_is_the_limit() {
+    let slow = [("workload.job.rw", "randwrite"), ("ssd.nvme.random_write_rate", "0.5 GB/s")];
+    let found = limited(RIG, &slow, "pipeline", &["ssd.write_path"], 500.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert!(limit.sentence.contains("(ssd.write_path, 500 MB/s for scattered writes)"), "{}", limit.sentence);
+    let paths: Vec<&str> =
+        limit.edits.iter().flat_map(|edit| &edit.settings).map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["ssd.nvme.random_write_rate"]);
+    within(0.1, operations(&found), 0.5e9 / 4096.0);
+}
+
+/// Without a batch, a drive reads one command at a time: there are as many commands as reads of host memory fit, and by Little's law
+/// those that wait are all the others.
+#[test]
+fn the_fetching_of_commands_is_the_limit() {
+    let one = [
+        ("ssd.nvme.fetch_batch", "1"),
+        ("ssd.nvme.command_time", "0.1 us"),
+        ("ssd.nvme.dies", "4096"),
+        ("ssd.nvme.read_rate", "7 GB/s"),
+        ("workload.job.bs", "512 B"),
+        ("server.nvme.cores", "64"),
+        ("workload.job.numjobs", "32"),
+        ("workload.job.iodepth", "32"),
+    ];
+    let found = limited(RIG, &one, "pipeline", &["ssd.fetch"], 50.0).run;
+    let fetch = part(&found, "ssd.fetch");
+    assert!(fetch.utilisation > 0.999, "{fetch:?}");
+    let waited = fetch.waited_ns_mean.expect("commands wait") * 1e-9;
+    within(1.0, fetch.waiting_mean.expect("commands wait"), operations(&found) * waited);
+    // With a batch that is never full, the drive fetches all the time, and no fetch holds a command up.
+    let many = [&one[1..], &[("ssd.nvme.fetch_batch", "1024")]].concat();
+    let free = results(RIG, &many);
+    assert!(part(&free, "ssd.fetch").utilisation < 0.1);
+}
+
+/// A job that is held to a rate has less open than it may.
+#[test]
+fn the_rate_of_a_job_is_the_limit() {
+    for (slow, asked) in [("workload.job.rate", "100 MB/s"), ("workload.job.thinktime", "5 ms")] {
+        let found = limited(RIG, &[(slow, asked)], "demand", &["ssd.demand"], 100.0).run;
+        let limit = found.limited_by.as_ref().expect("something moved");
+        assert_eq!(limit.edits[0].settings[0].path, slow);
+        let open: f64 =
+            found.flows.iter().map(|flow| flow.operations_per_s * flow.latency_ns.mean * 1e-9).sum();
+        within(1.0, limit.share, 1.0 - open / 1024.0);
+    }
+    // What a job may have open is the limit when its rate is not reached.
+    let deep =
+        [("workload.job.rate", "100 MB/s"), ("workload.job.iodepth", "1"), ("ssd.nvme.read_time", "200 us")];
+    let window = results(RIG, &deep).limited_by.expect("something moved");
+    assert_eq!(window.kind, "window", "{}", window.sentence);
+}
+
+/// Eight drives behind an adapter, one at each wire, which is faster than they are.
+const ADAPTER: &str = r#"
+[run]
+time_limit = "200 ms"
+[host.server]
+slots = { slot1 = "gen3 x8" }
+[endpoint.hba]
+generation = "gen3"
+width = "x8"
+attach = "server.slot1"
+adapter = { wire = "sas-3g", ports = 8, command_time = "1 us" }
+[storage.disk]
+count = 8
+attach = "hba"
+read_rate = "200 MB/s"
+write_rate = "200 MB/s"
+read_overhead = "10 us"
+write_overhead = "10 us"
+positioning = "0 ns"
+positioning_variation = "0 ns"
+[[workload]]
+kind = "iometer"
+name = "io"
+targets = ["disk"]
+workers = 8
+outstanding = 4
+access = [{ size = "64 KiB", percent = 100, read = 100, random = 0 }]
+"#;
+
+/// A drive serves one command at a time: 10 us, and 64 KiB at its rate.
+#[test]
+fn the_media_of_drives_behind_an_adapter_are_the_limit() {
+    let names: Vec<String> = (0..8).map(|drive| format!("hba.disk[{drive}].media")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = limited(ADAPTER, &[], "media", &names, 30.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.edits[0].settings[0].path, "disk.read_rate");
+    let media: Vec<&Resource> = names.iter().map(|name| part(&found, name)).collect();
+    let served: u64 = media.iter().map(|each| each.served).sum();
+    within(1.0, operations(&found), 8.0 / (10e-6 + 65536.0 / 200e6));
+    within(3.0, served as f64, operations(&found) * found.measured_s);
+    for each in media {
+        assert!(each.utilisation > 0.99 && each.utilisation < 1.0 + 1e-9, "{each:?}");
+        // Four are outstanding, one of which the media has, and others are on their way: no more than three wait.
+        assert!((1.0..=3.0).contains(&each.waiting_mean.expect("commands wait")), "{each:?}");
+    }
+    // Most of a small command's time is its overhead.
+    let small = [("workload.io.access", r#"[{ size = "512 B", percent = 100, read = 100, random = 0 }]"#)];
+    let found = results(ADAPTER, &[&small[..], &[("disk.read_overhead", "1 ms")]].concat());
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.kind, "media", "{}", limit.sentence);
+    within(1.0, operations(&found), 8.0 / (1e-3 + 512.0 / 200e6));
+}

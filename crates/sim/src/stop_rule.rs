@@ -9,8 +9,8 @@
 //! While a buffer fills, what comes in is faster than what goes out, and both are as steady as can be. Results are of a steady
 //! machine only when the flow balances (Denning and Buzen, The Operational Analysis of Queueing Network Models, Computing
 //! Surveys 10(3), 1978, §2): so what is held between must not grow by more, beside what moves, than results may be off. What is
-//! held rises and falls with every packet; whether it grows, Mann's test against trend says (Econometrica 13(3), 1945), or that it was
-//! never again as little as at the start. As long as it does, this is still warm-up.
+//! held rises and falls with every packet; whether it grows, Mann's test against trend says (Econometrica 13(3), 1945), or that all
+//! later ones are farther from the first than from each other. As long as it does, this is still warm-up.
 //!
 //! Three things would make such an interval narrower than it is, and each is met: a rule that looks after every batch stops at the
 //! first that looks good by chance (so it looks seldom, and at a corrected level); neighbouring batches that are still
@@ -240,9 +240,11 @@ impl Stocks {
             let last = &held[held.len() - held.len().div_ceil(8)..];
             let end = last.iter().sum::<f64>() / last.len() as f64;
             let (least, start) = (part * moved * batches, *start as f64);
-            // What filled up in the first batches shows no trend: all ends are beyond the start then, to one side.
-            let is_beyond = |way: f64| held.iter().all(|end| way * (end - start) > least);
-            (end - start).abs() > least && (has_trend(&held) || is_beyond(1.0) || is_beyond(-1.0))
+            // What filled up in the first batches shows no trend: it is farther from the start then than from itself.
+            let (lowest, highest) =
+                held.iter().fold((end, end), |(low, high), at| (low.min(*at), high.max(*at)));
+            let is_apart = (lowest - start).max(start - highest) > (highest - lowest).max(least);
+            (end - start).abs() > least && (has_trend(&held) || is_apart)
         })
     }
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.report.content import Section
 from lanewise.report.rows import alike_groups, called
 from lanewise.results import WhyResult
-from lanewise.written import counted, percent, time_scale
+from lanewise.written import counted, is_waited_for, percent, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _BRINGS_PERCENT = 1.0
 """What brings less is told as bringing nothing: runs are only as narrow as that."""
-_WAITED_FOR = ("credits", "retry_buffer", "errors", "tags", "window", "request_interval", "tlp_gap", "demand")
-"""Kinds of limits whose share is of the time that others waited; of wires and resources it is their use."""
 _IN_FULL = 0.99
 _MORE = "more flow"
 _LITTLE = 0.1
@@ -63,7 +61,7 @@ def tiles(result: RunResult) -> Iterator[tuple[str, str]]:
         yield f"{done:,.0f}", "operations a second"
     limit = result.document.get("limited_by")
     if limit is not None:
-        how = "of the time was waited for" if limit["kind"] in _WAITED_FOR else "in use:"
+        how = "of the time was waited for" if is_waited_for(limit) else "in use:"
         yield percent(limit["share"]), f"{how} {limit['name']}"
     if (latency := largest_latency(result)) is not None:
         row, which = latency

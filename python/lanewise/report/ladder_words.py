@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
-from lanewise.rungs import rungs_of
+from lanewise.rungs import SENT, rungs_of
 from lanewise.written import percent, spelled
 
 if TYPE_CHECKING:
     from lanewise.columns import Row
     from lanewise.results import RunResult
 
-_SENT = ("payload", "header", "framing", "dllp", "ordered_set")
 _WORTH_A_WORD = 0.0005
 
 
@@ -51,15 +50,17 @@ def _sentence(result: RunResult, row: Row) -> str:
     # A share of the time is that share of what the wire carries after coding.
     carried = goodput / shares["payload"]
     said += f" Headers and framing took {overhead * carried:.3f} GB/s"
+    if (replayed := shares.get("replay", 0.0)) >= _WORTH_A_WORD:
+        said += f", replays {replayed * carried:.3f} GB/s"
     silent = {
         category: share
         for category, share in shares.items()
-        if category not in _SENT and share >= _WORTH_A_WORD
+        if category not in SENT and share >= _WORTH_A_WORD
     }
     if silent:
         longest = sorted(silent.items(), key=lambda item: -item[1])[:3]
         words = ", ".join(f"{spelled(category)} {percent(share)}" for category, share in longest)
-        said += f"; for {percent(sum(silent.values()))} of the time nothing new was sent: {words}"
+        said += f"; for {percent(sum(silent.values()))} of the time nothing was sent: {words}"
     else:
         said += ", and it was never silent"
     return f"{said}."

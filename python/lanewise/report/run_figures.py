@@ -10,7 +10,7 @@ from lanewise.plotting import rank
 from lanewise.report.bars import BELOW_NAME, WIDTH, bars, bars_of, drawn, lines_of, names_of
 from lanewise.report.ladder_words import shown_directions
 from lanewise.report.plots import SERIES_COLOURS, Figure, svg_of
-from lanewise.rungs import RUNGS, rungs_of
+from lanewise.rungs import RUNGS, SENT, rungs_of
 from lanewise.written import counted, percent, spelled, time_scale
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ _MARKS = 40
 _MOST_PICTURES = 6
 _LOGARITHMIC_FROM = 8
 _NEAR = 8
-_TIME_COLOURS = {
-    name: f"var(--time-{name.replace('_', '-')})"
-    for name in ("payload", "header", "framing", "dllp", "ordered_set", "replay", "idle", "down")
-}
+_TIME_COLOURS = {name: f"var(--time-{name.replace('_', '-')})" for name in (*SENT, "idle", "down")}
 _OTHER_COLOURS = tuple(f"var(--time-blocked-{number})" for number in range(1, 7))
 _RUNG_COLOURS = tuple(f"var(--rung-{number})" for number in range(1, 5))
 

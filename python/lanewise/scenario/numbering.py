@@ -6,8 +6,9 @@ the networks keep their names. What refers to a part, in ``attach`` and in workl
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _REFERENCES = ("name", "device", "target")
 """Keys of a workload that may name a device; `filename` names several."""
+_NUMBER = re.compile(r"\bn\d+\b")
 
 
 class Numbering:
@@ -85,15 +87,42 @@ def _renamed(ports: Mapping[str, Any], numbering: Numbering, to_number: Iterable
 
 
 def with_names(run: Run, names: Mapping[str, str]) -> Run:
-    """Return results in which flows, links and requesters have the names that their numbers stand for."""
+    """Return results with names for numbers: of flows, links, requesters, resources, and the limit."""
 
     def named(name: str) -> str:
         return names.get(name, name)
+
+    def of_path(path: str) -> str:
+        return ".".join(map(named, path.split(".")))
 
     found = run.copy()
     found["flows"] = [
         {**flow, "name": named(flow["name"]), "device": named(flow["device"])} for flow in run["flows"]
     ]
-    found["links"] = [{**link, "name": named(link["name"])} for link in run["links"]]
+    found["links"] = [
+        {
+            **link,
+            "name": named(link["name"]),
+            "upper": of_path(link["upper"]),
+            "lower": of_path(link["lower"]),
+        }
+        for link in run["links"]
+    ]
     found["requesters"] = [{**each, "device": named(each["device"])} for each in run["requesters"]]
+    found["resources"] = [{**each, "name": of_path(each["name"])} for each in run["resources"]]
+    found["limited_by"] = _everywhere(run["limited_by"], names)
     return found
+
+
+_Json = TypeVar("_Json")
+
+
+def _everywhere(value: _Json, names: Mapping[str, str]) -> _Json:
+    """Return a part of a document in which every number in a text is a name."""
+    if isinstance(value, str):
+        return cast("_Json", _NUMBER.sub(lambda found: names.get(found[0], found[0]), value))
+    if isinstance(value, dict):
+        return cast("_Json", {key: _everywhere(each, names) for key, each in value.items()})
+    if isinstance(value, list):
+        return cast("_Json", [_everywhere(each, names) for each in value])
+    return value

@@ -89,8 +89,9 @@ def test_a_link_that_is_nearly_full_says_what_holds_it_up() -> None:
     prediction = predict(made, together=False)
     words = row(prediction, "device to host", "03:00.0").binding
     assert re.search(
-        r"busy 9\d % towards the host; no credits for posted data on the link of 03:00\.0: \d %", words
+        r"the link of 03:00\.0, 9\d % in use towards the host: .*, no credits for posted data \d %", words
     )
+    assert words.endswith("; as much in use: the link of switch 01:00.0 towards the host")
 
 
 def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once() -> None:
@@ -101,6 +102,27 @@ def test_a_third_less_all_at_once_has_its_reason_too_and_one_reason_is_said_once
     said = [r.binding for r in narrow.rows if r.benchmark == "fio read 128 KiB"]
     assert all("link of switch 01:00.0, full towards the host" in text for text in said), said
     assert all(text.endswith("; all at once, others share it") for text in said), said
+
+
+def test_what_limits_the_whole_is_not_said_to_be_a_devices_that_it_is_not_on_the_way_of() -> None:
+    """Five x8 drives below an x16 uplink decide; two more share an x4 uplink of their own."""
+    many = switched(*[{"can": "16 x8"}] * 5)
+    few = [
+        function("00:02.0", Kind.ROOT_PORT, can="16 x4"),
+        function("20:00.0", Kind.UPSTREAM_PORT, can="16 x4", parent="00:02.0"),
+    ]
+    for number in range(2):
+        port, drive = f"21:{number:02x}.0", f"{0x22 + number:02x}:00.0"
+        few.append(function(port, Kind.DOWNSTREAM_PORT, can="16 x4", parent="20:00.0"))
+        few.append(function(drive, Kind.ENDPOINT, can="16 x4", parent=port))
+    prediction = predict(machine(*many.functions.values(), *few))
+    first, other = (row(prediction, "fio read 128 KiB", bdf).binding for bdf in ("03:00.0", "22:00.0"))
+    assert first.endswith("; all at once, the link of switch 01:00.0, full towards the host")
+    assert re.search(
+        r"; all at once, what limits the whole is not on its way: the link of switch 01:00\.0, full towards "
+        r"the host \(80 % of all data\)$",
+        other,
+    )
 
 
 def test_equal_devices_are_simulated_once() -> None:

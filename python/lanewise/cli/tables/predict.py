@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def _table(alike: list[list[Row]]) -> Group:
     style.words(table, "\nbound by")
     first = alike[0]
     for row in first:
-        bound = row.binding.replace(f"the link of {row.bdf}", "its link")
+        bound = re.sub(rf"\bthe ([a-zA-Z ]{{1,40}}) of {re.escape(row.bdf)}", r"its \1", row.binding)
         if row.latency_ns is not None:
             table.add_row(
                 row.benchmark, style.DASH, f"{row.latency_ns / 1e3:.1f} us", style.DASH, Text(bound)

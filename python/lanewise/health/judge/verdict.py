@@ -87,7 +87,7 @@ class JudgedCase:
     verdict: Verdict
     """Whether it is good."""
     binding: str
-    """What binds the prediction, from the time attribution."""
+    """What limits the prediction, as the simulation found it; of a case that is not judged, why."""
     evidence: tuple[str, ...] = ()
     """What was read that explains the verdict."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from lanewise.documents import Predict
+    from lanewise.health.predict.reason import Limit
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.ways import Change
@@ -146,18 +147,19 @@ def predict(
     machine, notes = with_missing_ports(machine)
     chosen = _chosen(machine, devices)
     simulator = Simulator(machine, changes or {}, translated=translated)
-    rows: list[tuple[Benchmark, Row]] = []
+    found: list[tuple[Benchmark, Row, Limit | None]] = []
     for function in chosen:
         peers = _gpus_to_copy_to(machine, function, chosen)
         for usual in benchmarks_of(function, _peers(machine, function, peers)):
             benchmark = as_found(machine, usual)
             if on_progress:
                 on_progress(f"{function.address.short} {benchmark.name}")
-            row = simulator.row(benchmark)
-            if row is not None:
-                rows.append((benchmark, row))
+            predicted = simulator.row_and_limit(benchmark)
+            if predicted is not None:
+                found.append((benchmark, *predicted))
+    rows = [(benchmark, row) for benchmark, row, _ in found]
     if together and len(chosen) > 1:
-        rows = _with_all_at_once(simulator, rows, on_progress)
+        rows = _with_all_at_once(simulator, found, on_progress)
     if not rows:
         raise InputError(_why_nothing(machine, named=devices is not None))
     return Prediction(
@@ -264,14 +266,16 @@ def _peers(machine: Machine, function: Function, peers: list[Function]) -> list[
 
 
 def _with_all_at_once(
-    simulator: Simulator, rows: list[tuple[Benchmark, Row]], on_progress: Callable[[str], None] | None
+    simulator: Simulator,
+    rows: list[tuple[Benchmark, Row, Limit | None]],
+    on_progress: Callable[[str], None] | None,
 ) -> list[tuple[Benchmark, Row]]:
     """Run all devices at once in each direction, and put what each got beside what it gets alone."""
     machine = simulator.machine
     finished = []
     results = {}
     for direction in ("read", "write"):
-        shared = [b for b, _ in rows if b.together and b.direction == direction][:MOST_TOGETHER]
+        shared = [b for b, _, _ in rows if b.together and b.direction == direction][:MOST_TOGETHER]
         if len(shared) < 2:
             continue
         if on_progress:
@@ -285,7 +289,7 @@ def _with_all_at_once(
         )
         if result is not None:
             results[direction] = ({endpoint_name(b.function) for b in shared}, result)
-    for benchmark, row in rows:
+    for benchmark, row, alone in rows:
         name = endpoint_name(benchmark.function)
         found = results.get(benchmark.direction)
         if not benchmark.together or found is None or name not in found[0]:
@@ -294,9 +298,7 @@ def _with_all_at_once(
         together = goodput_of(found[1], device=name)
         binding = row.binding
         if together < _LESS_AT_ONCE * (row.alone_gb_per_s or 0.0):
-            then = simulator.binding_at_once(benchmark, found[1])
-            same = " full " in then and then.partition(":")[0] == binding.partition(":")[0]
-            binding += "; all at once, others share it" if same else f"; all at once, {then}"
+            binding += f"; all at once, {simulator.limit_at_once(benchmark, found[1], alone)}"
         finished.append(
             (
                 benchmark,

@@ -1,4 +1,4 @@
-"""Runs benchmarks on parts of one machine, and says what each reaches and what binds it.
+"""Runs benchmarks on parts of one machine, and says what each reaches and what the core found to limit it.
 
 Parts that differ in the names of their devices only are run once. The host is the one that `scan --scenario`
 writes, memory included; peers at different sockets share what joins the sockets.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.health.predict.benchmarks import SHORTEST_FRAME
-from lanewise.health.predict.binding import binding_of, is_link_full
+from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lanewise.documents import Flow, PredictPrediction, Run
     from lanewise.health.predict.benchmarks import Benchmark
+    from lanewise.health.predict.reason import Limit
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.sockets import Interconnect
@@ -37,11 +38,8 @@ if TYPE_CHECKING:
     from lanewise.scenario.tables import Run as RunTable
     from lanewise.scenario.tables import Workload
 
-_FULL_INTERCONNECT = 0.985
-"""Share of what a link between sockets carries from which on it is the limit."""
-
-_AS_FAST_AS_THE_LINK = 0.97
-"""A drive that reaches this share of what its full link would carry is not the limit."""
+_OF_DRIVES = ("pipeline", "media")
+"""Kinds of limits that are a drive's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +71,7 @@ class Row:
     frames_per_s: float | None
     """Of Ethernet adapters; None for others."""
     binding: str
-    """What limits it."""
+    """What limits it: alone, and then with all others where that is far less."""
 
     def document(self) -> PredictPrediction:
         """Return the row as JSON has it."""
@@ -96,27 +94,36 @@ class Simulator:
         self._results: dict[str, Run] = {}
         self._bases: dict[Hashable, tuple[str, Numbering] | None] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
-            f"switch_{f.address.short.replace(':', '_').replace('.', '_')}": f"switch {f.address.short}"
-            for f in machine
-            if f.is_bridge
+            switch_name(f): f"switch {f.address.short}" for f in machine if f.is_bridge
         }
 
     def row(self, benchmark: Benchmark) -> Row | None:
         """Run one benchmark alone; None when the way to the root is not known well enough."""
+        found = self.row_and_limit(benchmark)
+        return None if found is None else found[0]
+
+    def row_and_limit(self, benchmark: Benchmark) -> tuple[Row, Limit | None] | None:
+        """Return a row, and what the core found to limit its run.
+
+        None in its place where the row says something that is not simulated: parts of a latency, the wire
+        behind an adapter, or how many messages it makes.
+        """
         result = self.alone(benchmark)
         if result is None:
             return None
         function = benchmark.function
         self.payloads.setdefault(function.address, min(int(link["mps_bytes"]) for link in result["links"]))
-        name = endpoint_name(function)
         latency = benchmark.quantity == "latency"
         goodput, half_width = goodput_of(result), half_width_of(result)
-        binding = self._latency_words(benchmark, result) if latency else binding_of(result, name, self._words)
-        across = self._across(benchmark)
-        if across is not None and goodput >= _FULL_INTERCONNECT * across.payload_gb_per_s:
-            binding = f"the link between sockets, full: {across.payload_gb_per_s:.1f} GB/s of data"
+        limit = None if latency else limit_of(result, self._words)
+        if latency:
+            binding = self._latency_words(benchmark, result)
+        elif limit is None:
+            binding = "nothing moved"
+        else:
+            binding = f"{limit.whole()}{limit.detail}{as_much_in_use(result, limit, self._words)}"
         if function.is_nvme and not latency:
-            binding = self._drive_words(benchmark, result, goodput, binding)
+            binding = self._drive_words(benchmark, limit, binding)
         wire = carried_gb_per_s(self.machine, benchmark)
         if wire is not None and goodput > wire[0]:
             port = wire[1]
@@ -124,15 +131,16 @@ class Simulator:
                 f"the wire, {8 * port.gb_per_s:g} Gb/s a port ({port.adapter}); PCI Express would carry "
                 f"{goodput:.2f} GB/s"
             )
-            goodput, half_width = wire[0], None
+            goodput, half_width, limit = wire[0], None, None
         if benchmark.rdma and benchmark.frame_bytes:
             simulated = goodput
             goodput, binding = self._own_messages(benchmark, benchmark.frame_bytes, simulated, binding)
-            half_width = half_width if goodput == simulated else None
+            if goodput != simulated:
+                half_width, limit = None, None
         elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
             binding += "; the adapter's own limit is not known"
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
-        return Row(
+        row = Row(
             bdf=function.address.short,
             device=function.name,
             link=self._link_words(result, function),
@@ -147,14 +155,24 @@ class Simulator:
             frames_per_s=frames,
             binding=binding,
         )
+        return row, limit
 
-    def binding_at_once(self, benchmark: Benchmark, result: Run) -> str:
-        """Say what binds a device in a run of many, by the links on its own way and by its own requests."""
+    def limit_at_once(self, benchmark: Benchmark, result: Run, alone: Limit | None) -> str:
+        """Say what limits a run of many where that is on a device's way, else what limits the whole.
+
+        `alone` is what limits the device by itself.
+        """
         function = benchmark.function
-        way = {step.address.short for step in (function, *self.machine.path(function))}
-        links = {name for name, word in self._words.items() if word.rpartition(" ")[2] in way}
-        direction = "downstream" if benchmark.direction == "read" else "upstream"
-        return binding_of(result, endpoint_name(function), self._words, links=links, way=direction)
+        bridges = [bridge for bridge in self.machine.path(function) if bridge.is_bridge]
+        way = {endpoint_name(function), *map(switch_name, bridges)}
+        limit = limit_on_the_way(result, self._words, way)
+        if limit is not None:
+            return "others share it" if limit.is_same(alone) else limit.words
+        whole = limit_of(result, self._words)
+        if whole is None:
+            return "nothing moved"
+        where = "" if whole.is_of_host else " is not on its way"
+        return f"what limits the whole{where}: {whole.whole()}"
 
     @staticmethod
     def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
@@ -213,15 +231,16 @@ class Simulator:
                 self._bases[key] = None
         return self._bases[key]
 
-    def _drive_words(self, benchmark: Benchmark, result: Run, goodput: float, binding: str) -> str:
+    def _drive_words(self, benchmark: Benchmark, limit: Limit | None, binding: str) -> str:
         """Say whether a drive is the limit, where it is known which drive it is."""
         part = drive_part(benchmark.function)
         if part is None:
             return f"{binding}; the drive itself may be slower"
+        own = limit is not None and limit.owner == endpoint_name(benchmark.function)
+        if limit is None or not own or limit.kind not in _OF_DRIVES:
+            return binding
         bare = self._alone_with(benchmark, benchmark.without_media)
         possible = goodput_of(bare) if bare else 0.0
-        if goodput >= (_AS_FAST_AS_THE_LINK if is_link_full(result) else 1.0) * possible:
-            return binding
         return f"the drive, {said_of_rates(part)} ({part}); its link would carry {possible:.2f} GB/s"
 
     def _latency_words(self, benchmark: Benchmark, result: Run) -> str:

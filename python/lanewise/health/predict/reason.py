@@ -1,0 +1,223 @@
+"""What limits a run, as the core found it, with the names that a machine has for its parts.
+
+The core says what it is (`limited_by` of a result: by use and by waiting time, of one run); here it is read,
+and nothing is decided. Of a run of many devices it is that of the whole. A device has its share in it where
+what limits, or one of those alike, is on the device's way; else it is said of the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from lanewise.rungs import SENT
+from lanewise.written import counted, is_waited_for, percent, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from lanewise.documents import Direction, LimitedBy, Run
+
+    _Said: TypeAlias = tuple[str, str, str]
+    """Owner, words and detail of a limit."""
+
+_HOST = "server"
+"""Name of the host in the scenario of a machine."""
+
+_WORTH_A_WORD = 0.005
+"""Less rounds to 0 % of the time."""
+
+_MOST_LINKS = 2
+
+_PACKETS = {"posted": "posted packets", "non_posted": "non-posted packets", "completion": "completions"}
+
+_OF_DEVICES = {
+    "tags": "the tags of {who}: all in use {share} of the time",
+    "window": "the operations of {who}: as many under way as may be {share} of the time, so latency decides",
+    "request_interval": "the DMA engines of {who}: they issue requests no faster, {share} of the time",
+    "tlp_gap": "the silence of {who} after each packet: {share} of the time",
+    "demand": "the workload of {who}: it asks for no more {share} of the time",
+}
+
+_RESOURCES = {
+    "memory": "the memory of {who}",
+    "banks": "the banks of memory of {who}",
+    "memory_reads": "the way on which memory of {who} is read",
+    "memory_writes": "the way on which memory of {who} is written",
+    "read_trackers": "the tracking entries for reads of {who}",
+    "outbound_queue": "the queue that root ports of {who} share",
+    "walkers": "the walkers of page tables of {who}",
+    "walk_turns": "the time between walks of page tables of {who}",
+    "translation_requests": "the translation requests of {who}",
+    "socket_link": "the link between sockets",
+    "peer_path": "the path between root ports",
+    "switch_core": "the core of {who}",
+    "switch_bus": "the bus of {who}",
+    "switch_memory": "the packet memory of {who}",
+    "switch_storage": "the room behind the credits of {who}",
+    "request_metering": "the request metering of {who}",
+    "endpoint_drain": "the drain of writes into {who}",
+    "endpoint_memory": "the memory of {who}",
+    "pipeline": "the data path of {who}",
+    "media": "the media of {who}",
+    "wire_beyond": "the wire behind {who}",
+}
+"""Words for a shared resource; one that is not here has those of its kind."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What limits a run, or a device in it."""
+
+    kind: str
+    """As in results: ``wire``, ``credits``, ``tags``, ``memory`` and so on."""
+    name: str
+    """As in results, with the names of the scenario: ``gpu_18_00_0.upstream``."""
+    owner: str
+    """The device, switch or host that has it; of what is at a link, the device below that."""
+    words: str
+    """For a person."""
+    detail: str
+    """Of a link, for what it is in use most, and why it is silent; empty for others."""
+    of_goodput: float
+    """Part of the goodput of all data of the run that this, and what is alike, limits."""
+    alike: int
+    """How many others are in the same case."""
+
+    def is_same(self, other: Limit | None) -> bool:
+        """Whether both are one part of a machine."""
+        return other is not None and (self.kind, self.name) == (other.kind, other.name)
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether all devices share it."""
+        return self.owner == _HOST
+
+    def whole(self) -> str:
+        """Say it of all data of a run: with those alike, and the part of the data where it is not all."""
+        alike = f", and {self.alike} alike" if self.alike else ""
+        part = percent(self.of_goodput, 0)
+        return f"{self.words}{alike}{'' if part == '100 %' else f' ({part} of all data)'}"
+
+
+def limit_of(result: Run, words: Mapping[str, str]) -> Limit | None:
+    """Return what limits a run; None when nothing moved.
+
+    `words` are a person's names for devices and switches, by those of the scenario.
+    """
+    found = result["limited_by"]
+    return None if found is None else _limit(result, found, found["name"], words)
+
+
+def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
+    """Name other links that are in use as much as the one that limits: one of them faster brings nothing."""
+    if limit.kind != "wire":
+        return ""
+    busy = {
+        f"{link['name']}.{way}": (link["name"], way == "upstream", percent(side["utilisation"], 0))
+        for link in result["links"]
+        for way, side in (("upstream", link["upstream"]), ("downstream", link["downstream"]))
+    }
+    *_, most = busy.pop(limit.name)
+    others = [f"{_link(name, words)} {_way(up)}" for name, up, share in busy.values() if share == most]
+    more = f" and {counted(len(others) - _MOST_LINKS, 'other')}" if len(others) > _MOST_LINKS else ""
+    return f"; as much in use: {', '.join(others[:_MOST_LINKS])}{more}" if others else ""
+
+
+def limit_on_the_way(result: Run, words: Mapping[str, str], way: Container[str]) -> Limit | None:
+    """Return what limits a run where that is on the way of a device; None where it is elsewhere.
+
+    `way` names the device and the switches above it. What the host has is on every way if it limits all.
+    """
+    found = result["limited_by"]
+    if found is None:
+        return None
+    limits = (_limit(result, found, name, words) for name in (found["name"], *found["alike"]))
+    on_it = (
+        limit
+        for limit in limits
+        if limit.owner in way or (limit.is_of_host and percent(limit.of_goodput, 0) == "100 %")
+    )
+    return next(on_it, None)
+
+
+def _limit(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> Limit:
+    """Say it of a limit, or of one that is alike, by its name."""
+    owner, said, detail = _at_link(result, found, name, words) or _at_device(result, found, name, words)
+    return Limit(found["kind"], name, owner, said, detail, found["of_goodput"], len(found["alike"]))
+
+
+def _at_link(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> _Said | None:
+    """Return what is the matter on a link, as of the device below it; None for what is not at a link."""
+    kind = found["kind"]
+    before, _, last = name.rpartition(".")
+    by_receiver = kind == "credits"
+    if by_receiver or kind in ("retry_buffer", "replay_timer"):
+        link = next(each for each in result["links"] if before in (each["upper"], each["lower"]))
+        upstream = (before == link["upper"]) == by_receiver
+    elif kind in ("wire", "errors"):
+        link = next(each for each in result["links"] if each["name"] == before)
+        upstream = last.endswith("upstream")
+    else:
+        return None
+    side = link["upstream"] if upstream else link["downstream"]
+    where, way = _link(link["name"], words), _way(upstream)
+    detail = ""
+    match kind:
+        case "wire":
+            # That of the one that is named has the time in which it was down or woke up, too.
+            busy = percent(found["share"] if name == found["name"] else side["utilisation"], 0)
+            said = f"{where}, {'full' if busy == '100 %' else f'{busy} in use'} {way}"
+            detail = _uses(side)
+        case "credits":
+            packets = _PACKETS.get(pool := last.removesuffix("_credits"), pool)
+            shares = side["time_attribution"]
+            blocked = sum(shares.get(f"blocked_{pool}_{part}", 0.0) for part in ("header", "data"))
+            said = f"credits for {packets} on {where} {way}: waited for {percent(blocked, 0)} of the time"
+        case "errors":
+            said = f"bit errors on {where} {way}: {percent(found['share'], 0)} of the time is lost"
+        case "replay_timer":
+            again = f"{percent(found['share'], 0)} of the time it sends again what has arrived"
+            said = f"the replay timer for {where} {way}: {again}"
+        case _:
+            said = f"the retry buffer for {where} {way}: waited for {percent(found['share'], 0)} of the time"
+    return link["name"], said, detail
+
+
+def _link(name: str, words: Mapping[str, str]) -> str:
+    return f"the link of {words.get(name, name)}"
+
+
+def _way(upstream: bool) -> str:
+    return "towards the host" if upstream else "away from the host"
+
+
+def _uses(side: Direction) -> str:
+    """Say for what a direction of a link is in use most, and why it is silent."""
+    shares = side["time_attribution"]
+    used = sorted(SENT, key=lambda use: -shares.get(use, 0.0))[:2]
+    silent = [use for use in shares if use not in SENT and shares[use] >= _WORTH_A_WORD]
+    parts = [f"{spelled(use)} {percent(shares.get(use, 0.0), 0)}" for use in used]
+    if silent:
+        most = max(silent, key=lambda use: shares[use])
+        parts.append(f"{_silence(most)} {percent(shares[most], 0)}")
+    return f": {', '.join(parts)}"
+
+
+def _silence(use: str) -> str:
+    pool = use.removeprefix("blocked_")
+    return f"no credits for {spelled(pool)}" if pool.endswith(("_header", "_data")) else spelled(pool)
+
+
+def _at_device(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> _Said:
+    """Return what limits that is not at a link."""
+    kind, share = found["kind"], percent(found["share"], 0)
+    owner = name.partition(".")[0]
+    who = "the host" if owner == _HOST else words.get(owner, owner)
+    if kind in _OF_DEVICES:
+        return owner, _OF_DEVICES[kind].format(who=who, share=share), ""
+    resource = next((each for each in result["resources"] if each["name"] == name), None)
+    size = "" if resource is None else f", {resource['limit']}"
+    what = _RESOURCES.get(kind, f"{spelled(kind)} of {{who}}").format(who=who)
+    how = "waited for" if is_waited_for(found) else "in use"
+    return owner, f"{what}{size}: {how} {share} of the time", ""

@@ -5,7 +5,7 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-use crate::load::{Demand, LoadConfig, Tool};
+use crate::load::{Demand, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Target, Workload};
@@ -261,6 +261,14 @@ impl LoadConfig for CopyConfig {
 
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
+    }
+
+    fn targets(&self) -> Vec<Reached<'_>> {
+        let peer = |way: &CopyWay| match way.target {
+            Target::Endpoint(device) => Some(Reached { flow: &self.name, by: Some(self.device), device }),
+            Target::HostMemory | Target::Nobody => None,
+        };
+        self.ways.iter().filter_map(peer).collect()
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

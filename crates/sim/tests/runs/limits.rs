@@ -655,6 +655,79 @@ fn the_path_of_peers_and_what_takes_their_packets_are_the_limit() {
     limited(PAIR, &[("server.peer.largest_packet", "64 B")], "wire", &["other.downstream"], 20.0);
 }
 
+/// Two GPUs below a switch, the second on half as many lanes; the first copies into the memory of the second.
+const COPY: &str = r#"
+title = "A copy"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen4 x16", port1 = "gen4 x16", port2 = "gen4 x8" }
+[endpoint.wide]
+attach = "sw.port1"
+copy_engine = { overhead = "0 ns" }
+generation = "gen4"
+width = "x16"
+[endpoint.narrow]
+attach = "sw.port2"
+generation = "gen4"
+width = "x8"
+[[workload]]
+kind = "copy"
+name = "copy"
+device = "wide"
+direction = "peer"
+target = "narrow"
+size = "1 MiB"
+[run]
+warm_up = "200 us"
+time_limit = "2 ms"
+"#;
+
+#[test]
+fn the_wire_of_a_peer_that_is_copied_into_is_the_limit() {
+    limited(COPY, &[], "wire", &["narrow.downstream"], 80.0);
+    let pairs = COPY.replace(
+        "kind = \"copy\"\nname = \"copy\"\ndevice = \"wide\"\ndirection = \"peer\"\ntarget = \"narrow\"",
+        "kind = \"peer_copies\"\nname = \"copy\"\ndevices = [\"wide\", \"narrow\"]\npairs = [\"0>1\"]",
+    );
+    assert_ne!(pairs, COPY);
+    limited(&pairs, &[], "wire", &["narrow.downstream"], 80.0);
+}
+
+/// Two drives whose data goes into the memory of a device with a link like that of one of them.
+const INTO_A_DEVICE: &str = r#"
+title = "Drives that are read into a device"
+[host.server]
+peer_to_peer = true
+slots = { "slot1..slot3" = "gen4 x4" }
+[endpoint.ssd]
+count = 2
+part = "generic-nvme-gen4-x4"
+attach = "server.*"
+[endpoint.gpu]
+attach = "server.*"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "fio"
+name = "read"
+filename = ["ssd[*]"]
+rw = "read"
+bs = "128 KiB"
+iodepth = 8
+ioengine = "libaio"
+iomem = "gpu"
+[run]
+warm_up = "500 us"
+time_limit = "2 ms"
+"#;
+
+#[test]
+fn the_wire_of_a_device_that_drives_are_read_into_is_the_limit() {
+    limited(INTO_A_DEVICE, &[], "wire", &["gpu.downstream"], 80.0);
+}
+
 #[test]
 fn other_cores_of_a_switch_are_the_limit() {
     let ingress = ["sw0.core.port1", "sw0.core.port2"];

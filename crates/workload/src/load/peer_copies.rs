@@ -8,7 +8,7 @@
 //! `aten/src/ATen/native/cuda/Copy.cu` (the barrier between the current streams of both devices).
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
-use crate::load::{Demand, LoadConfig, Tool};
+use crate::load::{Demand, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Target, Workload};
@@ -223,6 +223,16 @@ impl LoadConfig for PeerCopiesConfig {
 
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { operations: self.pairs.len() as u64, of: format!("{}.pairs", self.name) }]
+    }
+
+    fn targets(&self) -> Vec<Reached<'_>> {
+        let device = |at: usize| self.devices[at].device;
+        let pair = |[from, to]: &[usize; 2]| Reached {
+            flow: &self.name,
+            by: Some(device(*from)),
+            device: device(*to),
+        };
+        self.pairs.iter().map(pair).collect()
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

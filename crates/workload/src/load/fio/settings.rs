@@ -1,7 +1,7 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Span};
@@ -37,6 +37,17 @@ impl LoadConfig for NvmeConfig {
 
     fn demands(&self) -> Vec<Demand> {
         self.groups.iter().map(|group| demand(&group.fio)).collect()
+    }
+
+    fn targets(&self) -> Vec<Reached<'_>> {
+        fn of_group(group: &GroupConfig) -> impl Iterator<Item = Reached<'_>> {
+            let devices = match &group.memory {
+                DataMemory::Devices(devices) => devices.as_slice(),
+                DataMemory::Host | DataMemory::Copied(_) => &[],
+            };
+            devices.iter().map(|device| Reached { flow: &group.fio.name, by: None, device: *device })
+        }
+        self.groups.iter().flat_map(of_group).collect()
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

@@ -23,7 +23,8 @@ impl Effects for Books<'_> {
             Effect::OrderedSets { start, span, count, every } => {
                 if self.observers.are_heard() {
                     let what = What::OrderedSets { count, every };
-                    self.observers.tell(at, &WireFact::OnWire(OnWire { direction: port, start, span, what }));
+                    self.observers
+                        .tell_rarely(at, &WireFact::OnWire(OnWire { direction: port, start, span, what }));
                 }
                 return;
             }

@@ -231,20 +231,12 @@ impl Packet {
 
     /// The Attr field.
     pub(crate) fn attributes(&self) -> Attributes {
-        let all = [Attributes::NO_SNOOP, Attributes::RELAXED_ORDERING, Attributes::ID_BASED_ORDERING];
-        let has = |one: &Attributes| self.flags.has(Flags::of(*one));
-        all.into_iter().filter(has).fold(Attributes::NONE, Attributes::with)
+        Attributes::of_bits(self.flags.0 as u8)
     }
 
     /// The Completion Status field.
     pub(crate) fn status(&self) -> CompletionStatus {
-        let failures = [
-            CompletionStatus::UnsupportedRequest,
-            CompletionStatus::RequestRetry,
-            CompletionStatus::CompleterAbort,
-        ];
-        let is = |one: &CompletionStatus| self.flags.has(Flags::answered(*one));
-        failures.into_iter().find(is).unwrap_or_default()
+        CompletionStatus::of_code((self.flags.0 >> 3 & 7) as u8)
     }
 
     /// What refers to it in its slot, `id`.

@@ -3,15 +3,15 @@
 use crate::{Cause, HeldUp, WaitingTlp};
 use lanewise_units::Time;
 
-/// By port; nothing is kept of ports at which no packet was ever held up.
+/// By port; nothing is kept until a listener is there.
 #[derive(Default)]
 pub(crate) struct Holds(Vec<PortHolds>);
 
-/// Few at a time: a port has three classes.
 #[derive(Clone, Default)]
 struct PortHolds {
-    held: Vec<Held>,
     looked_at: Time,
+    /// Few at a time: a port has three classes.
+    held: Vec<Held>,
 }
 
 #[derive(Clone, Copy)]
@@ -23,21 +23,19 @@ struct Held {
 }
 
 impl Holds {
-    fn of(&mut self, port: u32) -> &mut PortHolds {
-        let index = port as usize;
-        if self.0.len() <= index {
-            self.0.resize(index + 1, PortHolds::default());
-        }
-        &mut self.0[index]
+    /// Makes room for so many ports.
+    pub(crate) fn of_ports(&mut self, ports: usize) {
+        self.0.resize(ports, PortHolds::default());
     }
 
+    #[inline(always)]
     pub(crate) fn any(&self, port: u32) -> bool {
         self.0.get(port as usize).is_some_and(|port| !port.held.is_empty())
     }
 
+    #[inline(always)]
     pub(crate) fn by(&self, port: u32, whom: HeldUp) -> Option<Cause> {
-        let port = self.0.get(port as usize)?;
-        port.held.iter().find(|held| held.whom == whom).map(|held| held.by)
+        self.0[port as usize].held.iter().find(|held| held.whom == whom).map(|held| held.by)
     }
 
     pub(crate) fn add(
@@ -48,19 +46,20 @@ impl Holds {
         since: Time,
         waiting: Option<WaitingTlp>,
     ) {
-        self.of(port).held.push(Held { whom, by, since, waiting });
+        self.0[port as usize].held.push(Held { whom, by, since, waiting });
     }
 
     pub(crate) fn remove(&mut self, port: u32, whom: HeldUp) -> Option<(Cause, Time, Option<WaitingTlp>)> {
-        let held = &mut self.0.get_mut(port as usize)?.held;
+        let held = &mut self.0[port as usize].held;
         let place = held.iter().position(|held| held.whom == whom)?;
         let Held { by, since, waiting, .. } = held.swap_remove(place);
         Some((by, since, waiting))
     }
 
     /// When the port was looked at before.
+    #[inline(always)]
     pub(crate) fn look(&mut self, port: u32, at: Time) -> Time {
-        let port = self.of(port);
+        let port = &mut self.0[port as usize];
         let before = port.looked_at;
         port.looked_at = before.max(at);
         before

@@ -129,6 +129,7 @@ impl Observers {
     /// Adds an observer that hears what is stated from now on.
     pub fn add(&mut self, observer: Box<dyn Observer>) {
         self.every_fact_is_heard |= observer.hears_every_fact();
+        self.held.of_ports(self.ports.len());
         self.more.push(observer);
     }
 
@@ -139,16 +140,22 @@ impl Observers {
     }
 
     /// Tells the listeners.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub fn tell(&mut self, now: Time, fact: &WireFact) {
         for observer in &mut self.more {
             observer.observe_wire(now, fact);
         }
     }
 
-    /// A packet at a port is held up from `since` on, as is known at `now`; listeners are told if that is new.
+    /// The same where it is rare, out of the way of what is not.
     #[cold]
+    #[inline(never)]
+    pub fn tell_rarely(&mut self, now: Time, fact: &WireFact) {
+        self.tell(now, fact);
+    }
+
+    /// A packet at a port is held up from `since` on, as is known at `now`; listeners are told if that is new.
+    #[inline(always)]
     pub fn held_up(
         &mut self,
         now: Time,
@@ -157,18 +164,37 @@ impl Observers {
         since: Time,
         waiting: impl FnOnce() -> Option<WaitingTlp>,
     ) {
-        if self.held.by(port, whom) == Some(by) {
-            return;
+        if self.held.by(port, whom) != Some(by) {
+            self.hold_up(now, port, (whom, by), since, waiting());
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold_up(
+        &mut self,
+        now: Time,
+        port: u32,
+        (whom, by): (HeldUp, Cause),
+        since: Time,
+        waiting: Option<WaitingTlp>,
+    ) {
         self.let_go(now, port, whom, since);
-        let waiting = waiting();
         self.held.add(port, whom, by, since, waiting);
         self.tell(now, &WireFact::Blocked { port, whom, by, since, waiting });
     }
 
     /// A packet at a port is held up no longer, from `until` on.
-    #[cold]
+    #[inline(always)]
     pub fn let_go(&mut self, now: Time, port: u32, whom: HeldUp, until: Time) {
+        if self.held.by(port, whom).is_some() {
+            self.let_go_of(now, port, whom, until);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn let_go_of(&mut self, now: Time, port: u32, whom: HeldUp, until: Time) {
         if let Some((by, since, waiting)) = self.held.remove(port, whom) {
             let until = until.max(since);
             self.tell(now, &WireFact::Unblocked { port, whom, by, since, until, waiting });
@@ -176,11 +202,13 @@ impl Observers {
     }
 
     /// Whether a packet is held up at a port, as listeners were told.
+    #[inline(always)]
     pub fn anybody_held_up(&self, port: u32) -> bool {
         self.held.any(port)
     }
 
     /// When a port was last looked at for [`Self::held_up`]; `at` is the time of this look.
+    #[inline(always)]
     pub fn looks_for_holds(&mut self, port: u32, at: Time) -> Time {
         self.held.look(port, at)
     }

@@ -76,12 +76,18 @@ const fn held_length(first: u64) -> usize {
     2 + (first >> 4 & 3 == READ) as usize + 5 * (first >> 14 & 1) as usize
 }
 
-/// Of a TLP that joins a queue or leaves for the first time: its class, when it could leave, and which it is.
+/// Of a TLP that joins a queue: its class, when it could leave, and which it is.
 #[inline(always)]
-pub(crate) fn waiting(words: &[u64]) -> Option<(FlowClass, u64, u64)> {
+pub(crate) fn joins(words: &[u64]) -> (FlowClass, u64, u64) {
+    let first = words[0];
+    (kind(first).flow_class(), words[1], which((first >> 12) as u16, words[3]))
+}
+
+/// The same of a TLP that leaves for the first time; none of other records.
+#[inline(always)]
+pub(crate) fn leaves(words: &[u64]) -> Option<(FlowClass, u64, u64)> {
     let first = words[0];
     match tag(first) {
-        QUEUED => Some((kind(first).flow_class(), words[1], which((first >> 12) as u16, words[3]))),
         TLP if first >> 9 & 3 == Transmission::First as u64 => {
             Some((kind(first).flow_class(), words[4], which(of_quarters(words[7])[1], words[6])))
         }
@@ -137,18 +143,30 @@ const EVERYTHING: u64 = 0;
 const CLASS: u64 = 1;
 const READ: u64 = 2;
 
-/// Appends a fact.
+/// Most words of a record.
+pub(crate) const LONGEST: usize = 16;
+
+/// Where a record is put: whatever it is, it fits.
+pub(crate) type Room = [u64; LONGEST];
+
+/// Puts a fact down and returns how many words that takes.
 #[inline(always)]
-pub(crate) fn pack(now: Time, fact: &WireFact, number: u32, words: &mut Vec<u64>) {
+pub(crate) fn pack(now: Time, fact: &WireFact, number: u32, room: &mut Room) -> usize {
     let number = u64::from(number) << 32;
     match fact {
         WireFact::OnWire(OnWire { start, span, what: What::Tlp(tlp), .. }) => {
-            words.extend_from_slice(&tlp_words(now, (*start, *span), tlp, number));
+            put(room, tlp_words(now, (*start, *span), tlp, number))
         }
-        WireFact::Queued(queued) => pack_queued(queued, number, words),
-        WireFact::OnWire(thing) => pack_other(now, thing, number, words),
-        _ => pack_held(fact, number, words),
+        WireFact::Queued(queued) => pack_queued(queued, number, room),
+        WireFact::OnWire(thing) => pack_other(now, thing, number, room),
+        _ => pack_held(fact, number, room),
     }
+}
+
+#[inline(always)]
+fn put<const WORDS: usize>(room: &mut Room, words: [u64; WORDS]) -> usize {
+    room[..WORDS].copy_from_slice(&words);
+    WORDS
 }
 
 #[inline(always)]
@@ -199,7 +217,7 @@ const fn tlp_span(words: &[u64]) -> u64 {
 }
 
 #[inline(always)]
-fn pack_queued(queued: &Queued, number: u64, words: &mut Vec<u64>) {
+fn pack_queued(queued: &Queued, number: u64, room: &mut Room) -> usize {
     let tlp = &queued.tlp;
     let is_late = queued.joined > tlp.ready_at;
     let first = QUEUED
@@ -209,51 +227,41 @@ fn pack_queued(queued: &Queued, number: u64, words: &mut Vec<u64>) {
         | u64::from(queued.behind == Cause::CompletionQueue) << 30
         | u64::from(is_late) << 31
         | number;
-    words.extend_from_slice(&[
+    let words = [
         first,
         tlp.ready_at.ticks(),
         tlp.issued_at.ticks(),
         tlp.address,
         halves(place_bits(tlp.source), place_bits(tlp.destination)),
-    ]);
-    if is_late {
-        words.push(queued.joined.ticks());
-    }
+        queued.joined.ticks(), // Left out where it says nothing.
+    ];
+    put(room, words) - usize::from(!is_late)
 }
 
 /// What is on the wire and no TLP.
 #[inline(never)]
-fn pack_other(now: Time, thing: &OnWire, number: u64, words: &mut Vec<u64>) {
-    let OnWire { start, span, what, .. } = *thing;
-    match what {
-        What::Tlp(_) => {}
-        What::Dllp(dllp) => pack_dllp(now, thing, (0, dllp), number, words),
-        What::DllpInFlit(dllp) => pack_dllp(now, thing, (1, dllp), number, words),
-        What::AnswerInFlit(dllp) => pack_dllp(now, thing, (2, dllp), number, words),
-        What::OrderedSets { count, every } => words.extend_from_slice(&[
-            ORDERED_SETS | number,
-            start.ticks(),
-            span.ticks(),
-            now.ticks(),
-            count,
-            every.ticks(),
-        ]),
-        What::Flit { sequence, again, tlps } => words.extend_from_slice(&[
-            FLIT | u64::from(sequence) << 4 | u64::from(again) << 20 | u64::from(tlps) << 21 | number,
-            start.ticks(),
-            span.ticks(),
-            now.ticks(),
-        ]),
-        What::Duplicate { sequence } => words.extend_from_slice(&[
-            DUPLICATE | u64::from(sequence) << 4 | number,
-            start.ticks(),
-            span.ticks(),
-            now.ticks(),
-        ]),
+fn pack_other(now: Time, thing: &OnWire, number: u64, room: &mut Room) -> usize {
+    let (start, span, now) = (thing.start.ticks(), thing.span.ticks(), now.ticks());
+    match &thing.what {
+        What::Tlp(_) => 0,
+        What::Dllp(dllp) => pack_dllp(now, thing, (0, *dllp), number, room),
+        What::DllpInFlit(dllp) => pack_dllp(now, thing, (1, *dllp), number, room),
+        What::AnswerInFlit(dllp) => pack_dllp(now, thing, (2, *dllp), number, room),
+        What::OrderedSets { count, every } => {
+            put(room, [ORDERED_SETS | number, start, span, now, *count, every.ticks()])
+        }
+        What::Flit { sequence, again, tlps } => {
+            let told = u64::from(*sequence) << 4 | u64::from(*again) << 20 | u64::from(*tlps) << 21;
+            put(room, [FLIT | told | number, start, span, now])
+        }
+        What::Duplicate { sequence } => {
+            put(room, [DUPLICATE | u64::from(*sequence) << 4 | number, start, span, now])
+        }
     }
 }
 
-fn pack_dllp(now: Time, thing: &OnWire, (carrier, dllp): (u64, Dllp), number: u64, words: &mut Vec<u64>) {
+#[inline(always)]
+fn pack_dllp(now: u64, thing: &OnWire, (carrier, dllp): (u64, Dllp), number: u64, room: &mut Room) -> usize {
     let (which, channel, class, header, data) = match dllp {
         Dllp::Ack(sequence) => (0, 0, FlowClass::Posted, sequence.get(), 0),
         Dllp::Nak(sequence) => (1, 0, FlowClass::Posted, sequence.get(), 0),
@@ -269,18 +277,18 @@ fn pack_dllp(now: Time, thing: &OnWire, (carrier, dllp): (u64, Dllp), number: u6
         thing.span
     );
     let credits = u64::from(header) << 32 | u64::from(data) << 48;
-    words.extend_from_slice(&[first, thing.start.ticks(), span | credits, now.ticks()]);
+    put(room, [first, thing.start.ticks(), span | credits, now])
 }
 
 /// What is held up, and goes on.
 #[inline(never)]
-fn pack_held(fact: &WireFact, number: u64, words: &mut Vec<u64>) {
+fn pack_held(fact: &WireFact, number: u64, room: &mut Room) -> usize {
     let (tag, whom, by, since, until, waiting) = match *fact {
         WireFact::Blocked { whom, by, since, waiting, .. } => (BLOCKED, whom, by, since, None, waiting),
         WireFact::Unblocked { whom, by, since, until, waiting, .. } => {
             (UNBLOCKED, whom, by, since, Some(until), waiting)
         }
-        WireFact::OnWire(_) | WireFact::Queued(_) => return,
+        WireFact::OnWire(_) | WireFact::Queued(_) => return 0,
     };
     let (who, read) = match whom {
         HeldUp::Everything => (EVERYTHING, None),
@@ -289,24 +297,28 @@ fn pack_held(fact: &WireFact, number: u64, words: &mut Vec<u64>) {
     };
     let first = tag | who << 4 | u64::from(waiting.is_some()) << 14 | (by as u64) << 15 | number;
     let first = waiting.map_or(first, |tlp| first | (tlp.kind as u64) << 20);
-    words.push(first);
-    words.extend(until.map(Time::ticks));
-    words.push(since.ticks());
-    words.extend(read);
+    let mut end = put(room, [first]);
+    for word in [until.map(Time::ticks), Some(since.ticks()), read].into_iter().flatten() {
+        room[end] = word;
+        end += 1;
+    }
     if let Some(tlp) = waiting {
         debug_assert_eq!(tlp.class, tlp.kind.flow_class(), "a TLP has the class of its kind");
-        words.extend_from_slice(&[
+        let words = [
             u64::from(tlp.tag),
             tlp.address,
             tlp.issued_at.ticks(),
             tlp.ready_at.ticks(),
             halves(place_bits(tlp.source), place_bits(tlp.destination)),
-        ]);
+        ];
+        room[end..end + words.len()].copy_from_slice(&words);
+        end += words.len();
     }
+    end
 }
 
-/// Appends an error of a link, which none of the others needs.
-pub(crate) fn pack_error(now: Time, fact: &Fact, number: u32, words: &mut Vec<u64>) {
+/// Puts down an error of a link, which none of the others needs.
+pub(crate) fn pack_error(now: Time, fact: &Fact, number: u32, room: &mut Room) -> usize {
     let (which, sequence) = match *fact {
         Fact::BadTlp { sequence, .. } => (0, Some(sequence)),
         Fact::Duplicate { sequence, .. } => (1, Some(sequence)),
@@ -316,28 +328,29 @@ pub(crate) fn pack_error(now: Time, fact: &Fact, number: u32, words: &mut Vec<u6
         _ => (6, None),
     };
     let has_sequence = u64::from(sequence.is_some());
-    words.extend_from_slice(&[ERROR | which << 4 | has_sequence << 8 | u64::from(number) << 32, now.ticks()]);
-    words.extend(sequence.map(u64::from));
+    let first = ERROR | which << 4 | has_sequence << 8 | u64::from(number) << 32;
+    put(room, [first, now.ticks(), sequence.map_or(0, u64::from)]) - usize::from(sequence.is_none())
 }
 
-/// Appends what is on the wire and unselected, of which waits need when and what it is: of a TLP also when it could leave.
-pub(crate) fn pack_unasked(now: Time, fact: &WireFact, words: &mut Vec<u64>) {
-    let WireFact::OnWire(thing) = fact else { return pack(now, fact, 0, words) };
+/// Puts down what is on the wire and unselected, of which waits need when and what it is: of a TLP also when it could leave.
+pub(crate) fn pack_unasked(now: Time, fact: &WireFact, room: &mut Room) -> usize {
+    let WireFact::OnWire(thing) = fact else { return pack(now, fact, 0, room) };
     match (&thing.what, Piece::of(thing)) {
-        (What::OrderedSets { count, .. }, _) if *count > 1 => pack(now, fact, 0, words),
+        (What::OrderedSets { count, .. }, _) if *count > 1 => pack(now, fact, 0, room),
         (What::Tlp(tlp), Some(piece)) if tlp.transmission == Transmission::First => {
             let class = tlp.cost.class() as u64;
-            words.extend_from_slice(&[
+            let words = [
                 LEFT | class << 4 | carries_bits(piece.what),
                 piece.start.ticks(),
                 piece.end.ticks(),
                 now.ticks(),
                 tlp.ready_at.ticks(),
                 which(tlp.tag, tlp.address),
-            ]);
+            ];
+            put(room, words)
         }
-        (_, Some(piece)) => words.extend_from_slice(&piece_words(now, &piece)),
-        (_, None) => {}
+        (_, Some(piece)) => put(room, piece_words(now, &piece)),
+        (_, None) => 0,
     }
 }
 
@@ -435,7 +448,6 @@ fn unpacked_tlp(words: &[u64]) -> WireTlp {
     let [length, tag, sequence, ingress] = of_quarters(words[7]);
     let [segment, id, header, data] = of_quarters(words[9]);
     let [completer_segment, completer, ..] = of_quarters(words[10]);
-    let attributes = [Attributes::NO_SNOOP, Attributes::RELAXED_ORDERING, Attributes::ID_BASED_ORDERING];
     WireTlp {
         sequence,
         transmission: match first >> 9 & 3 {
@@ -452,21 +464,13 @@ fn unpacked_tlp(words: &[u64]) -> WireTlp {
         requester_id: location(segment, id),
         completer_id: location(completer_segment, completer),
         tag,
-        attributes: attributes
-            .into_iter()
-            .filter(|one| (first >> 14) as u8 & one.bits() != 0)
-            .fold(Attributes::NONE, Attributes::with),
+        attributes: Attributes::of_bits((first >> 14) as u8),
         traffic_class: (first >> 17 & 7) as u8,
         channel: (first >> 20 & 7) as u8,
         ingress: bit(27).then_some(ingress),
         poisoned: bit(23),
         digest: bit(24),
-        status: match first >> 11 & 7 {
-            0b000 => CompletionStatus::Successful,
-            0b001 => CompletionStatus::UnsupportedRequest,
-            0b010 => CompletionStatus::RequestRetry,
-            _ => CompletionStatus::CompleterAbort,
-        },
+        status: CompletionStatus::of_code((first >> 11 & 7) as u8),
         is_last_completion: bit(28),
         issued_at: Time::from_ticks(words[5]),
         ready_at: Time::from_ticks(words[4]),

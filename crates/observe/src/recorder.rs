@@ -3,7 +3,7 @@
 //! While a run goes on, facts are put down in few words, port by port (`log.rs`, `packed.rs`), with what they need of what led up to them.
 //! What TLPs waited for, and how deep queues were, is worked out when they are read (`reader.rs`).
 
-use crate::log::PortLog;
+use crate::log::{Kept, PortLog};
 use crate::reader::Reader;
 use crate::selection::{Around, Selection, TraceKind, TraceKinds};
 use crate::{Cause, Fact, FlowId, Observer, OnWire, RequestId, Transmission, What, WireFact, WireTlp};
@@ -77,11 +77,14 @@ pub struct Recorder(Rc<RefCell<Ring>>);
 
 struct Ring {
     selection: Selection,
+    /// Nothing is looked for, and whatever is stated is asked for.
+    takes_everything: bool,
     /// Kinds that waits and depths need beside those that are selected.
     needed: TraceKinds,
     logs: Vec<PortLog>,
     most: u64,
-    seen: u64,
+    /// Facts of the selection, kept or not, and how many of them logs keep.
+    kept: Kept,
     /// Of what was drained; none while all is kept until it is read.
     reader: Option<Reader>,
     search: Option<Search>,
@@ -117,7 +120,9 @@ impl Recorder {
     /// Keeps every fact of a selection until it is [drained](Self::drain).
     pub fn drained(selection: Selection) -> Self {
         let recorder = Self::of(selection, usize::MAX, None);
-        recorder.0.borrow_mut().reader = Some(Reader::of(1..=u64::MAX));
+        let mut ring = recorder.0.borrow_mut();
+        (ring.kept.most, ring.reader) = (None, Some(Reader::of(1..=u64::MAX)));
+        drop(ring);
         recorder
     }
 
@@ -159,8 +164,12 @@ impl Recorder {
             (false, false) => &[],
         };
         let (needed, most) = (kinds.iter().copied().collect(), most as u64);
+        let takes_everything = search.is_none() && selection == Selection::everything();
+        // What led to a request may be read when as much again has been seen.
+        let kept = Kept { seen: 0, most: Some(if search.is_some() { most.saturating_mul(2) } else { most }) };
         let (logs, reader) = (Vec::new(), None);
-        Self(Rc::new(RefCell::new(Ring { selection, needed, logs, most, seen: 0, reader, search })))
+        let ring = Ring { selection, takes_everything, needed, logs, most, kept, reader, search };
+        Self(Rc::new(RefCell::new(ring)))
     }
 
     /// What listens for it.
@@ -170,7 +179,7 @@ impl Recorder {
 
     /// Facts of the selection, kept or not.
     pub fn seen(&self) -> u64 {
-        self.0.borrow().seen
+        self.0.borrow().kept.seen
     }
 
     /// What was looked for, as far as it is known now.
@@ -194,10 +203,10 @@ impl Recorder {
         let mut ring = self.0.borrow_mut();
         ring.keep_what_led_there();
         let mut entries = match &ring.search {
-            None => ring.read((Time::ZERO, Time::NEVER), ring.seen),
+            None => ring.read((Time::ZERO, Time::NEVER), ring.kept.seen),
             Some(Search { found: None, .. }) => Vec::new(),
             Some(search) if search.what.is_of_requests() => search.kept.clone(),
-            Some(Search { found: Some(found), .. }) => ring.read((found.from, found.until), ring.seen),
+            Some(Search { found: Some(found), .. }) => ring.read((found.from, found.until), ring.kept.seen),
         };
         Entry::sort(&mut entries);
         entries
@@ -211,7 +220,7 @@ impl Recorder {
     pub fn drain(&self, last: bool) -> Vec<Entry> {
         let mut ring = self.0.borrow_mut();
         let mut reader = ring.reader.take().expect("made to be drained");
-        let (mut entries, seen) = (Vec::new(), ring.seen);
+        let (mut entries, seen) = (Vec::new(), ring.kept.seen);
         for (log, port) in ring.logs.iter_mut().zip(0..) {
             log.records(port).for_each(|(number, record)| reader.take_in(port, number, record, &mut entries));
             log.clear(seen);
@@ -226,7 +235,7 @@ impl Recorder {
     /// Whether facts that are missing in [`Recorder::entries`] were there and had to make room.
     pub fn has_lost(&self) -> bool {
         let ring = self.0.borrow();
-        ring.seen > ring.most
+        ring.kept.seen > ring.most
     }
 }
 
@@ -246,14 +255,21 @@ const FOR_DEPTHS: [TraceKind; 2] = [TraceKind::Tlp, TraceKind::Queued];
 impl Ring {
     #[inline(always)]
     fn wire(&mut self, now: Time, fact: &WireFact) {
+        if !self.takes_everything {
+            return self.wire_if_asked(now, fact);
+        }
+        self.kept.seen += 1;
+        log_of(&mut self.logs, fact.port()).push(now, fact, &self.kept);
+    }
+
+    #[inline(never)]
+    fn wire_if_asked(&mut self, now: Time, fact: &WireFact) {
         let (at, port, kind) = TraceKind::of_wire(fact);
         if self.selection.takes(at, port, kind) {
-            self.seen += 1;
-            let (number, gone) = (self.seen, self.gone());
-            self.log(port).push(now, fact, number, gone);
+            self.kept.seen += 1;
+            log_of(&mut self.logs, port).push(now, fact, &self.kept);
         } else if self.needed.contain(kind) && self.selection.has_port(port) {
-            let gone = self.gone();
-            self.log(port).push_unasked(now, fact, gone);
+            log_of(&mut self.logs, port).push_unasked(now, fact, &self.kept);
         }
         if self.search.is_some() {
             self.search_wire(at, port, fact);
@@ -265,34 +281,12 @@ impl Ring {
         if let Some(port) = TraceKind::port_of_error(fact)
             && self.selection.takes(now, port, TraceKind::Error)
         {
-            self.seen += 1;
-            let (number, gone) = (self.seen, self.gone());
-            self.log(port).push_error(now, fact, number, gone);
+            self.kept.seen += 1;
+            log_of(&mut self.logs, port).push_error(now, fact, &self.kept);
         }
         if self.search.is_some() {
             self.search_fact(now, fact);
         }
-    }
-
-    #[inline(always)]
-    fn log(&mut self, port: u32) -> &mut PortLog {
-        let index = port as usize;
-        if index >= self.logs.len() {
-            self.add_logs(index);
-        }
-        &mut self.logs[index]
-    }
-
-    #[cold]
-    fn add_logs(&mut self, index: usize) {
-        self.logs.resize_with(index + 1, PortLog::default);
-    }
-
-    /// Facts with numbers up to this are kept no longer; none of those that are drained. What led to a request may be read when as much again has been seen.
-    #[inline(always)]
-    fn gone(&self) -> Option<u64> {
-        let most = if self.search.is_some() { self.most.saturating_mul(2) } else { self.most };
-        self.reader.is_none().then(|| self.seen.saturating_sub(most))
     }
 
     /// What happened from a time to another, both included, of the last that were kept when so many had been seen.
@@ -319,7 +313,7 @@ impl Ring {
     fn search_wire(&mut self, at: Time, port: u32, fact: &WireFact) {
         let Some(search) = &mut self.search else { return };
         // Before any of it makes room.
-        if search.not_kept_at.is_some_and(|seen| self.seen - seen >= self.most) {
+        if search.not_kept_at.is_some_and(|seen| self.kept.seen - seen >= self.most) {
             return self.keep_what_led_there();
         }
         let again = search.what == Around::Stall; // The last of all.
@@ -371,12 +365,26 @@ impl Ring {
                     let from = search.at(now).from.min(request.issued_at);
                     let found = Found { at: now, from, until: now, request: Some((flow, request, latency)) };
                     search.found = Some(found);
-                    search.not_kept_at = Some(self.seen);
+                    search.not_kept_at = Some(self.kept.seen);
                 }
             }
             _ => {}
         }
     }
+}
+
+#[inline(always)]
+fn log_of(logs: &mut Vec<PortLog>, port: u32) -> &mut PortLog {
+    let index = port as usize;
+    if index >= logs.len() {
+        add_logs(logs, index);
+    }
+    &mut logs[index]
+}
+
+#[cold]
+fn add_logs(logs: &mut Vec<PortLog>, index: usize) {
+    logs.resize_with(index + 1, PortLog::default);
 }
 
 impl Search {

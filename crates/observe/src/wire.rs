@@ -48,6 +48,17 @@ pub enum WireFact {
     },
 }
 
+impl WireFact {
+    /// The port it is about: the transmitter; of reads within a root complex the one at which they came in.
+    pub const fn port(&self) -> u32 {
+        match self {
+            Self::OnWire(thing) => thing.direction,
+            Self::Queued(queued) => queued.port,
+            Self::Blocked { port, .. } | Self::Unblocked { port, .. } => *port,
+        }
+    }
+}
+
 /// What is held up at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeldUp {

@@ -90,6 +90,12 @@ impl Attributes {
     pub const fn bits(self) -> u8 {
         self.0
     }
+
+    /// Those of the lowest three bits, as the field has them.
+    #[inline]
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits & 7)
+    }
 }
 
 /// How a completer answers: the codes of the Completion Status field. PCIe Base Table 2-39.
@@ -105,6 +111,19 @@ pub enum CompletionStatus {
     RequestRetry = 0b010,
     /// CA.
     CompleterAbort = 0b100,
+}
+
+impl CompletionStatus {
+    /// The status with a code; a reserved one is taken for UR (PCIe Base §2.3.2).
+    #[inline]
+    pub const fn of_code(code: u8) -> Self {
+        match code {
+            0b000 => Self::Successful,
+            0b010 => Self::RequestRetry,
+            0b100 => Self::CompleterAbort,
+            _ => Self::UnsupportedRequest,
+        }
+    }
 }
 
 /// One TLP.
@@ -243,6 +262,18 @@ mod tests {
 
     const fn bytes(bytes: u64) -> Bytes {
         Bytes::new(bytes)
+    }
+
+    #[test]
+    fn fields_are_read_as_they_are_written() {
+        for bits in 0..8 {
+            assert_eq!(Attributes::of_bits(bits).bits(), bits);
+        }
+        for code in 0..8 {
+            let written = CompletionStatus::of_code(code) as u8;
+            let is_reserved = !matches!(code, 0b000 | 0b001 | 0b010 | 0b100);
+            assert_eq!(written, if is_reserved { CompletionStatus::UnsupportedRequest as u8 } else { code });
+        }
     }
 
     fn atomic(address: u64, operands: u64) -> Tlp {

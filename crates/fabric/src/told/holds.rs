@@ -78,6 +78,7 @@ impl Fabric {
     }
 
     /// Looks what is held up at a port at a time, and tells what is new.
+    #[inline(never)]
     pub(crate) fn tell_holds(&mut self, id: PortId, at: Time) {
         let port = &self.ports[id.index()];
         if port.transmitter.state != LinkState::Active {
@@ -87,15 +88,21 @@ impl Fabric {
         if !self.observers.anybody_held_up(id.0) && self.has_plenty(port) {
             return;
         }
-        for channel in port.channel_numbers() {
+        self.tell_holds_of_classes(id, at, before);
+    }
+
+    /// What was found to be held up was so since `before` at the earliest.
+    #[inline(never)]
+    fn tell_holds_of_classes(&mut self, id: PortId, at: Time, before: Time) {
+        for channel in self.ports[id.index()].channel_numbers() {
             let oldest = self.oldest(id, channel, at);
             for (class, oldest) in FlowClass::ALL.into_iter().zip(oldest) {
                 let whom = HeldUp::Class { channel, class };
                 match oldest {
                     Some((packet_id, Some(by))) => {
-                        let waiting = self.packets[packet_id].waiting();
-                        let since = waiting.ready_at.max(before).min(at);
-                        self.observers.held_up(at, id.0, (whom, by), since, || Some(waiting));
+                        let packet = &self.packets[packet_id];
+                        let since = packet.eligible_at.max(before).min(at);
+                        self.observers.held_up(at, id.0, (whom, by), since, || Some(packet.waiting()));
                     }
                     None if self.lacks_tags(id, channel, class) => {
                         self.observers.held_up(at, id.0, (whom, Cause::Tags), at, || None);
@@ -169,6 +176,9 @@ impl Fabric {
             return None;
         }
         self.gate_of(port, channel, packet_id).or_else(|| {
+            if queues.only_head().is_some() {
+                return None;
+            }
             let older = FlowClass::ALL.into_iter().filter_map(|class| queues.head(class));
             let in_the_way = |older: PacketId| {
                 older != packet_id

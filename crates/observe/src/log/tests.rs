@@ -78,6 +78,10 @@ fn ready(number: u64, queue: u64) -> u64 {
     90 + (number * 20).saturating_sub(queue * 20)
 }
 
+fn everything(seen: u64) -> Kept {
+    Kept { seen, most: None }
+}
+
 fn read(log: &PortLog, asked: std::ops::RangeInclusive<u64>) -> Vec<String> {
     let (mut reader, mut entries): (Reader, Vec<Entry>) = (Reader::of(asked), Vec::new());
     log.records(0).for_each(|(number, record)| reader.take_in(0, number, record, &mut entries));
@@ -93,14 +97,14 @@ fn what_is_taken_out_changes_no_wait() {
         for most in [1, 50, 777] {
             let (mut all, mut few) = (PortLog::default(), PortLog::default());
             for (number, (now, fact)) in (1..).zip(&facts) {
-                all.push(*now, fact, number, None);
-                few.push(*now, fact, number, Some(number.saturating_sub(most)));
+                all.push(*now, fact, &everything(number));
+                few.push(*now, fact, &Kept { seen: number, most: Some(most) });
             }
             let seen = facts.len() as u64;
             let (expected, kept) = (read(&all, seen - most + 1..=seen), read(&few, seen - most + 1..=seen));
             assert!(!kept.is_empty());
             assert_eq!(kept, expected, "queue of {queue}, the last {most}");
-            assert!(few.words.len() < 100 * (most + queue) as usize + 1_000, "{} words", few.words.len());
+            assert!(few.end < 100 * (most + queue) as usize + 1_000, "{} words", few.end);
         }
     }
 }
@@ -114,12 +118,12 @@ fn unselected_facts_take_little_room() {
     for (place, (now, fact)) in facts.iter().enumerate() {
         if place >= from {
             let number = (place - from + 1) as u64;
-            all.push(*now, fact, number, None);
-            few.push(*now, fact, number, Some(0));
+            all.push(*now, fact, &everything(number));
+            few.push(*now, fact, &Kept { seen: number, most: Some(100) });
         } else {
-            all.push_unasked(*now, fact, None);
-            few.push_unasked(*now, fact, Some(0));
-            assert!(few.words.capacity() <= 4_096, "{}", few.words.capacity());
+            all.push_unasked(*now, fact, &everything(0));
+            few.push_unasked(*now, fact, &Kept { seen: 0, most: Some(100) });
+            assert!(few.words.len() <= 4_096, "{}", few.words.len());
         }
     }
     assert_eq!(read(&few, 1..=100), read(&all, 1..=100));
@@ -134,12 +138,12 @@ fn numbers_go_on_when_they_no_longer_fit() {
     // Other ports have most of the facts.
     for (nth, (now, fact)) in (0..).zip(&facts) {
         let number = begin / 200 * nth + 1;
-        log.push(*now, fact, number, Some(number.saturating_sub(begin / 20)));
+        log.push(*now, fact, &Kept { seen: number, most: Some(begin / 20) });
     }
     let last = begin / 200 * (facts.len() as u64 - 1) + 1;
     let (mut all, asked) = (PortLog::default(), last - begin / 200 * 9..=last);
     let few: Vec<_> = (1..).zip(&facts).collect();
-    few.iter().for_each(|(number, (now, fact))| all.push(*now, fact, *number, None));
+    few.iter().for_each(|(number, (now, fact))| all.push(*now, fact, &everything(*number)));
     let seen = facts.len() as u64;
     assert_eq!(read(&log, asked), read(&all, seen - 9..=seen));
 }

@@ -102,6 +102,12 @@ fn facts() -> Vec<WireFact> {
     facts
 }
 
+fn put_down(words: &mut Vec<u64>, pack: impl FnOnce(&mut Room) -> usize) {
+    let mut room = [0; LONGEST];
+    let length = pack(&mut room);
+    words.extend_from_slice(&room[..length]);
+}
+
 /// Every record of some words, with its own words.
 fn records(words: &[u64]) -> Vec<(Record, &[u64])> {
     let (mut all, mut rest) = (Vec::new(), words);
@@ -116,7 +122,9 @@ fn records(words: &[u64]) -> Vec<(Record, &[u64])> {
 #[test]
 fn what_is_packed_is_what_was_stated() {
     let (facts, mut words) = (facts(), Vec::new());
-    (1..).zip(&facts).for_each(|(number, fact)| pack(ns(90), fact, number, &mut words));
+    for (number, fact) in (1..).zip(&facts) {
+        put_down(&mut words, |room| pack(ns(90), fact, number, room));
+    }
     let made = records(&words);
     assert_eq!(made.len(), facts.len());
     for (number, (fact, (record, own))) in (1..).zip(facts.iter().zip(made)) {
@@ -139,7 +147,7 @@ fn what_is_packed_is_what_was_stated() {
 fn unselected_facts_say_when_and_what() {
     for fact in facts() {
         let mut words = Vec::new();
-        pack_unasked(ns(90), &fact, &mut words);
+        put_down(&mut words, |room| pack_unasked(ns(90), &fact, room));
         let WireFact::OnWire(thing) = fact else { continue };
         let made = records(&words);
         let Some(piece) = Piece::of(&thing) else {
@@ -165,7 +173,7 @@ fn a_tlp_that_takes_the_wire_for_long_is_packed_whole() {
     assert!(span.ticks() > u64::from(u32::MAX));
     let thing = OnWire { direction: PORT, start: ns(100), span, what: What::Tlp(tlp(true)) };
     let mut words = Vec::new();
-    pack(ns(90), &WireFact::OnWire(thing), 1, &mut words);
+    put_down(&mut words, |room| pack(ns(90), &WireFact::OnWire(thing), 1, room));
     let Told::Wire(WireFact::OnWire(again)) = unpack(&words, PORT).told else { panic!("{words:?}") };
     assert_eq!((again.span, ends_at(&words)), (span, ns(16_596).ticks()));
     assert_eq!(again, thing);
@@ -176,7 +184,7 @@ fn a_tlp_that_takes_the_wire_for_long_is_packed_whole() {
 fn a_dllp_that_takes_the_wire_for_long_is_refused() {
     let (span, what) = (Span::from_us(5), What::Dllp(Dllp::Ack(Sequence::ZERO)));
     let thing = OnWire { direction: PORT, start: ns(100), span, what };
-    pack(ns(90), &WireFact::OnWire(thing), 1, &mut Vec::new());
+    pack(ns(90), &WireFact::OnWire(thing), 1, &mut [0; LONGEST]);
 }
 
 #[test]
@@ -192,7 +200,7 @@ fn errors_are_packed_too() {
         Fact::ReplayNumRollover { port },
     ];
     let mut words = Vec::new();
-    all.iter().for_each(|fact| pack_error(ns(7), fact, 9, &mut words));
+    all.iter().for_each(|fact| put_down(&mut words, |room| pack_error(ns(7), fact, 9, room)));
     let made = records(&words);
     assert_eq!(made.len(), all.len());
     for (fact, (record, _)) in all.iter().zip(made) {

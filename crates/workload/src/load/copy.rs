@@ -5,11 +5,7 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-<<<<<<< HEAD
-use crate::load::{Demand, Larger, LoadConfig, Tool};
-=======
-use crate::load::{Demand, LoadConfig, Reached, Tool};
->>>>>>> binding-core
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -280,7 +276,6 @@ impl LoadConfig for CopyConfig {
         vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
     }
 
-<<<<<<< HEAD
     /// More copies at a time, and more of each in flight.
     fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         (self.device == device).then(|| {
@@ -300,14 +295,14 @@ impl LoadConfig for CopyConfig {
             larger.shorten(&mut staging.cost);
         }
         Some(())
-=======
+    }
+
     fn targets(&self) -> Vec<Reached<'_>> {
         let peer = |way: &CopyWay| match way.target {
             Target::Endpoint(device) => Some(Reached { flow: &self.name, by: Some(self.device), device }),
             Target::HostMemory | Target::Nobody => None,
         };
         self.ways.iter().filter_map(peer).collect()
->>>>>>> binding-core
     }
 
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {

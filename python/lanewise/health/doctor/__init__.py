@@ -63,7 +63,8 @@ def diagnose(
     missing = coverage.missing(view, profile, readable)
     lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
     # What the last note says need not be said before it.
-    notes = (note for note in machine.notes if note != machine.breaks_off)
+    said = (machine.breaks_off,) if machine.breaks_off else machine.left_out
+    notes = (note for note in machine.notes if note not in said)
     findings = sorted(named(findings, view), key=Finding.order)
     return Diagnosis(
         source=machine.source,

@@ -8,7 +8,8 @@ small is most of what it looks for. Errors, drivers and BARs are counted and sai
 of them: many devices have no error registers, and no dump of registers alone names drivers.
 
 What a hypervisor makes up counts for nothing, and so does what a file declares rather than reads. A source
-that was cut off is never enough: nobody knows what came after that.
+that was cut off is never enough: nobody knows what came after that. Nor is one of which something was left
+out: another machine in the same file, or an earlier capture that contradicts the later one.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ IN_A_GUEST = (
     "with --allow-unexamined"
 )
 AGAIN = "take the dump again, and the whole of it"
+ONE_EACH = "give each capture a file of its own"
 DECLARED = "the file declares links that were not read from a machine: check the machine itself"
 
 
@@ -88,6 +90,8 @@ def missing(view: View, profile: Profile, known: Iterable[Known]) -> str:
     """Say what would have to be readable and is not, and how to come by it; empty where enough is."""
     if view.machine.breaks_off:
         return f"{view.machine.breaks_off}; {AGAIN}"
+    if view.machine.left_out:
+        return f"{'; '.join(view.machine.left_out)}; {ONE_EACH}"
     by_name = {one.what: one for one in known}
     links = by_name["links"]
     if links.of == 0 and (view.is_guest or not any(f.registers.express for f in _real(view))):

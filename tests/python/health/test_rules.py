@@ -518,6 +518,25 @@ def test_payloads_that_change_inside_a_switch_are_a_mismatch(
     assert [f.bdf for f in findings] == (["02:00.0"] if wrong else [])
 
 
+@pytest.mark.parametrize(("first", "most"), [("drive", "04:00.0"), ("gpu", "03:00.0")])
+def test_small_payloads_are_priced_for_the_device_that_loses_most(first: str, most: str) -> None:
+    """All devices below a root port have one setting; a GPU on sixteen lanes has more of it than a drive."""
+    drive, gpu = {"can": "32 x4"}, {"can": "32 x16", "class_code": GPU, "vendor": 0x10DE}
+    devices = [drive, gpu] if first == "drive" else [gpu, drive]
+    whole = switched(*devices, uplink="32 x16")
+    small = {
+        address: replace(one, registers=one.registers._replace(transfers=one.transfers._replace(mps=128)))
+        for address, one in whole.functions.items()
+    }
+    (found,) = [f for f in diagnose(replace(whole, functions=small)).findings if f.rule == "mps-small"]
+    assert found.bdf == most
+    assert found.cost is not None
+    assert found.cost.gb_per_s is not None
+    assert found.cost.gb_per_s > 4, "a drive on four lanes has lost 1.3"
+    assert len(found.also) == 1
+    assert most not in found.also
+
+
 def test_devices_below_one_port_are_not_redirected() -> None:
     """Redirection at a port is for packets to its sisters; what hangs below one nested switch stays there."""
     nested = switched({"class_code": GPU, "vendor": 0x10DE}, {}, acs=frozenset({"ReqRedir"}))

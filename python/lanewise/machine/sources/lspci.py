@@ -16,6 +16,8 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
+from lanewise.machine.function import Kind
+from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
 from lanewise.machine.sources.capture_differences import is_host_bridge
 from lanewise.machine.sources.captures import merge
 from lanewise.machine.sources.lspci_text.block import BlockReader
@@ -91,8 +93,9 @@ def read(lines: Sequence[str], into: Reading) -> None:
 def _breaks_off(lines: Sequence[str], last: Address, capture: dict[Address, Draft]) -> bool:
     """Whether the text ends inside its last function: no empty line after it, as after each of the others.
 
-    That may be an excerpt. So the text also ends inside a line, or a bridge has buses behind that of the
-    last function and no function of the text is on them, in a text that is not of bridges only.
+    That may be an excerpt, and editors and shells take off an empty line at the end. So the text also ends
+    inside a line, or a bridge that leads to something has buses behind that of the last function and no
+    function of the text is on them, in a text that is not of bridges only.
     """
     if "" not in lines[:-1] or lines[-2:] == ["", ""]:
         return False
@@ -107,8 +110,26 @@ def _breaks_off(lines: Sequence[str], last: Address, capture: dict[Address, Draf
             (address.domain, bus) in used for bus in range(draft.buses.secondary, draft.buses.subordinate + 1)
         )
         for address, draft in capture.items()
-        if draft.buses is not None and address.domain == last.domain
+        if draft.buses is not None and address.domain == last.domain and _leads_to_something(draft)
     )
+
+
+def _leads_to_something(bridge: Draft) -> bool:
+    """Whether a bridge says that something is behind it: the ports of its switch, or a link that is up.
+
+    A port without a slot that does not report whether its link is active shows the lowest speed when nothing
+    is there. Behind a bridge to conventional PCI there need not be anything, and an ordinary user sees none
+    of this.
+    """
+    if bridge.kind in (Kind.UPSTREAM_PORT, Kind.PCIE_TO_PCI_BRIDGE):
+        return bridge.kind is Kind.UPSTREAM_PORT
+    link, status = bridge.link, bridge.link.get("status", LinkMode())
+    if link.get("data_link_active_reporting"):
+        return bool(status.width and link.get("data_link_active"))
+    present = bridge.slot.get("presence")
+    if present is None:
+        present = status.gt_s is not None and status.gt_s > SPEEDS_GT_S[0]
+    return bool(status.width and present)
 
 
 def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Reading) -> re.Match[str] | None:

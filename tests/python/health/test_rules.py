@@ -446,6 +446,23 @@ def test_old_link_errors_are_one_note_and_many_counted_ones_a_warning() -> None:
     assert "5000" in now.title
 
 
+def test_errors_that_only_the_port_received_are_not_said_to_be_at_the_device() -> None:
+    latched = errors(correctable_status=frozenset({"RxErr"}))
+    (finding,) = found(pair(port=latched), "link-errors")
+    assert finding.title == "link errors happened at some time at 00:01.0 above 01:00.0"
+    assert finding.fix.startswith("Clear the bits (`setpci -s 00:01.0 ECAP_AER+10.l=ffffffff`)")
+    (finding,) = found(pair(port=latched, **latched), "link-errors")
+    assert finding.title == "link errors happened at some time at 01:00.0"
+    assert "`setpci -s 00:01.0 ECAP_AER+10.l=ffffffff`, and the same for 01:00.0)" in finding.fix
+
+
+def test_counts_are_compared_and_not_cleared() -> None:
+    counted = errors(counters=(("correctable.RxErr", 150),))
+    (finding,) = found(pair(port=counted), "link-errors")
+    assert finding.title == "150 correctable errors counted at 00:01.0 above 01:00.0"
+    assert finding.fix.startswith("Note the counts, run a load, look again. When they rise: reseat")
+
+
 def test_redirection_costs_what_the_root_port_takes() -> None:
     faulty = CASES["acs-redirect"][0]
     (finding,) = found(faulty, "acs-redirect", cost=True)

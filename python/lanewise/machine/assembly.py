@@ -19,9 +19,9 @@ from lanewise.machine.model import Buses, Function, Kind, Machine, NotUnderstood
 from lanewise.machine.naming import complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
+    from collections.abc import Iterable, Mapping, Sequence, Sized
 
-    from lanewise.machine.model import KernelEvent, NumaNode, PhysicalSlot, Relation
+    from lanewise.machine.model import Disagreement, KernelEvent, NumaNode, PhysicalSlot, Relation
 
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
@@ -54,6 +54,9 @@ class Reading:
         """Whether the source counts the GPUs of a driver, and lists as many."""
         self.breaks_off = ""
         """Where the source was cut off, in a sentence; empty for one that is whole."""
+        self.left_out: list[str] = []
+        """What the source also holds and the machine does not show, in sentences."""
+        self.disagreements: list[Disagreement] = []
         self.made_up = 0
         """Addresses given to what the source does not name (`sources.made_up`)."""
         self.unknown_lines = 0
@@ -107,6 +110,11 @@ class Reading:
         self.breaks_off = self.breaks_off or text
         self.note(text)
 
+    def set_aside(self, text: str) -> None:
+        """Remember that the source holds something that the machine does not show."""
+        self.left_out.append(text)
+        self.note(text)
+
     def machine(self, source: str) -> Machine:
         """Assemble everything."""
         refuse_more_than_a_machine_has(self.drafts)
@@ -123,10 +131,12 @@ class Reading:
             slots=tuple(self.slots),
             events=tuple(self.events),
             relations=tuple(self.relations),
+            disagreements=tuple(self.disagreements),
             not_understood=NotUnderstood(self.unknown_lines, tuple(self.samples)),
             notes=tuple(self.notes),
             measured=self.measured,
             breaks_off=self.breaks_off,
+            left_out=tuple(self.left_out),
             shows_tree=self.shows_tree,
         )
 
@@ -141,7 +151,7 @@ def _assemble(drafts: Sequence[Draft]) -> dict[Address, Function]:
     drafts = sorted(drafts, key=lambda draft: draft.address)
     known = {draft.address: draft for draft in drafts}
     bridges = _by_secondary_bus(drafts)
-    _mark_virtual_functions(known, bridges)
+    mark_virtual_functions(known)
     children: dict[Address, list[Address]] = {}
     for draft in drafts:
         draft.parent = _parent(draft, known, bridges)
@@ -175,7 +185,7 @@ def _by_secondary_bus(drafts: Iterable[Draft]) -> dict[tuple[int, int], Address]
 
 
 def _parent(
-    draft: Draft, known: dict[Address, Draft], bridges: dict[tuple[int, int], Address]
+    draft: Draft, known: Mapping[Address, Draft], bridges: dict[tuple[int, int], Address]
 ) -> Address | None:
     if draft.parent is not None:
         return draft.parent if draft.parent in known else None
@@ -214,8 +224,9 @@ def _is_virtual_in_a_guest(draft: Draft, port: Draft | None) -> bool:
     return draft.kind is Kind.ENDPOINT and reserved and not counted
 
 
-def _mark_virtual_functions(known: dict[Address, Draft], bridges: dict[tuple[int, int], Address]) -> None:
+def mark_virtual_functions(known: Mapping[Address, Draft]) -> None:
     """Mark the virtual functions of each physical function: First VF Offset, VF Stride, NumVFs (9.2.1.2)."""
+    bridges = _by_secondary_bus(known.values())
     in_a_guest = any(draft.identity.get("vendor_id") in HYPERVISORS for draft in known.values())
     unclaimed = dict.fromkeys({address.domain for address in known}, _ROUTING_IDS)
     for draft in known.values():

@@ -123,6 +123,8 @@ class Machine:
     """False where the source declares links rather than reads them (NCCL files written by vendors)."""
     breaks_off: str = ""
     """The note that says where the source was cut off; empty for one that is whole."""
+    left_out: tuple[str, ...] = ()
+    """The notes that say what the source also holds and is not in here: other machines, other moments."""
     shows_tree: bool = False
     """The source shows who is below whom but not of which kind they are: kinds are inferred."""
 

@@ -88,17 +88,17 @@ class PhysicalSlot:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two sources that say different things of one function at, as it seems, one time."""
+    """Two sources, or two captures in one, that say different things of one function."""
 
     address: Address
     what: str
-    """``lanes``, ``speed``, ``most lanes``, ``most speed``, ``NUMA node``, ``listed``."""
+    """``lanes``, ``speed``, ``most lanes``, ``most speed``, ``NUMA node``, ``listed``, ``device``."""
     first: str
     """What the source that was given first says, like ``lspci text: x16``."""
     second: str
     """What the other one says."""
     less: bool = False
-    """Whether the second one says less than the first."""
+    """Whether the second one says less than the first; of two captures in one file, either."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,11 @@ def find_links(
     return tuple(links)
 
 
+def is_switch_of_gpu(function: Function) -> bool:
+    """Whether it is a port of a switch inside a GPU, whose link to the host sleeps as that of a GPU does."""
+    return (function.identity.vendor_id, function.identity.device_id) in _GPU_SWITCHES
+
+
 def is_of_thunderbolt(upper: Function, lower: Function) -> bool:
     """Whether a link is a tunnel through a Thunderbolt or USB4 cable, or inside a controller for one.
 

@@ -113,6 +113,26 @@ GONE = (
 )
 
 
+@pytest.mark.parametrize(
+    ("times", "pulled", "severity"),
+    [
+        (1, False, Severity.INFO),
+        (2, False, Severity.INFO),
+        (3, False, Severity.WARNING),
+        (3, True, Severity.INFO),
+    ],
+)
+def test_a_link_that_goes_down_again_and_again_is_no_matter_of_the_past(
+    times: int, pulled: bool, severity: Severity
+) -> None:
+    """A card that somebody takes out is said to be not present."""
+    slot = "pcieport 0000:40:03.1: pciehp: Slot(4): "
+    down = [f"{slot}Link Down", *([f"{slot}Card not present"] if pulled else [])]
+    _, found, text = about("link-lost", *[*down, f"{slot}Card present", f"{slot}Link Up"] * times)
+    assert found is severity
+    assert (f"went down {times} times by itself" in text) == (severity is Severity.WARNING)
+
+
 def test_a_log_alone_does_not_show_that_a_device_is_there() -> None:
     rule, severity, text = about("link-lost", *GONE)
     assert (rule, severity) == ("40:03.1", Severity.WARNING)

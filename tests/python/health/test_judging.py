@@ -200,6 +200,41 @@ def test_copies_to_gpus_are_the_gpus_reads() -> None:
     assert "away from the host" in case.binding
 
 
+def sleeping_gpu(now: str) -> Machine:
+    return pair(port={"can": "16 x16"}, can="16 x16", now=now, class_code=GPU, vendor=0x10DE)
+
+
+@pytest.mark.parametrize(("now", "measured"), [("2.5 x16", "3.40"), ("5 x16", "6.80")])
+def test_a_copy_at_the_speed_of_an_idle_link_did_not_wake_it(now: str, measured: str) -> None:
+    slow = TO_DEVICE.replace("26.8", measured)
+    (case,) = judged(slow, sleeping_gpu(now)).cases
+    assert case.verdict is Verdict.WRONG
+    (said,) = case.evidence
+    assert f"the link of 01:00.0 runs at {now.replace(' ', 'GT/s ')} in the dump" in said
+    assert said.endswith("take the dump while it is busy [gpu-link-idle]")
+
+
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        (TO_DEVICE.replace("26.8", "12.0"), "2.5 x16"),
+        (TO_DEVICE.replace("26.8", "2.0"), "2.5 x16"),
+        (TO_DEVICE.replace("26.8", "3.40").replace("PINNED", "PAGEABLE"), "2.5 x16"),
+        (TO_DEVICE.replace("26.8", "3.40"), "16 x16"),
+    ],
+    ids=["faster than that", "slower than that", "pageable memory", "awake"],
+)
+def test_other_slow_copies_are_the_hosts_matter(text: str, now: str) -> None:
+    (case,) = judged(text, sleeping_gpu(now)).cases
+    assert case.verdict is Verdict.HOST
+    assert not any("one operation at a time" in line for line in case.evidence), "32 MB take milliseconds"
+
+
+def test_one_small_operation_at_a_time_is_decided_by_latency() -> None:
+    (case,) = judged(fio(3.0, depth=1), drives()).cases
+    assert any("one operation at a time" in line for line in case.evidence)
+
+
 def test_peer_copies_stay_below_their_switch() -> None:
     text = (
         "P2P (Peer-to-Peer) GPU Bandwidth Latency Test\nUnidirectional P2P=Enabled Bandwidth Matrix "

@@ -446,6 +446,23 @@ def test_old_link_errors_are_one_note_and_many_counted_ones_a_warning() -> None:
     assert "5000" in now.title
 
 
+def test_errors_that_only_the_port_received_are_not_said_to_be_at_the_device() -> None:
+    latched = errors(correctable_status=frozenset({"RxErr"}))
+    (finding,) = found(pair(port=latched), "link-errors")
+    assert finding.title == "link errors happened at some time at 00:01.0 above 01:00.0"
+    assert finding.fix.startswith("Clear the bits (`setpci -s 00:01.0 ECAP_AER+10.l=ffffffff`)")
+    (finding,) = found(pair(port=latched, **latched), "link-errors")
+    assert finding.title == "link errors happened at some time at 01:00.0"
+    assert "`setpci -s 00:01.0 ECAP_AER+10.l=ffffffff`, and the same for 01:00.0)" in finding.fix
+
+
+def test_counts_are_compared_and_not_cleared() -> None:
+    counted = errors(counters=(("correctable.RxErr", 150),))
+    (finding,) = found(pair(port=counted), "link-errors")
+    assert finding.title == "150 correctable errors counted at 00:01.0 above 01:00.0"
+    assert finding.fix.startswith("Note the counts, run a load, look again. When they rise: reseat")
+
+
 def test_redirection_costs_what_the_root_port_takes() -> None:
     faulty = CASES["acs-redirect"][0]
     (finding,) = found(faulty, "acs-redirect", cost=True)
@@ -518,6 +535,25 @@ def test_payloads_that_change_inside_a_switch_are_a_mismatch(
     assert [f.bdf for f in findings] == (["02:00.0"] if wrong else [])
 
 
+@pytest.mark.parametrize(("first", "most"), [("drive", "04:00.0"), ("gpu", "03:00.0")])
+def test_small_payloads_are_priced_for_the_device_that_loses_most(first: str, most: str) -> None:
+    """All devices below a root port have one setting; a GPU on sixteen lanes has more of it than a drive."""
+    drive, gpu = {"can": "32 x4"}, {"can": "32 x16", "class_code": GPU, "vendor": 0x10DE}
+    devices = [drive, gpu] if first == "drive" else [gpu, drive]
+    whole = switched(*devices, uplink="32 x16")
+    small = {
+        address: replace(one, registers=one.registers._replace(transfers=one.transfers._replace(mps=128)))
+        for address, one in whole.functions.items()
+    }
+    (found,) = [f for f in diagnose(replace(whole, functions=small)).findings if f.rule == "mps-small"]
+    assert found.bdf == most
+    assert found.cost is not None
+    assert found.cost.gb_per_s is not None
+    assert found.cost.gb_per_s > 4, "a drive on four lanes has lost 1.3"
+    assert len(found.also) == 1
+    assert most not in found.also
+
+
 def test_devices_below_one_port_are_not_redirected() -> None:
     """Redirection at a port is for packets to its sisters; what hangs below one nested switch stays there."""
     nested = switched({"class_code": GPU, "vendor": 0x10DE}, {}, acs=frozenset({"ReqRedir"}))
@@ -537,6 +573,29 @@ def test_a_device_with_few_tags_for_good_needs_larger_requests() -> None:
     assert finding.cost is not None
     assert (finding.cost.gb_per_s or 0) > 5
     assert found(pair(**wide, transfers={**poor, "mrrs": 1024}), "mrrs-small") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "mrrs", "size"),
+    [
+        ("GA100 [A100 PCIe 80GB]", 128, None),
+        ("GA100 [A100 PCIe 80GB]", 256, None),
+        ("GH100 [H100 PCIe]", 128, "256 B"),
+        ("GH100 [H100 PCIe]", 256, None),
+        ("GX999 [X999 PCIe]", 128, "512 B"),
+    ],
+)
+def test_larger_reads_than_a_gpu_makes_are_of_no_use_to_it(name: str, mrrs: int, size: str | None) -> None:
+    """An A100 reads in 128 B and an H100 in 256 B, by their parts in the catalog."""
+    link = {"can": "16 x16", "class_code": GPU, "vendor": 0x10DE, "transfers": {"mrrs": mrrs}}
+    machine = pair(port={"can": "16 x16"}, **link)
+    address = Address.parse("01:00.0")
+    gpu = machine[address]
+    named = replace(gpu, identity=replace(gpu.identity, device_name=name))
+    findings = found(replace(machine, functions={**machine.functions, address: named}), "mrrs-small")
+    assert [finding.fix.partition(" to ")[2].partition(":")[0] for finding in findings] == (
+        [] if size is None else [size]
+    )
 
 
 def test_each_side_of_a_completion_boundary_has_its_own_cost() -> None:

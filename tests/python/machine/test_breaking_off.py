@@ -31,13 +31,66 @@ def test_output_that_ends_in_a_line_says_in_which_function(cut: bytes) -> None:
     assert notes(text) == [f"the text ends inside function {last}: what follows it is missing"]
 
 
+_BRIDGE = (
+    "00:01.0 PCI bridge: x\n\tBus: primary=00, secondary=05, subordinate=05, sec-latency=0\n"
+    "\tCapabilities: [40] Express (v2) {kind}\n"
+    "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\t\tClockPM- Surprise- LLActRep{reports} BwNot-\n"
+    "\t\tLnkSta:\tSpeed {speed}GT/s, Width x{lanes}\n\t\t\tTrErr- Train- SlotClk+ DLActive{active}\n"
+    "{slot}\n"
+)
+_SLOT = "\t\tSltSta:\tStatus: AttnBtn- PowerFlt- MRL- CmdCplt- PresDet{} Interlock-\n"
+_SILENT = {"reports": "-", "active": "-"}
+"""Of ports that do not report whether their link is active."""
+_BEFORE = "02:00.0 Non-Volatile memory controller: x\n\tControl: I/O- Mem+ BusMaster+\n"
+
+
+def bridge(kind: str = "Root Port (Slot+)", **other: str) -> str:
+    """Print a port with something behind it; `other` is what is different."""
+    said = {"reports": "+", "speed": "8", "lanes": "4", "active": "+", "slot": ""} | other
+    return _BRIDGE.format(kind=kind, **said)
+
+
 def test_output_that_ends_in_a_function_before_those_behind_a_bridge_says_so() -> None:
-    bridge = b"00:01.0 PCI bridge: x\n\tBus: primary=00, secondary=05, subordinate=05, sec-latency=0\n\n"
-    before = b"02:00.0 Non-Volatile memory controller: x\n\tControl: I/O- Mem+ BusMaster+\n"
-    behind = b"\n05:00.0 Non-Volatile memory controller: x\n\tControl: I/O- Mem+ BusMaster+\n"
-    assert notes(bridge + before) == ["the text ends inside function 02:00.0: what follows it is missing"]
-    assert not notes(bridge + before + behind)
-    assert not notes(bridge + before + b"\n"), "it ends between functions"
+    behind = "\n05:00.0 Non-Volatile memory controller: x\n\tControl: I/O- Mem+ BusMaster+\n"
+    cut = ["the text ends inside function 02:00.0: what follows it is missing"]
+    for used in (
+        bridge(),
+        bridge(slot=_SLOT.format("-")),
+        bridge("Upstream Port", lanes="0"),
+        bridge(**_SILENT),
+        bridge(**_SILENT, speed="2.5", slot=_SLOT.format("+")),
+    ):
+        assert notes((used + _BEFORE).encode()) == cut
+        assert not notes((used + _BEFORE + behind).encode())
+        assert not notes((used + _BEFORE + "\n").encode()), "it ends between functions"
+
+
+@pytest.mark.parametrize(
+    "unused",
+    [
+        bridge(lanes="0"),
+        bridge(active="-"),
+        bridge(**_SILENT, slot=_SLOT.format("-")),
+        bridge(**_SILENT, speed="2.5"),
+        bridge("PCI-Express to PCI/PCI-X Bridge"),
+        "".join(bridge().partition("\tCapabilities")[:1]) + "\tCapabilities: <access denied>\n\n",
+        "".join(bridge().partition("\tCapabilities")[:1]) + "\tControl: I/O- Mem+ BusMaster+\n\n",
+    ],
+    ids=[
+        "no lanes",
+        "link down",
+        "empty slot",
+        "unused",
+        "bus of another kind",
+        "ordinary user",
+        "conventional",
+    ],
+)
+def test_output_without_its_last_empty_line_is_whole_where_nothing_need_be_behind_a_bridge(
+    unused: str,
+) -> None:
+    """Shells, automation and editors take that line off."""
+    assert not notes((unused + _BEFORE).encode())
 
 
 def test_the_doctor_does_not_pass_half_a_dump() -> None:

@@ -92,6 +92,19 @@ def test_a_limited_link() -> None:
     assert (finding.rule, finding.bdf) == ("link-one-end", "02:00.0")
 
 
+@pytest.mark.parametrize("whose", ["02:00.0", "03:00.0"])
+def test_a_limited_path_is_said_where_the_log_lacks_the_bridges_on_it(whose: str) -> None:
+    """A ring buffer that is full has lost what was found at boot: no rule knows whose link the limit is."""
+    line = f"[    5.0] nvme 0000:{whose}: {LIMITED}\n"
+    rest = "[    0.3] pci 0000:02:00.0: [1987:5026] type 00 class 0x010802 PCIe Endpoint\n"
+    (finding,) = diagnose(read_bytes((rest + line).encode()), cost=False).findings
+    assert (finding.rule, finding.bdf) == ("bandwidth-limited", whose)
+    assert finding.severity is Severity.INFO
+    assert finding.title == (
+        f"the path from {whose} to the host carries 5GT/s x4; the device can do 32GT/s x4"
+    )
+
+
 def test_older_wordings() -> None:
     """The link has no word PCIe, kinds are inferred where none is stated, and hosts stand in front."""
     text = log(LIMITED.replace(" PCIe x4", " x4")).decode()

@@ -61,9 +61,11 @@ def diagnose(
     findings = files.waive(findings, machine, today)
     readable = coverage.readable(view)
     missing = coverage.missing(view, profile, readable)
-    lack = (f"not enough to say that nothing is wrong: {missing}",) if missing else ()
+    said = f"not enough to say that nothing is wrong: {missing}" if missing else coverage.unseen(view)
+    lack = (said,) if said else ()
     # What the last note says need not be said before it.
-    notes = (note for note in machine.notes if note != machine.breaks_off)
+    repeated = (machine.breaks_off,) if machine.breaks_off else machine.left_out
+    notes = (note for note in machine.notes if note not in repeated)
     findings = sorted(named(findings, view), key=Finding.order)
     return Diagnosis(
         source=machine.source,

@@ -8,7 +8,8 @@ small is most of what it looks for. Errors, drivers and BARs are counted and sai
 of them: many devices have no error registers, and no dump of registers alone names drivers.
 
 What a hypervisor makes up counts for nothing, and so does what a file declares rather than reads. A source
-that was cut off is never enough: nobody knows what came after that.
+that was cut off is never enough: nobody knows what came after that. Nor is one of which something was left
+out: another machine in the same file, or an earlier capture that contradicts the later one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Profile
+from lanewise.health.doctor.words import listed
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind
 from lanewise.machine.view import is_emulated
@@ -47,6 +49,7 @@ IN_A_GUEST = (
     "with --allow-unexamined"
 )
 AGAIN = "take the dump again, and the whole of it"
+ONE_EACH = "give each capture a file of its own"
 DECLARED = "the file declares links that were not read from a machine: check the machine itself"
 
 
@@ -73,10 +76,7 @@ def readable(view: View) -> tuple[Known, ...]:
     on_links = [f for f in _real(view) if view.machine.role(f) in _ON_LINKS]
     devices = [f for f in _real(view) if not f.is_bridge and not f.is_class(_HOST_BRIDGE)]
     return (
-        _count(
-            "links",
-            [*map(_is_seen, _links(view)), *(_is_seen_alone(view, f) for f in _alone(view)), *_closed(view)],
-        ),
+        _count("links", (seen for _, seen in _links(view))),
         _count("payloads", (f.transfers.mps is not None for f in on_links)),
         _count("errors", (_tells_errors(f) for f in on_links)),
         _count("drivers", (f.driver_known or bool(f.driver) for f in devices)),
@@ -88,6 +88,8 @@ def missing(view: View, profile: Profile, known: Iterable[Known]) -> str:
     """Say what would have to be readable and is not, and how to come by it; empty where enough is."""
     if view.machine.breaks_off:
         return f"{view.machine.breaks_off}; {AGAIN}"
+    if view.machine.left_out:
+        return f"{'; '.join(view.machine.left_out)}; {ONE_EACH}"
     by_name = {one.what: one for one in known}
     links = by_name["links"]
     if links.of == 0 and (view.is_guest or not any(f.registers.express for f in _real(view))):
@@ -97,6 +99,18 @@ def missing(view: View, profile: Profile, known: Iterable[Known]) -> str:
     else:
         lack = ", ".join(str(by_name[what]) for what in _NEEDED[profile] if not by_name[what].enough)
     return f"{lack}; {_remedy(view, links)}" if lack else ""
+
+
+def unseen(view: View) -> str:
+    """Name the devices that move data whose link is not seen, where enough is; empty where there is none."""
+    devices = [
+        function
+        for function, seen in _links(view)
+        if not seen and function.address.function == 0 and view.is_data_mover(function)
+    ]
+    if not devices:
+        return ""
+    return f"not examined, because the source does not tell enough of the link: {listed(devices)}"
 
 
 def _remedy(view: View, links: Known) -> str:
@@ -110,9 +124,16 @@ def _real(view: View) -> Iterator[Function]:
     return (f for f in view.machine if not f.virtual and not f.implied and not is_emulated(f))
 
 
-def _links(view: View) -> Iterator[Link]:
-    """List wires to hardware that is awake."""
-    return (link for link in view.links if not is_emulated(link.device) and not view.is_switched_off(link))
+def _links(view: View) -> Iterator[tuple[Function, bool]]:
+    """List lower ends of links, and functions that may be one, with whether the link is seen."""
+    for link in view.links:
+        # Wires to hardware that is awake.
+        if not is_emulated(link.device) and not view.is_switched_off(link):
+            yield link.device, _is_seen(link)
+    for function in _alone(view):
+        yield function, _is_seen_alone(view, function)
+    for function in _closed(view):
+        yield function, False
 
 
 def _alone(view: View) -> Iterator[Function]:
@@ -125,14 +146,14 @@ def _alone(view: View) -> Iterator[Function]:
             yield function
 
 
-def _closed(view: View) -> Iterator[bool]:
-    """Say False for each function whose capabilities could not be read, in a source that shows no tree."""
+def _closed(view: View) -> Iterator[Function]:
+    """List the functions whose capabilities could not be read, in a source that shows no tree."""
     if not view.machine.shows_tree:
         for function in _real(view):
             registers = function.registers
             # What does not answer is a finding (`device-dead`), no lack of the source.
             if registers.express is None and not registers.no_answer and not function.is_class(_HOST_BRIDGE):
-                yield False
+                yield function
 
 
 def _is_seen(link: Link) -> bool:

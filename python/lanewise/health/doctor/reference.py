@@ -42,7 +42,8 @@ payloads of 128 B cost no drive a tenth. Costs are bounded likewise, and finding
 then by cost. Severities follow from closed forms, so that they are the same with and without `--no-cost`.
 
 Where no rule speaks, that is good news only if there was enough to read. Where links or payload sizes are not
-readable, or the source was cut off, as a copy that ends inside a function, the exit status is 2 instead of 0
+readable, the source was cut off, as a copy that ends inside a function, or some of it was left out, as a
+second machine in the same file, the exit status is 2 instead of 0
 ([how much is enough](../how-to/check-a-machine.md#use-it-as-a-health-check)).
 
 `--profile provisioning` asks the rules that say whether a node may serve (faults, degraded links, what is

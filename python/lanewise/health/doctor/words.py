@@ -15,8 +15,13 @@ SOLDERED = "Nothing: the port has no slot, so the board decides how many lanes t
 
 def listed(functions: Sequence[Function], most: int = 8) -> str:
     """Write addresses for a sentence."""
-    shown = ", ".join(function.address.short for function in functions[:most])
-    return shown if len(functions) <= most else f"{shown} and {len(functions) - most} more"
+    return listed_words([function.address.short for function in functions], most)
+
+
+def listed_words(words: Sequence[str], most: int = 8) -> str:
+    """Write words for a sentence, the first of many."""
+    shown = ", ".join(words[:most])
+    return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
 def size(number: int) -> str:

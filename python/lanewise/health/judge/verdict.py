@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.examination import rules
 from lanewise.health.doctor.registry import Bearing
+from lanewise.health.judge.asleep import link_asleep
 from lanewise.health.judge.latency import FixedTimes
 from lanewise.health.judge.matching import GPU_TOOLS, match
 from lanewise.health.predict.pairs import as_found
@@ -54,6 +55,9 @@ _OWN_LINKS = (
     "does not show"
 )
 _LAUNCH = "what launching a copy takes"
+
+_LONG_S = 1e-3
+"""Time of one operation beside which latency is nothing. Assumed: devices answer within a tenth of that."""
 
 _TOO_GOOD = 1.05
 """A result further above the possible was served from a cache, compressed, or taken on another device."""
@@ -253,6 +257,9 @@ def _judged(
     explanations = [f for f in on_the_way if bearings[f.rule] is Bearing.EXPLAINS]
     verdict = _verdict(ratio, faults)
     evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
+    asleep = link_asleep(simulator.machine, found.benchmark, predicted)
+    if verdict is Verdict.HOST and asleep is not None and _is_all_of(asleep.gb_per_s, measured, case):
+        verdict, evidence = Verdict.WRONG, [asleep.said]
     if verdict is Verdict.HOST:
         evidence += _beyond_the_link(case, predicted)
     evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
@@ -280,6 +287,11 @@ def _verdict(ratio: float, faults: list[Finding]) -> Verdict:
     if faults:
         return Verdict.WRONG
     return Verdict.GOOD if ratio >= _CLOSE else Verdict.HOST
+
+
+def _is_all_of(carries: float, measured: float, case: Case) -> bool:
+    """Whether a result is what a slow link carries; copies of pageable memory are as slow on any link."""
+    return _CLOSE <= measured / carries <= _TOO_GOOD and case.raw.get("memory") != "pageable"
 
 
 def _is_fault(finding: Finding, bearing: Bearing, benchmark: Benchmark, ratio: float) -> bool:
@@ -310,13 +322,19 @@ def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Findi
     return [f for f in findings if f.bdf in own | above or own & set(f.also)]
 
 
+def _is_long(case: Case) -> bool:
+    """Whether one operation takes so long that what comes before its first byte does not matter."""
+    rate, size = case.bandwidth_bytes_per_s, case.block_bytes
+    return bool(rate and size) and (size or 0) / (rate or 1) >= _LONG_S
+
+
 def _beyond_the_link(case: Case, predicted: float) -> list[str]:
     """Say what the output itself tells about host, software and depth."""
     evidence = [f"{predicted:.2f} GB/s are possible with this configuration; something beyond it is slower"]
     user, system = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
     if isinstance(user, int | float) and isinstance(system, int | float):
         evidence.append(f"fio's threads used {user:.0f} % user and {system:.0f} % system time")
-    if case.queue_depth == 1:
+    if case.queue_depth == 1 and not _is_long(case):
         evidence.append("one operation at a time: latency decides, a deeper queue shows the bandwidth")
     elif case.block_bytes is not None and case.block_bytes < 16 << 10 and case.operations_per_s:
         evidence.append(

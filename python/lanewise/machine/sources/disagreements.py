@@ -35,7 +35,7 @@ def between(machine: Machine, mine: Function, told: Machine, theirs: Function) -
 
     if now.width and then.width and now.width != then.width:
         yield differ("lanes", f"x{now.width}", f"x{then.width}", less=then.width < now.width)
-    if now.gt_s and then.gt_s and now.gt_s != then.gt_s and not _may_sleep(mine, theirs):
+    if now.gt_s and then.gt_s and now.gt_s != then.gt_s and not may_sleep(mine, theirs):
         yield differ("speed", f"{now.gt_s:g}GT/s", f"{then.gt_s:g}GT/s", less=then.gt_s < now.gt_s)
     link, most = machine.link_above(mine), theirs.link.capability
     port = told.parent(theirs)
@@ -88,7 +88,7 @@ def _is_driven(function: Function, tool: str) -> bool:
     )
 
 
-def _may_sleep(mine: Function, theirs: Function) -> bool:
+def may_sleep(mine: Function, theirs: Function) -> bool:
     """Whether the slower of two speeds is one that a GPU has while it is idle."""
     speeds = {one.link.status.gt_s or 0.0: one for one in (mine, theirs)}
     slow = speeds[min(speeds)]

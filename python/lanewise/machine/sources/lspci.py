@@ -16,6 +16,10 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.assembly import refuse_more_than_a_machine_has
 from lanewise.machine.draft import Draft
+from lanewise.machine.function import Kind
+from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.machine.sources.capture_differences import is_host_bridge
+from lanewise.machine.sources.captures import merge
 from lanewise.machine.sources.lspci_text.block import BlockReader
 from lanewise.machine.sources.wrapping import FENCE, FUNCTION, HEADER
 
@@ -42,9 +46,6 @@ _DOUBLE_SPACED = 0.4
 
 _DRIVERS_OF_A_LIST = 2
 """Functions with a driver from which on a list is one of ``-k``. One may be a capture of its own."""
-
-_OTHER_MACHINE = 0.3
-"""Share of functions that are another device at the same address, from which on it is another machine."""
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
@@ -81,18 +82,20 @@ def read(lines: Sequence[str], into: Reading) -> None:
         into.note_end(
             f"the text ends inside function {block.draft.address.short}: what follows it is missing"
         )
-    if not any(line == _CUT or line.endswith(f" {_CUT}") for line in lines):
+    excerpts = any(line == _CUT or line.endswith(f" {_CUT}") for line in lines)
+    if not excerpts:
         for capture in captures:
             _settle_drivers(capture)
-    _merge(captures, into)
+    merge(captures, into, excerpts=excerpts)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
 
 
 def _breaks_off(lines: Sequence[str], last: Address, capture: dict[Address, Draft]) -> bool:
     """Whether the text ends inside its last function: no empty line after it, as after each of the others.
 
-    That may be an excerpt. So the text also ends inside a line, or a bridge has buses behind that of the
-    last function and no function of the text is on them, in a text that is not of bridges only.
+    That may be an excerpt, and editors and shells take off an empty line at the end. So the text also ends
+    inside a line, or a bridge that leads to something has buses behind that of the last function and no
+    function of the text is on them, in a text that is not of bridges only.
     """
     if "" not in lines[:-1] or lines[-2:] == ["", ""]:
         return False
@@ -107,8 +110,26 @@ def _breaks_off(lines: Sequence[str], last: Address, capture: dict[Address, Draf
             (address.domain, bus) in used for bus in range(draft.buses.secondary, draft.buses.subordinate + 1)
         )
         for address, draft in capture.items()
-        if draft.buses is not None and address.domain == last.domain
+        if draft.buses is not None and address.domain == last.domain and _leads_to_something(draft)
     )
+
+
+def _leads_to_something(bridge: Draft) -> bool:
+    """Whether a bridge says that something is behind it: the ports of its switch, or a link that is up.
+
+    A port without a slot that does not report whether its link is active shows the lowest speed when nothing
+    is there. Behind a bridge to conventional PCI there need not be anything, and an ordinary user sees none
+    of this.
+    """
+    if bridge.kind in (Kind.UPSTREAM_PORT, Kind.PCIE_TO_PCI_BRIDGE):
+        return bridge.kind is Kind.UPSTREAM_PORT
+    link, status = bridge.link, bridge.link.get("status", LinkMode())
+    if link.get("data_link_active_reporting"):
+        return bool(status.width and link.get("data_link_active"))
+    present = bridge.slot.get("presence")
+    if present is None:
+        present = status.gt_s is not None and status.gt_s > SPEEDS_GT_S[0]
+    return bool(status.width and present)
 
 
 def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Reading) -> re.Match[str] | None:
@@ -147,50 +168,9 @@ def _settle_drivers(capture: dict[Address, Draft]) -> None:
     drafts = capture.values()
     if sum(bool(draft.function.get("driver")) for draft in drafts) < _DRIVERS_OF_A_LIST:
         return
-    if any(_is_host_bridge(draft) for draft in drafts):
+    if any(map(is_host_bridge, drafts)):
         for draft in drafts:
             draft.function.setdefault("driver_known", True)
-
-
-def _is_host_bridge(draft: Draft) -> bool:
-    code = draft.identity.get("class_code")
-    return code >> 8 == 0x0600 if code is not None else draft.identity.get("class_name") == "Host bridge"
-
-
-def _merge(captures: list[dict[Address, Draft]], into: Reading) -> None:
-    """Take captures of one machine together, and leave out those of others."""
-    for number, capture in enumerate(captures):
-        if number and _is_other_machine(capture, into.drafts):
-            into.note("dumps of several machines in one file; only the first is read")
-            continue
-        if number and capture.keys() & into.drafts.keys():
-            into.note("some functions occur twice: several captures in one file, read as one machine")
-        for draft in capture.values():
-            into.add(draft)
-
-
-def _is_other_machine(capture: dict[Address, Draft], known: dict[Address, Draft]) -> bool:
-    """Whether other devices are at the same addresses, as far as both captures say who they are."""
-    same = other = 0
-    for address, draft in capture.items():
-        earlier = known.get(address)
-        if earlier is None:
-            continue
-        mine, theirs = _who(draft, earlier), _who(earlier, draft)
-        same += mine is not None and mine == theirs
-        other += mine is not None and theirs is not None and mine != theirs
-    return other > _OTHER_MACHINE * (same + other)
-
-
-def _who(draft: Draft, other: Draft) -> object:
-    """Return vendor and device in numbers, where both say them, else the first words of the name.
-
-    The rest of a name changes from one year's `pci.ids` to the next.
-    """
-    if all({"vendor_id", "device_id"} <= one.identity.keys() for one in (draft, other)):
-        return draft.identity["vendor_id"], draft.identity["device_id"]
-    name = draft.identity.get("device_name")
-    return None if name is None else name.split()[:3]
 
 
 def _kinds(seen_text: bool, seen_hex: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sources that say different things of one device: one of them saw a fault, or is of another time."""
+"""Sources and captures that say different things of one device: one saw a fault, or is of another time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 DISAGREE = Rule(
     id="sources-disagree",
-    what="What was put on top of a dump (`--with`) contradicts it: other lanes, another speed, a device that "
-    "only one of them lists.",
+    what="What was put on top of a dump (`--with`), or another capture in the same file, contradicts it: "
+    "other lanes, another speed, a device that only one of them lists.",
     why="Lanes do not change while a machine works, and a driver lists all devices that it reaches. Where "
     "two sources differ, a link fell back or a device was lost between them, or they are of different "
     "machines.",
-    severity="warning where the second source says less, or lists other devices; info where it says more, "
-    "for NUMA nodes, and for drives that `nvme list` leaves out",
+    severity="warning where the second source says less, or lists other devices, and where captures in one "
+    "file differ; info where a second source says more, for NUMA nodes, and for drives that `nvme list` "
+    "leaves out",
     cost="stated: not known before it is clear which of the two is right",
-    fix="Take both again, one after the other. If they still differ, believe the one that says less: reseat "
-    "the card of BDF, and look at riser and cable.",
+    fix="Take both again, one after the other, and of each machine in a file of its own. If they still "
+    "differ, believe the one that says less: reseat the card of BDF, and look at riser and cable.",
     references=("PCIe Base 5.0 §7.5.3.8 (Link Status)", "nvidia-smi manual (GPU ATTRIBUTES, PCI)"),
     not_said="Speeds that GPUs lower when they are idle; names, counters, states; lists of one GPU alone.",
     bearing=Bearing.DISTURBS,
@@ -75,6 +76,8 @@ def _missing_drives(view: View, this: Rule) -> Iterable[Finding]:
 def _unlisted(view: View, bdf: str, found: list[Disagreement]) -> str | None:
     """Say that a tool of a driver leaves a GPU out, with how many it lists; None where it is about more."""
     if len(found) != 1 or found[0].what != "listed" or not found[0].less:
+        return None
+    if (function := view.machine.named(bdf)) is None or not view.is_compute_gpu(function):
         return None
     missing = {one.address for one in view.machine.disagreements if one.what == "listed" and one.less}
     gpus = [f for f in view.machine if view.is_compute_gpu(f) and not f.virtual]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.link_errors import counted, latched
 from lanewise.health.doctor.registry import PROVISIONING, Bearing, Rule, rule
-from lanewise.health.doctor.words import listed
+from lanewise.health.doctor.words import listed, listed_words
 from lanewise.machine.model import ENDPOINTS
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ GPUs in order that run for months show some tens."""
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
+_THEN = (
+    "run a load, look again. When they come back: reseat, other slot, other cable or riser, then another "
+    "card."
+)
+
 CORRECTABLE = Rule(
     id="link-errors",
     what="Correctable link errors are latched or counted: receiver errors, bad TLPs, bad DLLPs, replays.",
@@ -34,8 +39,8 @@ CORRECTABLE = Rule(
     "errors counted, and for 1000 and more replays that a GPU has counted since it was reset; info at "
     "wireless adapters, whose links sleep and wake",
     cost="stated: each bad packet is replayed, with all that followed it",
-    fix="Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), run a load, look again. When they come "
-    "back: reseat, other slot, other cable or riser, then another card.",
+    fix=f"Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), {_THEN} What was counted stays: note "
+    "the counts, and see whether they rise.",
     references=(
         "PCIe Base 5.0 §6.2 (Error Signaling)",
         "§7.8.4.5 (Correctable Error Status)",
@@ -75,27 +80,27 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
             continue
         what = f"{errors} correctable errors counted" if errors else "damaged packets were seen"
         what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
-        title = f"{what} at {device.address.short}"
-        yield this.finding(
-            Severity.WARNING, device.address.short, title, _lines(ends), fix=_clearing(this, ends)
-        )
+        title = f"{what} at {wire.place}"
+        yield this.finding(Severity.WARNING, device.address.short, title, _lines(ends), fix=_remedy(ends))
     if history:
         devices = [wire.named for wire in history]
         yield this.finding(
             Severity.INFO,
             devices[0].address.short,
-            f"link errors happened at some time at {listed(devices)}",
+            f"link errors happened at some time at {listed_words([wire.place for wire in history])}",
             [line for wire in history for line in _lines(wire.ends)],
-            fix=_clearing(this, [end for wire in history for end in wire.ends]),
+            fix=_remedy([end for wire in history for end in wire.ends]),
             also=[device.address.short for device in devices[1:]],
         )
 
 
-def _clearing(this: Rule, ends: Iterable[Function]) -> str:
-    """Name the functions whose bits are to be cleared: those that have some, at either end of a link."""
-    having = [end for end in ends if latched(end)] or list(ends)
+def _remedy(ends: Iterable[Function]) -> str:
+    """Name the functions whose bits are to be cleared, at either end of a link; counts stay what they are."""
+    having = [end for end in ends if latched(end)]
+    if not having:
+        return f"Note the counts, {_THEN.replace('come back', 'rise')}"
     more = f", and the same for {listed(having[1:])}" if len(having) > 1 else ""
-    return this.fix.replace("BDF", having[0].address.short).replace("`),", f"`{more}),", 1)
+    return f"Clear the bits (`setpci -s {having[0].address.short} ECAP_AER+10.l=ffffffff`{more}), {_THEN}"
 
 
 class _Wire(NamedTuple):
@@ -113,8 +118,15 @@ class _Wire(NamedTuple):
     @property
     def named(self) -> Function:
         """The function of the device that saw errors; the first one where only the port did."""
-        saw = (f for f in self.device if latched(f) or _counted(f) or _replays(f))
-        return next(saw, self.device[0])
+        return next(filter(_saw_errors, self.device), self.device[0])
+
+    @property
+    def place(self) -> str:
+        """Where errors were seen: packets that the port received damaged came from the device."""
+        named = self.named.address.short
+        if self.link is None or _saw_errors(self.named):
+            return named
+        return f"{self.link.upper.address.short} above {named}"
 
     def most(self, count: Callable[[Function], int]) -> int:
         """Count at the port and at the device, whose functions each log what happened on their one link."""
@@ -160,6 +172,10 @@ def _is_severe(view: View, wire: _Wire, bits: set[str], errors: int) -> bool:
 
 def _lines(ends: tuple[Function, ...]) -> list[str]:
     return [line for end in ends for line in _correctable_lines(end, latched(end))]
+
+
+def _saw_errors(function: Function) -> bool:
+    return bool(latched(function) or _counted(function) or _replays(function))
 
 
 def _counted(function: Function) -> int:

@@ -30,6 +30,8 @@ _OF_SLOTS = (
     EventKind.RECOVERED,
 )
 _MOST_LINES = 4
+_OFTEN = 3
+"""Times that a link goes down by itself from which on it will again. Assumed: once may be a reset."""
 _UNNAMED = "unknown device"
 _FROM_SLEEP = re.compile(r"D3|Switch to D0")
 _NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
@@ -63,8 +65,8 @@ LINK_LOST = Rule(
     why="A link that goes down by itself takes its device out of the machine, whatever it was doing. It may "
     "come back, and do it again.",
     severity="error when the link stayed down with the card in its slot; warning when the card left, when "
-    "the link did not come up, or when the dump shows the device all the same; info when the log says that "
-    "it came back",
+    "the link did not come up, when the dump shows the device all the same, or when it went down three times "
+    "and more with its card in the slot; info when the log says that it came back",
     cost="stated: the device behind it is gone, or was for a time",
     fix="Reseat the card and its cable; look at errors of the port, and at what happened to power at that "
     "time; rescan: `echo 1 > /sys/bus/pci/rescan`.",
@@ -224,6 +226,9 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
     """Tell what became of a link by the last line about it, and by what the dump shows below its port."""
     last = events[-1].kind
     if last in (EventKind.LINK_UP, EventKind.CARD_PRESENT, EventKind.RECOVERED):
+        times = _times_by_itself(events)
+        if times >= _OFTEN:
+            return Severity.WARNING, f"the link of {bdf} went down {times} times by itself and came back"
         return Severity.INFO, f"the link of {bdf} went down some time ago and came back"
     if view.shows_device_below(port):
         return (
@@ -236,6 +241,12 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
     if EventKind.CARD_GONE in kinds:
         return Severity.WARNING, f"the link of {bdf} went down: its card left the slot"
     return Severity.ERROR, f"the link of {bdf} went down and did not come back"
+
+
+def _times_by_itself(events: list[KernelEvent]) -> int:
+    """Count how often a link went down with its card in the slot: taking it out has a line of its own."""
+    kinds = [event.kind for event in events]
+    return kinds.count(EventKind.LINK_DOWN) - kinds.count(EventKind.CARD_GONE)
 
 
 @rule(RETRAINED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import PERFORMANCE, PROVISIONING, Bearing, Rule, rule
@@ -47,7 +47,8 @@ SMALL = Rule(
     "B wastes 16 % of the link, 256 B 9 %, 512 B 5 %.",
     severity="warning where a device that moves data on a link of 1.9 GB/s or more loses a tenth of what its "
     "wires, media or link can do; info otherwise, as for most drives",
-    cost="simulated: DMA writes to host memory with the payload of now and with the one that all support",
+    cost="simulated: DMA writes to host memory, of the device below that loses most, with the payload of now "
+    "and with the one that all support",
     fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
     "Maximum Payload Size in the firmware setup.",
     references=("PCIe Base 5.0 §7.5.3.3 and §7.5.3.4 (Device Capabilities, Device Control)",),
@@ -146,16 +147,21 @@ def small_payloads(view: View, this: Rule) -> Iterable[Finding]:
         leaves = busy or [f for f in ends if not (f.is_cxl_memory or f.has_c2c)]
         if not leaves:
             continue
+        # One setting for all: what it costs is told of the device that loses most.
+        losses = {device.address: _loss(view, device, used, possible) for device in leaves}
+        most = max(leaves, key=lambda device: losses[device.address])
+        others = [device for device in leaves if device is not most]
+        noticed = any(losses[device.address].noticed for device in busy)
         yield this.finding(
-            _severity(view, busy, used, possible),
-            leaves[0].address.short,
+            Severity.WARNING if noticed else Severity.INFO,
+            most.address.short,
             f"payloads of {used} B below {port.address.short}, where everything supports {possible} B",
             [
-                *map(_mps_line, [port, *leaves[:3]]),
+                *map(_mps_line, [port, most, *others[:2]]),
                 f"{len(members)} functions in this hierarchy, none below {possible} bytes",
             ],
-            trial=_trial(view, leaves[0], used, possible),
-            also=[function.address.short for function in leaves[1:]],
+            trial=_trial(view, most, used, possible),
+            also=[device.address.short for device in others],
         )
 
 
@@ -168,13 +174,19 @@ def _trial(view: View, device: Function, used: int, possible: int) -> Trial | No
     return Trial(as_is, fixed, "DMA writes to host memory", own=view.own_rate(device))
 
 
-def _severity(view: View, busy: list[Function], used: int, possible: int) -> Severity:
-    """Return a warning where any device notices; a drive's media are slower than its link."""
-    for device in busy:
-        rate = view.possible_rate(device) or 0.0
-        own: Own | float | None = view.own_rate(device)
-        if own is None and device.is_nvme:
-            own = DRIVE_SHARE * rate
-        if by_loss(rate * payload_share(used), rate * payload_share(possible), own) is Severity.WARNING:
-            return Severity.WARNING
-    return Severity.INFO
+class _Loss(NamedTuple):
+    """What a device that writes to memory loses by smaller payloads; the greater, the worse."""
+
+    noticed: bool
+    gb_per_s: float
+
+
+def _loss(view: View, device: Function, used: int, possible: int) -> _Loss:
+    """Return the loss of one device; a drive's media are slower than its link."""
+    rate = view.possible_rate(device) or 0.0
+    own: Own | float | None = view.own_rate(device)
+    if own is None and device.is_nvme:
+        own = DRIVE_SHARE * rate
+    now, fixed = rate * payload_share(used), rate * payload_share(possible)
+    most = fixed if own is None else own if isinstance(own, float) else own.of("write")
+    return _Loss(by_loss(now, fixed, own) is Severity.WARNING, min(fixed, most) - min(now, most))

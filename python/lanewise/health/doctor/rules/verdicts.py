@@ -117,7 +117,8 @@ def _as_said(function: Function) -> str:
 @rule(LIMITED)
 def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that the kernel says are held back; each once."""
-    told = _told_by_one_end(view)
+    alone = view.machine.kinds == ("kernel log",)
+    told = _told_by_one_end(view) if alone else {}
     latest = {e.address: e for e in view.machine.events if e.kind is EventKind.LIMITED and e.address}
     for address, event in latest.items():
         function = view.machine.functions.get(address)
@@ -130,24 +131,34 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
         if gpu and lanes[0] == lanes[1] and (event.now.gt_s or 0.0) <= IDLE_GPU_GT_S:
             continue
         port = view.machine.functions.get(event.port) if event.port is not None else None
-        fault = _is_fault(view, function, event, port)
-        if function is not None and view.machine.kinds == ("kernel log",) and (not fault or address in told):
-            # The links of a log alone come from these lines, and `link-one-end` says the same.
+        severity = Severity.WARNING if _is_fault(view, function, event, port) else Severity.INFO
+        if alone and _is_left_to_one_end(event, function, severity, told.get(address)):
             continue
         yield this.finding(
-            Severity.WARNING if fault else Severity.INFO,
+            severity,
             address.short,
             f"the path from {address.short} to the host carries {event.now}; the device can do {event.able}",
             [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
         )
 
 
-def _told_by_one_end(view: View) -> set[Address]:
-    """Return devices of which `link-one-end` warns by the same lines of a log that stands alone."""
-    if view.machine.kinds != ("kernel log",):
-        return set()
-    found = (Address.find(finding.bdf) for finding in lonely_devices(view, ONE_END) if finding.severity.rank)
-    return {address for address in found if address is not None}
+def _told_by_one_end(view: View) -> dict[Address, Severity]:
+    """Return devices of which `link-one-end` speaks, with how bad it finds them."""
+    found = ((Address.find(finding.bdf), finding.severity) for finding in lonely_devices(view, ONE_END))
+    return {address: severity for address, severity in found if address is not None}
+
+
+def _is_left_to_one_end(
+    event: KernelEvent, function: Function | None, severity: Severity, told: Severity | None
+) -> bool:
+    """Whether `link-one-end` judges the same lines of a log that stands alone, and no milder.
+
+    The links of such a log come from these lines. Of a device below the limiting port that rule says what
+    there is to say. A limit further up is no link of the device; and where the bridges are missing, as from a
+    log whose beginning is lost, nothing says that it is one.
+    """
+    below = function is not None and event.port is not None and function.parent == event.port
+    return (below and severity is Severity.INFO) or (told is not None and told.rank >= severity.rank)
 
 
 def _is_told(view: View, function: Function | None, event: KernelEvent) -> bool:
@@ -186,17 +197,22 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
     if port is not None and port.link.capability.known:
         able = port.link.capability
         return width < min(able.width or 0, full)
-    if function is not None and any(
+    if function is not None and _has_likes_in_full(view, function):
+        return True
+    return width * FEW_LANES <= full or _fell_back(function, event)
+
+
+def _has_likes_in_full(view: View, function: Function) -> bool:
+    """Whether there is another of its kind of which the kernel says nothing; not of what no source names."""
+    identity = function.identity
+    return identity.device_id is not None and any(
         other.address != function.address
         and other.kind == function.kind
-        and (other.identity.vendor_id, other.identity.device_id)
-        == (function.identity.vendor_id, function.identity.device_id)
+        and (other.identity.vendor_id, other.identity.device_id) == (identity.vendor_id, identity.device_id)
         and not view.events_at(other.address, EventKind.LIMITED)
         and other.address.function == function.address.function
         for other in view.machine
-    ):
-        return True
-    return width * FEW_LANES <= full or _fell_back(function, event)
+    )
 
 
 def _fell_back(function: Function | None, event: KernelEvent) -> bool:

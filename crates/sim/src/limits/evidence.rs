@@ -364,12 +364,15 @@ impl<'a> Evidence<'a> {
                 kind if kind.keeps_translations() => {
                     Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0).min(1.0))
                 }
-                // All of them are taken whatever it is that takes long.
+                // All of them are taken whatever it is that takes long: so is the fetch of commands while host memory answers late.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
                 // The queue is full, too, where the wires behind it are in use all the time: then they are the limit.
                 ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
                     Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
+                }
+                ResourceKind::Pipeline if resource.name.ends_with(".fetch") => {
+                    Suspect::waited_for(candidate, resource.utilisation)
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };

@@ -389,12 +389,15 @@ impl<'a> Evidence<'a> {
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
                     Suspect { occupied: carried + blocked, ..Suspect::waited_for(candidate, blocked) }
                 }
-                // All of them are taken whatever it is that takes long.
+                // All of them are taken whatever it is that takes long: so is the fetch of commands while host memory answers late.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
                 // These are full, too, where the wires behind them are in use all the time: then those are the limit.
                 ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
                     Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
+                }
+                ResourceKind::Pipeline if resource.name.ends_with(".fetch") => {
+                    Suspect::waited_for(candidate, resource.utilisation)
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };

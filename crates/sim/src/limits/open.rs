@@ -34,5 +34,12 @@ pub(super) fn part_open(scenario: &Scenario, results: &Results) -> HashMap<Strin
     }
     let paced = paced(scenario, results);
     let held = less.into_iter().filter(|(_, _, devices)| devices.iter().any(|name| paced.contains(name)));
-    held.map(|(name, part, _)| (name, part)).collect()
+    // Adapters on the way to drives have flows of their own: `job at target`.
+    let of = |load: &str, part: f64| {
+        let is_of =
+            |flow: &str| flow == load || flow.strip_prefix(load).is_some_and(|end| end.starts_with(" at "));
+        let mine = results.flows.iter().map(|flow| flow.name.as_str()).filter(|flow| is_of(flow));
+        mine.map(|flow| (flow.to_owned(), part)).collect::<Vec<_>>()
+    };
+    held.flat_map(|(load, part, _)| of(&load, part)).collect()
 }

@@ -6,6 +6,14 @@ use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Span};
 
+impl NvmeConfig {
+    /// Whether a device is one of its drives, or an adapter between jobs and drives.
+    fn uses(&self, device: DeviceId) -> bool {
+        let drives = self.ssds.iter().map(|ssd| ssd.device);
+        drives.chain(self.network.nics.iter().map(|nic| nic.device)).any(|mine| mine == device)
+    }
+}
+
 impl LoadConfig for NvmeConfig {
     fn build(&self) -> Box<dyn Workload> {
         Box::new(NvmeWorkload::new(self.clone()))
@@ -73,13 +81,17 @@ impl LoadConfig for NvmeConfig {
     }
 
     fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        self.ssds.iter().find(|ssd| ssd.device == device)?;
+        if !self.uses(device) {
+            return None;
+        }
         self.groups.iter_mut().for_each(|group| larger.more(&mut group.fio.depth));
         Some(())
     }
 
     fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        self.ssds.iter().find(|ssd| ssd.device == device)?;
+        if !self.uses(device) {
+            return None;
+        }
         for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
             fio.interval.iter_mut().for_each(|interval| larger.shorten(interval));
             fio.thinking.iter_mut().for_each(|pause| larger.shorten(&mut pause.time));

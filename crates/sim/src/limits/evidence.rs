@@ -342,9 +342,12 @@ impl<'a> Evidence<'a> {
         far
     }
 
-    /// For how much of the time the wires beyond the adapters of a flow's workload are in use, added up over them.
-    fn carried(&self, flow: &Flow) -> f64 {
-        self.at_both_ends(flow, ResourceKind::Wire).map(|wire| wire.utilisation).sum()
+    /// For how much of the time the wires beyond the adapters of a flow's workload are in use, added up over them; none where no result
+    /// says so, as of Fibre Channel and SAS.
+    fn carried(&self, flow: &Flow) -> Option<f64> {
+        self.at_both_ends(flow, ResourceKind::Wire)
+            .map(|wire| wire.utilisation)
+            .reduce(|all, more| all + more)
     }
 
     /// Resources of a kind of all devices that have a flow of the same workload.
@@ -387,7 +390,10 @@ impl<'a> Evidence<'a> {
                 }
                 ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
-                    Suspect { occupied: carried + blocked, ..Suspect::waited_for(candidate, blocked) }
+                    Suspect {
+                        occupied: carried.unwrap_or(0.0) + blocked,
+                        ..Suspect::waited_for(candidate, blocked)
+                    }
                 }
                 // All of them are taken whatever it is that takes long: so is the fetch of commands while host memory answers late.
                 ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
@@ -525,7 +531,7 @@ impl<'a> Evidence<'a> {
             inside += held_back;
         }
         // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
-        let beyond = share("wire").min(self.carried(flow));
+        let beyond = self.carried(flow).map_or(share("wire"), |carried| share("wire").min(carried));
         inside += share("wire") - beyond;
         // What a load has open waits there; what it has not waits for the load.
         let open = self.open.get(&flow.name).copied();

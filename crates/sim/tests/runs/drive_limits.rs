@@ -218,3 +218,11 @@ fn the_media_of_drives_behind_an_adapter_are_the_limit() {
     assert_eq!(limit.kind, "media", "{}", limit.sentence);
     within(1.0, operations(&found), 8.0 / (1e-3 + 512.0 / 200e6));
 }
+
+/// Wires that drives share with nobody, and that carry 3 Gb/s of theirs each.
+#[test]
+fn the_wires_of_an_adapter_are_the_limit() {
+    let found = results(ADAPTER, &[("disk.read_rate", "2 GB/s"), ("disk.read_overhead", "0 ns")]);
+    let limit = found.limited_by.expect("something moved");
+    assert_eq!((limit.name.as_str(), limit.kind), ("hba.wire_beyond", "wire_beyond"), "{}", limit.sentence);
+}

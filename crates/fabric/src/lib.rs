@@ -121,7 +121,7 @@ pub use fabric::Fabric;
 pub use machines::{Machine, Machines};
 pub use parts::{Apart, NotShared, SharedRun};
 pub use reading::{LinkUp, PortReading};
-pub use resources::{ResourceKind, ResourceReading};
+pub use resources::{PartOfHost, ResourceKind, ResourceReading};
 pub use server::{Book, Level, Server, Station};
 pub use simulation::{Pause, Progress, Simulation};
 pub use slots::{Slots, bytes_when_grown};

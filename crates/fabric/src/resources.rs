@@ -183,6 +183,34 @@ impl ResourceKind {
     }
 }
 
+/// Which traffic of a host meets a resource of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartOfHost {
+    /// All of it.
+    Everywhere,
+    /// That of the root ports of a stack.
+    Stack(u16),
+    /// That of devices whose buffers are in the memory of a socket.
+    Socket(u16),
+    /// That which goes from one socket to another.
+    Between(u16, u16),
+}
+
+impl PartOfHost {
+    /// Of the resource of this name: `server.stack1.read_trackers`, `server.memory0`, `server.socket0-1.link2`.
+    pub fn of(name: &str) -> Self {
+        let part = name.split('.').nth(1).unwrap_or_default();
+        let number = |prefix: &str| part.strip_prefix(prefix)?.parse().ok();
+        let between = || {
+            let (from, to) = part.strip_prefix("socket")?.split_once('-')?;
+            Some(Self::Between(from.parse().ok()?, to.parse().ok()?))
+        };
+        let stack = number("stack").map(Self::Stack);
+        let of_socket = || ["memory", "llc"].into_iter().find_map(number).map(Self::Socket);
+        stack.or_else(of_socket).or_else(between).unwrap_or(Self::Everywhere)
+    }
+}
+
 /// A resource and what it has done since the start of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResourceReading {

@@ -82,7 +82,7 @@ impl RootComplex {
         routes: Routes,
         jitter: RandomStream,
     ) -> Self {
-        let stack_of_port = stacks_of(&config, ports.len());
+        let stack_of_port = config.stacks(ports.len());
         let stacks = stack_of_port.iter().max().map_or(0, |last| usize::from(*last) + 1);
         assert!(stacks <= 1 << STACK_BITS, "{stacks} stacks: an event has no room for that many");
         let mut made = Self {
@@ -369,17 +369,6 @@ impl RootComplex {
         }
         ready
     }
-}
-
-/// Stack of each root port: as it is given, and one of its own for each of those that the list does not reach.
-fn stacks_of(config: &RootComplexConfig, ports: usize) -> Vec<u16> {
-    let mut stacks: Vec<u16> = config.stack_of_port.iter().copied().take(ports).collect();
-    let mut next = stacks.iter().max().map_or(0, |last| last + 1);
-    stacks.resize_with(ports, || {
-        next += 1;
-        next - 1
-    });
-    stacks
 }
 
 /// A completion with all data that `request` asks for, with an ECRC or without.

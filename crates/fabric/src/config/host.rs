@@ -66,6 +66,22 @@ pub struct RootComplexConfig {
 
 impl RootComplexConfig {
     /// Which of a root port's two queues a packet of this class stands in, and how many fit there.
+    /// Stack of each root port: as it is given, and one of its own for each of those that the list does not reach.
+    pub fn stacks(&self, ports: usize) -> Vec<u16> {
+        let mut stacks: Vec<u16> = self.stack_of_port.iter().copied().take(ports).collect();
+        let mut next = stacks.iter().max().map_or(0, |last| last + 1);
+        stacks.resize_with(ports, || {
+            next += 1;
+            next - 1
+        });
+        stacks
+    }
+
+    /// Socket of a root port.
+    pub fn socket(&self, port: usize) -> u16 {
+        self.sockets.as_ref().and_then(|sockets| sockets.of_port.get(port).copied()).unwrap_or(0)
+    }
+
     pub(crate) fn staging(&self, class: FlowClass) -> (usize, u32) {
         match self.root_port_request_queue {
             Some(most) if class != FlowClass::Completion => (1, most),

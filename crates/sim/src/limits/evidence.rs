@@ -7,9 +7,9 @@ use super::enlarge::TIMES;
 use super::open::part_open;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
-use lanewise_fabric::ResourceKind;
-use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
+use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{PartOfHost, ResourceKind};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
@@ -117,6 +117,33 @@ struct Evidence<'a> {
     decisive: Vec<&'a Flow>,
     /// Whether bits may arrive wrong on any link.
     errs: bool,
+}
+
+/// Stacks and sockets of one host that some devices use, and sockets whose memory they do.
+#[derive(Default)]
+struct Ways {
+    stacks: HashSet<u16>,
+    sockets: HashSet<u16>,
+    homes: HashSet<u16>,
+}
+
+/// The same of all hosts, by name.
+struct WaysToMemory<'a> {
+    hosts: HashMap<&'a str, Ways>,
+}
+
+impl WaysToMemory<'_> {
+    /// Whether what these devices do comes by a resource.
+    fn meet(&self, resource: &Resource) -> bool {
+        let owner = resource.name.split('.').next().unwrap_or_default();
+        let Some(ways) = self.hosts.get(owner) else { return true };
+        match PartOfHost::of(&resource.name) {
+            PartOfHost::Everywhere => true,
+            PartOfHost::Stack(stack) => ways.stacks.contains(&stack),
+            PartOfHost::Socket(socket) => ways.homes.contains(&socket),
+            PartOfHost::Between(from, to) => ways.sockets.contains(&from) && ways.sockets.contains(&to),
+        }
+    }
 }
 
 /// Suspects, those alike together.
@@ -342,6 +369,36 @@ impl<'a> Evidence<'a> {
         far
     }
 
+    /// Where in their hosts devices are, those above endpoints among them.
+    fn ways_to_memory(&self, devices: &[usize]) -> WaysToMemory<'a> {
+        let fabric = &self.scenario.fabric;
+        let mut ways = WaysToMemory { hosts: HashMap::new() };
+        let links = devices.iter().filter_map(|device| Some(&fabric.links[self.above[*device]?]));
+        for (host, port) in links.map(|link| link.upper) {
+            let DeviceKind::RootComplex(config) = &fabric.devices[host].kind else { continue };
+            let way = ways.hosts.entry(fabric.devices[host].name.as_str()).or_insert_with(Ways::default);
+            way.stacks.insert(config.stacks(fabric.devices[host].ports.len())[port]);
+            way.sockets.insert(config.socket(port));
+            way.homes.insert(config.socket(port));
+        }
+        for device in devices {
+            let DeviceKind::Endpoint(EndpointConfig { memory_socket: Some(home), .. }) =
+                &fabric.devices[*device].kind
+            else {
+                continue;
+            };
+            let mut root = *device;
+            while let Some(link) = self.above[root] {
+                root = fabric.links[link].upper.0;
+            }
+            if let Some(way) = ways.hosts.get_mut(fabric.devices[root].name.as_str()) {
+                way.sockets.insert(*home);
+                way.homes.insert(*home);
+            }
+        }
+        ways
+    }
+
     /// For how much of the time the wires beyond the adapters of a flow's workload are in use, added up over them; none where no result
     /// says so, as of Fibre Channel and SAS.
     fn carried(&self, flow: &Flow) -> Option<f64> {
@@ -368,7 +425,9 @@ impl<'a> Evidence<'a> {
         for link in devices.iter().filter_map(|device| self.above[*device]) {
             self.suspects_of_link(link, &mut found);
         }
+        let ways = self.ways_to_memory(&devices);
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
+        let owned = owned.filter(|resource| ways.meet(resource));
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
             let is_way = !self.switched.contains(&resource.name)

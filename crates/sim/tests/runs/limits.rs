@@ -728,6 +728,45 @@ fn the_wire_of_a_device_that_drives_are_read_into_is_the_limit() {
     limited(INTO_A_DEVICE, &[], "wire", &["gpu.downstream"], 80.0);
 }
 
+/// One device is slow behind a link between sockets, the other has the memory of its own and is fast: what it waits for is no part of
+/// that link.
+#[test]
+fn a_flow_is_not_limited_by_what_it_does_not_come_by() {
+    let two = r#"
+title = "Two sockets"
+[host.server]
+slots = { slot1 = { link = "gen4 x16", socket = 0 }, slot2 = { link = "gen4 x16", socket = 1 } }
+interconnect = { rate = "2 GB/s" }
+[endpoint.far]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+memory_socket = 1
+[endpoint.near]
+attach = "server.slot2"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "far"
+device = "far"
+direction = "read"
+outstanding = 64
+[[workload]]
+kind = "dma"
+name = "near"
+device = "near"
+direction = "read"
+outstanding = 2
+"#;
+    let limit = results(two, &[]).limited_by.expect("something moved");
+    assert_eq!(limit.name, "near.window", "{}", limit.sentence);
+    assert!((0.8..0.95).contains(&limit.of_goodput), "{}", limit.sentence);
+    let alone = results(two, &[("workload.near.outstanding", "1"), ("workload.near.size", "64 B")]);
+    let limit = alone.limited_by.expect("something moved");
+    assert_eq!(limit.name, "server.socket1-0", "{}", limit.sentence);
+}
+
 #[test]
 fn other_cores_of_a_switch_are_the_limit() {
     let ingress = ["sw0.core.port1", "sw0.core.port2"];

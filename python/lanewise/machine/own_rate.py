@@ -84,6 +84,12 @@ def send_buffer(function: Function) -> int | None:
     return None if part is None else _send_buffer(part)
 
 
+def largest_read(function: Function) -> int | None:
+    """Return the bytes of the largest read that a device makes by itself; None where no part says it."""
+    part = part_of(function) if function.is_gpu or function.is_nic else None
+    return None if part is None else _largest_read(part)
+
+
 _PORT = """
 [host.machine]
 slots = {{ slot = "gen5 x16" }}
@@ -112,8 +118,20 @@ def _send_buffer(part: str) -> int | None:
     # What does not come from the catalog is the default of any port.
     if buffer is None or not buffer["place"].startswith("catalog/"):
         return None
-    number, _, unit = buffer["value"].partition(" ")
-    return round(float(number)) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[unit]
+    return _bytes(buffer["value"])
+
+
+def _largest_read(part: str) -> int | None:
+    explained = _explained(_PORT, part)
+    units = [explained.get(f"adapter.{key}read_unit") for key in ("", "copy_engine.", "kernel.")]
+    known = [_bytes(unit["value"]) for unit in units if unit and unit["place"].startswith("catalog/")]
+    return max((one for one in known if one is not None), default=None)
+
+
+def _bytes(text: str | None) -> int | None:
+    number, _, unit = (text or "").partition(" ")
+    factor = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}.get(unit)
+    return None if factor is None else round(float(number)) * factor
 
 
 def _messages(part: str) -> MessageRate | None:

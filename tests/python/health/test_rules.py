@@ -575,6 +575,29 @@ def test_a_device_with_few_tags_for_good_needs_larger_requests() -> None:
     assert found(pair(**wide, transfers={**poor, "mrrs": 1024}), "mrrs-small") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "mrrs", "size"),
+    [
+        ("GA100 [A100 PCIe 80GB]", 128, None),
+        ("GA100 [A100 PCIe 80GB]", 256, None),
+        ("GH100 [H100 PCIe]", 128, "256 B"),
+        ("GH100 [H100 PCIe]", 256, None),
+        ("GX999 [X999 PCIe]", 128, "512 B"),
+    ],
+)
+def test_larger_reads_than_a_gpu_makes_are_of_no_use_to_it(name: str, mrrs: int, size: str | None) -> None:
+    """An A100 reads in 128 B and an H100 in 256 B, by their parts in the catalog."""
+    link = {"can": "16 x16", "class_code": GPU, "vendor": 0x10DE, "transfers": {"mrrs": mrrs}}
+    machine = pair(port={"can": "16 x16"}, **link)
+    address = Address.parse("01:00.0")
+    gpu = machine[address]
+    named = replace(gpu, identity=replace(gpu.identity, device_name=name))
+    findings = found(replace(machine, functions={**machine.functions, address: named}), "mrrs-small")
+    assert [finding.fix.partition(" to ")[2].partition(":")[0] for finding in findings] == (
+        [] if size is None else [size]
+    )
+
+
 def test_each_side_of_a_completion_boundary_has_its_own_cost() -> None:
     (small,) = found(pair(port={"link": {"rcb_bytes": 128}}), "rcb-64")
     (large,) = found(pair(link={"rcb_bytes": 128}), "rcb-64")

@@ -11,6 +11,7 @@ from lanewise.health.doctor.rig import Leaf, Rig, Trial
 from lanewise.health.doctor.severity import by_loss
 from lanewise.health.doctor.words import size
 from lanewise.machine.model import Kind
+from lanewise.machine.own_rate import largest_read
 from lanewise.machine.registers import PACKET_SIZES
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ MRRS = Rule(
     severity="warning where a tenth of what the device can use cannot be in flight; info where less, where "
     "hardly more can be, and on links of 12 GB/s and more",
     cost="simulated: DMA reads of host memory with the MRRS of now, and with the one from 512 B on that "
-    "fills the link",
+    "fills the link, or that of the largest read which the device is known to make",
     fix="Raise Max_Read_Request_Size to SIZE: a driver option, the firmware setup, or until the "
     "next boot `setpci -s BDF CAP_EXP+8.w=CODE:7000`, which is SIZE.",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
     not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
-    "be had (see `tags-few`).",
+    "be had (see `tags-few`); GPUs and adapters of the catalog whose own reads are no larger.",
     bearing=Bearing.LIMITS_READS,
     profiles=PERFORMANCE,
 )
@@ -127,7 +128,11 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
             continue
         if not starved and not barely and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
             continue
-        enough = max(_enough(needed, _TAGS[bits]), 2 * mrrs)
+        # Asked last: the core is, and most devices need no answer.
+        largest = largest_read(function) or _LARGEST_MRRS
+        if mrrs >= largest:
+            continue
+        enough = min(max(_enough(needed, _TAGS[bits]), 2 * mrrs), _packet_size(largest))
         why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
         yield this.finding(
             by_loss(_TAGS[bits] * mrrs, needed, None),
@@ -142,6 +147,11 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
             fix=_remedy(this, enough),
             trial=_read_trial(view, function, bits, mrrs, bits, enough),
         )
+
+
+def _packet_size(reads: int) -> int:
+    """Return the smallest size that Device Control can say and that lets reads through whole."""
+    return next((size for size in PACKET_SIZES if size >= reads), _LARGEST_MRRS)
 
 
 def _remedy(this: Rule, enough: int) -> str:

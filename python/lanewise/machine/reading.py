@@ -409,8 +409,10 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
 
 
 _OTHER_OUTPUTS = {
-    "H/W path": "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
-    "|----": "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
+    re.compile(r"H/W path"): "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
+    re.compile(
+        r"\|----\w[^\n|]{0,80}?\.{3}"
+    ): "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
 }
 """Signs of outputs that are not read, and what to give in their place."""
 
@@ -430,5 +432,5 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     what = "is empty" if not text.strip() else "has no PCI device in it"
     if text.strip() and looks_like_log(text.splitlines()):
         what = "is a kernel log in which no line names a PCI device"
-    other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign in text), None)
+    other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign.search(text)), None)
     return f"'{name}' {other or f'{what}; accepted are {_ACCEPTED}'}"

@@ -1,11 +1,13 @@
 """What ``--json`` prints about machines, as text: for a server and for a page, which have files and no shell.
 
 Several files tell of one machine, as ``--with`` does: which of them is the machine is tried in their order.
+Unlike there nobody has said what each of them is for.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +25,10 @@ _LONGEST_NAME = 240
 def read_together(files: Sequence[Path]) -> Machine:
     """Read the dump of a machine, and the outputs of other tools that tell more of it, in any order.
 
-    The first that can be read as a machine, with all others on top of it, is the machine. Raises
-    `lanewise.InputError` with what is wrong with them as they stand when none can be, OSError when one cannot
-    be opened.
+    The first that can be read as a machine, with all others on top of it, is the machine. Where none can be,
+    files that tell nothing of any machine are left out, with a note: a bug report has many. Raises
+    `lanewise.InputError` with what is wrong with them as they stand when there is none even so, OSError when
+    one cannot be opened.
     """
     from lanewise.machine_api import scan
 
@@ -35,7 +38,31 @@ def read_together(files: Sequence[Path]) -> Machine:
             return scan(source, overlays=[*files[:number], *files[number + 1 :]])
         except InputError as error:
             refused = refused or error
-    raise refused or InputError("there is no file to read")
+    if refused is None:
+        raise InputError("there is no file to read")
+    telling, notes = _telling(files)
+    if not 0 < len(telling) < len(files):
+        raise refused
+    machine = read_together(telling)
+    return replace(machine, notes=(*machine.notes, *notes))
+
+
+def _telling(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return the files that tell something of a machine, and notes about the others."""
+    from lanewise.machine.reading import tells_more
+    from lanewise.machine_api import scan
+
+    telling: list[Path] = []
+    notes: list[str] = []
+    for file in files:
+        try:
+            if not tells_more(file):
+                scan(file)
+        except InputError as error:
+            notes.append(f"left out: {error}")
+        else:
+            telling.append(file)
+    return telling, notes
 
 
 def file_name(sent: str, taken: Sequence[str] = ()) -> str:

@@ -572,7 +572,7 @@ export interface LatencyBuckets {
 export interface LimitedBy {
   /** Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`. */
   name: string;
-  /** `wire`, `credits`, `retry_buffer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
+  /** `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
   kind: string;
   /** Part of the time: in use, of wires and resources; waited for, of all others. */
   share: number;

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,16 +21,15 @@ from lanewise.inputs import STANDARD_INPUT, read_input
 from lanewise.machine.assembly import Reading
 from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.own_files import said_of_an_own_file
-from lanewise.machine.sources import mail
+from lanewise.machine.sources import mail, segments
 from lanewise.machine.sources.log_stamps import looks_like_log
 from lanewise.machine.sources.overlays import WANTED, Overlays
-from lanewise.machine.sources.segments import links_told
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
 from lanewise.scenario_text import said_of_a_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lanewise.machine.model import Machine
     from lanewise.machine.sources.archive import Archive
@@ -73,22 +73,37 @@ def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = (
     return machine
 
 
+def tells_more(path: str | Path) -> bool:
+    """Whether a file can go on top of the dump of a machine, as an overlay; OSError when it is not there."""
+    try:
+        _on_top(path, Budget())
+    except InputError:
+        return False
+    return True
+
+
 def _put_on(machine: Machine, overlay: str | Path, budget: Budget) -> Machine:
+    return _on_top(overlay, budget)(machine)
+
+
+def _on_top(overlay: str | Path, budget: Budget) -> Callable[[Machine], Machine]:
+    """Return what puts a file on top of a machine; InputError where it tells nothing more of one."""
     content = unpacked(_bytes(overlay), budget)
     if isinstance(content, bytes) and _xml_root(content) == _NVIDIA_ROOT:
-        return _with_nvidia_xml(machine, content)
+        return partial(_with_nvidia_xml, content=content)
     text = _text(content, str(overlay), budget) if isinstance(content, bytes) else ""
     lines = tidy(text)
     on_top = Overlays(lines, text)
     # A kernel log that says nothing of the bus is good news.
-    if not on_top and not looks_like_log(lines):
-        raise InputError(
-            "; ".join([f"'{overlay}' cannot be used with --with: it is no output of {WANTED}", *on_top.notes])
-        )
-    return on_top.put_on(machine)
+    if on_top or looks_like_log(lines):
+        return on_top.put_on
+    if segments.holds_lspci(text) and HEADER.search(text):
+        raise InputError(f"'{overlay}' is the dump of a machine itself; one machine is read at a time")
+    refusal = f"'{overlay}' cannot go on top of another dump: it is no output of {WANTED}"
+    raise InputError("; ".join([refusal, *on_top.notes]))
 
 
-def _with_nvidia_xml(machine: Machine, content: bytes) -> Machine:
+def _with_nvidia_xml(machine: Machine, *, content: bytes) -> Machine:
     from lanewise.machine.sources import layers, nvidia_smi
 
     reading = Reading()
@@ -330,7 +345,7 @@ def _is_wide(data: bytes) -> bool:
 
 def _read_text(text: str, reading: Reading, name: str) -> Machine:
     """Read whatever kinds a text holds: functions first, else a list or a tree; overlays go on top."""
-    from lanewise.machine.sources import diffs, log_excerpt, lspci, segments
+    from lanewise.machine.sources import diffs, log_excerpt, lspci
 
     side = diffs.newer_side(text)
     if side is not None:
@@ -394,8 +409,10 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
 
 
 _OTHER_OUTPUTS = {
-    "H/W path": "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
-    "|----": "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
+    re.compile(r"H/W path"): "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
+    re.compile(
+        r"\|----\w[^\n|]{0,80}?\.{3}"
+    ): "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
 }
 """Signs of outputs that are not read, and what to give in their place."""
 
@@ -407,13 +424,13 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if _LINK_LINES.search(text):
         return (
-            f"'{name}' has lines about links ({links_told(text)}), and none that says of which device; keep "
-            "the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
+            f"'{name}' has lines about links ({segments.links_told(text)}), and none that says of which "
+            "device; keep the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
         )
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
     what = "is empty" if not text.strip() else "has no PCI device in it"
     if text.strip() and looks_like_log(text.splitlines()):
         what = "is a kernel log in which no line names a PCI device"
-    other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign in text), None)
+    other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign.search(text)), None)
     return f"'{name}' {other or f'{what}; accepted are {_ACCEPTED}'}"

@@ -310,11 +310,13 @@ def test_fixes_name_the_function_that_the_evidence_names() -> None:
 @pytest.mark.parametrize(("now", "code"), [(128, "2000:7000"), (256, "2000:7000")])
 def test_the_read_size_that_is_recommended_is_larger(now: int, code: str) -> None:
     small = [
+        # How much an A100 reads at a time is known.
+        (r"GA100 \[A100 PCIe 80GB\] \[10de:20b5\]", "Device [10de:fff0]"),
         (
             "LnkCap:",
             "DevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n"
             f"\t\t\tMaxPayload 256 bytes, MaxReadReq {now} bytes\n\t\tLnkCap:",
-        )
+        ),
     ]
     (found,) = [
         f for f in findings(dump({f"{3 + n:02x}:00.0": small for n in range(4)})) if f.bdf == "03:00.0"

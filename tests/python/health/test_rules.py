@@ -554,6 +554,12 @@ def test_small_payloads_are_priced_for_the_device_that_loses_most(first: str, mo
     assert most not in found.also
 
 
+@pytest.mark.parametrize("driver", ["vfio-pci", "pciback"])
+def test_a_device_that_is_held_for_a_guest_has_lost_nothing(driver: str) -> None:
+    """Xen's driver is called otherwise than its module."""
+    assert not found(pair(driver=driver, registers=LOST), "configuration-lost")
+
+
 def test_devices_below_one_port_are_not_redirected() -> None:
     """Redirection at a port is for packets to its sisters; what hangs below one nested switch stays there."""
     nested = switched({"class_code": GPU, "vendor": 0x10DE}, {}, acs=frozenset({"ReqRedir"}))

@@ -148,7 +148,11 @@ def test_what_is_known_besides_goes_on_top(tmp_path: Path) -> None:
     assert "J7: gen3 x16, x8 wired" in done.stdout
     done = lanewise("-", "--with", str(tmp_path / "none.txt"), stdin=faster)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be used with --with" in done.stderr
+    assert "cannot go on top of another dump" in done.stderr
+    (tmp_path / "other.txt").write_text(HEALTHY)
+    done = lanewise("-", "--with", str(tmp_path / "other.txt"), stdin=faster)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is the dump of a machine itself; one machine is read at a time" in done.stderr
 
 
 def test_nothing_heavy_is_imported() -> None:

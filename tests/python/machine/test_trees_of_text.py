@@ -248,6 +248,8 @@ class TestLshw:
         text = "   \\==+Hardware Info : \n      |----Product Name.......................PowerEdge R630\n"
         with pytest.raises(InputError, match="esxcli hardware pci list"):
             machine_of(text)
+        with pytest.raises(InputError, match="has no PCI device in it"):
+            machine_of("# a page\n\n| a | b |\n|------|-----|\n| 1... | 2 |\n")
 
 
 @pytest.mark.parametrize("text", [PLAIN, VERBOSE, VERSION_1, ESXI, ESXI_TABLE, BUSINFO])

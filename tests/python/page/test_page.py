@@ -168,3 +168,22 @@ def test_files_of_one_machine_come_in_any_order() -> None:
     assert answers[0] == answers[1]
     assert answers[0]["source"] == "lspci.txt"
     assert len(answers[0]["machine"]["events"]) == 1
+
+
+def test_files_that_tell_nothing_are_left_out_beside_a_dump() -> None:
+    dump = GPU_SERVER.read_bytes()
+    names, contents = ["lscpu.txt", "dump.txt"], [b"Architecture: x86_64\nCPU(s): 8\n", dump]
+    answer = json.loads(examine.Examination().scan(names, contents))
+    assert len(answer["machine"]["functions"]) == 48
+    (note,) = [note for note in answer["notes"] if note.startswith("left out: ")]
+    assert "'lscpu.txt' has no PCI device in it" in note
+    alone = json.loads(examine.Examination().scan(names[:1], contents[:1]))
+    assert alone["status"] == 2
+
+
+def test_two_machines_are_refused_in_words_that_a_page_has() -> None:
+    dump = GPU_SERVER.read_bytes()
+    text = examine.Examination().scan(["a", "b"], [dump, dump])
+    assert json.loads(text)["status"] == 2
+    assert "'b' is the dump of a machine itself" in text
+    assert "--with" not in text

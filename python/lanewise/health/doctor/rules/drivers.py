@@ -42,6 +42,7 @@ _STAND_INS = {
     "nouveau": "which cannot compute at full speed",
     "vfio-pci": "which keeps it for a virtual machine, so that the host cannot use it",
     "pci-stub": "which keeps all other drivers away from it",
+    "pciback": "which keeps it for a virtual machine, so that the host cannot use it",
     "xen-pciback": "which keeps it for a virtual machine, so that the host cannot use it",
     "uio_pci_generic": "which keeps it for a program like DPDK",
     "igb_uio": "which keeps it for a program like DPDK",

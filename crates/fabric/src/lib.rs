@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `config.rs`, `config/host.rs` | settings, all resolved |
 //! | `assembly.rs`, `routing.rs` | from settings to ports, devices and routes |
-//! | `machines.rs`, `addresses.rs` | what firmware programs into devices; whose an address is |
+//! | `machines.rs`, `addresses.rs`, `numbering.rs` | what firmware programs into devices; whose an address is; the order of devices |
 //! | `fabric.rs`, `slots.rs` | the state of everything, in arenas |
 //! | `packet.rs`, `ring.rs` | TLPs and their queues |
 //! | `wire.rs`, `port.rs` | one link direction in time; one port's state |
@@ -20,23 +20,24 @@
 //! | `dllp.rs`, `flow_control.rs`, `replay.rs` | DLLPs sent and taken in; InitFC; the replay timer and replays |
 //! | `advance.rs` | what needs no event of its own |
 //! | `switch.rs`, `root_complex.rs`, `endpoint.rs` | the devices |
-//! | `dma.rs` | engines with units of their own, paces, the device's own data path |
+//! | `dma.rs`, `ats.rs`, `side_link.rs` | engines with units of their own, paces, the device's own data path; its translations; links beside PCI Express |
 //! | `buses.rs`, `shared_memory.rs` | cores of switches that packets queue for |
 //! | `hot_plug.rs`, `phases.rs` | links that go down and come up; before and after a change |
 //! | `live.rs` | settings that may change while a run goes on |
 //! | `aspm.rs` | links that fall asleep and wake |
+//! | `ide.rs` | encryption and integrity on the way to a root port |
 //! | `corruption.rs`, `ordinals.rs` | what only an ECRC finds; which of the things of a kind go wrong |
 //! | `errors.rs` | completion timeouts, poisoned data, requests for addresses that no device has |
 //! | `server.rs` | rates that are shared, and how busy they were |
-//! | `root_ports.rs`, `completion_queue.rs`, `stack.rs`, `outbound.rs`, `peers.rs` | what root ports do with TLPs; which lines leave together; what groups of them share; what all of them share; packets between them |
+//! | `root_ports.rs`, `unmade.rs`, `completion_queue.rs`, `stack.rs`, `outbound.rs`, `peers.rs` | what root ports do with TLPs; completions made in their turn; which lines leave together; what groups of them share; what all of them share; packets between them |
 //! | `cxl/` | CXL.mem: links of flits, memory expanders, the way from a core to them |
 //! | `memory.rs`, `cache.rs` | channels and banks; the last-level cache as devices see it |
 //! | `resources.rs` | every shared resource by name, with its book |
 //! | `memory_path.rs`, `sockets.rs`, `iommu.rs` | between root ports and memory: other sockets, address translation |
-//! | `workload.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to workloads: transfers, loads and stores, timers and answers |
-//! | `simulation.rs`, `event.rs`, `alarms.rs` | the run and its events; when ports look at their wires |
+//! | `workload.rs`, `ports.rs`, `requests.rs`, `mmio.rs`, `notices.rs` | the seam to workloads: their components, transfers, loads and stores, timers and answers |
+//! | `simulation.rs`, `event.rs`, `alarms.rs`, `ready.rs` | the run and its events; when ports look at their wires; who decides at one instant |
 //! | `parts.rs`, `parts/` | one run on several threads |
-//! | `inspect.rs`, `reading.rs`, `waiters.rs` | reading it from outside; one port as it is now; what waits for what when it stalls |
+//! | `inspect.rs`, `audit.rs`, `reading.rs`, `waiters.rs` | reading it from outside; what must be conserved; one port as it is now; what waits for what when it stalls |
 //!
 //! Left out: virtual channels in Flit Mode, configuration and message traffic, surprise removal.
 

@@ -16,7 +16,7 @@
 //! | [`splitting`] | MPS, MRRS, RCB and 4 KiB rules |
 //! | [`enumeration`] | bus numbers, BARs, windows of bridges: how switches find the way of an address or ID |
 //! | [`tag`] | outstanding requests |
-//! | [`turn`] | round robin, plain or weighted |
+//! | [`arbitration`] | round robin, plain or weighted |
 //! | [`virtual_channel`] | traffic classes, the channels that carry them, arbitration between channels |
 
 pub mod ack_nak;

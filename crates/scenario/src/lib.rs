@@ -18,8 +18,8 @@
 //! | `scenario.rs`, `addresses.rs` | the result; `explain`, with numbers and addresses as firmware gives them out |
 //! | `schema.rs`, `reference.rs` | JSON Schema; reference pages |
 //!
-//! Every value is looked for in four layers, strongest first: the command line, the scenario file, the catalog
-//! part, the default. Every value knows which of them it came from. Wrong input is never a panic: it is a list of
+//! Every value is looked for in five layers, strongest first: the command line, the scenario file, the catalog
+//! part, the set of defaults for hosts of its generation and maker, the default. Every value knows which of them it came from. Wrong input is never a panic: it is a list of
 //! [`Diagnostic`]s with codes, places and hints, all of them at once.
 //!
 //! Leaves out: writing scenario files, and reading them from live machines.

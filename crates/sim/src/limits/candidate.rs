@@ -187,7 +187,11 @@ impl Candidate {
             }
             Self::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => {
-                    format!("the {} tags of {}", endpoint.tags, fabric.devices[*device].name)
+                    let name = &fabric.devices[*device].name;
+                    match endpoint.dma.functions.as_ref().and_then(|functions| functions.own_tags) {
+                        Some(own) => format!("the {own} tags of each function of {name}"),
+                        None => format!("the {} tags of {name}", endpoint.tags),
+                    }
                 }
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => name,
             },

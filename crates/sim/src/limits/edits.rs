@@ -379,7 +379,8 @@ impl Editor<'_> {
                 self.set(&mut more, width, format!("{needed} bits"));
             }
         }
-        vec![more, self.of_devices("requests twice as long (MRRS)", members, &["mrrs"], Double)]
+        let own = self.of_devices("twice the tags of each function", members, &["sriov.own_tags"], Double);
+        vec![own, more, self.of_devices("requests twice as long (MRRS)", members, &["mrrs"], Double)]
     }
 
     fn window(&self, members: &[&Candidate]) -> Vec<Edit> {

@@ -57,6 +57,11 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
         Candidate::Tags { device } => {
             let endpoint = endpoint(scenario, *device)?;
             endpoint.tags *= TIMES;
+            if let Some(own) =
+                endpoint.dma.functions.as_mut().and_then(|functions| functions.own_tags.as_mut())
+            {
+                *own = own.saturating_mul(TIMES as u16);
+            }
             let enough = TagWidth::ALL.into_iter().find(|width| u32::from(width.usable()) >= endpoint.tags);
             endpoint.tag_width = enough.unwrap_or(TagWidth::Bits14).max(endpoint.tag_width);
         }

@@ -122,3 +122,20 @@ fn functions_that_there_are_not_are_refused() {
     assert_eq!(codes("functions = 200, stride = 2", "card"), ["out-of-range"]);
     assert_eq!(codes("functions = 2, own_tags = 512", "card"), ["too-many-tags"]);
 }
+
+/// One function has two tags of the device's 256: those are the limit, and twice as many are twice the rate.
+#[test]
+fn own_tags_are_named_as_the_limit() {
+    let text = rig("functions = 2, own_tags = 2", "", &[("card.vf[0]", "direction = \"read\"")]);
+    let found = results(text.as_str(), &[]);
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert!(
+        limit.sentence.starts_with("Limited by the 2 tags of each function of card"),
+        "{}",
+        limit.sentence
+    );
+    let edit = &limit.edits[0].settings[0];
+    assert_eq!((edit.path.as_str(), edit.after.as_str()), ("card.sriov.own_tags", "4"));
+    let more = results(text.as_str(), &[(edit.path.as_str(), edit.after.as_str())]);
+    within(3.0, rates(&more)[0], 2.0 * rates(&found)[0]);
+}

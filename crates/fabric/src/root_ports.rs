@@ -352,10 +352,12 @@ impl Fabric {
     /// A packet has left a root port: its place in the shared queue is free.
     #[inline]
     pub(crate) fn left_root_port(&mut self, index: u32, id: PortId, packet: &Packet) {
-        let port = &self.ports[id.index()];
+        let port = &mut self.ports[id.index()];
         let (egress, in_line) = (usize::from(port.index), !port.more_channels());
         let root_complex = &mut self.root_complexes[index as usize];
-        if packet.class() == FlowClass::Completion && in_line {
+        let is_completion = packet.class() == FlowClass::Completion;
+        port.requests_turn = is_completion && root_complex.outbound.is_none();
+        if is_completion && in_line {
             let place = root_complex.ready[egress].front_mut().expect("it stood in line");
             if place.unmade != InLine::NONE {
                 let (next, is_last) = root_complex.unmade.get_mut(place.unmade).make(packet);

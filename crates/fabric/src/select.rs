@@ -32,6 +32,32 @@ pub(crate) fn select_class(
     }
 }
 
+/// The class of a request that may go before the completions that wait with it, of a root port at which it is a request's turn.
+///
+/// Requests of cores and peers and completions of memory come to a root port by ways of their own, and a request may pass completions
+/// (Table 2-42, A5 and B5).
+#[inline]
+pub(crate) fn select_request(
+    queues: &ClassQueues,
+    packets: &PacketPool,
+    port: &Port,
+    channel: u8,
+    now: Time,
+) -> Option<FlowClass> {
+    queues.head(FlowClass::Completion)?;
+    let goes = |packet: &Packet| may_leave(packet, port, channel, now).is_ok().then(|| packet.class());
+    match [FlowClass::Posted, FlowClass::NonPosted].map(|class| queues.head(class).map(|id| &packets[id])) {
+        [None, None] => None,
+        [Some(only), None] | [None, Some(only)] => goes(only),
+        // Stamps wrap around. A posted request passes others, and is passed by those alone that may pass any.
+        [Some(posted), Some(other)] if posted.order.wrapping_sub(other.order) < 1 << 31 => {
+            goes(other).or_else(|| goes(posted))
+        }
+        [Some(posted), Some(other)] => goes(posted)
+            .or_else(|| goes(other).filter(|_| passes_older(other, FlowClass::Posted, queues, packets))),
+    }
+}
+
 /// Whether any of those that wait in `queues` may go, or would but for credits or the retry buffer.
 pub(crate) fn wants_the_wire(
     queues: &ClassQueues,

@@ -9,7 +9,7 @@ use crate::fabric::Fabric;
 use crate::link::{Departure, DllpSet, Fate, InFlight, LinkState, TlpSpans};
 use crate::packet::{Flags, Packet, PacketId, PacketPool};
 use crate::port::{Flying, Owner, Port, PortId};
-use crate::select::select_class;
+use crate::select::{select_class, select_request};
 use crate::switch::Switch;
 use crate::wait::Wait;
 use lanewise_observe::{Transmission, Use};
@@ -493,7 +493,12 @@ fn own_queues(port: &mut Port, channel: u8, packets: &PacketPool, now: Time) -> 
     if port.queues_of(channel).is_empty() {
         return Err(Wait::NOTHING);
     }
-    let class = select_class(port.queues_of(channel), packets, port, channel, now)?;
+    let queues = port.queues_of(channel);
+    let request = match port.requests_turn {
+        true => select_request(queues, packets, port, channel, now),
+        false => None,
+    };
+    let class = request.map_or_else(|| select_class(queues, packets, port, channel, now), Ok)?;
     Ok(port.queues_of_mut(channel).pop(packets, class).expect("the head was there"))
 }
 

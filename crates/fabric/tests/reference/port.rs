@@ -211,6 +211,8 @@ pub struct Port {
     /// Nothing is ever damaged on either direction of its link.
     pub error_free: bool,
 
+    /// Of a host: a completion has left last.
+    pub requests_turn: bool,
     /// How often its link has gone down.
     pub lives: u32,
     /// Flit Mode.
@@ -266,6 +268,7 @@ impl Port {
             wire: Wire::new(link),
             faults: None,
             error_free: true,
+            requests_turn: false,
             lives: 0,
             flits: Flits::new(link),
             phase: Phase::Init1,

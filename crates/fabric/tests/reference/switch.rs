@@ -176,10 +176,19 @@ impl System {
         let (device, number) = (own.device, own.number);
         let Kind::Switch(switch) = &mut self.devices[device].kind else {
             let queues = &own.channels[channel].queues;
-            let Pick::Goes(class) = pick(queues, own, channel, now, Time::ZERO) else {
-                return None;
+            let of_all = || pick(queues, own, channel, now, Time::ZERO);
+            let mut requests = queues.clone();
+            requests[COMPLETION].clear();
+            // After a completion it is the turn of a request, which may pass completions.
+            let picked = match pick(&requests, own, channel, now, Time::ZERO) {
+                Pick::Goes(class) if own.requests_turn => Pick::Goes(class),
+                _ => of_all(),
             };
-            return self.ports[port].channels[channel].queues[class].pop_front();
+            let Pick::Goes(class) = picked else { return None };
+            let is_host = matches!(self.devices[device].kind, Kind::Host(_));
+            let own = &mut self.ports[port];
+            own.requests_turn = is_host && class == COMPLETION;
+            return own.channels[channel].queues[class].pop_front();
         };
         let row = &mut switch.queues[number][channel];
         let count = row.len();

@@ -854,8 +854,11 @@ fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
     let first = tied.clone().find(|suspect| is_wire(suspect)).map(|wire| {
-        // It is never free, and what it is not used for waits for credits: a faster one would wait for them, too.
-        let credits = suspects.iter().filter(|suspect| suspect.holds_back(wire));
+        // It is never free, and what it is not used for waits for credits: a faster one would wait for them, too. Unless something else
+        // has little time left, which is then why credits come late.
+        let is_other = |suspect: &Suspect| suspect.in_use && suspect.share >= SATURATED && !is_wire(suspect);
+        let others = suspects.iter().any(is_other);
+        let credits = suspects.iter().filter(|suspect| !others && suspect.holds_back(wire));
         credits.reduce(most).unwrap_or(wire)
     });
     first.or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()

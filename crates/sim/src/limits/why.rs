@@ -131,7 +131,7 @@ fn one_behind_the_other(
         let members: Vec<&Candidate> = all.iter().flat_map(Group::candidates).collect();
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { break };
         let after = run(&rig, progress)?;
-        let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join(" and ");
+        let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join("; then ");
         let found = Larger::new(scenario, &members, ("together", together, 1.0), before, &after);
         let is_enough = found.gain_percent >= (AS_MUCH * best).max(LITTLE * 100.0);
         last = (found.gain_percent >= LITTLE * 100.0).then_some(found);

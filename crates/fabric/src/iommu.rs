@@ -15,8 +15,9 @@ use crate::config::IommuConfig;
 use crate::memory::{Memory, Place};
 use crate::packet::{Flags, Packet, RouteEnd};
 use crate::ports::LINE;
-use crate::server::{Book, Station};
+use crate::server::Book;
 use lanewise_units::{Bytes, Span, SpanSum, Time};
+use std::collections::VecDeque;
 
 /// One cached translation.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,37 @@ impl Cached {
     }
 }
 
+/// Turns of walkers: one walk starts, and the next after an interval.
+#[derive(Debug, Default)]
+struct Turns {
+    /// Starts that were still ahead at the last walk that was asked for, and the last of all. Between them turns may go unused.
+    ahead: VecDeque<Time>,
+    book: Book,
+}
+
+impl Turns {
+    /// When a walk starts that is asked for now and has a walker at `ready`.
+    fn take(&mut self, now: Time, ready: Time, interval: Span) -> Time {
+        if interval.is_zero() {
+            return ready;
+        }
+        while self.ahead.len() > 1 && self.ahead.front().is_some_and(|start| *start + interval <= now) {
+            self.ahead.pop_front();
+        }
+        let start = self.ahead.back().map_or(ready, |last| ready.max(*last + interval));
+        self.ahead.push_back(start);
+        self.book.enter(ready, start, interval);
+        start
+    }
+
+    /// What the turns have done up to `at`: those taken, less what is still to come.
+    fn book_at(&self, at: Time, interval: Span) -> Book {
+        let left = |start: &Time| (*start + interval).saturating_since(at.max(*start));
+        let ahead: SpanSum = self.ahead.iter().map(left).sum();
+        Book { busy: self.book.busy.saturating_sub(ahead), ..self.book }
+    }
+}
+
 /// The translation unit of one root complex.
 pub(crate) struct Iommu {
     config: IommuConfig,
@@ -68,7 +100,7 @@ pub(crate) struct Iommu {
     /// When each walker is free.
     walkers: Vec<Time>,
     /// Walks start one at a time, whatever walkers are free.
-    turns: Station,
+    turns: Turns,
     book: Book,
     cached: Cached,
     /// For each root port, when the youngest of its posted writes is translated.
@@ -87,7 +119,7 @@ impl Iommu {
             sets,
             uses: 0,
             walkers: vec![Time::ZERO; config.walkers.max(1) as usize],
-            turns: Station::default(),
+            turns: Turns::default(),
             book: Book::default(),
             cached: Cached::default(),
             posted: vec![Time::ZERO; ports],
@@ -164,7 +196,7 @@ impl Iommu {
     fn walk(&mut self, now: Time, page: u64, memory: &mut Memory) -> Time {
         let walker = self.walkers.iter_mut().min().expect("there is a walker");
         let taken = now.max(*walker);
-        let start = self.turns.enter(taken, self.config.walk_interval);
+        let start = self.turns.take(now, taken, self.config.walk_interval);
         // Bandwidth is taken when the walk is asked for, as reads of devices do.
         let line = |step: u32| Place { address: (page << 3 | u64::from(step)) << 6, owner: RouteEnd::HOST };
         let served =
@@ -184,7 +216,7 @@ impl Iommu {
     /// The least time between two walks, and what these turns have done up to `at`; none where walks wait for none.
     pub(crate) fn turns_at(&self, at: Time) -> Option<(Span, Book)> {
         let interval = self.config.walk_interval;
-        (!interval.is_zero()).then(|| (interval, self.turns.book_at(at)))
+        (!interval.is_zero()).then(|| (interval, self.turns.book_at(at, interval)))
     }
 
     /// Translations that the cache holds at most.

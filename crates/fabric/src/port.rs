@@ -84,7 +84,7 @@ pub(crate) struct Port {
     pub(crate) carries: Carries,
     /// After so many of the TLPs to come it looks ahead whether anything may follow.
     pub(crate) looks_ahead: u8,
-    /// Of a root port with a queue of its own: a completion has left last, so that it is a request's turn.
+    /// Of a root port that shares no queue with others: a completion has left last, so that it is a request's turn.
     pub(crate) requests_turn: bool,
     /// DLLPs sent by the peer that this transmitter has not looked at yet, with their times of arrival.
     pub(crate) mailbox: Ring<(Time, Dllp)>,

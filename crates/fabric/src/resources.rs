@@ -64,6 +64,8 @@ pub enum ResourceKind {
     SideLink,
     /// An adapter's or a device's own processor or data path.
     Pipeline,
+    /// Commands that a drive fetches at a time.
+    CommandFetch,
     /// A way of a link that carries CXL.mem: slots of its flits that hold something, and ordered sets.
     CxlWire,
     /// Credits for messages of CXL.mem: how many are out, and how long messages waited for one.
@@ -111,6 +113,7 @@ impl ResourceKind {
             Self::EndpointMemory => "endpoint_memory",
             Self::SideLink => "side_link",
             Self::Pipeline => "pipeline",
+            Self::CommandFetch => "command_fetch",
             Self::CxlWire => "cxl_wire",
             Self::CxlCredits => "cxl_credits",
             Self::LineBuffers => "line_buffers",
@@ -130,6 +133,7 @@ impl ResourceKind {
             Self::ReadTrackers
                 | Self::OutboundQueue
                 | Self::TranslationRequests
+                | Self::CommandFetch
                 | Self::SwitchStorage
                 | Self::NetworkBuffer
                 | Self::AdapterBuffer
@@ -170,6 +174,7 @@ impl ResourceKind {
             Self::EndpointMemory => "memory of the device",
             Self::SideLink => "the link between devices beside PCI Express",
             Self::Pipeline => "the device's own pipeline",
+            Self::CommandFetch => "the fetching of commands",
             Self::CxlWire => "the CXL link",
             Self::CxlCredits => "credits of the CXL link",
             Self::LineBuffers => "the lines that cores have in flight",

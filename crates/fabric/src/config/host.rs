@@ -65,7 +65,6 @@ pub struct RootComplexConfig {
 }
 
 impl RootComplexConfig {
-    /// Which of a root port's two queues a packet of this class stands in, and how many fit there.
     /// Stack of each root port: as it is given, and one of its own for each of those that the list does not reach.
     pub fn stacks(&self, ports: usize) -> Vec<u16> {
         let mut stacks: Vec<u16> = self.stack_of_port.iter().copied().take(ports).collect();
@@ -82,6 +81,7 @@ impl RootComplexConfig {
         self.sockets.as_ref().and_then(|sockets| sockets.of_port.get(port).copied()).unwrap_or(0)
     }
 
+    /// Which of a root port's two queues a packet of this class stands in, and how many fit there.
     pub(crate) fn staging(&self, class: FlowClass) -> (usize, u32) {
         match self.root_port_request_queue {
             Some(most) if class != FlowClass::Completion => (1, most),

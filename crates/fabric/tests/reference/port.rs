@@ -211,7 +211,7 @@ pub struct Port {
     /// Nothing is ever damaged on either direction of its link.
     pub error_free: bool,
 
-    /// Of a host: a completion has left last.
+    /// Of a host, whose ports share no queue here: a completion has left last.
     pub requests_turn: bool,
     /// How often its link has gone down.
     pub lives: u32,

@@ -1,7 +1,7 @@
 //! What can be the limit of a run, and what it is called.
 
 use lanewise_fabric::ResourceKind;
-use lanewise_fabric::config::{DeviceKind, FabricConfig};
+use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig};
 use lanewise_pcie::tlp::FlowClass;
 
 /// Something whose size decides what a run reaches. Links and devices by their index in the fabric's configuration.
@@ -188,9 +188,9 @@ impl Candidate {
             Self::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => {
                     let name = &fabric.devices[*device].name;
-                    match endpoint.dma.functions.as_ref().and_then(|functions| functions.own_tags) {
-                        Some(own) => format!("the {own} tags of each function of {name}"),
-                        None => format!("the {} tags of {name}", endpoint.tags),
+                    match tags(endpoint) {
+                        (own, true) => format!("the {own} tags of each function of {name}"),
+                        (all, false) => format!("the {all} tags of {name}"),
                     }
                 }
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => name,
@@ -219,6 +219,12 @@ impl Candidate {
             }
         }
     }
+}
+
+/// Tags of an endpoint: of each function, which is the second, or of all.
+pub(crate) fn tags(endpoint: &EndpointConfig) -> (u32, bool) {
+    let own = endpoint.dma.functions.as_ref().and_then(|functions| functions.own_tags);
+    own.map_or((endpoint.tags, false), |own| (u32::from(own), true))
 }
 
 /// Transmitting and receiving port of a link direction: device and port.

@@ -1,13 +1,13 @@
 //! From the results of one run, what was in use or waited for, and so the likely limit.
 
 use super::Candidate;
-use super::candidate::direction;
+use super::candidate::{direction, tags};
 use super::edits::{Edit, copies_of, edits, paced};
 use super::enlarge::TIMES;
 use super::open::part_open;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
-use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig};
+use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{PartOfHost, ResourceKind};
 use lanewise_observe::CONTROL;
@@ -313,7 +313,7 @@ impl<'a> Evidence<'a> {
             Candidate::Credits { upstream, class, .. } => format!("{class} {}", direction(*upstream)),
             Candidate::Errors { upstream, .. } => direction(*upstream).to_owned(),
             Candidate::Tags { device } => match &fabric.devices[*device].kind {
-                DeviceKind::Endpoint(endpoint) => endpoint.tags.to_string(),
+                DeviceKind::Endpoint(endpoint) => tags(endpoint).0.to_string(),
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => String::new(),
             },
             Candidate::Resource { .. } => suspect.limit.clone(),
@@ -369,32 +369,23 @@ impl<'a> Evidence<'a> {
         far
     }
 
-    /// Where in their hosts devices are, those above endpoints among them.
+    /// Where in their hosts the endpoints among these devices are.
     fn ways_to_memory(&self, devices: &[usize]) -> WaysToMemory<'a> {
         let fabric = &self.scenario.fabric;
         let mut ways = WaysToMemory { hosts: HashMap::new() };
-        let links = devices.iter().filter_map(|device| Some(&fabric.links[self.above[*device]?]));
-        for (host, port) in links.map(|link| link.upper) {
-            let DeviceKind::RootComplex(config) = &fabric.devices[host].kind else { continue };
-            let way = ways.hosts.entry(fabric.devices[host].name.as_str()).or_insert_with(Ways::default);
-            way.stacks.insert(config.stacks(fabric.devices[host].ports.len())[port]);
-            way.sockets.insert(config.socket(port));
-            way.homes.insert(config.socket(port));
-        }
         for device in devices {
-            let DeviceKind::Endpoint(EndpointConfig { memory_socket: Some(home), .. }) =
-                &fabric.devices[*device].kind
-            else {
-                continue;
-            };
-            let mut root = *device;
+            let DeviceKind::Endpoint(endpoint) = &fabric.devices[*device].kind else { continue };
+            let (mut root, mut port) = (*device, 0);
             while let Some(link) = self.above[root] {
-                root = fabric.links[link].upper.0;
+                (root, port) = fabric.links[link].upper;
             }
-            if let Some(way) = ways.hosts.get_mut(fabric.devices[root].name.as_str()) {
-                way.sockets.insert(*home);
-                way.homes.insert(*home);
-            }
+            let DeviceKind::RootComplex(config) = &fabric.devices[root].kind else { continue };
+            let host = &fabric.devices[root];
+            let way = ways.hosts.entry(host.name.as_str()).or_default();
+            let (near, home) = (config.socket(port), endpoint.memory_socket);
+            way.stacks.insert(config.stacks(host.ports.len())[port]);
+            way.sockets.extend([near, home.unwrap_or(near)]);
+            way.homes.insert(home.unwrap_or(near));
         }
         ways
     }
@@ -448,21 +439,23 @@ impl<'a> Evidence<'a> {
                     Suspect::waited_for(candidate, resource.waiting_mean.unwrap_or(0.0).min(1.0))
                 }
                 ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
-                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
+                    // Of several queue pairs several may wait, for no more of the time than all places are taken.
+                    let most =
+                        if resource.kind == ResourceKind::AdapterBuffer { 1.0 } else { resource.utilisation };
+                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(most);
                     Suspect {
                         occupied: carried.unwrap_or(0.0) + blocked,
                         ..Suspect::waited_for(candidate, blocked)
                     }
                 }
                 // All of them are taken whatever it is that takes long: so is the fetch of commands while host memory answers late.
-                ResourceKind::LineBuffers => Suspect::waited_for(candidate, resource.utilisation),
+                ResourceKind::LineBuffers | ResourceKind::CommandFetch => {
+                    Suspect::waited_for(candidate, resource.utilisation)
+                }
                 // These are full, too, where the wires behind them are in use all the time: then those are the limit.
                 ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
-                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(1.0);
+                    let blocked = resource.waiting_mean.unwrap_or(0.0).min(resource.utilisation);
                     Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, blocked) }
-                }
-                ResourceKind::Pipeline if resource.name.ends_with(".fetch") => {
-                    Suspect::waited_for(candidate, resource.utilisation)
                 }
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };

@@ -76,15 +76,19 @@ pub fn why(
 ) -> Result<Results, AssemblyError> {
     let mut before = run(scenario, progress)?;
     let mut larger: Vec<Larger> = Vec::new();
+    let mut interrupted = before.end_reason == EndName::Interrupted;
     for group in candidates(scenario, &before) {
-        if before.end_reason == EndName::Interrupted {
+        if interrupted {
             break;
         }
         let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { continue };
         let after = run(&rig, progress)?;
+        interrupted = after.end_reason == EndName::Interrupted;
+        if interrupted {
+            break; // What it had come to says nothing.
+        }
         let kind = group.members[0].candidate.kind();
-        let interrupted = after.end_reason == EndName::Interrupted;
         larger.push(Larger::new(
             scenario,
             &members,
@@ -92,11 +96,10 @@ pub fn why(
             &before,
             &after,
         ));
-        if interrupted {
-            break;
-        }
     }
-    larger.extend(one_behind_the_other(scenario, &before, &larger, progress)?);
+    if !interrupted {
+        larger.extend(one_behind_the_other(scenario, &before, &larger, progress)?);
+    }
     order::sort_by(&mut larger, |a, b| b.gain_percent.total_cmp(&a.gain_percent));
     let sentence = verdict(&larger, before.limited_by.as_ref());
     before.why = Some(Why { times: TIMES, sentence, larger });
@@ -131,8 +134,11 @@ fn one_behind_the_other(
         let members: Vec<&Candidate> = all.iter().flat_map(Group::candidates).collect();
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { break };
         let after = run(&rig, progress)?;
+        if after.end_reason == EndName::Interrupted {
+            break;
+        }
         let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join("; then ");
-        let found = Larger::new(scenario, &members, ("together", together, 1.0), before, &after);
+        let found = Larger::new(scenario, &members, ("together", together, 0.0), before, &after);
         let is_enough = found.gain_percent >= (AS_MUCH * best).max(LITTLE * 100.0);
         last = (found.gain_percent >= LITTLE * 100.0).then_some(found);
         if is_enough {
@@ -140,7 +146,7 @@ fn one_behind_the_other(
         }
         let next = likeliest(&rig, &after);
         let is_new = |next: &Group| !next.candidates().any(|each| members.contains(&each));
-        match next.filter(is_new).filter(|_| after.end_reason != EndName::Interrupted) {
+        match next.filter(is_new) {
             Some(next) => all.push(next),
             None => break,
         }

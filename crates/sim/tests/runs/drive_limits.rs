@@ -87,7 +87,7 @@ fn the_fetching_of_commands_is_the_limit() {
         ("workload.job.numjobs", "32"),
         ("workload.job.iodepth", "32"),
     ];
-    let found = limited(RIG, &one, "pipeline", &["ssd.fetch"], 50.0).run;
+    let found = limited(RIG, &one, "command_fetch", &["ssd.fetch"], 50.0).run;
     let fetch = part(&found, "ssd.fetch");
     assert!(fetch.utilisation > 0.999, "{fetch:?}");
     let waited = fetch.waited_ns_mean.expect("commands wait") * 1e-9;

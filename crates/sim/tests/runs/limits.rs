@@ -2,7 +2,7 @@
 //! by runs in which each candidate is ten times larger.
 
 use crate::rig::{results, scenario};
-use lanewise_sim::{Edit, EndName, Larger, Results, Why, why};
+use lanewise_sim::{Edit, EndName, Larger, Results, RunProgress, Why, why};
 use std::ops::ControlFlow;
 
 /// A device on a wide link, with all that it could need, and a host that could give it.
@@ -238,6 +238,46 @@ fn walkers_are_the_limit() {
         let turns = [("server.iommu.walkers", walkers), ("server.iommu.walk_interval", "100 ns")];
         limited(RIG, &[&settings[..], &turns].concat(), "walk_turns", &["server.iommu.walk_turns"], 100.0);
     }
+}
+
+/// Turns that one walker leaves unused are not in use: as many walks a second as it does, each of an interval.
+#[test]
+fn turns_of_walkers_are_in_use_as_often_as_one_walks() {
+    let settings = [
+        READ,
+        ("workload.stream.size", "512 B"),
+        ("workload.stream.stride", "4 KiB"),
+        ("workload.stream.span", "1 GiB"),
+        ("workload.stream.order", "random"),
+        ("workload.stream.outstanding", "512"),
+        ("server.iommu.enabled", "true"),
+        ("server.iommu.walkers", "1"),
+        ("server.iommu.walk_interval", "100 ns"),
+    ];
+    let run = results(RIG, &settings);
+    let of = |part: &str| run.resources.iter().find(|each| each.name == part).expect("they walk");
+    let (walkers, turns) = (of("server.iommu.walkers"), of("server.iommu.walk_turns"));
+    assert!(
+        walkers.utilisation > 0.99 && run.limited_by.as_ref().is_some_and(|limit| limit.kind == "walkers")
+    );
+    let expected = walkers.served as f64 * 100e-9 / run.measured_s;
+    assert!(expected > 0.2 && (turns.utilisation / expected - 1.0).abs() < 0.01, "{turns:?} for {expected}");
+}
+
+/// Who breaks a proof hears no more of it, and what was broken off is not taken for a gain.
+#[test]
+fn a_proof_that_is_broken_off_ends() {
+    let settings = [("run.time_limit", "4 ms"), ("run.relative_half_width", "0.00001")];
+    let (mut before, mut broken, mut after) = (0, false, 0);
+    let mut hears = |progress: &RunProgress<'_>| {
+        after += u32::from(broken);
+        broken |= progress.events < before; // The second run has begun.
+        before = progress.events;
+        if broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let run = why(&scenario(RIG, &settings), &mut hears).expect("trees of devices");
+    let tried = run.why.expect("asked for").larger.len();
+    assert!(broken && after == 0 && tried == 0, "{broken}, {after} times more, {tried}");
 }
 
 /// A full cache of translations is no limit: where all that is asked for is in it, and where nothing is.
@@ -759,6 +799,20 @@ device = "near"
 direction = "read"
 outstanding = 2
 "#;
+    // Memory of a socket is met by those whose buffers are there, and not by those that are plugged in there.
+    let slow = [
+        ("server.memory_bandwidth", "1 GB/s"),
+        ("server.interconnect.rate", "100 GB/s"),
+        ("far.memory_socket", "1"),
+    ];
+    let moved = [
+        ("server.slots.slot2.socket", "0"),
+        ("workload.far.outstanding", "1"),
+        ("workload.far.size", "64 B"),
+    ];
+    let limit = results(two, &[&slow[..], &moved].concat()).limited_by.expect("something moved");
+    assert_eq!(limit.name, "server.memory0", "{}", limit.sentence);
+    assert!(limit.of_goodput < 1.0 && limit.alike.is_empty(), "{}", limit.sentence);
     let limit = results(two, &[]).limited_by.expect("something moved");
     assert_eq!(limit.name, "near.window", "{}", limit.sentence);
     assert!((0.8..0.95).contains(&limit.of_goodput), "{}", limit.sentence);

@@ -27,12 +27,16 @@ class Asleep(NamedTuple):
 def link_asleep(machine: Machine, benchmark: Benchmark, predicted: float) -> Asleep | None:
     """Return the slowest link on the way that is below its speed as those of idle GPUs are; None for none."""
     found = []
+    functions = [function for function in (benchmark.function, benchmark.peer) if function is not None]
+    rates = [rate_of(link.limit) for function in functions for link in machine.link_path(function)]
+    # The prediction is that of the narrowest link, awake; what another sleeps at is a part of that.
+    narrowest = min((rate for rate in rates if rate is not None), default=None)
     for function in (benchmark.function, benchmark.peer):
         for link in () if function is None else machine.link_path(function):
             now, full = rate_of(link.now), rate_of(link.limit)
             if link.on_die or not machine.is_slow_as_idle_gpus(link) or now is None or full is None:
                 continue
-            carries = predicted * now / full
+            carries = predicted * min(1.0, now / min(full, narrowest or full))
             found.append(
                 Asleep(
                     carries,

@@ -194,6 +194,9 @@ impl Editor<'_> {
                 let words = part.replace('_', " ");
                 vec![of(&format!("twice the {words}"), &[&format!("rdma.{part}")], Double)]
             }
+            ResourceKind::CommandFetch => {
+                vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)]
+            }
             ResourceKind::CxlWire => self.cxl_wire(first),
             ResourceKind::Wire | ResourceKind::Core => Vec::new(),
         }
@@ -248,7 +251,6 @@ impl Editor<'_> {
             "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
             "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
             "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
-            "fetch" => vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)],
             "controller" => {
                 vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
             }

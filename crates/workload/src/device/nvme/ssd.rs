@@ -321,7 +321,7 @@ impl Ssd {
         let batch = self.config.fetch_batch.max(1);
         ResourceReading {
             name: format!("{}.fetch", self.config.name),
-            kind: ResourceKind::Pipeline,
+            kind: ResourceKind::CommandFetch,
             places: batch,
             limit: format!("{batch} of a queue's commands at a time"),
             book: self.fetches.book_at(at),

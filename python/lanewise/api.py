@@ -124,11 +124,12 @@ def why(
 
     `scenario`, `overrides`, `seed` and `time_limit` are as in `run`.
     Candidates are the links, resources, tags, windows and credits that the first run speaks for, at most
-    eight, and the latencies of the hosts' memory and of switches. Where the likeliest brings little, it is made
-    larger together with what lies behind it, up to three. Goodput is of all flows of data. `progress` hears of each run
-    in turn; returning False ends all, with what is known by then. With `assumptions`, values that no
-    specification fixes are varied by 20 %, too, in up to 60 more runs, and `rests_on` of the result says
-    which of them move its throughput or latency. Raises `lanewise.ScenarioError`.
+    eight, and the latencies of the hosts' memory and of switches. Where the likeliest brings little, it
+    is made larger together with what lies behind it, up to three. Goodput is of all flows of data.
+    `progress` hears of each run in turn; returning False ends all, with what is known by then. With
+    `assumptions`, values that no specification fixes are varied by 20 %, too, in up to 60 more runs, and
+    `rests_on` of the result says which of them move its throughput or latency. Raises
+    `lanewise.ScenarioError`.
 
     >>> import lanewise
     >>> found = lanewise.why("scenarios/switch.toml")

@@ -59,6 +59,7 @@ class Interconnect:
                 "provenance": "assumed",
                 "source": self.source,
             },
+            "links": {"value": 1, "provenance": "assumed", "source": "`rate` is what peers have of them"},
             "line_overhead": {
                 "value": f"{self.line_overhead} B",
                 "provenance": self.overhead_provenance,

@@ -195,7 +195,7 @@ def test_names_stand_for_numbers_wherever_a_result_says_what_limits() -> None:
     [
         ("ats", "wire", False),
         ("capi_flash", "window", True),
-        ("copy", "demand", True),
+        ("copy", "core", False),
         ("gpu_direct", "wire_beyond", False),
         ("nvme_fio", "pipeline", False),
     ],

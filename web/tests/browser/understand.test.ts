@@ -102,26 +102,24 @@ test("what would help is tried, gives what the native core gives, and is taken o
     assert.equal(await page.locator(".cm-content").innerText(), text);
   }));
 
-/** All tags are in use, and more need a field that only Flit Mode has. */
-const FAR_AWAY = `
+/** One header credit is the limit. With twice as many, the data credits are so many that credits are scaled, which asks for four. */
+const ONE_CREDIT = `
 [run]
 time_limit = "2 ms"
 [host.server]
 slots = { slot1 = "gen4 x16" }
-memory_latency = "100 us"
-stack = { read_trackers = 65536 }
+credits = { posted_header = 1 }
 [endpoint.card]
 attach = "server.slot1"
 generation = "gen4"
 width = "x16"
-tags = 768
 [[workload]]
 kind = "dma"
-name = "read"
+name = "write"
 device = "card"
-direction = "read"
-size = "64 KiB"
-outstanding = 256
+direction = "write"
+size = "64 B"
+outstanding = 64
 `;
 
 test("a link opens the tab at the ladder that was shown", () =>
@@ -139,14 +137,14 @@ test("a machine that cannot be is refused in the core's words, and changes nothi
   understanding("oversubscribed", async (page) => {
     await page.locator(".cm-content").click();
     await page.keyboard.press("Control+A");
-    await page.keyboard.insertText(FAR_AWAY);
-    await page.locator("#limit", { hasText: "the 768 tags of card" }).waitFor({ timeout: 60_000 });
-    const tags = page.locator('.edits li[data-what="twice the tags"]');
-    await tags.getByRole("button", { name: "Try: twice the tags" }).click();
-    await tags.locator(".refused", { hasText: "14 bits, which only Flit Mode has" }).waitFor({ timeout: 60_000 });
-    assert.ok(await tags.getByRole("button", { name: "Take it over: twice the tags" }).isDisabled());
-    assert.ok((await page.locator(".cm-content").innerText()).includes("tags = 768"));
-    assert.match(await page.locator("#limit").innerText(), /768 tags/);
+    await page.keyboard.insertText(ONE_CREDIT);
+    await page.locator("#limit", { hasText: "posted credits of server.slot1" }).waitFor({ timeout: 60_000 });
+    const credits = page.locator('.edits li[data-what="twice the posted credits"]');
+    await credits.getByRole("button", { name: "Try: twice the posted credits" }).click();
+    await credits.locator(".refused", { hasText: "asks for at least 4" }).waitFor({ timeout: 60_000 });
+    assert.ok(await credits.getByRole("button", { name: "Take it over: twice the posted credits" }).isDisabled());
+    assert.ok((await page.locator(".cm-content").innerText()).includes("posted_header = 1"));
+    assert.match(await page.locator("#limit").innerText(), /posted credits/);
   }));
 
 test("an assumption is varied, and what it moves is what the native core moves", () =>

@@ -193,7 +193,7 @@ def test_a_run_without_the_proof_says_what_to_try_and_that_helps() -> None:
 def test_latencies_are_cumulated_from_all_samples(switch: WhyResult, html: str) -> None:
     said = [unescape(text) for text in re.findall(r"<title>([^<]*samples: [^<]*)</title>", html)]
     of_read = [text for text in said if text.startswith("read0 (read): 3,622 samples")]
-    assert of_read[-1].startswith("read0 (read): 3,622 samples: 100.0 % took at most ")
+    assert of_read[-1].startswith("read0 (read): 3,622 samples: 100.0 % took at most 36.17 us")
     counts = switch.latencies.filter(flow="read0", counted="requests")["count"]
     shares = [f"{100 * part / 3622:.1f} %" for part in counts.cum_sum()]
     assert [re.search(r"[\d.]+ %", text)[0] for text in of_read] == shares  # type: ignore[index]
@@ -284,8 +284,7 @@ def test_two_runs_are_compared(tmp_path: Path) -> None:
     page = Page(text)
     moved = page.table("metric", "of")
     sizes = [abs(float(row[-1]) - 1) for row in moved]
-    assert moved[0][0].startswith("latency, p")
-    assert moved[0][1] == "read0 (read)"
+    assert moved[0][:2] == ["latency, p50", "read0 (read)"]
     assert max(sizes) == pytest.approx(1.0, abs=0.01)
     document: Any = json.loads(package.compare(tmp_path / "as-is", tmp_path / "narrow").to_json())
     totals = {row["quantity"]: row for row in document["totals"]}

@@ -3,13 +3,15 @@
 use super::Candidate;
 use super::candidate::{direction, tags};
 use super::edits::{Edit, copies_of, edits, paced};
+use super::ends::{Ends, by_flow};
 use super::enlarge::TIMES;
 use super::open::part_open;
+use super::ways::Hosts;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
+use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{PartOfHost, ResourceKind};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
@@ -20,7 +22,7 @@ use lanewise_workload::load::turnaround::TurnaroundConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What limits a run, by the time that others waited.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -113,37 +115,14 @@ struct Evidence<'a> {
     registers: HashMap<&'a str, &'a MmioConfig>,
     /// Of flows whose load holds itself back, by name: which part of what it may have open is.
     open: HashMap<String, f64>,
+    /// Stacks and sockets.
+    hosts: Hosts<'a>,
     /// Flows of data that carry a fair share of it.
     decisive: Vec<&'a Flow>,
+    /// The same by name, with what their devices have between them.
+    ends: BTreeMap<&'a str, Ends<'a>>,
     /// Whether bits may arrive wrong on any link.
     errs: bool,
-}
-
-/// Stacks and sockets of one host that some devices use, and sockets whose memory they do.
-#[derive(Default)]
-struct Ways {
-    stacks: HashSet<u16>,
-    sockets: HashSet<u16>,
-    homes: HashSet<u16>,
-}
-
-/// The same of all hosts, by name.
-struct WaysToMemory<'a> {
-    hosts: HashMap<&'a str, Ways>,
-}
-
-impl WaysToMemory<'_> {
-    /// Whether what these devices do comes by a resource.
-    fn meet(&self, resource: &Resource) -> bool {
-        let owner = resource.name.split('.').next().unwrap_or_default();
-        let Some(ways) = self.hosts.get(owner) else { return true };
-        match PartOfHost::of(&resource.name) {
-            PartOfHost::Everywhere => true,
-            PartOfHost::Stack(stack) => ways.stacks.contains(&stack),
-            PartOfHost::Socket(socket) => ways.homes.contains(&socket),
-            PartOfHost::Between(from, to) => ways.sockets.contains(&from) && ways.sockets.contains(&to),
-        }
-    }
 }
 
 /// Suspects, those alike together.
@@ -224,6 +203,7 @@ impl<'a> Evidence<'a> {
             reached.entry((each.flow, by)).or_default().push(each.device.0 as usize);
         }
         let (decisive, errs) = (decisive(results), fabric.links.iter().any(has_errors));
+        let ends = by_flow(&decisive, &index, &resources);
         Self {
             scenario,
             results,
@@ -238,7 +218,9 @@ impl<'a> Evidence<'a> {
             turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
             registers: by_name(scenario, |load: &MmioConfig| &load.name),
             open: part_open(scenario, results),
+            hosts: Hosts::of(fabric),
             decisive,
+            ends,
             errs,
         }
     }
@@ -359,52 +341,13 @@ impl<'a> Evidence<'a> {
         if !flow.device.split('+').any(waits) {
             return Vec::new();
         }
-        let others = self.decisive.iter().filter(|other| other.name == flow.name);
-        let others = others.map(|other| self.devices(other));
+        let others = self.ends[flow.name.as_str()].flows.iter().map(|other| self.devices(other));
         // Not those of the same host: they carry another part of the workload.
         let mut far: Vec<usize> =
             others.filter(|other| !other.iter().any(|device| near.contains(device))).flatten().collect();
         far.sort_unstable();
         far.dedup();
         far
-    }
-
-    /// Where in their hosts the endpoints among these devices are.
-    fn ways_to_memory(&self, devices: &[usize]) -> WaysToMemory<'a> {
-        let fabric = &self.scenario.fabric;
-        let mut ways = WaysToMemory { hosts: HashMap::new() };
-        for device in devices {
-            let DeviceKind::Endpoint(endpoint) = &fabric.devices[*device].kind else { continue };
-            let (mut root, mut port) = (*device, 0);
-            while let Some(link) = self.above[root] {
-                (root, port) = fabric.links[link].upper;
-            }
-            let DeviceKind::RootComplex(config) = &fabric.devices[root].kind else { continue };
-            let host = &fabric.devices[root];
-            let way = ways.hosts.entry(host.name.as_str()).or_default();
-            let (near, home) = (config.socket(port), endpoint.memory_socket);
-            way.stacks.insert(config.stacks(host.ports.len())[port]);
-            way.sockets.extend([near, home.unwrap_or(near)]);
-            way.homes.insert(home.unwrap_or(near));
-        }
-        ways
-    }
-
-    /// For how much of the time the wires beyond the adapters of a flow's workload are in use, added up over them; none where no result
-    /// says so, as of Fibre Channel and SAS.
-    fn carried(&self, flow: &Flow) -> Option<f64> {
-        self.at_both_ends(flow, ResourceKind::Wire)
-            .map(|wire| wire.utilisation)
-            .reduce(|all, more| all + more)
-    }
-
-    /// Resources of a kind of all devices that have a flow of the same workload.
-    fn at_both_ends(&self, flow: &Flow, kind: ResourceKind) -> impl Iterator<Item = &&'a Resource> {
-        let flows = self.decisive.iter().filter(|other| other.name == flow.name);
-        let names = flows.flat_map(|other| other.device.split('+'));
-        let devices = order::set(names.filter_map(|name| self.index.get(name).copied()));
-        let all = devices.into_iter().flat_map(|device| &self.resources[device]);
-        all.filter(move |resource| resource.kind == kind)
     }
 
     /// What may limit a flow: everything on its way, with the share of the time that speaks for it.
@@ -416,7 +359,7 @@ impl<'a> Evidence<'a> {
         for link in devices.iter().filter_map(|device| self.above[*device]) {
             self.suspects_of_link(link, &mut found);
         }
-        let ways = self.ways_to_memory(&devices);
+        let ways = self.hosts.ways(&devices, &self.above);
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
         let owned = owned.filter(|resource| ways.meet(resource));
         let mine = self.ways.get(&flow.name);
@@ -426,8 +369,7 @@ impl<'a> Evidence<'a> {
             is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
-        let carried = self.carried(flow);
-        let buffers = self.at_both_ends(flow, ResourceKind::AdapterBuffer);
+        let Ends { flows, carried, buffers } = &self.ends[flow.name.as_str()];
         for resource in owned.chain(common).chain(buffers) {
             let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
             let suspect = match resource.kind {
@@ -466,8 +408,8 @@ impl<'a> Evidence<'a> {
         self.suspects_of_load(flow, &mut found);
         // What comes late was asked for late, or sent late, at the other end.
         let index = |name: &str| self.index.get(name).is_some_and(|device| far.contains(device));
-        let there = |other: &&&Flow| other.name == flow.name && other.device.split('+').any(index);
-        self.decisive.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
+        let there = |other: &&&Flow| other.device.split('+').any(index);
+        flows.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
         if self.errs {
             // The adapter at the other end has a flow of the same workload.
             let others = self.results.flows.iter().filter(|other| other.name == flow.name);
@@ -583,7 +525,8 @@ impl<'a> Evidence<'a> {
             inside += held_back;
         }
         // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
-        let beyond = self.carried(flow).map_or(share("wire"), |carried| share("wire").min(carried));
+        let beyond =
+            self.ends[flow.name.as_str()].carried.map_or(share("wire"), |carried| share("wire").min(carried));
         inside += share("wire") - beyond;
         // What a load has open waits there; what it has not waits for the load.
         let open = self.open.get(&flow.name).copied();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `candidate.rs` | what can be the limit, and what it is called |
 //! | `evidence.rs` | from the results of one run, what was in use or waited for, and so the likely limit |
+//! | `ends.rs`, `ways.rs` | what the devices of a workload have between them; by which parts of a host they come to memory |
 //! | `open.rs` | loads that hold themselves back |
 //! | `edits.rs` | edits of the scenario that make one of them larger, for a person to try |
 //! | `enlarge.rs` | a scenario with one of them ten times larger |
@@ -16,9 +17,11 @@
 
 mod candidate;
 mod edits;
+mod ends;
 mod enlarge;
 mod evidence;
 mod open;
+mod ways;
 mod why;
 
 pub use candidate::Candidate;

@@ -220,18 +220,20 @@ fn the_queue_that_root_ports_share_is_the_limit() {
     );
 }
 
+/// Reads of pages at random, none of which is found in the cache of translations.
+const WALKS: [(&str, &str); 7] = [
+    READ,
+    ("workload.stream.size", "512 B"),
+    ("workload.stream.stride", "4 KiB"),
+    ("workload.stream.span", "1 GiB"),
+    ("workload.stream.order", "random"),
+    ("workload.stream.outstanding", "512"),
+    ("server.iommu.enabled", "true"),
+];
+
 #[test]
 fn walkers_are_the_limit() {
-    let settings = [
-        READ,
-        ("workload.stream.size", "512 B"),
-        ("workload.stream.stride", "4 KiB"),
-        ("workload.stream.span", "1 GiB"),
-        ("workload.stream.order", "random"),
-        ("workload.stream.outstanding", "512"),
-        ("server.iommu.enabled", "true"),
-        ("server.iommu.walkers", "2"),
-    ];
+    let settings = [&WALKS[..], &[("server.iommu.walkers", "2")]].concat();
     limited(RIG, &settings, "walkers", &["server.iommu.walkers"], 100.0);
     // One walk starts in 100 ns: all walkers wait for their turn, or there are more than can be at work.
     for walkers in ["64", "1024"] {
@@ -243,18 +245,8 @@ fn walkers_are_the_limit() {
 /// Turns that one walker leaves unused are not in use: as many walks a second as it does, each of an interval.
 #[test]
 fn turns_of_walkers_are_in_use_as_often_as_one_walks() {
-    let settings = [
-        READ,
-        ("workload.stream.size", "512 B"),
-        ("workload.stream.stride", "4 KiB"),
-        ("workload.stream.span", "1 GiB"),
-        ("workload.stream.order", "random"),
-        ("workload.stream.outstanding", "512"),
-        ("server.iommu.enabled", "true"),
-        ("server.iommu.walkers", "1"),
-        ("server.iommu.walk_interval", "100 ns"),
-    ];
-    let run = results(RIG, &settings);
+    let turns = [("server.iommu.walkers", "1"), ("server.iommu.walk_interval", "100 ns")];
+    let run = results(RIG, &[&WALKS[..], &turns].concat());
     let of = |part: &str| run.resources.iter().find(|each| each.name == part).expect("they walk");
     let (walkers, turns) = (of("server.iommu.walkers"), of("server.iommu.walk_turns"));
     assert!(

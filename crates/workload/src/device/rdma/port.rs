@@ -131,8 +131,8 @@ impl Port {
         }
     }
 
-    /// Whether the send buffer takes so much payload more.
-    pub(super) fn has_room(&mut self, now: Time, payload: u64) -> bool {
+    /// Whether the send buffer takes so much payload more; notes from when on it does not.
+    pub(super) fn finds_room(&mut self, now: Time, payload: u64) -> bool {
         let fits = self.buffered.number() + payload <= self.send_buffer;
         // While packets lack room at the other end, that is why the buffer is full; while one leaves, nothing else could.
         if fits || self.room.is_blocked() {

@@ -153,7 +153,7 @@ impl RdmaNetwork {
         let state = self.messages.get_mut(message);
         let (request, offset) = (state.request, state.cut);
         let payload = mtu.min(request.length.get() - offset);
-        if !self.ports[port as usize].has_room(ports.now(), payload) {
+        if !self.ports[port as usize].finds_room(ports.now(), payload) {
             return Made::NoRoom;
         }
         state.cut += payload;

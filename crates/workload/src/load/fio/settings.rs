@@ -92,11 +92,11 @@ impl LoadConfig for NvmeConfig {
         if !self.uses(device) {
             return None;
         }
-        for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
-            fio.interval.iter_mut().for_each(|interval| larger.shorten(interval));
-            fio.thinking.iter_mut().for_each(|pause| larger.shorten(&mut pause.time));
-        }
-        Some(())
+        let jobs = self.groups.iter_mut().map(|group| &mut group.fio);
+        let pauses = jobs.flat_map(|fio| {
+            fio.interval.iter_mut().chain(fio.thinking.iter_mut().map(|pause| &mut pause.time))
+        });
+        pauses.map(|pause| larger.shorten(pause)).reduce(|(), ()| ())
     }
 
     fn open_at_most(&self) -> Vec<(String, u64)> {

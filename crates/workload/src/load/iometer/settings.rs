@@ -39,8 +39,8 @@ impl LoadConfig for StorageConfig {
     fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         self.hbas.iter().find(|hba| hba.device == device)?;
         let lines = self.groups.iter_mut().flat_map(|group| &mut group.access);
-        lines.for_each(|line| larger.shorten(&mut line.delay));
-        Some(())
+        let delayed = lines.filter(|line| !line.delay.is_zero());
+        delayed.map(|line| larger.shorten(&mut line.delay)).reduce(|(), ()| ())
     }
 
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {

@@ -90,7 +90,7 @@ def test_a_link_that_is_nearly_full_says_what_holds_it_up() -> None:
     words = row(prediction, "device to host", "03:00.0").binding
     assert re.fullmatch(
         r"credits for posted packets on the link of 03:00\.0 towards the host: waited for \d % of the time, "
-        r"all that the link has left: it is 9\d % in use",
+        r"and in use for 9\d % of it",
         words,
     ), words
 

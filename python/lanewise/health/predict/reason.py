@@ -27,9 +27,6 @@ _HOST = "server"
 _WORTH_A_WORD = 0.005
 """Less rounds to 0 % of the time."""
 
-_NEVER_FREE = 0.98
-"""In use or blocked for more of the time, a link is never free, as the core has it."""
-
 _MOST_LINKS = 2
 
 _PACKETS = {"posted": "posted packets", "non_posted": "non-posted packets", "completion": "completions"}
@@ -177,8 +174,8 @@ def _at_link(result: Run, found: LimitedBy, name: str, words: Mapping[str, str])
             shares = side["time_attribution"]
             blocked = sum(shares.get(f"blocked_{pool}_{part}", 0.0) for part in ("header", "data"))
             said = f"credits for {packets} on {where} {way}: waited for {percent(blocked, 0)} of the time"
-            if side["utilisation"] + blocked >= _NEVER_FREE and side["utilisation"] > blocked:
-                said += f", all that the link has left: it is {percent(side['utilisation'], 0)} in use"
+            if side["utilisation"] > blocked:
+                said += f", and in use for {percent(side['utilisation'], 0)} of it"
         case "errors":
             said = f"bit errors on {where} {way}: {percent(found['share'], 0)} of the time is lost"
         case "replay_timer":

@@ -6,7 +6,7 @@ template of ``templates/`` with parts filled in and parameters set to what the s
 nothing else is set. Nothing is fitted here.
 
 Run ``python validation/validate.py`` with the package installed; ``--json`` for a machine, names of sets for
-a few of them, ``--page docs/explanation/validation.md`` to write the tables of the documentation.
+a few of them, ``--page`` to write the tables of the documentation.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ from typing import TYPE_CHECKING, Any
 import lanewise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from lanewise.documents import LimitedBy
 
 HERE = Path(__file__).parent
+PAGES = ("docs/explanation/validation.md", "docs/reference/measured-cells.md")
+"""Pages with tables of what is simulated here."""
 WITHIN = (3, 5, 10)
 """Shares of cells whose error is at most so many percent are printed."""
 
@@ -50,6 +54,8 @@ COMPONENTS = ("host", "device")
 """What a source may leave unnamed: the machine with its cores, or adapter, drive or GPU."""
 LATENCIES = ("us", "ns")
 """Units of latencies, which every component of the way has a part in."""
+OPERATIONS = ("Mpps", "kIOPS", "IOPS")
+"""Units of messages and I/Os a second."""
 COPY = """[[workload]]
 kind = "copy"
 name = "{name}"
@@ -90,6 +96,8 @@ class Cell:
     """How far the source's own numbers for the same thing are apart, or 3 %."""
     simulated: float
     limited_by: str
+    limited_kind: str
+    """Kind of the resource that `run` names first, as in its results; empty where it names none."""
     open: str
     """The component that decides the cell and is not named; see `open_component`."""
     why: str
@@ -247,6 +255,7 @@ def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
                     tolerance_percent=100 * cell.get("tolerance", case.get("tolerance", 0.03)),
                     simulated=read_out(result, cell.get("of", case.get("of", "rate")), cell["unit"]),
                     limited_by=limit["name"] if limit else "",
+                    limited_kind=limit["kind"] if limit else "",
                     open=open_component(
                         cell.get("not_named", case.get("not_named", data.get("not_named", []))),
                         template,
@@ -309,43 +318,150 @@ def markdown(heads: tuple[str, ...], rows: list[list[str]]) -> str:
 
 
 SET_HEADS = ("data set", "what", "source", "licence", "role", "cells")
+KIND_HEADS = ("kind of case", "cells", "median", "≤ 3 %", "≤ 10 %", "where it is worse, and what is missing")
+LIMIT_HEADS = ("limited by", "cells", "median", "worst", *(f"≤ {limit} %" for limit in WITHIN))
 
 
-NAMED = re.compile(r"(?<=Of the other )\d+, \d+ % are within \d+ %")
-"""A sentence of the page: how many unseen cells with named inputs there are, and how many of them agree."""
+def has(cell: Cell, *words: str) -> bool:
+    """Return whether the name of a case has one of some words."""
+    return any(word in cell.case for word in words)
 
 
-def named_in_words(cells: list[Cell]) -> str:
-    """Return what `NAMED` finds in the page, as it is now."""
-    errors = [abs(cell.error_percent) for cell in cells if cell.role == "unseen" and not cell.open]
+KINDS: dict[str, Callable[[Cell], bool]] = {
+    "copies between a host and a GPU by a kernel": lambda cell: (
+        cell.group == "gpu copy" and has(cell, "kernel")
+    ),
+    "copies to and from a GPU at once": lambda cell: (
+        cell.group == "gpu copy" and has(cell, "both ways", "while")
+    ),
+    "copies of less than 1 MiB, or of pageable memory": lambda cell: (
+        cell.group == "gpu copy" and has(cell, " KiB", "pageable")
+    ),
+    "large copies between a host and a GPU, one way": lambda cell: cell.group == "gpu copy",
+    "peers across sockets": lambda cell: cell.group == "peers" and has(cell, "across sockets"),
+    "peers at one socket, or below its switches": lambda cell: cell.group == "peers",
+    "adapters: latency of a message, few outstanding": lambda cell: (
+        cell.group == "rdma" and (cell.unit in LATENCIES or has(cell, "depth"))
+    ),
+    "adapters: as many messages as a core posts": lambda cell: (
+        cell.group == "rdma" and (cell.unit in OPERATIONS or cell.limited_kind == "core")
+    ),
+    "adapters: large messages": lambda cell: cell.group == "rdma",
+    "drives: latency of an I/O": lambda cell: cell.group == "nvme" and cell.unit in LATENCIES,
+    "drives: I/Os a second": lambda cell: cell.group == "nvme" and cell.unit in OPERATIONS,
+    "drives: bandwidth": lambda cell: cell.group == "nvme",
+    "DMA of another device: one read at a time": lambda cell: cell.group == "dma" and cell.unit in LATENCIES,
+    "DMA of another device: bandwidth": lambda cell: cell.group == "dma",
+    "loads and stores of a core to a device": lambda cell: cell.group == "mmio",
+    "drives or adapters to the memory of a GPU": lambda cell: cell.group.endswith("and gpus"),
+    "collectives": lambda cell: cell.group == "collectives",
+    "CXL memory": lambda cell: cell.group == "cxl.mem",
+}
+"""Kinds of cases that a reader may have, by what is measured; a cell is of the first that takes it."""
+FEWEST = 5
+"""Limits with fewer cells are summed up in one row."""
+
+
+def kind_of(cell: Cell) -> str:
+    """Return the kind of case that a cell is; every cell is of one."""
+    return next(kind for kind, takes in KINDS.items() if takes(cell))
+
+
+def share_within(cells: list[Cell], most: int) -> str:
+    """Return how many cells are so many percent off at most, as a share."""
+    return f"{100 * sum(abs(cell.error_percent) <= most for cell in cells) / len(cells):.0f} %"
+
+
+def median_error(cells: list[Cell]) -> str:
+    """Return the median of the absolute errors."""
+    return f"{statistics.median(abs(cell.error_percent) for cell in cells):.1f} %"
+
+
+def in_words(cells: list[Cell], sets: int) -> list[str]:
+    """Return sentences that sum up all cells."""
+    unseen = [cell for cell in cells if cell.role == "unseen"]
+    named = [cell for cell in unseen if not cell.open]
+    own = sum(abs(cell.error_percent) <= cell.tolerance_percent for cell in unseen)
+    within = "; ".join(f"{share_within(unseen, most)} are within {most} %" for most in WITHIN)
+    used = len(cells) - len(unseen)
+    return [
+        f"- {sets} data sets have {len(cells)} cells: {used} *used*, {len(unseen)} *unseen*.",
+        f"- Of the unseen cells, {within}. The median error is {median_error(unseen)}.",
+        f"- {100 * own / len(unseen):.0f} % of them are within the tolerance of their source: 3 %, or how "
+        "far its own numbers for one thing are apart.",
+        f"- {len(named)} of them have all inputs named: {share_within(named, 3)} of these are within 3 %, "
+        f"{share_within(named, 10)} within 10 %.",
+    ]
+
+
+def open_in_words(cells: list[Cell]) -> list[str]:
+    """Return sentences about the unseen cells that are open, and those that are not."""
+    unseen = [cell for cell in cells if cell.role == "unseen"]
+    named = [cell for cell in unseen if not cell.open]
+    open_cells = [cell for cell in unseen if cell.open]
     most = WITHIN[-1]
-    share = 100 * sum(error <= most for error in errors) / len(errors)
-    return f"{len(errors)}, {share:.0f} % are within {most} %"
+    agree = sum(abs(cell.error_percent) <= most for cell in open_cells)
+    return [
+        f"- {len(open_cells)} of the unseen cells are open. Of these, {agree} agree within {most} % all the "
+        "same, by chance of the host that stands in.",
+        f"- Of the other {len(named)}, {share_within(named, most)} are within {most} %.",
+    ]
+
+
+def kinds_filled_in(rows: list[str], cells: list[Cell]) -> list[str]:
+    """Return the rows of the table of kinds with their numbers; what is worse and why is written by hand."""
+    written = {row.strip("| ").split(" | ")[0]: row.strip("| ").split(" | ")[-1] for row in rows[2:]}
+    if set(written) != set(KINDS):
+        raise ValueError(f"kinds of cases in the page and in KINDS differ: {set(written) ^ set(KINDS)}")
+    filled = []
+    for kind, why in written.items():
+        own = [cell for cell in cells if cell.role == "unseen" and kind_of(cell) == kind]
+        numbers = [median_error(own), share_within(own, 3), share_within(own, 10)] if own else ["", "", ""]
+        filled.append([kind, str(len(own)), *numbers, why])
+    return markdown(KIND_HEADS, filled).splitlines()
+
+
+def limits(cells: list[Cell]) -> list[list[str]]:
+    """Return a row for each kind of resource that limits unseen cells, those with most cells first."""
+    by_kind: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.role == "unseen":
+            kind = f"`{cell.limited_kind}`" if cell.limited_kind else "nothing"
+            by_kind.setdefault(kind, []).append(cell)
+    few = [kind for kind, own in by_kind.items() if len(own) < FEWEST]
+    rest = [cell for kind in few for cell in by_kind.pop(kind)]
+    rows = [summary(own, kind) for kind, own in sorted(by_kind.items(), key=lambda each: -len(each[1]))]
+    return [*rows, summary(rest, f"others: {', '.join(sorted(few))}")] if rest else rows
+
+
+BLOCK = re.compile(r"(?<=<!-- validation )(?P<what>\w+)( -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+"""What is made here stands between two comments."""
 
 
 def with_tables(page: str, cells: list[Cell]) -> str:
-    """Return the page of the documentation with its tables, and the sentence that sums one of them up.
-
-    The tables are all cells, how many agree, the data sets.
-    """
+    """Return a page of the documentation with what stands there of these cells: all that there are."""
     sets = []
     for path in sorted((HERE / "sets").glob("*.toml")):
         data = tomllib.loads(path.read_text())
         number = sum(cell.set == data["id"] for cell in cells)
         sets.append([*(data[key] for key in ("id", "title", "source", "licence", "role")), str(number)])
-    tables = {
-        HEADS: [row_of(cell) for cell in cells],
-        SUMMARY_HEADS: summaries(cells),
-        SET_HEADS: sets,
+    blocks: dict[str, Callable[[str], Iterable[str]]] = {
+        "words": lambda _: in_words(cells, len(sets)),
+        "open": lambda _: open_in_words(cells),
+        "kinds": lambda body: kinds_filled_in(body.splitlines(), cells),
+        "limits": lambda _: [markdown(LIMIT_HEADS, limits(cells))],
+        "roles": lambda _: [markdown(SUMMARY_HEADS, summaries(cells))],
+        "cells": lambda _: [markdown(HEADS, [row_of(cell) for cell in cells])],
+        "sets": lambda _: [markdown(SET_HEADS, sets)],
     }
-    for heads, rows in tables.items():
-        first = f"| {' | '.join(heads)} |"
-        before, after = page.split(f"{first}\n")
-        rest = after[re.match(r"(\|.*\n)*", after).end() :]  # type: ignore[union-attr]
-        page = f"{before}{markdown(heads, rows)}\n{rest}"
-    page, count = NAMED.subn(named_in_words(cells), page)
-    if count != 1:
-        raise ValueError(f"the page says {count} times how many cells with named inputs agree")
+
+    def made(block: re.Match[str]) -> str:
+        lines = blocks[block["what"]](block["body"])
+        return "\n".join([block["what"] + block[2].rstrip("\n"), *lines, ""])
+
+    page, count = BLOCK.subn(made, page)
+    if not count:
+        raise ValueError("the page has no place for tables")
     return page
 
 
@@ -354,9 +470,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", help="names of files in sets/, without .toml; all by default")
     parser.add_argument("--json", action="store_true", help="print cells as JSON")
-    parser.add_argument("--page", type=Path, help="rewrite the tables of this page, with all data sets")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        nargs="*",
+        help=f"rewrite the tables of these pages, with all data sets; without a name {' and '.join(PAGES)}",
+    )
     arguments = parser.parse_args()
-    if arguments.page and arguments.sets:
+    if arguments.page is not None and arguments.sets:
         parser.error("--page is for all data sets")
     paths = [HERE / "sets" / f"{name}.toml" for name in arguments.sets] or sorted(
         (HERE / "sets").glob("*.toml")
@@ -371,8 +492,9 @@ def main() -> None:
             [asdict(cell) | {"error_percent": cell.error_percent} for cell in cells], sys.stdout, indent=1
         )
         return
-    if arguments.page:
-        arguments.page.write_text(with_tables(arguments.page.read_text(), cells))
+    if arguments.page is not None:
+        for page in arguments.page or [HERE.parent / name for name in PAGES]:
+            page.write_text(with_tables(page.read_text(), cells))
         return
     print(plain(HEADS, [row_of(cell) for cell in cells]))
     print()

@@ -1,15 +1,18 @@
 """What others measured: the data sets are complete, and what is simulated stays as near to them as it is."""
 
 import importlib.util
+import re
 import statistics
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2] / "validation"
 SETS = sorted((ROOT / "sets").glob("*.toml"))
+PAGES = ("docs/explanation/validation.md", "docs/reference/measured-cells.md")
 
 
 def load():
@@ -82,26 +85,140 @@ def test_loaded_latency_of_an_expander_is_near_the_published_curves(tmp_path: Pa
     assert max(errors) < 12
 
 
-def test_the_page_says_in_words_what_its_table_says() -> None:
-    page = (ROOT.parent / "docs" / "explanation" / "validation.md").read_text(encoding="utf-8")
-    row = next(line for line in page.splitlines() if line.startswith("| unseen, inputs named |"))
-    _, _, number, *_, within, _ = (cell.strip() for cell in row.split("|"))
-    (said,) = load().NAMED.findall(page)
-    assert said == f"{number}, {within} are within 10 %"
+def text_of(page: str) -> str:
+    return (ROOT.parent / page).read_text(encoding="utf-8")
 
 
-def test_the_page_is_written_with_its_sentence() -> None:
+def rows_of(text: str) -> list[list[str]]:
+    """Return the rows of the first table of a text, without its heads."""
+    lines = text[text.index("\n|") + 1 :].partition("\n\n")[0].splitlines()
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if line[:1] == "|"
+    ][2:]
+
+
+def printed_cells() -> list[list[str]]:
+    """Return the rows of all cells, as the documentation has them."""
+    return rows_of(text_of(PAGES[1]).split("## All cells")[1])
+
+
+def made(*, group: str = "dma", case: str = "", error: float = 0.0, **other: str) -> Any:
+    given = {"role": "unseen", "unit": "GB/s", "limited_kind": "wire", "open": "", **other}
+    return load().Cell(
+        set="made", case=case, group=group, measured=100.0, tolerance_percent=3.0, simulated=100.0 + error,
+        limited_by="", why="", **given,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        (
+            {"group": "gpu copy", "case": "H100, device to host"},
+            "large copies between a host and a GPU, one way",
+        ),
+        ({"group": "gpu copy", "case": "device to host, while there"}, "copies to and from a GPU at once"),
+        (
+            {"group": "gpu copy", "case": "device to host, while there, kernel"},
+            "copies between a host and a GPU by a kernel",
+        ),
+        ({"group": "gpu copy", "case": "64 KiB"}, "copies of less than 1 MiB, or of pageable memory"),
+        ({"group": "peers", "case": "across sockets, one way"}, "peers across sockets"),
+        ({"group": "peers", "case": "inside a switch"}, "peers at one socket, or below its switches"),
+        ({"group": "rdma", "unit": "us"}, "adapters: latency of a message, few outstanding"),
+        ({"group": "rdma", "case": "16 KiB, depth 8"}, "adapters: latency of a message, few outstanding"),
+        ({"group": "rdma", "limited_kind": "core"}, "adapters: as many messages as a core posts"),
+        ({"group": "rdma"}, "adapters: large messages"),
+        ({"group": "nvme", "unit": "kIOPS"}, "drives: I/Os a second"),
+        ({"group": "dma", "unit": "ns"}, "DMA of another device: one read at a time"),
+        ({"group": "drives and gpus"}, "drives or adapters to the memory of a GPU"),
+    ],
+)
+def test_a_cell_is_of_the_first_kind_that_takes_it(cell: dict[str, str], kind: str) -> None:
+    assert load().kind_of(made(**cell)) == kind
+
+
+def test_each_group_of_the_data_sets_has_a_kind() -> None:
     validate = load()
-    errors = {"unseen": [1.0, 9.0, 11.0, 50.0], "used": [0.0]}
-    cells = [
-        validate.Cell(
-            set="made", case="", group="dma", role=role, unit="GB/s", measured=100.0, tolerance_percent=3.0,
-            simulated=100.0 + error, limited_by="", open="host" if error == 50.0 else "", why="",
-        )
-        for role, each in errors.items()
-        for error in each
-    ]  # fmt: skip
-    assert validate.named_in_words(cells) == "3, 67 % are within 10 %"
+    data = [tomllib.loads(path.read_text()) for path in SETS]
+    groups = {case.get("group", each["group"]) for each in data for case in each["case"]}
+    assert {validate.kind_of(made(group=group)) for group in groups} <= set(validate.KINDS)
+
+
+def test_blocks_of_a_page_are_made_and_the_rest_is_kept() -> None:
+    validate = load()
+    cells = [made(error=error) for error in (1.0, -9.0, 11.0)] + [
+        made(error=50.0, open="host"),
+        made(role="used"),
+    ]
+    rows = "".join(f"| {kind} | 7 | 9 % | | | said of {kind} |\n" for kind in validate.KINDS)
+    page = (
+        "# T\n\nkept\n\n<!-- validation words -->\nold\n<!-- end -->\n\n"
+        "<!-- validation open -->\n<!-- end -->\n"
+        f"<!-- validation kinds -->\n| heads |\n| --- |\n{rows}<!-- end -->\n\nkept, too\n"
+    )
+    written = validate.with_tables(page, cells)
+    assert "old" not in written
+    assert written.startswith("# T\n\nkept\n\n<!-- validation words -->\n- ")
+    assert written.endswith("<!-- end -->\n\nkept, too\n")
+    assert "5 cells: 1 *used*, 4 *unseen*" in written
+    assert (
+        "25 % are within 3 %; 25 % are within 5 %; 50 % are within 10 %. The median error is 10.0 %"
+        in written
+    )
+    assert "- 1 of the unseen cells are open. Of these, 0 agree within 10 %" in written
+    assert "Of the other 3, 67 % are within 10 %" in written
+    kind = "DMA of another device: bandwidth"
+    assert f"| {kind} | 4 | 10.0 % | 25 % | 50 % | said of {kind} |" in written
+    assert "| CXL memory | 0 |  |  |  | said of CXL memory |" in written
+    assert validate.with_tables(written, cells) == written
+
+
+def test_a_table_of_kinds_that_lacks_one_is_refused() -> None:
+    validate = load()
+    rows = "| heads |\n| --- |\n| peers across sockets | | | | | why |\n"
+    page = f"<!-- validation kinds -->\n{rows}<!-- end -->\n"
+    with pytest.raises(ValueError, match="kinds of cases"):
+        validate.with_tables(page, [made()])
+    with pytest.raises(ValueError, match="no place for tables"):
+        validate.with_tables("# T\n", [made()])
+
+
+def test_rare_limits_are_summed_up() -> None:
+    cells = [made(error=1.0, limited_kind="wire")] * 5 + [
+        made(error=9.0, limited_kind="tags"),
+        made(limited_kind=""),
+    ]
+    rows = load().limits(cells)
+    assert [row[:2] for row in rows] == [["`wire`", "5"], ["others: `tags`, nothing", "2"]]
+
+
+def test_the_page_counts_the_cells_of_its_table() -> None:
+    roles = [row[6].partition(";") for row in printed_cells()]
+    assert len(roles) == sum(int(row[-1]) for row in rows_of(text_of(PAGES[1]).split("## The data sets")[1]))
+    page = text_of(PAGES[0])
+    number = sum(role == "unseen" for role, *_ in roles)
+    open_ = sum(role == "unseen" and bool(said) for role, _, said in roles)
+    assert f"have {len(roles)} cells: {len(roles) - number} *used*, {number} *unseen*" in page
+    assert f"- {open_} of the unseen cells are open." in page
+    assert sum(int(row[1]) for row in rows_of(page.split("<!-- validation kinds -->")[1])) == number
+    assert sum(int(row[1]) for row in rows_of(page.split("<!-- validation limits -->")[1])) == number
+
+
+def test_what_is_missing_accounts_for_every_unseen_cell_beyond_ten_percent() -> None:
+    """Each group counts as many as its table, and all of them together as many as there are."""
+    beyond = [
+        row for row in printed_cells() if row[6].startswith("unseen") and abs(float(row[5].rstrip(" %"))) > 10
+    ]
+    missing = text_of(PAGES[0]).split("### What is missing")[1].split("### What these cells")[0]
+    groups = re.findall(r"^#### ([^\n]+): (\d+) cells\n(.*?)(?=^#### |\Z)", missing, re.DOTALL | re.MULTILINE)
+    assert sum(int(number) for _, number, _ in groups) == len(beyond)
+    tables = {name: rows_of(body) for name, _, body in groups if name != "Collectives"}
+    assert {name: sum(int(row[1]) for row in rows) for name, rows in tables.items()} == {
+        name: int(number) for name, number, _ in groups if name != "Collectives"
+    }
+    open_ = [row for row in beyond if ";" in row[6] and not row[0].startswith("nccl-")]
+    assert sum(int(row[2] or 0) for rows in tables.values() for row in rows) == len(open_)
 
 
 SIXTH_ROUND = frozenset(

@@ -131,6 +131,11 @@ def _headline(document: dict[str, Any]) -> str:
     said.append(f"- outside their band, and counted: {', '.join(misses) or 'none'}")
     beside = document["selected"]["percent"]["all"]
     said.append(f"- beside the headline {beside['cells']} selected cells: {_beside_null(beside, ' %')}")
+    for role, name in (("calibrated", "calibrated cells"), ("identity", "identities")):
+        apart = document[role]
+        outside = f"{len(apart['misses'])} of {apart['judged']} with a band outside it"
+        which = f": {', '.join(apart['misses'])}" if apart["misses"] else ""
+        said.append(f"- in no headline {apart['cells']} {name}, {outside}{which}")
     return "\n".join(said) + "\n"
 
 

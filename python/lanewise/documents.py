@@ -57,6 +57,17 @@ class AddressedFunction(TypedDict):
     """Of an endpoint, its memory."""
 
 
+class Apart(TypedDict):
+    """Cells of a role that is in no headline, and those of them that are outside their band."""
+
+    cells: int
+    """How many cells."""
+    judged: int
+    """How many of them have a band, and are simulated."""
+    misses: list[str]
+    """Cells outside their band, with the id of their experiment."""
+
+
 class Assumption(TypedDict):
     """A parameter without a specification or datasheet behind it."""
 
@@ -1273,6 +1284,8 @@ class Reproduce(TypedDict):
     format: Format
     headline: Headline
     selected: Headline
+    calibrated: Apart
+    identity: Apart
     experiments: list[ReproduceExperiment]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -13,9 +14,10 @@ from fake_core import FakeCore
 import lanewise as package
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.folders import load_experiment
-from lanewise.experiment.headline import headline
+from lanewise.experiment.headline import apart, headline
 from lanewise.experiment.nulls import NullModel
 from lanewise.experiment.reproduced_cell import ReproducedCell
+from lanewise.report.page import render
 
 # A processor of 10 us a frame and 1 ns a byte, in Mb/s of line.
 FRAMES = {f"without/{size} B": (size + 20) * 8 / (10 + 0.001 * size) for size in (64, 512, 1518)}
@@ -168,6 +170,25 @@ def test_only_predicted_cells_are_in_the_headline(folder: Path, core: FakeCore) 
     experiments = package.reproduce(folder).experiments
     assert [cell.cell for cell in headline(experiments).percent.cells] == ["full"]
     assert [cell.cell for cell in headline(experiments, "selected").percent.cells] == ["with"]
+
+
+def test_identities_outside_their_band_are_counted_and_named_where_no_headline_has_them(
+    folder: Path, core: FakeCore, lanewise: Any
+) -> None:
+    text = dedent(EXPECTED).replace('role = "predicted"', 'note = "algebra"\nrole = "identity"', 1)
+    (folder / "expected.toml").write_text(text)
+    goodput(core, direct=1000, switch=900)
+    done = package.reproduce(folder)
+    assert headline(done.experiments).misses == ()
+    document = json.loads(done.to_json())
+    assert document["identity"] == {"cells": 1, "judged": 1, "misses": ["TINY with"]}
+    assert document["calibrated"] == {"cells": 1, "judged": 1, "misses": []}
+    sentence = "1 identity, 1 of 1 with a band outside it: TINY with."
+    assert sentence in " ".join(lanewise("reproduce", folder, "--fresh").stdout.split())
+    assert sentence in render(done)
+
+    goodput(core, direct=1000, switch=980)
+    assert apart(package.reproduce(folder).experiments, "identity").misses == ()
 
 
 def surprises(folder: Path) -> tuple[str, ...]:

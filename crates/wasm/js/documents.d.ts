@@ -22,6 +22,16 @@ export interface AddressedFunction {
   regions: Region[];
 }
 
+/** Cells of a role that is in no headline, and those of them that are outside their band. */
+export interface Apart {
+  /** How many cells. */
+  cells: number;
+  /** How many of them have a band, and are simulated. */
+  judged: number;
+  /** Cells outside their band, with the id of their experiment. */
+  misses: string[];
+}
+
 /** A parameter without a specification or datasheet behind it. */
 export interface Assumption {
   /** Dotted path. */
@@ -1104,6 +1114,8 @@ export interface Reproduce {
   format: Format;
   headline: Headline;
   selected: Headline;
+  calibrated: Apart;
+  identity: Apart;
   experiments: ReproduceExperiment[];
 }
 

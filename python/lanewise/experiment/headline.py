@@ -2,7 +2,8 @@
 
 Only predicted cells are in the headline; selected ones are counted beside it; calibrated, identity and
 excluded ones in neither. Percent and points are never averaged together: two points off a change of one
-percent is a good prediction and a relative error of 200 %. A cell outside its band is a miss, and named.
+percent is a good prediction and a relative error of 200 %. A cell outside its band is a miss, and named: also
+where its role is in no headline.
 """
 
 from __future__ import annotations
@@ -153,6 +154,42 @@ class Headline:
             },
             "misses": list(self.misses),
         }
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The cells of a role that is in no headline: agreeing proves nothing, but outside its band is a miss."""
+
+    role: str
+    """calibrated or identity."""
+    cells: int
+    """How many cells there are."""
+    judged: int
+    """How many of them have a band, and are simulated."""
+    misses: tuple[str, ...]
+    """Cells outside their band, with the id of their experiment."""
+
+    def sentence(self) -> str:
+        """Say how many there are, and which are outside their band."""
+        name = "identity" if self.cells == 1 else "identities"
+        said = name if self.role == "identity" else f"{self.role} cell{'' if self.cells == 1 else 's'}"
+        outside = f"{len(self.misses)} of {self.judged} with a band outside it"
+        return f"{self.cells} {said}, {outside}{': ' if self.misses else ''}{', '.join(self.misses)}"
+
+    def document(self) -> documents.Apart:
+        """Return it for JSON."""
+        return {"cells": self.cells, "judged": self.judged, "misses": list(self.misses)}
+
+
+def apart(experiments: Sequence[ReproducedExperiment], role: str) -> Apart:
+    """Gather the cells of a role that is in no headline."""
+    named = [(each.id, cell) for each in experiments for cell in each.cells if cell.role == role]
+    return Apart(
+        role=role,
+        cells=len(named),
+        judged=sum(cell.within_band is not None for _, cell in named),
+        misses=tuple(f"{id_} {cell.cell}" for id_, cell in named if cell.is_miss),
+    )
 
 
 def headline(experiments: Sequence[ReproducedExperiment], role: str = "predicted") -> Headline:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lanewise.experiment.headline import Headline, headline
+from lanewise.experiment.headline import Headline, apart, headline
 from lanewise.experiment.reproduced_cell import ReproducedCell, SimulatedValue
 from lanewise.experiment.runner import run_all
 from lanewise.experiment.sensitivity import stored
@@ -193,6 +193,8 @@ class Reproduction:
         document = {
             "headline": headline(self.experiments).document(),
             "selected": headline(self.experiments, "selected").document(),
+            "calibrated": apart(self.experiments, "calibrated").document(),
+            "identity": apart(self.experiments, "identity").document(),
             "experiments": [experiment.document() for experiment in self.experiments],
         }
         return json.dumps(stamped(document), indent=indent, ensure_ascii=False)

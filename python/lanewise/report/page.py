@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.draw.style import rules
 from lanewise.experiment.definition import ROLES
-from lanewise.experiment.headline import headline
+from lanewise.experiment.headline import apart, headline
 from lanewise.experiment.wording import (
     DASH,
     band_text,
@@ -135,6 +135,7 @@ def render(reproduction: Reproduction) -> str:
         topology_style=Markup(rules("auto")),
         headline=headline(experiments),
         selected=headline(experiments, "selected"),
+        apart=[apart(experiments, role) for role in ("calibrated", "identity")],
         overview=overview,
         sections=sections,
         numbers={

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.experiment.headline import headline
+from lanewise.experiment.headline import apart, headline
 from lanewise.experiment.wording import band_text, digits_for, error_text, interval_text, null_error_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _ROLES = (
 )
 _JUDGED = ("predicted", "selected")
 """Roles whose cells have a null model beside them, and rest on something."""
+_APART = ("calibrated", "identity")
+"""Roles in no headline, whose cells may be outside their band all the same."""
 
 
 def print_reproduction(reproduction: Reproduction, *, sensitivity: bool = False) -> None:
@@ -206,4 +208,9 @@ def _headline(
             sentences.append(f"outside their band: {', '.join(numbers.misses)}")
         if sentences:
             said.append(Text.assemble((f"{name}: ", "bold"), f"{'; '.join(sentences)}."))
+    counts = [each for role in _APART if (each := apart(experiments, role)).cells]
+    if len(experiments) > 1 or any(each.misses for each in counts):
+        sentences = [each.sentence() for each in counts]
+        if sentences:
+            said.append(Text.assemble((f"{label}, in no headline: ", "bold"), f"{'; '.join(sentences)}."))
     return said

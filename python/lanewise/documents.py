@@ -86,6 +86,7 @@ class Bench(TypedDict):
 
     format: Format
     benchmarks: list[Benchmark]
+    """One for each that was run."""
 
 
 class Benchmark(TypedDict):
@@ -137,29 +138,43 @@ class Calibrate(TypedDict):
 
     format: Format
     id: str
+    """Name of the experiment."""
     fits: list[CalibrateFit]
+    """What was fitted."""
 
 
 class CalibrateFit(TypedDict):
     """A part of a document."""
 
     name: str
+    """What was fitted."""
     parameters: list[str]
+    """Paths of the parameters that have the value."""
     value: str
+    """The value, with its unit."""
     plus_minus: NotRequired[str]
+    """Half of its confidence interval, with the same unit; left out for a whole number."""
     fitted_on: list[str]
+    """Cells that it was fitted on, with their experiment."""
     runs: int
+    """How many runs it took."""
     cells: list[CalibrateFitCell]
+    """Those cells, with the value in force."""
 
 
 class CalibrateFitCell(TypedDict):
     """A part of a document."""
 
     cell: str
+    """Name of the cell."""
     unit: str
+    """Unit of both numbers."""
     published: float
+    """The number as published."""
     simulated: float
+    """The number as simulated."""
     error_percent: float | None
+    """Simulated over published, less one, percent."""
 
 
 class ChangedValue(TypedDict):
@@ -178,29 +193,43 @@ class Compare(TypedDict):
 
     format: Format
     a: CompareA
+    """The first of the two."""
     b: CompareB
+    """The second of the two; ratios are b over a."""
     totals: list[CompareTotal]
+    """Sums over all flows of data: one entry for each quantity."""
     flows: list[CompareFlow]
+    """Flows of either side, matched by name and direction."""
     links: list[CompareLink]
+    """Directions of links that both sides have."""
     time_attribution_changes: list[CompareTimeAttributionChange]
+    """Categories whose share of a link direction changed by 0.05 points or more, in links that both sides
+    have; the largest change first.
+    """
     links_only_in_a: list[str]
+    """Names of links that only a has."""
     links_only_in_b: list[str]
+    """Names of links that only b has."""
 
 
 class CompareA(TypedDict):
-    """A part of a document."""
+    """The first of the two."""
 
     name: str
+    """What it is called, with the overrides in which the two differ where their names are alike."""
     end_reason: EndReason
+    """Why the run ended."""
     limited_by: str | None
     """In a sentence, as run prints it."""
 
 
 class CompareB(TypedDict):
-    """A part of a document."""
+    """The second of the two; ratios are b over a."""
 
     name: str
+    """What it is called, with the overrides in which the two differ where their names are alike."""
     end_reason: EndReason
+    """Why the run ended."""
     limited_by: str | None
     """In a sentence, as run prints it."""
 
@@ -209,44 +238,68 @@ class CompareTotal(TypedDict):
     """A part of a document."""
 
     quantity: str
+    """`goodput_mib_per_s`, `goodput_gb_per_s` or `operations_per_s`."""
     a: float | None
+    """Of a, in the unit that the quantity names."""
     b: float | None
+    """Of b, in the same unit."""
     ratio: float | None
+    """b over a; null where a is 0."""
 
 
 class CompareFlow(TypedDict):
     """A part of a document."""
 
     flow: str
+    """Name of the flow."""
     direction: str
+    """`read`, `write`, or the instrument's word."""
     a_mib_per_s: float | None
+    """Payload in a, 2²⁰ B/s; null where a has no such flow."""
     b_mib_per_s: float | None
+    """Payload in b, 2²⁰ B/s; null where b has no such flow."""
     ratio: float | None
+    """Payload of b over that of a; null where a has none."""
     a_latency_ns_mean: float | None
+    """Mean latency in a of what the flow counts, ns; null where there is none."""
     b_latency_ns_mean: float | None
+    """The same in b, ns."""
 
 
 class CompareLink(TypedDict):
     """A part of a document."""
 
     link: str
+    """Name of the link."""
     direction: str
+    """`upstream` or `downstream`."""
     a_gb_per_s: float
+    """Goodput of the direction in a, 10⁹ B/s."""
     b_gb_per_s: float
+    """Goodput of the direction in b, 10⁹ B/s."""
     ratio: float | None
+    """Goodput of b over that of a; null where a has none."""
     a_utilisation: float
+    """Share of the measured time in a with anything on the wire, 0 to 1."""
     b_utilisation: float
+    """The same in b, 0 to 1."""
 
 
 class CompareTimeAttributionChange(TypedDict):
     """A part of a document."""
 
     link: str
+    """Name of the link."""
     direction: str
+    """`upstream` or `downstream`."""
     category: str
+    """Owner of the time, such as `payload` or `blocked_posted_data`: a key of `time_attribution` of a run."""
     a_percent: float
+    """Share of the measured time in a, percent."""
     b_percent: float
+    """Share of the measured time in b, percent."""
     change_points: float
+    """b less a, percentage points."""
 
 
 class Direction(TypedDict):
@@ -277,41 +330,58 @@ class Doctor(TypedDict):
 
     format: Format
     source: str
+    """What was read."""
     findings: list[DoctorFinding]
+    """What is wrong or worth knowing, worst first."""
     summary: DoctorSummary
+    """What was looked at, and how many findings there are."""
 
 
 class DoctorFinding(TypedDict):
     """A part of a document."""
 
     rule: str
+    """Name of the rule."""
     severity: Literal["info", "warning", "error"]
+    """error: breaks transfers or will. warning: costs performance or robustness now. info: worth knowing."""
     bdf: str
+    """Address that it is about; empty for the machine as a whole, and for a device that is nowhere."""
     device: NotRequired[str]
     """name and slot of the device at bdf; left out where not known."""
     title: str
+    """What is wrong, in a line."""
     evidence: list[str]
+    """What was read that says so, with the address of each register."""
     cost: DoctorFindingCost | None
+    """What it costs; null where that is not known."""
     fix: str
+    """What to do."""
     also: NotRequired[list[str]]
+    """Addresses of other functions that it is about; left out where there are none."""
     subsumes: NotRequired[list[str]]
     """rules whose findings it carries."""
     waived: NotRequired[DoctorFindingWaived]
+    """Why it does not count; left out where it does."""
 
 
 class DoctorFindingCost(TypedDict):
-    """A part of a document."""
+    """What it costs; null where that is not known."""
 
     what: str
+    """The cost in words."""
     gb_per_s: NotRequired[float]
+    """Payload lost, 10⁹ B/s; left out where it does not apply."""
     ns: NotRequired[float]
+    """Latency added, ns; left out where it does not apply."""
     basis: Literal["simulated", "stated"]
+    """Whether it was simulated, or is stated."""
 
 
 class DoctorFindingWaived(TypedDict):
-    """A part of a document."""
+    """Why it does not count; left out where it does."""
 
     reason: str
+    """Why it is accepted."""
     until: str | None
     """last day, like 2027-01-31; null: for ever."""
     where: str
@@ -319,37 +389,54 @@ class DoctorFindingWaived(TypedDict):
 
 
 class DoctorSummary(TypedDict):
-    """A part of a document."""
+    """What was looked at, and how many findings there are."""
 
     examined: bool
+    """false where too little was readable to say that nothing is wrong."""
     profile: Literal["provisioning", "performance", "all"]
+    """What was looked for."""
     readable: dict[str, DoctorSummaryReadable]
+    """Of links, payloads, errors, drivers and BARs: how many the source tells of."""
     error: int
+    """Findings of this severity, without waived ones."""
     warning: int
+    """Findings of this severity, without waived ones."""
     info: int
+    """Findings of this severity, without waived ones."""
     functions: int
+    """How many functions the machine has."""
     links: int
+    """How many links the machine has, without those inside a chip."""
     rules: int
+    """How many rules were applied."""
     simulations: int
+    """How many simulations were run to price findings."""
     notes: list[str]
+    """What could not be read or looked at, a sentence each."""
     waived: NotRequired[int]
     """findings that do not count; left out when there are none."""
     expected: NotRequired[list[DoctorSummaryExpected]]
+    """With --expect: kinds of devices that the file counts."""
 
 
 class DoctorSummaryReadable(TypedDict):
     """A part of a document."""
 
     known: int
+    """How many the source tells of."""
     of: int
+    """Of how many."""
 
 
 class DoctorSummaryExpected(TypedDict):
     """A part of a document."""
 
     what: str
+    """Which devices, in words."""
     expected: int
+    """How many there should be."""
     present: int
+    """How many there are."""
     where: str
     """file and line."""
 
@@ -360,6 +447,7 @@ class Draw(TypedDict):
 
     format: Format
     title: str
+    """Title of the picture."""
     file: NotRequired[str]
     """The picture that was written, with --out."""
     devices: list[DrawnDevice]
@@ -380,6 +468,7 @@ class DrawnDevice(TypedDict):
     about: list[str]
     """What is shown to whoever points at it."""
     sort: Literal["host", "switch", "gpu", "network", "storage", "device", "empty", "more"]
+    """What it is; more: devices that are not drawn, by number."""
     slot: str
     """Port of the device above that it is at."""
     above: int | None
@@ -387,16 +476,20 @@ class DrawnDevice(TypedDict):
     count: int
     """How many devices the box stands for."""
     link: DrawnLink | None
+    """The link above; null for parts of the device above."""
 
 
 class DrawnLink(TypedDict):
     """A link of a picture of a topology."""
 
     name: str
+    """Name of the link."""
     mode: str
     """As trained, like `gen4 x16`; empty when not known."""
     lanes: int | None
+    """Lanes; null when not known."""
     state: Literal["up", "below", "asleep", "down", "empty", "inside", "unknown", "wire"]
+    """below: slower than both ends can. inside: of a chip. wire: no PCI Express."""
     could: str
     """What both ends can do, where it is below that."""
     why: str
@@ -409,11 +502,13 @@ class DrawnUse(TypedDict):
     """What went over a link in a run, each way."""
 
     upstream_gb_per_s: float
-    """Goodput."""
+    """Goodput, 10⁹ B/s."""
     downstream_gb_per_s: float
+    """Goodput, 10⁹ B/s."""
     upstream: float
     """Share of the time in use, 0 to 1."""
     downstream: float
+    """Share of the time in use, 0 to 1."""
 
 
 class Edit(TypedDict):
@@ -430,7 +525,9 @@ class Error(TypedDict):
 
     format: Format
     status: Literal[2, 3]
+    """Exit status: 2 wrong input, 3 a mistake of Lanewise."""
     errors: list[Mistake]
+    """Each mistake by itself."""
 
 
 class ErrorCount(TypedDict):
@@ -451,19 +548,28 @@ class ErrorGroups(TypedDict):
     """A part of a document."""
 
     all: Errors
+    """All cells."""
     where_they_differ: Errors
+    """Those on which simulation and null model are more than 0.5 percent, or points, apart."""
     without_exact: Errors
+    """Those that could have come out otherwise."""
 
 
 class Errors(TypedDict):
     """A part of a document."""
 
     cells: int
+    """How many cells."""
     median: float | None
+    """Median of their absolute errors, percent or points; null without cells."""
     worst: float | None
+    """The largest of these; null without cells."""
     null_cells: int
+    """How many of the cells have a null model."""
     null_median: float | None
+    """Median of the absolute errors of the null models; null without one."""
     null_worst: float | None
+    """The largest of these; null without one."""
 
 
 class Explain(TypedDict):
@@ -540,18 +646,26 @@ class Headline(TypedDict):
     """A part of a document."""
 
     percent: ErrorGroups
+    """Cells that are judged in percent."""
     points: ErrorGroups
+    """Cells that are judged in points, such as changes in percent."""
     claims: HeadlineClaims
+    """Claims that are ranges."""
     misses: list[str]
+    """Cells outside their band, with the id of their experiment."""
 
 
 class HeadlineClaims(TypedDict):
-    """A part of a document."""
+    """Claims that are ranges."""
 
     cells: int
+    """How many claims."""
     hold: int
+    """How many of them hold."""
     null_cells: int
+    """How many of them have a null model."""
     null_hold: int
+    """How many of those would hold by it."""
 
 
 class Import(TypedDict):
@@ -559,26 +673,37 @@ class Import(TypedDict):
 
     format: Format
     results: list[ImportResult]
+    """One for each file."""
 
 
 class ImportResult(TypedDict):
     """A part of a document."""
 
     tool: str
+    """The benchmark, such as fio."""
     source: str | None
+    """File that was read; null where there is none."""
     machine: str
+    """What the machine was read from."""
     notes: list[str]
+    """What was assumed or could not be told, a sentence each."""
     cases: list[ImportResultCase]
+    """One for each case of the measurement."""
 
 
 class ImportResultCase(TypedDict):
     """A part of a document."""
 
     name: str
+    """What was measured, in words of the tool."""
     bdf: str | None
+    """Address of the device; null where it could not be told."""
     measured_gb_per_s: float | None
+    """Payload, 10⁹ B/s; null where the tool said nothing of it."""
     predicted_gb_per_s: float | None
+    """Payload that was possible by simulation, 10⁹ B/s; null where nothing was predicted."""
     ratio: float | None
+    """Measured over predicted; null where there is nothing to compare."""
     verdict: Literal[
         "as good as it gets",
         "host-limited",
@@ -587,8 +712,11 @@ class ImportResultCase(TypedDict):
         "more than possible",
         "not judged",
     ]
+    """What to think of the result."""
     binding: str
+    """What limits the prediction; of a case that is not judged, why."""
     evidence: list[str]
+    """What was read that explains the verdict."""
 
 
 class Instrument(TypedDict):
@@ -607,7 +735,9 @@ class Lab(TypedDict):
 
     format: Format
     file: str
+    """The file that was written."""
     bytes: int
+    """Its size, bytes."""
     opened: bool
     """whether a browser was told to open it."""
 
@@ -654,15 +784,25 @@ class Latency(TypedDict):
     """Latency, ns. A percentile that there are too few latencies for is null."""
 
     min: float
+    """The shortest, ns."""
     mean: float
+    """Arithmetic mean, ns."""
     stddev: float
+    """Standard deviation, ns."""
     p50: float | None
+    """Median, ns; null with too few latencies."""
     p90: float | None
+    """90th percentile, ns; null with too few latencies."""
     p95: float | None
+    """95th percentile, ns; null with too few latencies."""
     p99: float | None
+    """99th percentile, ns; null with fewer than 100 latencies."""
     p99_9: float | None
+    """99.9th percentile, ns; null with fewer than 1,000 latencies."""
     max: float
+    """The longest, ns."""
     count: int
+    """How many latencies there are."""
     buckets: LatencyBuckets
     """All of them, as a histogram that percentiles were read from: exact to 1 %."""
 
@@ -843,8 +983,11 @@ class Matrix(TypedDict):
 
     format: Format
     title: str
+    """Title of the scenario."""
     devices: list[MatrixDevice]
+    """Devices that copy."""
     pairs: list[MatrixPair]
+    """Each two of them, either way."""
     queued_start: str
     """time of a queued copy before its first request, in latency_us."""
     kinds: int
@@ -857,6 +1000,7 @@ class MatrixDevice(TypedDict):
     number: int
     """as in the matrices."""
     name: str
+    """Name in the scenario."""
     address: str
     """where firmware puts it, like 0000:01:00.0."""
     to_device_gb_per_s: float
@@ -873,12 +1017,17 @@ class MatrixPair(TypedDict):
     second: int
     """number of its peer."""
     write_gb_per_s: float
+    """Copies that the first writes to the second, payload, 10⁹ B/s."""
     read_gb_per_s: float
+    """Copies that the first reads from the second, payload, 10⁹ B/s."""
     both_write_first_gb_per_s: float
     """what the first writes while the second writes, too."""
     both_write_second_gb_per_s: float
+    """What the second writes while the first writes, too, 10⁹ B/s."""
     both_read_first_gb_per_s: float
+    """What the first reads while the second reads, too, 10⁹ B/s."""
     both_read_second_gb_per_s: float
+    """What the second reads while the first reads, too, 10⁹ B/s."""
     latency_us: float
     """mean of a copy of 16 B, one after another in a stream."""
 
@@ -888,29 +1037,43 @@ class Measure(TypedDict):
 
     format: Format
     results: list[MeasureResult]
+    """One for each measurement."""
 
 
 class MeasureResult(TypedDict):
     """A part of a document."""
 
     tool: str
+    """The benchmark, such as fio."""
     source: str
+    """File or benchmark that was read; empty where there is none."""
     machine: str
+    """What the machine was read from."""
     notes: list[str]
+    """What was assumed or could not be told, a sentence each."""
     cases: list[MeasureResultCase]
+    """One for each case of the measurement."""
     started: str
+    """Time of the first command, UTC."""
     commands: list[MeasureResultCommand]
+    """What was run, word for word."""
     machine_description: MeasureResultMachineDescription
+    """How the links of the machine ran."""
 
 
 class MeasureResultCase(TypedDict):
     """A part of a document."""
 
     name: str
+    """What was measured, in words of the tool."""
     bdf: str | None
+    """Address of the device; null where it could not be told."""
     measured_gb_per_s: float | None
+    """Payload, 10⁹ B/s; null where the tool said nothing of it."""
     predicted_gb_per_s: float | None
+    """Payload that was possible by simulation, 10⁹ B/s; null where nothing was predicted."""
     ratio: float | None
+    """Measured over predicted; null where there is nothing to compare."""
     verdict: Literal[
         "as good as it gets",
         "host-limited",
@@ -919,34 +1082,48 @@ class MeasureResultCase(TypedDict):
         "more than possible",
         "not judged",
     ]
+    """What to think of the result."""
     binding: str
+    """What limits the prediction; of a case that is not judged, why."""
     evidence: list[str]
+    """What was read that explains the verdict."""
 
 
 class MeasureResultCommand(TypedDict):
     """A part of a document."""
 
     command: list[str]
+    """The command and its arguments."""
     output: str
+    """What it printed."""
 
 
 class MeasureResultMachineDescription(TypedDict):
-    """A part of a document."""
+    """How the links of the machine ran."""
 
     source: str
+    """What the machine was read from."""
     hostname: str | None
+    """Name of the machine; null where not known."""
     links: list[MeasureResultMachineDescriptionLink]
+    """Links that are not inside a chip."""
 
 
 class MeasureResultMachineDescriptionLink(TypedDict):
     """A part of a document."""
 
     bdf: Bdf
+    """Address of the device below."""
     device: str
+    """Its name."""
     now: str
+    """How the link runs, such as `16GT/s x16`."""
     limit: str
+    """The most that both ends can do, in the same words."""
     mps: int | None
+    """Maximum Payload Size that is set, bytes; null where not known."""
     mrrs: int | None
+    """Maximum Read Request Size that is set, bytes; null where not known."""
 
 
 class Mistake(TypedDict):
@@ -1009,14 +1186,18 @@ class New(TypedDict):
 
     format: Format
     file: NotRequired[str]
+    """The file that was written."""
     examples: NotRequired[list[NewExample]]
+    """Examples to start from, when no name was given."""
 
 
 class NewExample(TypedDict):
     """A part of a document."""
 
     name: str
+    """Name for `lanewise new`."""
     title: str
+    """What it shows."""
 
 
 class ParameterChange(TypedDict):
@@ -1117,8 +1298,11 @@ class PoolsByClass(TypedDict):
     """One of each flow class."""
 
     posted: LivePool
+    """Of posted requests: writes and messages."""
     non_posted: LivePool
+    """Of non-posted requests: reads, and others that are answered."""
     completion: LivePool
+    """Of completions."""
 
 
 class Predict(TypedDict):
@@ -1126,20 +1310,28 @@ class Predict(TypedDict):
 
     format: Format
     source: str
+    """What was read."""
     what_if: list[str]
+    """What was tried instead of what the machine has."""
     assumptions: list[str]
+    """What the numbers rest on, a sentence each."""
     notes: list[str]
+    """What was left out, a sentence each."""
     peers: NotRequired[PredictPeers]
     """with --peers, and then there are no predictions."""
     predictions: list[PredictPrediction]
+    """One for each benchmark on each device."""
 
 
 class PredictPeers(TypedDict):
     """with --peers, and then there are no predictions."""
 
     devices: list[PredictPeersDevice]
+    """GPUs, then network adapters, then drives, each by address."""
     pairs: list[PredictPeersPair]
+    """One for each device with each GPU."""
     adapters: list[PredictPeersAdapter]
+    """The network adapter to use for each GPU; none where there is no adapter."""
 
 
 class PredictPeersDevice(TypedDict):
@@ -1148,24 +1340,34 @@ class PredictPeersDevice(TypedDict):
     name: str
     """GPU0, NIC0, NVMe0: kind, and number by address."""
     kind: Literal["GPU", "NIC", "NVMe"]
+    """What it is."""
     bdf: Bdf
+    """Address."""
     device: str
+    """Its name."""
     link: str
     """what it can train to; empty where no source tells."""
     numa_node: int | None
+    """NUMA node of the host that it is at; null where no source tells."""
     interfaces: list[str]
+    """Names by which software knows it, such as mlx5_0."""
     iommu: Literal["translates", "passes through"] | None
+    """Whether the IOMMU translates its addresses; null where no source tells."""
 
 
 class PredictPeersPair(TypedDict):
     """A part of a document."""
 
     device: Bdf
+    """Address of the device that moves the data."""
     peer: Bdf
+    """Address of the GPU whose memory it is."""
     path: Literal["PIX", "PXB", "PHB", "NODE", "SYS"]
+    """The way between the two, as `nvidia-smi topo -m` names it."""
     own_links: str | None
     """links that two GPUs use in place of PCI Express."""
     redirected_by: Literal["ACS", "IOMMU"] | None
+    """What sends packets by way of the root port although a switch joins the two; null for nothing."""
     write_gb_per_s: float | None
     """payload that the device writes into its peer, 10⁹ B/s; null where not simulated."""
     read_gb_per_s: float | None
@@ -1175,54 +1377,82 @@ class PredictPeersPair(TypedDict):
     write_direct_gb_per_s: float | None
     """turning round in the switch; null where none joins the two."""
     read_direct_gb_per_s: float | None
+    """Reads that turn round in the switch, payload, 10⁹ B/s; null where none joins the two."""
     latency_direct_ns: float | None
+    """Mean of a write of 4 KiB that turns round in the switch, ns; null where none joins the two."""
     write_redirected_gb_per_s: float | None
     """by way of the root port, as ACS and the IOMMU send it; null where no switch joins the two."""
     read_redirected_gb_per_s: float | None
+    """Reads by way of the root port, payload, 10⁹ B/s; null where no switch joins the two."""
     latency_redirected_ns: float | None
+    """Mean of a write of 4 KiB by way of the root port, ns; null where no switch joins the two."""
     write_binding: str | None
+    """What limits writes, in a sentence; null where not simulated."""
     read_binding: str | None
+    """What limits reads, in a sentence; null where not simulated."""
 
 
 class PredictPeersAdapter(TypedDict):
     """A part of a document."""
 
     gpu: Bdf
+    """Address of the GPU."""
     nic: Bdf
+    """Address of the adapter."""
     path: Literal["PIX", "PXB", "PHB", "NODE", "SYS"]
+    """The way between the two, as `nvidia-smi topo -m` names it."""
     write_gb_per_s: float | None
+    """What the adapter writes into the GPU by itself, payload, 10⁹ B/s."""
     read_gb_per_s: float | None
+    """What the adapter reads from the GPU by itself, payload, 10⁹ B/s."""
     shared_by: int
     """GPUs that this adapter is the choice for."""
     as_near: list[Bdf]
+    """Addresses of other adapters with a way as short."""
 
 
 class PredictPrediction(TypedDict):
     """A part of a document."""
 
     bdf: Bdf
+    """Address of the device."""
     device: str
+    """Its name."""
     link: str
+    """How its link runs in the simulation, such as `gen4 x16`."""
     benchmark: str
+    """What is done, in words."""
     direction: Literal["read", "write", "both"]
+    """read from memory, write to memory, or both, as seen from the device."""
     ceiling_gb_per_s: float | None
+    """Payload that the narrowest link of the way carries, from coding and packet sizes alone, 10⁹ B/s; null
+    for latencies.
+    """
     alone_gb_per_s: float | None
+    """Payload of the device by itself, 10⁹ B/s; null for latencies."""
     together_gb_per_s: float | None
+    """Payload with all other devices at work in the same direction, 10⁹ B/s; null where that was not run."""
     alone_half_width_percent: float | None
     """half of its 95 % confidence interval, in percent; null for latencies and published limits."""
     together_half_width_percent: float | None
     """the same of together_gb_per_s; null where not run."""
     latency_ns: float | None
+    """Mean of one operation, ns; null for rates."""
     frames_per_s: float | None
+    """Ethernet frames a second; null for other benchmarks."""
     binding: str
+    """What limits it, in a sentence: alone, and then with all others where that is far less."""
 
 
 class Progress(TypedDict):
     """How a run is getting on: what `progress` of lanewise.run hears a few times a second."""
 
     simulated_s: float
+    """Simulated time, seconds."""
     time_limit_s: float
+    """Simulated time at which the run ends at the latest, seconds."""
     events: int
+    """Events handled."""
     measuring_since_s: float | None
     """Null while it warms up."""
     flows: NotRequired[list[LiveFlow]]
@@ -1275,7 +1505,9 @@ class Report(TypedDict):
 
     format: Format
     file: str
+    """The file that was written."""
     runs: list[str]
+    """What it is about."""
 
 
 class Reproduce(TypedDict):
@@ -1283,115 +1515,199 @@ class Reproduce(TypedDict):
 
     format: Format
     headline: Headline
+    """Predicted cells of all experiments."""
     selected: Headline
+    """Selected cells of all experiments, which count beside the headline."""
     calibrated: Apart
+    """Cells that a parameter was fitted on, which are in no headline."""
     identity: Apart
+    """Cells that are algebra of others, or of which nothing was measured; they are in no headline."""
     experiments: list[ReproduceExperiment]
+    """The experiments."""
 
 
 class ReproduceExperiment(TypedDict):
     """A part of a document."""
 
     id: str
+    """Name of the experiment, such as `IDT-T5`."""
     title: str
+    """What was measured."""
     source: str
+    """The publication."""
     headline: Headline
+    """Predicted cells of this experiment."""
     passed: bool
+    """Whether each cell is inside its band, or a known miss at its known figure."""
     surprises: list[str]
+    """What is not so, a sentence for each: misses that are new, have moved or are gone."""
     cells: list[ReproduceExperimentCell]
+    """Every published number beside the simulated one."""
     values: list[ReproduceExperimentValue]
+    """Simulated numbers that cells are computed from and that the publication does not give."""
     fitted: list[ReproduceExperimentFitted]
+    """Values that `lanewise calibrate` made."""
     sensitivity: ReproduceExperimentSensitivity | None
+    """What moves each prediction, of the last `reproduce --sensitivity`; null when it was never made."""
     null_median_abs_error_percent: float | None
+    """Median of the absolute errors of the null models of these cells, percent; null where there are none."""
     null_worst_abs_error_percent: float | None
+    """The largest of these, percent."""
     null_median_abs_error_points: float | None
+    """Median of the absolute errors of the null models of these cells, points; null where there are none."""
     null_worst_abs_error_points: float | None
+    """The largest of these, points."""
     predicted_median_abs_error_percent: float | None
+    """Median of the absolute errors of predicted cells judged in percent; null where there are none."""
     predicted_worst_abs_error_percent: float | None
+    """The largest of these, percent."""
     predicted_median_abs_error_points: float | None
+    """Median of the absolute errors of predicted cells judged in points, in the unit of the cells; null where
+    there are none.
+    """
     predicted_worst_abs_error_points: float | None
+    """The largest of these, points."""
 
 
 class ReproduceExperimentCell(TypedDict):
     """A part of a document."""
 
     cell: str
+    """Name of the cell, unique in its experiment."""
     unit: str
+    """Unit of `published`, `simulated`, `half_width`, `null` and of points."""
     published: float | None
+    """The number as published; null for a claim without one."""
     simulated: float | None
+    """The number as simulated, the mean over the seeds; null where nothing simulates the cell."""
     error_percent: float | None
+    """Simulated over published, less one, percent; null without both numbers."""
     half_width: float | None
+    """Half of the 95 % confidence interval of the mean over seeds, in the unit of the cell; null for one
+    seed.
+    """
     seeds: int
+    """Seeds that `simulated` is the mean of; 0 where nothing simulates the cell."""
     error_points: float | None
+    """Simulated less published, in the unit of the cell, for a cell that is judged in points; else null."""
     null: float | None
+    """What the null model of the cell says, in the unit of the cell; null without one."""
     null_error: float | None
+    """Error of the null model, judged as the cell is, percent or points."""
     null_model: str
+    """The null model in words; empty without one."""
     verdict: Literal["P", "C", "N"]
+    """P: follows from the links. C: needs a calibrated parameter. N: cannot be predicted."""
     role: Literal["predicted", "selected", "calibrated", "identity", "excluded"]
+    """predicted: counts in the headline. selected: a choice was made with the outcome known. calibrated: a
+    parameter was fitted on it. identity: nothing was measured, or algebra of fitted values. excluded: the
+    reason is in `note`.
+    """
     fitted_on: list[str]
+    """Cells that the fitted parameters in force were fitted on."""
     band_percent: float | None
+    """Error that counts as reproduced, percent of the published number; null for a claim that is a range."""
     band_points: float | None
+    """The same in the unit of the cell, where the band was decided so; else null."""
     between: list[float] | None
+    """The range that a claim has to be in, in the unit of the cell: lower and upper end; null for other
+    cells.
+    """
     within_band: bool | None
+    """Whether the error is at most the band, or the claim holds; null without an error or a band."""
     exact: str
+    """Why the cell could not have come out otherwise; empty where it could."""
     known_miss: bool
+    """Whether `misses.toml` has it."""
     claim: str
+    """The words of the publication; empty where it has a number only."""
     computed_as: str
+    """What it is computed from, for a cell that no single run gives; else empty."""
     note: str
+    """A remark, or the reason for its role."""
 
 
 class ReproduceExperimentValue(TypedDict):
     """A part of a document."""
 
     id: str
+    """Name of the value."""
     unit: str
+    """Unit of `simulated`."""
     simulated: float | None
+    """The number, in its unit."""
     note: str
+    """What it is."""
 
 
 class ReproduceExperimentFitted(TypedDict):
     """A part of a document."""
 
     name: str
+    """What was fitted."""
     plus_minus: str | None
+    """Half of its confidence interval, with its unit; null where there is none."""
     parameters: list[str]
+    """Paths of the parameters that have the value."""
     value: str | int
+    """The value, with its unit."""
     fitted_on: list[str]
+    """Cells that it was fitted on, with their experiment."""
 
 
 class ReproduceExperimentSensitivity(TypedDict):
-    """A part of a document."""
+    """What moves each prediction, of the last `reproduce --sensitivity`; null when it was never made."""
 
     version: str
+    """Version of the core that made it."""
     inputs: str
+    """Hash of scenarios and overrides."""
     stale: bool
+    """Whether scenarios, overrides, a varied parameter or a result has changed since."""
     made_on: str
+    """The core it was made on, where that is known to be another; else empty."""
     runs: int
+    """How many runs it took."""
     varied: list[str]
+    """Parameters that were varied."""
     cells: list[ReproduceExperimentSensitivityCell]
+    """Predicted cells, and what moves each."""
 
 
 class ReproduceExperimentSensitivityCell(TypedDict):
     """A part of a document."""
 
     cell: str
+    """Name of the cell."""
     simulated: float
+    """The cell as simulated then, in its own unit."""
     unit: str
+    """Unit of the changes: `%`, or `points` for a cell that is judged so."""
     rests_on_assumptions: list[str]
+    """Assumed parameters that move the cell."""
     moved_by: list[ReproduceExperimentSensitivityCellMovedBy]
+    """Parameters that move the cell, the strongest first."""
 
 
 class ReproduceExperimentSensitivityCellMovedBy(TypedDict):
     """A part of a document."""
 
     parameter: str
+    """As `explain` names it, with # for the number of equal parts."""
     paths: list[str]
+    """Paths of the parameters that were moved together."""
     value: str
+    """The value in force."""
     provenance: Provenance
+    """Where the value is from."""
     lower: str
+    """The value it was lowered to."""
     higher: str
+    """The value it was raised to."""
     lower_percent: float | None
+    """Change of the cell when it is lowered, in `unit`; null where a scenario does not allow the value."""
     higher_percent: float | None
+    """Change of the cell when it is raised, in `unit`; null where a scenario does not allow the value."""
 
 
 class Requester(TypedDict):
@@ -1493,13 +1809,16 @@ class RunGroups(TypedDict):
 
     format: Format
     groups: list[RunGroupsGroup]
+    """One for each group of jobs that `stonewall` separates, in their order."""
 
 
 class RunGroupsGroup(TypedDict):
     """A part of a document."""
 
     jobs: list[str]
+    """Names of the jobs that run together."""
     run: Run
+    """Their run."""
 
 
 class Scan(TypedDict):
@@ -1507,27 +1826,46 @@ class Scan(TypedDict):
 
     format: Format
     source: str
+    """File, folder or `-`, as it was named."""
     kinds: list[str]
+    """As what it was read, such as `lspci text` or `sysfs`."""
     hostname: NotRequired[str]
+    """Name of the machine."""
     machine: ScanMachine
+    """What the source says about the machine."""
     notes: list[str]
+    """What to know about this reading, a sentence each."""
     not_understood: list[ScanNotUnderstood]
+    """The first lines that a reader could make nothing of: at most 20, one of each shape."""
     not_understood_lines: int
+    """How many such lines there are."""
     measured: NotRequired[bool]
+    """false where the source declares links rather than reads them; else left out."""
 
 
 class ScanMachine(TypedDict):
-    """A part of a document."""
+    """What the source says about the machine."""
 
     domains: list[int]
+    """PCI domains (segment groups) in use."""
     functions: list[ScanMachineFunction]
+    """PCI functions, by address."""
     links: list[ScanMachineLink]
+    """Links with both ends in the source, by the address of the port above."""
     switches: list[ScanMachineSwitch]
+    """Switches whose upstream port is in the source."""
     numa_nodes: list[dict[str, object]]
+    """NUMA nodes: `index`, `cpus` (a list like 0-15,64-79), `cpu_vendor`."""
     relations: list[dict[str, object]]
+    """How the tool of a vendor relates two devices: `first`, `second`, `path` (NV, XGMI, XL, PIX, PXB, PHB,
+    NODE, SYS), `links` and the addresses.
+    """
     disagreements: NotRequired[list[ScanMachineDisagreement]]
+    """Where two sources, or two captures in one, say different things of one function."""
     events: list[ScanMachineEvent]
+    """Lines of a kernel log that tell of the bus, in their order."""
     slots: list[ScanMachineSlot]
+    """Slots of the board as the firmware describes them, which may be wrong."""
 
 
 ScanMachineFunction = TypedDict(
@@ -1605,111 +1943,195 @@ ScanMachineFunction = TypedDict(
 
 
 class ScanMachineFunctionBuses(TypedDict, total=False):
-    """A part of a document."""
+    """Bus numbers of a bridge."""
 
     primary: int
+    """Bus above."""
     secondary: int
+    """Bus directly below."""
     subordinate: int
+    """Highest bus below."""
 
 
 class ScanMachineFunctionHealth(TypedDict, total=False):
     """Of a GPU, as its driver says."""
 
     ecc: bool
+    """Whether its memory is protected by ECC now."""
     uncorrectable: int
+    """Memory errors that could not be corrected since the driver started."""
     uncorrectable_in_life: int
+    """The same since the GPU was made."""
     sram_threshold_exceeded: bool
+    """Whether SRAM has had so many that NVIDIA replaces the GPU."""
     remap_pending: bool
+    """Whether a row of memory is to be replaced by a spare one at the next reset."""
     remap_failed: bool
+    """Whether there was no spare row."""
     retirement_pending: bool
+    """Whether a page of memory is to be retired at the next reset, before Ampere."""
     channel_repair_pending: bool
+    """Whether a memory channel waits for a repair."""
     tpc_repair_pending: bool
+    """Whether a TPC waits for a repair."""
     unrepairable_memory: bool
+    """Whether memory cannot be repaired."""
     recovery_action: str
+    """What the driver asks for, such as Reset, Reboot or `Drain P2P`; the word None for nothing."""
     fabric: str
+    """How its links to NVSwitches are: Healthy, Unhealthy, `Limited Capacity`."""
     inforom_corrupted: bool
+    """Whether the InfoROM is corrupted."""
     slowdowns: list[str]
+    """What hardware holds the clocks down for now: thermal, power brake, or unknown."""
     bar1_bytes: int
+    """How much of its memory other devices and the CPU can reach, bytes."""
     sensors_unreadable: list[Literal["fan", "power"]]
+    """Sensors that the driver could not read although the GPU answers."""
     utilization_percent: int
+    """Share of the time in which a kernel ran, percent, as its driver says."""
+    slowed_by_driver: bool
+    """Whether the driver holds its clocks down because it is too warm."""
+    degrees_c: int
+    """Temperature of the GPU, degrees Celsius."""
+    slowdown_at_c: int
+    """Temperature at which hardware slows it down, degrees Celsius."""
+    degrees_left_c: int
+    """Degrees Celsius below the limit at which it slows down; negative: above it."""
+    banks_without_spares: int
+    """Banks of memory that have no spare row left."""
+    rows_replaced: int
+    """Rows of memory replaced after errors that could not be corrected."""
+    pages_retired: int
+    """Pages of memory taken out of use, before Ampere."""
+    fabric_state: str
+    """How far its links to NVSwitches are set up, such as Completed."""
+    fabric_status: str
+    """How that went: Success, or what failed."""
+    unreadable: str
+    """What stands in place of a value that the driver could not read."""
+    power_limit_w: int
+    """The most power that it may take now, W, rounded."""
 
 
 class ScanMachineFunctionLink(TypedDict, total=False):
-    """A part of a document."""
+    """Link Capabilities, Control and Status; more keys are the fields of `LinkRegisters`."""
 
     cap: Speed
+    """The most that this end can do."""
     sta: Speed
+    """What runs now."""
     target: float
+    """Target Link Speed, GT/s."""
     supported: list[float]
+    """Supported Link Speeds, GT/s, rising."""
 
 
 class ScanMachineFunctionMps(TypedDict, total=False):
-    """A part of a document."""
+    """Maximum Payload Size, bytes."""
 
     supported: int
+    """The most that it can do, bytes."""
     set: int
+    """What is set, bytes."""
 
 
 class ScanMachineLink(TypedDict):
     """A part of a document."""
 
     port: Bdf
+    """The port above."""
     device: Bdf
+    """The first function of the device below."""
     now: NotRequired[Speed]
+    """What runs now."""
     limit: NotRequired[Speed]
+    """The most that both ends can do."""
     below_speed: NotRequired[bool]
+    """Whether it runs slower than both ends can; links of idle GPUs do."""
     below_width: NotRequired[bool]
+    """Whether it runs on fewer lanes than both ends have."""
     on_die: bool
+    """Whether both ends are in one chip, or the link is a tunnel: its registers are no physical limit."""
 
 
 class ScanMachineSwitch(TypedDict):
     """A part of a document."""
 
     upstream: Bdf
+    """The upstream port."""
     downstream: list[Bdf]
+    """The downstream ports, by address."""
 
 
 class ScanMachineDisagreement(TypedDict):
     """A part of a document."""
 
     address: str
+    """Address of the function."""
     what: str
+    """What they disagree about: `lanes`, `speed`, `most lanes`, `most speed`, `NUMA node`, `listed`,
+    `device`.
+    """
     first: str
+    """What the source that was given first says, such as `lspci text: x16`."""
     second: str
+    """What the other one says."""
     less: bool
+    """Whether the second says less than the first; of two captures in one file, either."""
 
 
 class ScanMachineEvent(TypedDict):
     """A part of a document."""
 
     kind: str
+    """What happened, in words."""
     line: str
+    """The line, without what stands before the message."""
     address: NotRequired[Bdf]
+    """The function that it is about: a port, for events of links and slots."""
     name: NotRequired[str]
+    """By which the line calls the device where it gives no address, such as nvme0."""
     number: NotRequired[int]
+    """Of a BAR; code of an Xid or SXid; or milliseconds that the kernel has waited."""
     now: NotRequired[dict[str, object]]
+    """The mode that limits the device: `gt_s` and `width`."""
     able: NotRequired[dict[str, object]]
+    """What the device could do: `gt_s` and `width`."""
     port: NotRequired[Bdf]
+    """The port above the link that limits it."""
+    sender: NotRequired[Bdf]
+    """The device that reported the error after which a port, at `address`, reset what is below it."""
 
 
 class ScanMachineSlot(TypedDict):
     """A part of a document."""
 
     name: str
+    """As it is printed on the board, or meant to be."""
     kind: NotRequired[str]
+    """In words, such as `PCI Express 3 x16`."""
     lanes: NotRequired[int]
+    """Lanes that are wired."""
     connector_lanes: NotRequired[int]
+    """Lanes that the connector has room for."""
     generation: NotRequired[int]
+    """Generation of PCI Express."""
     used: NotRequired[bool]
+    """Whether something is in it."""
     address: NotRequired[Bdf]
+    """As the firmware says: of what is in it, or of the port above."""
     device: NotRequired[Bdf]
+    """The first function of what is in it."""
 
 
 class ScanNotUnderstood(TypedDict):
     """A part of a document."""
 
     line: int
+    """Number of the line, from 1."""
     text: str
+    """The line, cut to 120 characters."""
 
 
 class Serve(TypedDict):
@@ -1717,6 +2139,7 @@ class Serve(TypedDict):
 
     format: Format
     address: str
+    """Where it listens, a URL."""
     folder: str
     """where runs are kept."""
 
@@ -1725,7 +2148,9 @@ class Speed(TypedDict, total=False):
     """What a link register says; a part that cannot be read is left out."""
 
     gt_s: float
+    """Line rate of one lane, GT/s."""
     width: int
+    """Lanes; 0 is what an empty port or a virtual function reports."""
 
 
 class State(TypedDict):
@@ -1785,12 +2210,15 @@ class Sweep(TypedDict):
 
     format: Format
     scenario: str
+    """The scenario that was run at every point."""
     axes: list[SweepAxe]
+    """What varies."""
     units: dict[str, str]
     """Units of parameters whose values are numbers, by path."""
     is_complete: bool
     """Whether every point is finished."""
     points: list[SweepPoint]
+    """Every point, in the order of the axes."""
     knees: list[SweepKnee]
     """Neighbouring points of an axis that different things limit."""
     search: NotRequired[SweepSearch]
@@ -1822,15 +2250,21 @@ class SweepPoint(TypedDict):
     goodput_gb_per_s: float | None
     """Payload of all flows of data."""
     operations_per_s: float | None
+    """Operations a second of all flows of data; null where there is no run."""
     latency_ns_mean: float | None
     """Over the operations of all flows of data."""
     latency_ns_p99: float | None
     """The largest of any flow of data."""
     limited_by: str | None
+    """Name of what limits the run."""
     limited_kind: str | None
+    """Kind of what limits the run."""
     end_reason: str | None
+    """Why the run ended."""
     simulated_s: float | None
+    """Simulated time, seconds."""
     fingerprint: str | None
+    """Hash of the trajectory, 16 hexadecimal digits."""
     trial: NotRequired[int]
     """Of a search: which trial it is a run of."""
     is_feasible: NotRequired[bool | None]
@@ -1843,17 +2277,24 @@ class SweepKnee(TypedDict):
     """A part of a document."""
 
     path: str
+    """Parameter along which the limit changes."""
     others: dict[str, str | float | None]
+    """Values of the other parameters there."""
     before: float
+    """The last value with the one limit."""
     after: float
+    """The first value with the other."""
     limit_before: str
+    """Name of the one limit."""
     limit_after: str
+    """Name of the other."""
 
 
 class SweepSearch(TypedDict):
     """With --maximize or --minimize."""
 
     goals: list[SweepSearchGoal]
+    """What is sought."""
     limits: list[str]
     """What every good trial keeps."""
     trials: int
@@ -1866,7 +2307,9 @@ class SweepSearchGoal(TypedDict):
     """A part of a document."""
 
     do: Literal["maximize", "minimize"]
+    """Whether the number is to be large or small."""
     number: str
+    """Which number, as it was asked for."""
     unit: str
     """Empty for what --metric takes: that of its column."""
 
@@ -1877,15 +2320,18 @@ class SweepSearchBest(TypedDict):
     trial: int
     """From 0 on, in the order in which they were chosen."""
     parameters: dict[str, str]
+    """Values of the parameters that vary."""
     values: list[float]
     """Of the goals, the mean over the seeds."""
     limited_by: str | None
+    """Name of what limits the run."""
 
 
 class SweepSobol(TypedDict):
     """A part of a document."""
 
     axis: str
+    """The axis."""
     first: float
     """First-order index: the part of the variance that it makes alone."""
     first_interval: list[float]
@@ -1893,6 +2339,7 @@ class SweepSobol(TypedDict):
     total: float
     """Total index: the part that it makes together with others."""
     total_interval: list[float]
+    """Ends of the interval of 95 %."""
 
 
 class Threads(TypedDict):
@@ -1910,8 +2357,11 @@ class TlpsByClass(TypedDict):
     """One of each flow class."""
 
     posted: int
+    """Of posted requests: writes and messages."""
     non_posted: int
+    """Of non-posted requests: reads, and others that are answered."""
     completion: int
+    """Of completions."""
 
 
 class Trace(TypedDict):

@@ -144,3 +144,24 @@ def test_an_unknown_key_and_a_missing_one_are_noticed() -> None:
         check("parts", {"format": 1, "parts": [], "surprise": 1})
     with pytest.raises(AssertionError, match="required"):
         check("parts", {})
+
+
+def without_description(schema: Any, place: str) -> list[str]:
+    """Return the places of keys that nothing is said about; what a key refers to may say it."""
+    if isinstance(schema, list):
+        return [each for part in schema for each in without_description(part, place)]
+    if not isinstance(schema, dict):
+        return []
+    keys = schema.get("properties") if isinstance(schema.get("properties"), dict) else {}
+    found = [
+        f"{place}.{key}" for key, value in keys.items() if not value.get("description") and key != "format"
+    ]
+    inner = [(value, f"{place}.{key}") for key, value in keys.items()]
+    inner += [(value, place) for key, value in schema.items() if key != "properties"]
+    return found + [each for value, where in inner for each in without_description(value, where)]
+
+
+def test_every_key_of_the_output_has_a_description() -> None:
+    assert [
+        each for name, schema in SCHEMA["$defs"].items() for each in without_description(schema, name)
+    ] == []

@@ -151,17 +151,26 @@ pub struct PercentileInterval {
 
 /// Latency, ns. A percentile that there are too few latencies for is null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[allow(missing_docs, reason = "the names say it all")]
 pub struct Latency {
+    /// The shortest, ns.
     pub min: f64,
+    /// Arithmetic mean, ns.
     pub mean: f64,
+    /// Standard deviation, ns.
     pub stddev: f64,
+    /// Median, ns; null with too few latencies.
     pub p50: Option<f64>,
+    /// 90th percentile, ns; null with too few latencies.
     pub p90: Option<f64>,
+    /// 95th percentile, ns; null with too few latencies.
     pub p95: Option<f64>,
+    /// 99th percentile, ns; null with fewer than 100 latencies.
     pub p99: Option<f64>,
+    /// 99.9th percentile, ns; null with fewer than 1,000 latencies.
     pub p99_9: Option<f64>,
+    /// The longest, ns.
     pub max: f64,
+    /// How many latencies there are.
     pub count: u64,
     /// All of them, as a histogram that percentiles were read from: exact to 1 %.
     pub buckets: LatencyBuckets,

@@ -99,11 +99,13 @@ pub struct LiveDirection {
 
 /// One of each flow class.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[allow(missing_docs, reason = "the names say it all")]
 #[schemars(rename = "{T}ByClass")]
 pub struct ByClass<T> {
+    /// Of posted requests: writes and messages.
     pub posted: T,
+    /// Of non-posted requests: reads, and others that are answered.
     pub non_posted: T,
+    /// Of completions.
     pub completion: T,
 }
 

@@ -50,6 +50,7 @@ export type Bdf = string;
 /** lanewise bench [NAME...] --json */
 export interface Bench {
   format: Format;
+  /** One for each that was run. */
   benchmarks: Benchmark[];
 }
 
@@ -98,25 +99,39 @@ export interface Buffer {
 /** lanewise calibrate ID --json */
 export interface Calibrate {
   format: Format;
+  /** Name of the experiment. */
   id: string;
+  /** What was fitted. */
   fits: CalibrateFit[];
 }
 
 export interface CalibrateFit {
+  /** What was fitted. */
   name: string;
+  /** Paths of the parameters that have the value. */
   parameters: string[];
+  /** The value, with its unit. */
   value: string;
+  /** Half of its confidence interval, with the same unit; left out for a whole number. */
   plus_minus?: string;
+  /** Cells that it was fitted on, with their experiment. */
   fitted_on: string[];
+  /** How many runs it took. */
   runs: number;
+  /** Those cells, with the value in force. */
   cells: CalibrateFitCell[];
 }
 
 export interface CalibrateFitCell {
+  /** Name of the cell. */
   cell: string;
+  /** Unit of both numbers. */
   unit: string;
+  /** The number as published. */
   published: number;
+  /** The number as simulated. */
   simulated: number;
+  /** Simulated over published, less one, percent. */
   error_percent: number | null;
 }
 
@@ -133,63 +148,101 @@ export interface ChangedValue {
 /** lanewise compare A B --json, and lanewise whatif FILE PATH=VALUE... --json */
 export interface Compare {
   format: Format;
+  /** The first of the two. */
   a: CompareA;
+  /** The second of the two; ratios are b over a. */
   b: CompareB;
+  /** Sums over all flows of data: one entry for each quantity. */
   totals: CompareTotal[];
+  /** Flows of either side, matched by name and direction. */
   flows: CompareFlow[];
+  /** Directions of links that both sides have. */
   links: CompareLink[];
+  /** Categories whose share of a link direction changed by 0.05 points or more, in links that both sides have; the largest change first. */
   time_attribution_changes: CompareTimeAttributionChange[];
+  /** Names of links that only a has. */
   links_only_in_a: string[];
+  /** Names of links that only b has. */
   links_only_in_b: string[];
 }
 
+/** The first of the two. */
 export interface CompareA {
+  /** What it is called, with the overrides in which the two differ where their names are alike. */
   name: string;
+  /** Why the run ended. */
   end_reason: EndReason;
   /** In a sentence, as run prints it. */
   limited_by: string | null;
 }
 
+/** The second of the two; ratios are b over a. */
 export interface CompareB {
+  /** What it is called, with the overrides in which the two differ where their names are alike. */
   name: string;
+  /** Why the run ended. */
   end_reason: EndReason;
   /** In a sentence, as run prints it. */
   limited_by: string | null;
 }
 
 export interface CompareTotal {
+  /** `goodput_mib_per_s`, `goodput_gb_per_s` or `operations_per_s`. */
   quantity: string;
+  /** Of a, in the unit that the quantity names. */
   a: number | null;
+  /** Of b, in the same unit. */
   b: number | null;
+  /** b over a; null where a is 0. */
   ratio: number | null;
 }
 
 export interface CompareFlow {
+  /** Name of the flow. */
   flow: string;
+  /** `read`, `write`, or the instrument's word. */
   direction: string;
+  /** Payload in a, 2²⁰ B/s; null where a has no such flow. */
   a_mib_per_s: number | null;
+  /** Payload in b, 2²⁰ B/s; null where b has no such flow. */
   b_mib_per_s: number | null;
+  /** Payload of b over that of a; null where a has none. */
   ratio: number | null;
+  /** Mean latency in a of what the flow counts, ns; null where there is none. */
   a_latency_ns_mean: number | null;
+  /** The same in b, ns. */
   b_latency_ns_mean: number | null;
 }
 
 export interface CompareLink {
+  /** Name of the link. */
   link: string;
+  /** `upstream` or `downstream`. */
   direction: string;
+  /** Goodput of the direction in a, 10⁹ B/s. */
   a_gb_per_s: number;
+  /** Goodput of the direction in b, 10⁹ B/s. */
   b_gb_per_s: number;
+  /** Goodput of b over that of a; null where a has none. */
   ratio: number | null;
+  /** Share of the measured time in a with anything on the wire, 0 to 1. */
   a_utilisation: number;
+  /** The same in b, 0 to 1. */
   b_utilisation: number;
 }
 
 export interface CompareTimeAttributionChange {
+  /** Name of the link. */
   link: string;
+  /** `upstream` or `downstream`. */
   direction: string;
+  /** Owner of the time, such as `payload` or `blocked_posted_data`: a key of `time_attribution` of a run. */
   category: string;
+  /** Share of the measured time in a, percent. */
   a_percent: number;
+  /** Share of the measured time in b, percent. */
   b_percent: number;
+  /** b less a, percentage points. */
   change_points: number;
 }
 
@@ -218,35 +271,54 @@ export interface Direction {
 /** lanewise doctor [SOURCE] --json */
 export interface Doctor {
   format: Format;
+  /** What was read. */
   source: string;
+  /** What is wrong or worth knowing, worst first. */
   findings: DoctorFinding[];
+  /** What was looked at, and how many findings there are. */
   summary: DoctorSummary;
 }
 
 export interface DoctorFinding {
+  /** Name of the rule. */
   rule: string;
+  /** error: breaks transfers or will. warning: costs performance or robustness now. info: worth knowing. */
   severity: "info" | "warning" | "error";
+  /** Address that it is about; empty for the machine as a whole, and for a device that is nowhere. */
   bdf: string;
   /** name and slot of the device at bdf; left out where not known */
   device?: string;
+  /** What is wrong, in a line. */
   title: string;
+  /** What was read that says so, with the address of each register. */
   evidence: string[];
+  /** What it costs; null where that is not known. */
   cost: DoctorFindingCost | null;
+  /** What to do. */
   fix: string;
+  /** Addresses of other functions that it is about; left out where there are none. */
   also?: string[];
   /** rules whose findings it carries */
   subsumes?: string[];
+  /** Why it does not count; left out where it does. */
   waived?: DoctorFindingWaived;
 }
 
+/** What it costs; null where that is not known. */
 export interface DoctorFindingCost {
+  /** The cost in words. */
   what: string;
+  /** Payload lost, 10⁹ B/s; left out where it does not apply. */
   gb_per_s?: number;
+  /** Latency added, ns; left out where it does not apply. */
   ns?: number;
+  /** Whether it was simulated, or is stated. */
   basis: "simulated" | "stated";
 }
 
+/** Why it does not count; left out where it does. */
 export interface DoctorFindingWaived {
+  /** Why it is accepted. */
   reason: string;
   /** last day, like 2027-01-31; null: for ever */
   until: string | null;
@@ -254,31 +326,49 @@ export interface DoctorFindingWaived {
   where: string;
 }
 
+/** What was looked at, and how many findings there are. */
 export interface DoctorSummary {
+  /** false where too little was readable to say that nothing is wrong. */
   examined: boolean;
+  /** What was looked for. */
   profile: "provisioning" | "performance" | "all";
+  /** Of links, payloads, errors, drivers and BARs: how many the source tells of. */
   readable: Record<string, DoctorSummaryReadable>;
+  /** Findings of this severity, without waived ones. */
   error: number;
+  /** Findings of this severity, without waived ones. */
   warning: number;
+  /** Findings of this severity, without waived ones. */
   info: number;
+  /** How many functions the machine has. */
   functions: number;
+  /** How many links the machine has, without those inside a chip. */
   links: number;
+  /** How many rules were applied. */
   rules: number;
+  /** How many simulations were run to price findings. */
   simulations: number;
+  /** What could not be read or looked at, a sentence each. */
   notes: string[];
   /** findings that do not count; left out when there are none */
   waived?: number;
+  /** With --expect: kinds of devices that the file counts. */
   expected?: DoctorSummaryExpected[];
 }
 
 export interface DoctorSummaryReadable {
+  /** How many the source tells of. */
   known: number;
+  /** Of how many. */
   of: number;
 }
 
 export interface DoctorSummaryExpected {
+  /** Which devices, in words. */
   what: string;
+  /** How many there should be. */
   expected: number;
+  /** How many there are. */
   present: number;
   /** file and line */
   where: string;
@@ -287,6 +377,7 @@ export interface DoctorSummaryExpected {
 /** lanewise draw [FILE|SOURCE|RUN] --json: what the picture shows, before alike branches are put together */
 export interface Draw {
   format: Format;
+  /** Title of the picture. */
   title: string;
   /** The picture that was written, with --out. */
   file?: string;
@@ -306,6 +397,7 @@ export interface DrawnDevice {
   detail: string;
   /** What is shown to whoever points at it. */
   about: string[];
+  /** What it is; more: devices that are not drawn, by number. */
   sort: "host" | "switch" | "gpu" | "network" | "storage" | "device" | "empty" | "more";
   /** Port of the device above that it is at. */
   slot: string;
@@ -313,15 +405,19 @@ export interface DrawnDevice {
   above: number | null;
   /** How many devices the box stands for. */
   count: number;
+  /** The link above; null for parts of the device above. */
   link: DrawnLink | null;
 }
 
 /** A link of a picture of a topology. */
 export interface DrawnLink {
+  /** Name of the link. */
   name: string;
   /** As trained, like `gen4 x16`; empty when not known. */
   mode: string;
+  /** Lanes; null when not known. */
   lanes: number | null;
+  /** below: slower than both ends can. inside: of a chip. wire: no PCI Express. */
   state: "up" | "below" | "asleep" | "down" | "empty" | "inside" | "unknown" | "wire";
   /** What both ends can do, where it is below that. */
   could: string;
@@ -333,11 +429,13 @@ export interface DrawnLink {
 
 /** What went over a link in a run, each way. */
 export interface DrawnUse {
-  /** Goodput. */
+  /** Goodput, 10⁹ B/s. */
   upstream_gb_per_s: number;
+  /** Goodput, 10⁹ B/s. */
   downstream_gb_per_s: number;
   /** Share of the time in use, 0 to 1. */
   upstream: number;
+  /** Share of the time in use, 0 to 1. */
   downstream: number;
 }
 
@@ -358,7 +456,9 @@ export type EndReason = "Converged" | "Finished" | "TimeLimit" | "EventLimit" | 
 /** Any verb with --json that ends with status 2 or 3: what is wrong, each mistake by itself. */
 export interface Error {
   format: Format;
+  /** Exit status: 2 wrong input, 3 a mistake of Lanewise. */
   status: 2 | 3;
+  /** Each mistake by itself. */
   errors: Mistake[];
 }
 
@@ -375,17 +475,26 @@ export interface ErrorCount {
 }
 
 export interface ErrorGroups {
+  /** All cells. */
   all: Errors;
+  /** Those on which simulation and null model are more than 0.5 percent, or points, apart. */
   where_they_differ: Errors;
+  /** Those that could have come out otherwise. */
   without_exact: Errors;
 }
 
 export interface Errors {
+  /** How many cells. */
   cells: number;
+  /** Median of their absolute errors, percent or points; null without cells. */
   median: number | null;
+  /** The largest of these; null without cells. */
   worst: number | null;
+  /** How many of the cells have a null model. */
   null_cells: number;
+  /** Median of the absolute errors of the null models; null without one. */
   null_median: number | null;
+  /** The largest of these; null without one. */
   null_worst: number | null;
 }
 
@@ -459,41 +568,64 @@ export type Format = 1;
 export type FunctionKind = "root port" | "upstream port" | "downstream port" | "endpoint" | "virtual function";
 
 export interface Headline {
+  /** Cells that are judged in percent. */
   percent: ErrorGroups;
+  /** Cells that are judged in points, such as changes in percent. */
   points: ErrorGroups;
+  /** Claims that are ranges. */
   claims: HeadlineClaims;
+  /** Cells outside their band, with the id of their experiment. */
   misses: string[];
 }
 
+/** Claims that are ranges. */
 export interface HeadlineClaims {
+  /** How many claims. */
   cells: number;
+  /** How many of them hold. */
   hold: number;
+  /** How many of them have a null model. */
   null_cells: number;
+  /** How many of those would hold by it. */
   null_hold: number;
 }
 
 /** lanewise import FILE... --json */
 export interface Import {
   format: Format;
+  /** One for each file. */
   results: ImportResult[];
 }
 
 export interface ImportResult {
+  /** The benchmark, such as fio. */
   tool: string;
+  /** File that was read; null where there is none. */
   source: string | null;
+  /** What the machine was read from. */
   machine: string;
+  /** What was assumed or could not be told, a sentence each. */
   notes: string[];
+  /** One for each case of the measurement. */
   cases: ImportResultCase[];
 }
 
 export interface ImportResultCase {
+  /** What was measured, in words of the tool. */
   name: string;
+  /** Address of the device; null where it could not be told. */
   bdf: string | null;
+  /** Payload, 10⁹ B/s; null where the tool said nothing of it. */
   measured_gb_per_s: number | null;
+  /** Payload that was possible by simulation, 10⁹ B/s; null where nothing was predicted. */
   predicted_gb_per_s: number | null;
+  /** Measured over predicted; null where there is nothing to compare. */
   ratio: number | null;
+  /** What to think of the result. */
   verdict: "as good as it gets" | "host-limited" | "latency-bound" | "misconfigured" | "more than possible" | "not judged";
+  /** What limits the prediction; of a case that is not judged, why. */
   binding: string;
+  /** What was read that explains the verdict. */
   evidence: string[];
 }
 
@@ -510,7 +642,9 @@ export interface Instrument {
 /** lanewise lab [--out FILE [--with-diagnosis]] --json */
 export interface Lab {
   format: Format;
+  /** The file that was written. */
   file: string;
+  /** Its size, bytes. */
   bytes: number;
   /** whether a browser was told to open it */
   opened: boolean;
@@ -554,15 +688,25 @@ export interface Larger {
 
 /** Latency, ns. A percentile that there are too few latencies for is null. */
 export interface Latency {
+  /** The shortest, ns. */
   min: number;
+  /** Arithmetic mean, ns. */
   mean: number;
+  /** Standard deviation, ns. */
   stddev: number;
+  /** Median, ns; null with too few latencies. */
   p50: number | null;
+  /** 90th percentile, ns; null with too few latencies. */
   p90: number | null;
+  /** 95th percentile, ns; null with too few latencies. */
   p95: number | null;
+  /** 99th percentile, ns; null with fewer than 100 latencies. */
   p99: number | null;
+  /** 99.9th percentile, ns; null with fewer than 1,000 latencies. */
   p99_9: number | null;
+  /** The longest, ns. */
   max: number;
+  /** How many latencies there are. */
   count: number;
   /** All of them, as a histogram that percentiles were read from: exact to 1 %. */
   buckets: LatencyBuckets;
@@ -723,8 +867,11 @@ export interface LiveResource {
 /** lanewise matrix FILE --json */
 export interface Matrix {
   format: Format;
+  /** Title of the scenario. */
   title: string;
+  /** Devices that copy. */
   devices: MatrixDevice[];
+  /** Each two of them, either way. */
   pairs: MatrixPair[];
   /** time of a queued copy before its first request, in latency_us */
   queued_start: string;
@@ -735,6 +882,7 @@ export interface Matrix {
 export interface MatrixDevice {
   /** as in the matrices */
   number: number;
+  /** Name in the scenario. */
   name: string;
   /** where firmware puts it, like 0000:01:00.0 */
   address: string;
@@ -749,12 +897,17 @@ export interface MatrixPair {
   first: number;
   /** number of its peer */
   second: number;
+  /** Copies that the first writes to the second, payload, 10⁹ B/s. */
   write_gb_per_s: number;
+  /** Copies that the first reads from the second, payload, 10⁹ B/s. */
   read_gb_per_s: number;
   /** what the first writes while the second writes, too */
   both_write_first_gb_per_s: number;
+  /** What the second writes while the first writes, too, 10⁹ B/s. */
   both_write_second_gb_per_s: number;
+  /** What the first reads while the second reads, too, 10⁹ B/s. */
   both_read_first_gb_per_s: number;
+  /** What the second reads while the first reads, too, 10⁹ B/s. */
   both_read_second_gb_per_s: number;
   /** mean of a copy of 16 B, one after another in a stream */
   latency_us: number;
@@ -763,48 +916,77 @@ export interface MatrixPair {
 /** lanewise measure TARGET --json */
 export interface Measure {
   format: Format;
+  /** One for each measurement. */
   results: MeasureResult[];
 }
 
 export interface MeasureResult {
+  /** The benchmark, such as fio. */
   tool: string;
+  /** File or benchmark that was read; empty where there is none. */
   source: string;
+  /** What the machine was read from. */
   machine: string;
+  /** What was assumed or could not be told, a sentence each. */
   notes: string[];
+  /** One for each case of the measurement. */
   cases: MeasureResultCase[];
+  /** Time of the first command, UTC. */
   started: string;
+  /** What was run, word for word. */
   commands: MeasureResultCommand[];
+  /** How the links of the machine ran. */
   machine_description: MeasureResultMachineDescription;
 }
 
 export interface MeasureResultCase {
+  /** What was measured, in words of the tool. */
   name: string;
+  /** Address of the device; null where it could not be told. */
   bdf: string | null;
+  /** Payload, 10⁹ B/s; null where the tool said nothing of it. */
   measured_gb_per_s: number | null;
+  /** Payload that was possible by simulation, 10⁹ B/s; null where nothing was predicted. */
   predicted_gb_per_s: number | null;
+  /** Measured over predicted; null where there is nothing to compare. */
   ratio: number | null;
+  /** What to think of the result. */
   verdict: "as good as it gets" | "host-limited" | "latency-bound" | "misconfigured" | "more than possible" | "not judged";
+  /** What limits the prediction; of a case that is not judged, why. */
   binding: string;
+  /** What was read that explains the verdict. */
   evidence: string[];
 }
 
 export interface MeasureResultCommand {
+  /** The command and its arguments. */
   command: string[];
+  /** What it printed. */
   output: string;
 }
 
+/** How the links of the machine ran. */
 export interface MeasureResultMachineDescription {
+  /** What the machine was read from. */
   source: string;
+  /** Name of the machine; null where not known. */
   hostname: string | null;
+  /** Links that are not inside a chip. */
   links: MeasureResultMachineDescriptionLink[];
 }
 
 export interface MeasureResultMachineDescriptionLink {
+  /** Address of the device below. */
   bdf: Bdf;
+  /** Its name. */
   device: string;
+  /** How the link runs, such as `16GT/s x16`. */
   now: string;
+  /** The most that both ends can do, in the same words. */
   limit: string;
+  /** Maximum Payload Size that is set, bytes; null where not known. */
   mps: number | null;
+  /** Maximum Read Request Size that is set, bytes; null where not known. */
   mrrs: number | null;
 }
 
@@ -863,12 +1045,16 @@ export interface NegotiatedLink {
 /** lanewise new [NAME] --json */
 export interface New {
   format: Format;
+  /** The file that was written. */
   file?: string;
+  /** Examples to start from, when no name was given. */
   examples?: NewExample[];
 }
 
 export interface NewExample {
+  /** Name for `lanewise new`. */
   name: string;
+  /** What it shows. */
   title: string;
 }
 
@@ -961,49 +1147,70 @@ export interface PhaseFlow {
 
 /** One of each flow class. */
 export interface PoolsByClass {
+  /** Of posted requests: writes and messages. */
   posted: LivePool;
+  /** Of non-posted requests: reads, and others that are answered. */
   non_posted: LivePool;
+  /** Of completions. */
   completion: LivePool;
 }
 
 /** lanewise predict [SOURCE] --json */
 export interface Predict {
   format: Format;
+  /** What was read. */
   source: string;
+  /** What was tried instead of what the machine has. */
   what_if: string[];
+  /** What the numbers rest on, a sentence each. */
   assumptions: string[];
+  /** What was left out, a sentence each. */
   notes: string[];
   /** with --peers, and then there are no predictions */
   peers?: PredictPeers;
+  /** One for each benchmark on each device. */
   predictions: PredictPrediction[];
 }
 
 /** with --peers, and then there are no predictions */
 export interface PredictPeers {
+  /** GPUs, then network adapters, then drives, each by address. */
   devices: PredictPeersDevice[];
+  /** One for each device with each GPU. */
   pairs: PredictPeersPair[];
+  /** The network adapter to use for each GPU; none where there is no adapter. */
   adapters: PredictPeersAdapter[];
 }
 
 export interface PredictPeersDevice {
   /** GPU0, NIC0, NVMe0: kind, and number by address */
   name: string;
+  /** What it is. */
   kind: "GPU" | "NIC" | "NVMe";
+  /** Address. */
   bdf: Bdf;
+  /** Its name. */
   device: string;
   /** what it can train to; empty where no source tells */
   link: string;
+  /** NUMA node of the host that it is at; null where no source tells. */
   numa_node: number | null;
+  /** Names by which software knows it, such as mlx5_0. */
   interfaces: string[];
+  /** Whether the IOMMU translates its addresses; null where no source tells. */
   iommu: "translates" | "passes through" | null;
 }
 
 export interface PredictPeersPair {
+  /** Address of the device that moves the data. */
   device: Bdf;
+  /** Address of the GPU whose memory it is. */
   peer: Bdf;
+  /** The way between the two, as `nvidia-smi topo -m` names it. */
   path: "PIX" | "PXB" | "PHB" | "NODE" | "SYS";
   /** links that two GPUs use in place of PCI Express */
   own_links: string | null;
+  /** What sends packets by way of the root port although a switch joins the two; null for nothing. */
   redirected_by: "ACS" | "IOMMU" | null;
   /** payload that the device writes into its peer, 10⁹ B/s; null where not simulated */
   write_gb_per_s: number | null;
@@ -1013,49 +1220,75 @@ export interface PredictPeersPair {
   latency_ns: number | null;
   /** turning round in the switch; null where none joins the two */
   write_direct_gb_per_s: number | null;
+  /** Reads that turn round in the switch, payload, 10⁹ B/s; null where none joins the two. */
   read_direct_gb_per_s: number | null;
+  /** Mean of a write of 4 KiB that turns round in the switch, ns; null where none joins the two. */
   latency_direct_ns: number | null;
   /** by way of the root port, as ACS and the IOMMU send it; null where no switch joins the two */
   write_redirected_gb_per_s: number | null;
+  /** Reads by way of the root port, payload, 10⁹ B/s; null where no switch joins the two. */
   read_redirected_gb_per_s: number | null;
+  /** Mean of a write of 4 KiB by way of the root port, ns; null where no switch joins the two. */
   latency_redirected_ns: number | null;
+  /** What limits writes, in a sentence; null where not simulated. */
   write_binding: string | null;
+  /** What limits reads, in a sentence; null where not simulated. */
   read_binding: string | null;
 }
 
 export interface PredictPeersAdapter {
+  /** Address of the GPU. */
   gpu: Bdf;
+  /** Address of the adapter. */
   nic: Bdf;
+  /** The way between the two, as `nvidia-smi topo -m` names it. */
   path: "PIX" | "PXB" | "PHB" | "NODE" | "SYS";
+  /** What the adapter writes into the GPU by itself, payload, 10⁹ B/s. */
   write_gb_per_s: number | null;
+  /** What the adapter reads from the GPU by itself, payload, 10⁹ B/s. */
   read_gb_per_s: number | null;
   /** GPUs that this adapter is the choice for */
   shared_by: number;
+  /** Addresses of other adapters with a way as short. */
   as_near: Bdf[];
 }
 
 export interface PredictPrediction {
+  /** Address of the device. */
   bdf: Bdf;
+  /** Its name. */
   device: string;
+  /** How its link runs in the simulation, such as `gen4 x16`. */
   link: string;
+  /** What is done, in words. */
   benchmark: string;
+  /** read from memory, write to memory, or both, as seen from the device. */
   direction: "read" | "write" | "both";
+  /** Payload that the narrowest link of the way carries, from coding and packet sizes alone, 10⁹ B/s; null for latencies. */
   ceiling_gb_per_s: number | null;
+  /** Payload of the device by itself, 10⁹ B/s; null for latencies. */
   alone_gb_per_s: number | null;
+  /** Payload with all other devices at work in the same direction, 10⁹ B/s; null where that was not run. */
   together_gb_per_s: number | null;
   /** half of its 95 % confidence interval, in percent; null for latencies and published limits */
   alone_half_width_percent: number | null;
   /** the same of together_gb_per_s; null where not run */
   together_half_width_percent: number | null;
+  /** Mean of one operation, ns; null for rates. */
   latency_ns: number | null;
+  /** Ethernet frames a second; null for other benchmarks. */
   frames_per_s: number | null;
+  /** What limits it, in a sentence: alone, and then with all others where that is far less. */
   binding: string;
 }
 
 /** How a run is getting on: what `progress` of lanewise.run hears a few times a second. */
 export interface Progress {
+  /** Simulated time, seconds. */
   simulated_s: number;
+  /** Simulated time at which the run ends at the latest, seconds. */
   time_limit_s: number;
+  /** Events handled. */
   events: number;
   /** Null while it warms up. */
   measuring_since_s: number | null;
@@ -1105,108 +1338,186 @@ export interface Remark {
 /** lanewise report RUN... --json: the file that was written, and what it is about. */
 export interface Report {
   format: Format;
+  /** The file that was written. */
   file: string;
+  /** What it is about. */
   runs: string[];
 }
 
 /** lanewise reproduce [ID...] --json */
 export interface Reproduce {
   format: Format;
+  /** Predicted cells of all experiments. */
   headline: Headline;
+  /** Selected cells of all experiments, which count beside the headline. */
   selected: Headline;
+  /** Cells that a parameter was fitted on, which are in no headline. */
   calibrated: Apart;
+  /** Cells that are algebra of others, or of which nothing was measured; they are in no headline. */
   identity: Apart;
+  /** The experiments. */
   experiments: ReproduceExperiment[];
 }
 
 export interface ReproduceExperiment {
+  /** Name of the experiment, such as `IDT-T5`. */
   id: string;
+  /** What was measured. */
   title: string;
+  /** The publication. */
   source: string;
+  /** Predicted cells of this experiment. */
   headline: Headline;
+  /** Whether each cell is inside its band, or a known miss at its known figure. */
   passed: boolean;
+  /** What is not so, a sentence for each: misses that are new, have moved or are gone. */
   surprises: string[];
+  /** Every published number beside the simulated one. */
   cells: ReproduceExperimentCell[];
+  /** Simulated numbers that cells are computed from and that the publication does not give. */
   values: ReproduceExperimentValue[];
+  /** Values that `lanewise calibrate` made. */
   fitted: ReproduceExperimentFitted[];
+  /** What moves each prediction, of the last `reproduce --sensitivity`; null when it was never made. */
   sensitivity: ReproduceExperimentSensitivity | null;
+  /** Median of the absolute errors of the null models of these cells, percent; null where there are none. */
   null_median_abs_error_percent: number | null;
+  /** The largest of these, percent. */
   null_worst_abs_error_percent: number | null;
+  /** Median of the absolute errors of the null models of these cells, points; null where there are none. */
   null_median_abs_error_points: number | null;
+  /** The largest of these, points. */
   null_worst_abs_error_points: number | null;
+  /** Median of the absolute errors of predicted cells judged in percent; null where there are none. */
   predicted_median_abs_error_percent: number | null;
+  /** The largest of these, percent. */
   predicted_worst_abs_error_percent: number | null;
+  /** Median of the absolute errors of predicted cells judged in points, in the unit of the cells; null where there are none. */
   predicted_median_abs_error_points: number | null;
+  /** The largest of these, points. */
   predicted_worst_abs_error_points: number | null;
 }
 
 export interface ReproduceExperimentCell {
+  /** Name of the cell, unique in its experiment. */
   cell: string;
+  /** Unit of `published`, `simulated`, `half_width`, `null` and of points. */
   unit: string;
+  /** The number as published; null for a claim without one. */
   published: number | null;
+  /** The number as simulated, the mean over the seeds; null where nothing simulates the cell. */
   simulated: number | null;
+  /** Simulated over published, less one, percent; null without both numbers. */
   error_percent: number | null;
+  /** Half of the 95 % confidence interval of the mean over seeds, in the unit of the cell; null for one seed. */
   half_width: number | null;
+  /** Seeds that `simulated` is the mean of; 0 where nothing simulates the cell. */
   seeds: number;
+  /** Simulated less published, in the unit of the cell, for a cell that is judged in points; else null. */
   error_points: number | null;
+  /** What the null model of the cell says, in the unit of the cell; null without one. */
   null: number | null;
+  /** Error of the null model, judged as the cell is, percent or points. */
   null_error: number | null;
+  /** The null model in words; empty without one. */
   null_model: string;
+  /** P: follows from the links. C: needs a calibrated parameter. N: cannot be predicted. */
   verdict: "P" | "C" | "N";
+  /** predicted: counts in the headline. selected: a choice was made with the outcome known. calibrated: a parameter was fitted on it. identity: nothing was measured, or algebra of fitted values. excluded: the reason is in `note`. */
   role: "predicted" | "selected" | "calibrated" | "identity" | "excluded";
+  /** Cells that the fitted parameters in force were fitted on. */
   fitted_on: string[];
+  /** Error that counts as reproduced, percent of the published number; null for a claim that is a range. */
   band_percent: number | null;
+  /** The same in the unit of the cell, where the band was decided so; else null. */
   band_points: number | null;
+  /** The range that a claim has to be in, in the unit of the cell: lower and upper end; null for other cells. */
   between: number[] | null;
+  /** Whether the error is at most the band, or the claim holds; null without an error or a band. */
   within_band: boolean | null;
+  /** Why the cell could not have come out otherwise; empty where it could. */
   exact: string;
+  /** Whether `misses.toml` has it. */
   known_miss: boolean;
+  /** The words of the publication; empty where it has a number only. */
   claim: string;
+  /** What it is computed from, for a cell that no single run gives; else empty. */
   computed_as: string;
+  /** A remark, or the reason for its role. */
   note: string;
 }
 
 export interface ReproduceExperimentValue {
+  /** Name of the value. */
   id: string;
+  /** Unit of `simulated`. */
   unit: string;
+  /** The number, in its unit. */
   simulated: number | null;
+  /** What it is. */
   note: string;
 }
 
 export interface ReproduceExperimentFitted {
+  /** What was fitted. */
   name: string;
+  /** Half of its confidence interval, with its unit; null where there is none. */
   plus_minus: string | null;
+  /** Paths of the parameters that have the value. */
   parameters: string[];
+  /** The value, with its unit. */
   value: string | number;
+  /** Cells that it was fitted on, with their experiment. */
   fitted_on: string[];
 }
 
+/** What moves each prediction, of the last `reproduce --sensitivity`; null when it was never made. */
 export interface ReproduceExperimentSensitivity {
+  /** Version of the core that made it. */
   version: string;
+  /** Hash of scenarios and overrides. */
   inputs: string;
+  /** Whether scenarios, overrides, a varied parameter or a result has changed since. */
   stale: boolean;
+  /** The core it was made on, where that is known to be another; else empty. */
   made_on: string;
+  /** How many runs it took. */
   runs: number;
+  /** Parameters that were varied. */
   varied: string[];
+  /** Predicted cells, and what moves each. */
   cells: ReproduceExperimentSensitivityCell[];
 }
 
 export interface ReproduceExperimentSensitivityCell {
+  /** Name of the cell. */
   cell: string;
+  /** The cell as simulated then, in its own unit. */
   simulated: number;
+  /** Unit of the changes: `%`, or `points` for a cell that is judged so. */
   unit: string;
+  /** Assumed parameters that move the cell. */
   rests_on_assumptions: string[];
+  /** Parameters that move the cell, the strongest first. */
   moved_by: ReproduceExperimentSensitivityCellMovedBy[];
 }
 
 export interface ReproduceExperimentSensitivityCellMovedBy {
+  /** As `explain` names it, with # for the number of equal parts. */
   parameter: string;
+  /** Paths of the parameters that were moved together. */
   paths: string[];
+  /** The value in force. */
   value: string;
+  /** Where the value is from. */
   provenance: Provenance;
+  /** The value it was lowered to. */
   lower: string;
+  /** The value it was raised to. */
   higher: string;
+  /** Change of the cell when it is lowered, in `unit`; null where a scenario does not allow the value. */
   lower_percent: number | null;
+  /** Change of the cell when it is raised, in `unit`; null where a scenario does not allow the value. */
   higher_percent: number | null;
 }
 
@@ -1305,204 +1616,375 @@ export interface Run {
 /** lanewise run FILE --fio JOBFILE --json, where stonewall makes several runs of a job file. */
 export interface RunGroups {
   format: Format;
+  /** One for each group of jobs that `stonewall` separates, in their order. */
   groups: RunGroupsGroup[];
 }
 
 export interface RunGroupsGroup {
+  /** Names of the jobs that run together. */
   jobs: string[];
+  /** Their run. */
   run: Run;
 }
 
 /** lanewise scan [SOURCE] --json; what the source does not say is left out */
 export interface Scan {
   format: Format;
+  /** File, folder or `-`, as it was named. */
   source: string;
+  /** As what it was read, such as `lspci text` or `sysfs`. */
   kinds: string[];
+  /** Name of the machine. */
   hostname?: string;
+  /** What the source says about the machine. */
   machine: ScanMachine;
+  /** What to know about this reading, a sentence each. */
   notes: string[];
+  /** The first lines that a reader could make nothing of: at most 20, one of each shape. */
   not_understood: ScanNotUnderstood[];
+  /** How many such lines there are. */
   not_understood_lines: number;
+  /** false where the source declares links rather than reads them; else left out. */
   measured?: boolean;
 }
 
+/** What the source says about the machine. */
 export interface ScanMachine {
+  /** PCI domains (segment groups) in use. */
   domains: number[];
+  /** PCI functions, by address. */
   functions: ScanMachineFunction[];
+  /** Links with both ends in the source, by the address of the port above. */
   links: ScanMachineLink[];
+  /** Switches whose upstream port is in the source. */
   switches: ScanMachineSwitch[];
+  /** NUMA nodes: `index`, `cpus` (a list like 0-15,64-79), `cpu_vendor`. */
   numa_nodes: Record<string, unknown>[];
+  /** How the tool of a vendor relates two devices: `first`, `second`, `path` (NV, XGMI, XL, PIX, PXB, PHB, NODE, SYS), `links` and the addresses. */
   relations: Record<string, unknown>[];
+  /** Where two sources, or two captures in one, say different things of one function. */
   disagreements?: ScanMachineDisagreement[];
+  /** Lines of a kernel log that tell of the bus, in their order. */
   events: ScanMachineEvent[];
+  /** Slots of the board as the firmware describes them, which may be wrong. */
   slots: ScanMachineSlot[];
 }
 
 export interface ScanMachineFunction {
+  /** Address of the function. */
   bdf: Bdf;
+  /** Device/Port Type as the function states it, such as `root port` or `endpoint`. */
   kind?: string;
+  /** The same from where the function sits, where it states none. */
   inferred_kind?: string;
+  /** The bridge above; left out on a root bus. */
   parent?: Bdf;
+  /** What is directly below a bridge. */
   children?: Bdf[];
+  /** Bus numbers of a bridge. */
   buses?: ScanMachineFunctionBuses;
+  /** Class, subclass and programming interface, six hexadecimal digits. */
   class?: string;
+  /** Vendor ID, four hexadecimal digits. */
   vendor?: string;
+  /** Device ID, four hexadecimal digits. */
   device?: string;
+  /** Subsystem Vendor ID, four hexadecimal digits. */
   subsystem_vendor?: string;
+  /** Subsystem ID, four hexadecimal digits. */
   subsystem_device?: string;
+  /** Revision ID. */
   revision?: number;
+  /** Vendor and device in words, or in numbers where there are no words. */
   name?: string;
+  /** Class in words. */
   class_name?: string;
+  /** Vendor in words. */
   vendor_name?: string;
+  /** Device in words. */
   device_name?: string;
+  /** Subsystem in words. */
   subsystem_name?: string;
+  /** What a drive calls itself. */
   model?: string;
+  /** Version of the firmware of a drive or network adapter. */
   firmware?: string;
+  /** Of a GPU, as its driver says: P0 is the fastest, P8 and P12 save power. */
   performance_state?: string;
+  /** Whether a GPU says that it saves power because it has nothing to do. */
   idle?: boolean;
+  /** Speed of the fastest port of a network adapter, Mbit/s, as NCCL saw it. */
   port_mbit_s?: number;
+  /** Whether NCCL found that the device can reach the memory of GPUs (GPUDirect RDMA). */
   gpu_direct?: boolean;
+  /** Kernel modules that could drive it. */
   modules?: string[];
+  /** How the management controller says it is (Redfish). */
   stated_health?: "OK" | "Warning" | "Critical";
   /** Of a GPU, as its driver says. */
   health?: ScanMachineFunctionHealth;
+  /** Link Capabilities, Control and Status; more keys are the fields of `LinkRegisters`. */
   link?: ScanMachineFunctionLink;
+  /** Maximum Payload Size, bytes. */
   mps?: ScanMachineFunctionMps;
+  /** Maximum Read Request Size that is set, bytes. */
   mrrs?: number;
+  /** How it cuts and marks packets: the fields of `Transfers`; times in seconds. */
   transfers?: Record<string, unknown>;
+  /** Advanced Error Reporting: names of the bits that are set, and counters of the kernel; the fields of `Errors`. */
   errors?: Record<string, unknown>;
+  /** What a port says about the slot below it: the fields of `Slot`; power in watts. */
   slot?: Record<string, unknown>;
+  /** Access Control Services: names of the bits in `supported` and `enabled`. */
   acs?: Record<string, unknown>;
+  /** Downstream Port Containment: `trigger` (off, fatal, nonfatal) and `triggered`. */
   dpc?: Record<string, unknown>;
+  /** Virtual functions: `total`, `initial`, `enabled`, `count`, `ari_hierarchy`. */
   sriov?: Record<string, unknown>;
+  /** CXL DVSEC structures: what the device can do, what is enabled, and how the link trained. */
   cxl?: Record<string, unknown>;
+  /** Base address registers: `index` (6 is the expansion ROM), `address`, `size` in bytes, and flags. */
   bars?: Record<string, unknown>[];
+  /** Resizable BARs: `index`, `current` and `supported[]` in bytes, `virtual`. */
   resizable_bars?: Record<string, unknown>[];
+  /** Memory that a bridge passes on: `first`, `last` (both 0: closed), `prefetchable`. */
   windows?: Record<string, unknown>[];
+  /** What was read as all ones, as a device leaves it that does not answer. */
   no_answer?: string[];
+  /** Whether it has a PCI Express capability. */
   express?: boolean;
+  /** Whether it has Alternative Routing-ID Interpretation. */
   ari?: boolean;
+  /** Whether the port above forwards ARI. */
   ari_forwarding?: boolean;
+  /** Bus Master Enable: whether it may send requests. */
   bus_master?: boolean;
+  /** Memory Space Enable: whether it answers at its BARs. */
   memory_enabled?: boolean;
   /** whether MSI or MSI-X is on */
   interrupts?: boolean;
+  /** true where the Function Mask of MSI-X stops all interrupts. */
   interrupts_masked?: boolean;
+  /** true where a bridge holds what is below it in reset. */
   secondary_reset?: boolean;
+  /** Interrupt Disable: whether interrupts by wire (INTx) are off. */
   wire_interrupts_off?: boolean;
   /** completion code of the last one; 0: passed */
   self_test?: number;
+  /** true while virtual channel 0 is still being set up. */
   channel_pending?: boolean;
+  /** Error bits of the Secondary Status of a bridge, as lspci writes them. */
   secondary_status?: string[];
+  /** Whether a driver of Linux has switched the function on. */
   enabled?: boolean;
+  /** D0, D1, D2, D3hot or D3cold. */
   power_state?: string;
+  /** Error bits in Status, as lspci writes them, such as `<MAbort`. */
   status?: string[];
+  /** Names of the capabilities, in their order. */
   capabilities?: string[];
+  /** NUMA node of the host that it is attached to. */
   numa_node?: number;
+  /** CPUs near it, a list like 0-15,64-79. */
   local_cpus?: string;
+  /** Driver that is bound. */
   driver?: string;
+  /** IOMMU group. */
   iommu_group?: number;
+  /** How the IOMMU treats the group: `identity` (passes through), `DMA`, `DMA-FQ`, `blocked`. */
   iommu_type?: string;
+  /** Slot as the kernel names it, or else the firmware. */
   physical_slot?: string;
+  /** What firmware calls an onboard device. */
   label?: string;
+  /** Names by which software knows it, such as eth0, nvme0, mlx5_0. */
   interfaces?: string[];
+  /** true for a virtual function. */
   virtual?: boolean;
+  /** Of a virtual function: whose it is. */
   physical_function?: Bdf;
+  /** true for a port that the source leaves out although a link needs it; its address is made up. */
   implied?: boolean;
 }
 
+/** Bus numbers of a bridge. */
 export interface ScanMachineFunctionBuses {
+  /** Bus above. */
   primary?: number;
+  /** Bus directly below. */
   secondary?: number;
+  /** Highest bus below. */
   subordinate?: number;
 }
 
 /** Of a GPU, as its driver says. */
 export interface ScanMachineFunctionHealth {
+  /** Whether its memory is protected by ECC now. */
   ecc?: boolean;
+  /** Memory errors that could not be corrected since the driver started. */
   uncorrectable?: number;
+  /** The same since the GPU was made. */
   uncorrectable_in_life?: number;
+  /** Whether SRAM has had so many that NVIDIA replaces the GPU. */
   sram_threshold_exceeded?: boolean;
+  /** Whether a row of memory is to be replaced by a spare one at the next reset. */
   remap_pending?: boolean;
+  /** Whether there was no spare row. */
   remap_failed?: boolean;
+  /** Whether a page of memory is to be retired at the next reset, before Ampere. */
   retirement_pending?: boolean;
+  /** Whether a memory channel waits for a repair. */
   channel_repair_pending?: boolean;
+  /** Whether a TPC waits for a repair. */
   tpc_repair_pending?: boolean;
+  /** Whether memory cannot be repaired. */
   unrepairable_memory?: boolean;
+  /** What the driver asks for, such as Reset, Reboot or `Drain P2P`; the word None for nothing. */
   recovery_action?: string;
+  /** How its links to NVSwitches are: Healthy, Unhealthy, `Limited Capacity`. */
   fabric?: string;
+  /** Whether the InfoROM is corrupted. */
   inforom_corrupted?: boolean;
+  /** What hardware holds the clocks down for now: thermal, power brake, or unknown. */
   slowdowns?: string[];
+  /** How much of its memory other devices and the CPU can reach, bytes. */
   bar1_bytes?: number;
+  /** Sensors that the driver could not read although the GPU answers. */
   sensors_unreadable?: ("fan" | "power")[];
+  /** Share of the time in which a kernel ran, percent, as its driver says. */
   utilization_percent?: number;
+  /** Whether the driver holds its clocks down because it is too warm. */
+  slowed_by_driver?: boolean;
+  /** Temperature of the GPU, degrees Celsius. */
+  degrees_c?: number;
+  /** Temperature at which hardware slows it down, degrees Celsius. */
+  slowdown_at_c?: number;
+  /** Degrees Celsius below the limit at which it slows down; negative: above it. */
+  degrees_left_c?: number;
+  /** Banks of memory that have no spare row left. */
+  banks_without_spares?: number;
+  /** Rows of memory replaced after errors that could not be corrected. */
+  rows_replaced?: number;
+  /** Pages of memory taken out of use, before Ampere. */
+  pages_retired?: number;
+  /** How far its links to NVSwitches are set up, such as Completed. */
+  fabric_state?: string;
+  /** How that went: Success, or what failed. */
+  fabric_status?: string;
+  /** What stands in place of a value that the driver could not read. */
+  unreadable?: string;
+  /** The most power that it may take now, W, rounded. */
+  power_limit_w?: number;
 }
 
+/** Link Capabilities, Control and Status; more keys are the fields of `LinkRegisters`. */
 export interface ScanMachineFunctionLink {
+  /** The most that this end can do. */
   cap?: Speed;
+  /** What runs now. */
   sta?: Speed;
+  /** Target Link Speed, GT/s. */
   target?: number;
+  /** Supported Link Speeds, GT/s, rising. */
   supported?: number[];
 }
 
+/** Maximum Payload Size, bytes. */
 export interface ScanMachineFunctionMps {
+  /** The most that it can do, bytes. */
   supported?: number;
+  /** What is set, bytes. */
   set?: number;
 }
 
 export interface ScanMachineLink {
+  /** The port above. */
   port: Bdf;
+  /** The first function of the device below. */
   device: Bdf;
+  /** What runs now. */
   now?: Speed;
+  /** The most that both ends can do. */
   limit?: Speed;
+  /** Whether it runs slower than both ends can; links of idle GPUs do. */
   below_speed?: boolean;
+  /** Whether it runs on fewer lanes than both ends have. */
   below_width?: boolean;
+  /** Whether both ends are in one chip, or the link is a tunnel: its registers are no physical limit. */
   on_die: boolean;
 }
 
 export interface ScanMachineSwitch {
+  /** The upstream port. */
   upstream: Bdf;
+  /** The downstream ports, by address. */
   downstream: Bdf[];
 }
 
 export interface ScanMachineDisagreement {
+  /** Address of the function. */
   address: string;
+  /** What they disagree about: `lanes`, `speed`, `most lanes`, `most speed`, `NUMA node`, `listed`, `device`. */
   what: string;
+  /** What the source that was given first says, such as `lspci text: x16`. */
   first: string;
+  /** What the other one says. */
   second: string;
+  /** Whether the second says less than the first; of two captures in one file, either. */
   less: boolean;
 }
 
 export interface ScanMachineEvent {
+  /** What happened, in words. */
   kind: string;
+  /** The line, without what stands before the message. */
   line: string;
+  /** The function that it is about: a port, for events of links and slots. */
   address?: Bdf;
+  /** By which the line calls the device where it gives no address, such as nvme0. */
   name?: string;
+  /** Of a BAR; code of an Xid or SXid; or milliseconds that the kernel has waited. */
   number?: number;
+  /** The mode that limits the device: `gt_s` and `width`. */
   now?: Record<string, unknown>;
+  /** What the device could do: `gt_s` and `width`. */
   able?: Record<string, unknown>;
+  /** The port above the link that limits it. */
   port?: Bdf;
+  /** The device that reported the error after which a port, at `address`, reset what is below it. */
+  sender?: Bdf;
 }
 
 export interface ScanMachineSlot {
+  /** As it is printed on the board, or meant to be. */
   name: string;
+  /** In words, such as `PCI Express 3 x16`. */
   kind?: string;
+  /** Lanes that are wired. */
   lanes?: number;
+  /** Lanes that the connector has room for. */
   connector_lanes?: number;
+  /** Generation of PCI Express. */
   generation?: number;
+  /** Whether something is in it. */
   used?: boolean;
+  /** As the firmware says: of what is in it, or of the port above. */
   address?: Bdf;
+  /** The first function of what is in it. */
   device?: Bdf;
 }
 
 export interface ScanNotUnderstood {
+  /** Number of the line, from 1. */
   line: number;
+  /** The line, cut to 120 characters. */
   text: string;
 }
 
 /** lanewise serve --json: when it listens. */
 export interface Serve {
   format: Format;
+  /** Where it listens, a URL. */
   address: string;
   /** where runs are kept */
   folder: string;
@@ -1513,7 +1995,9 @@ export type Shares = Record<string, number>;
 
 /** What a link register says; a part that cannot be read is left out. */
 export interface Speed {
+  /** Line rate of one lane, GT/s. */
   gt_s?: number;
+  /** Lanes; 0 is what an empty port or a virtual function reports. */
   width?: number;
 }
 
@@ -1565,12 +2049,15 @@ export interface Station {
 /** lanewise sweep FILE --json, and lanewise study show DIR --json: a scenario at every point of a grid. */
 export interface Sweep {
   format: Format;
+  /** The scenario that was run at every point. */
   scenario: string;
+  /** What varies. */
   axes: SweepAxe[];
   /** Units of parameters whose values are numbers, by path. */
   units: Record<string, string>;
   /** Whether every point is finished. */
   is_complete: boolean;
+  /** Every point, in the order of the axes. */
   points: SweepPoint[];
   /** Neighbouring points of an axis that different things limit. */
   knees: SweepKnee[];
@@ -1599,15 +2086,21 @@ export interface SweepPoint {
   error: string | null;
   /** Payload of all flows of data. */
   goodput_gb_per_s: number | null;
+  /** Operations a second of all flows of data; null where there is no run. */
   operations_per_s: number | null;
   /** Over the operations of all flows of data. */
   latency_ns_mean: number | null;
   /** The largest of any flow of data. */
   latency_ns_p99: number | null;
+  /** Name of what limits the run. */
   limited_by: string | null;
+  /** Kind of what limits the run. */
   limited_kind: string | null;
+  /** Why the run ended. */
   end_reason: string | null;
+  /** Simulated time, seconds. */
   simulated_s: number | null;
+  /** Hash of the trajectory, 16 hexadecimal digits. */
   fingerprint: string | null;
   /** Of a search: which trial it is a run of. */
   trial?: number;
@@ -1618,16 +2111,23 @@ export interface SweepPoint {
 }
 
 export interface SweepKnee {
+  /** Parameter along which the limit changes. */
   path: string;
+  /** Values of the other parameters there. */
   others: Record<string, string | number | null>;
+  /** The last value with the one limit. */
   before: number;
+  /** The first value with the other. */
   after: number;
+  /** Name of the one limit. */
   limit_before: string;
+  /** Name of the other. */
   limit_after: string;
 }
 
 /** With --maximize or --minimize. */
 export interface SweepSearch {
+  /** What is sought. */
   goals: SweepSearchGoal[];
   /** What every good trial keeps. */
   limits: string[];
@@ -1638,7 +2138,9 @@ export interface SweepSearch {
 }
 
 export interface SweepSearchGoal {
+  /** Whether the number is to be large or small. */
   do: "maximize" | "minimize";
+  /** Which number, as it was asked for. */
   number: string;
   /** Empty for what --metric takes: that of its column. */
   unit: string;
@@ -1647,13 +2149,16 @@ export interface SweepSearchGoal {
 export interface SweepSearchBest {
   /** From 0 on, in the order in which they were chosen. */
   trial: number;
+  /** Values of the parameters that vary. */
   parameters: Record<string, string>;
   /** Of the goals, the mean over the seeds. */
   values: number[];
+  /** Name of what limits the run. */
   limited_by: string | null;
 }
 
 export interface SweepSobol {
+  /** The axis. */
   axis: string;
   /** First-order index: the part of the variance that it makes alone. */
   first: number;
@@ -1661,6 +2166,7 @@ export interface SweepSobol {
   first_interval: number[];
   /** Total index: the part that it makes together with others. */
   total: number;
+  /** Ends of the interval of 95 %. */
   total_interval: number[];
 }
 
@@ -1676,8 +2182,11 @@ export interface Threads {
 
 /** One of each flow class. */
 export interface TlpsByClass {
+  /** Of posted requests: writes and messages. */
   posted: number;
+  /** Of non-posted requests: reads, and others that are answered. */
   non_posted: number;
+  /** Of completions. */
   completion: number;
 }
 

@@ -345,13 +345,11 @@ impl Run {
         }
         self.outcome.lacking = self.lacking();
         let moved = self.outcome.batches.moved_in_a_batch();
-        let fills = measuring.finds_warm_up
-            && (measuring.stocks.grow(moved, self.limits.relative_half_width)
-                || self.is_too_early(simulation));
-        if fills {
+        if measuring.finds_warm_up {
             let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
-            self.outcome.settled = self.outcome.end < longest;
-            if self.outcome.settled {
+            let grows = measuring.stocks.grow(moved, self.limits.relative_half_width);
+            self.outcome.settled &= !grows || self.outcome.end < longest;
+            if (grows || self.is_too_early(simulation)) && self.outcome.end < longest {
                 // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
                 self.measure_anew(simulation);
                 measuring.stocks = Stocks::since(simulation.held());

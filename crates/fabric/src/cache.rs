@@ -1,8 +1,8 @@
 //! The last-level cache of a host, as devices see it: writes that land in it, reads that it answers.
 //!
-//! Writes of devices take up only some of its ways (DDIO, cache injection); a block that no longer fits is written to memory
-//! then. Buffers that the processor keeps warm fill the rest, for as long as there is room; those that do not fit are in
-//! memory. Reads of devices do not allocate. Kept in blocks, not in lines. Sources: Intel Data Direct I/O Technology, technology
+//! Writes of devices take up only some of its ways (DDIO, cache injection); a block that has to leave for one is written to memory
+//! then. Buffers that the processor keeps warm fill what is free, and those that do not fit are in memory. Reads of devices do
+//! not allocate. Kept in blocks, not in lines. Sources: Intel Data Direct I/O Technology, technology
 //! brief, 2012 (ways, allocation); Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020 (what leaves when). Left
 //! out: what processors evict, snoops, partial lines.
 
@@ -18,49 +18,57 @@ struct Key {
     tag: u64,
 }
 
-/// Some ways of every set, the block used longest ago last.
-struct Ways {
-    /// `count` keys for each set, one set after another; zero is an empty way.
+/// The ways of every set: first those that writes of devices may take, the block used longest ago last, then the others.
+struct Sets {
+    /// `ways` keys for each set, one set after another; zero is an empty way.
     keys: Box<[u64]>,
-    count: usize,
+    ways: usize,
+    of_devices: usize,
     /// Ways that are not empty.
     taken: u64,
 }
 
-impl Ways {
-    fn new(sets: usize, count: usize) -> Self {
-        Self { keys: vec![0; sets * count].into(), count, taken: 0 }
+impl Sets {
+    fn new(sets: usize, ways: usize, of_devices: usize) -> Self {
+        Self { keys: vec![0; sets * ways].into(), ways, of_devices, taken: 0 }
     }
 
     fn set(&mut self, key: Key) -> &mut [u64] {
-        let sets = (self.keys.len() / self.count.max(1)).max(1) as u64;
-        let first = (key.line % sets) as usize * self.count;
-        &mut self.keys[first..first + self.count]
+        let sets = (self.keys.len() / self.ways) as u64;
+        let first = (key.line % sets) as usize * self.ways;
+        &mut self.keys[first..first + self.ways]
     }
 
     /// Whether it has a block, which is then the one used last.
     fn touch(&mut self, key: Key) -> bool {
+        let of_devices = self.of_devices;
         let set = self.set(key);
         let found = set.iter().position(|other| *other == key.tag);
-        found.inspect(|at| set[..=*at].rotate_right(1)).is_some()
+        // Among the others order does not matter: none of them leaves.
+        found
+            .inspect(|at| {
+                if *at < of_devices {
+                    set[..=*at].rotate_right(1)
+                }
+            })
+            .is_some()
     }
 
-    /// Takes a block in. True when another one had to leave for it.
+    /// Takes in a block that a device writes. True when another one had to leave for it.
     fn insert(&mut self, key: Key) -> bool {
-        let set = self.set(key);
+        let of_devices = self.of_devices;
+        let set = &mut self.set(key)[..of_devices];
         set.rotate_right(1);
-        let full = set.first().is_some_and(|last| *last != 0);
-        if let Some(first) = set.first_mut() {
-            *first = key.tag;
-            self.taken += u64::from(!full);
-        }
+        let full = set[0] != 0;
+        set[0] = key.tag;
+        self.taken += u64::from(!full);
         full
     }
 
-    /// Takes a block in if there is a way free.
+    /// Takes in a block that the processor keeps, if there is a way free; one that devices may not write to is taken first.
     fn insert_if_free(&mut self, key: Key) -> bool {
         let set = self.set(key);
-        let free = set.iter_mut().find(|other| **other == 0);
+        let free = set.iter_mut().rev().find(|other| **other == 0);
         let found = free.map(|way| *way = key.tag).is_some();
         self.taken += u64::from(found);
         found
@@ -84,9 +92,7 @@ pub(crate) struct LastLevelCache {
     latency: Span,
     block: u64,
     pub(crate) reads: Option<Server>,
-    /// What writes of devices may use, and what the processor keeps.
-    of_devices: Option<Ways>,
-    warm: Ways,
+    sets: Sets,
 }
 
 impl LastLevelCache {
@@ -98,8 +104,7 @@ impl LastLevelCache {
             latency: config.latency,
             block: config.block.get().max(1),
             reads: config.read_bandwidth.map(Server::new),
-            of_devices: (of_devices > 0).then(|| Ways::new(sets, of_devices as usize)),
-            warm: Ways::new(sets, ways as usize),
+            sets: Sets::new(sets, ways as usize, of_devices as usize),
         }
     }
 
@@ -124,23 +129,22 @@ impl LastLevelCache {
     /// has used the buffers of this device.
     pub(crate) fn read(&mut self, now: Time, place: Place, bytes: Bytes, is_warm: bool) -> Option<Time> {
         let key = self.key(place);
-        let written = self.of_devices.as_mut().is_some_and(|ways| ways.touch(key));
-        let hit = written || is_warm && (self.warm.touch(key) || self.warm.insert_if_free(key));
+        let hit = self.sets.touch(key) || is_warm && self.sets.insert_if_free(key);
         hit.then(|| self.reads.as_mut().map_or(now, |server| server.serve(now, bytes)))
     }
 
     /// Where a write lands. One that is not the first of its block finds it where the first put it.
     pub(crate) fn write(&mut self, place: Place) -> Landing {
+        if self.sets.of_devices == 0 {
+            return Landing::Memory;
+        }
         let key = self.key(place);
-        let Some(ways) = &mut self.of_devices else { return Landing::Memory };
-        let found = ways.touch(key);
-        Landing::Cache { evicts: !found && ways.insert(key) }
+        Landing::Cache { evicts: !self.sets.touch(key) && self.sets.insert(key) }
     }
 
     /// Bytes of all blocks that it has: while these become more, reads hit that will miss, and writes need no memory that will.
     pub(crate) fn holds(&self) -> Bytes {
-        let of_devices = self.of_devices.as_ref().map_or(0, |ways| ways.taken);
-        Bytes::new((of_devices + self.warm.taken) * self.block)
+        Bytes::new(self.sets.taken * self.block)
     }
 
     /// Bytes that go to memory when a block has to leave.
@@ -202,6 +206,29 @@ mod tests {
         }
         assert_eq!(hits(&mut cache, room, false), 0);
         assert_eq!(cache.holds(), Bytes::from_kib(128), "one leaves for each that comes");
+    }
+
+    /// What is kept warm and what devices write have the same room: it never holds more than its size.
+    #[test]
+    fn warm_buffers_and_writes_of_devices_share_its_room() {
+        let mut cache = cache(256, 16);
+        assert_eq!(hits(&mut cache, 1024, true), 1024);
+        let written = |block: &u64| cache.write(at(4096 + *block)) == Landing::Cache { evicts: true };
+        let evicted = (0..1024).filter(written).count();
+        assert_eq!(evicted, 1024, "each takes the way of one that was warm");
+        assert_eq!(cache.holds(), Bytes::from_kib(256));
+        assert_eq!(hits(&mut cache, 1024, true), 0);
+    }
+
+    /// Buffers that are kept warm take the ways first that devices may not write to.
+    #[test]
+    fn writes_of_devices_drive_out_what_is_warm_in_their_ways_only() {
+        let mut cache = cache(256, 2);
+        assert_eq!(hits(&mut cache, 1024, true), 1024);
+        for block in 0..4096 {
+            cache.write(at(4096 + block));
+        }
+        assert_eq!(hits(&mut cache, 1024, false), 1024 * 14 / 16);
     }
 
     #[test]

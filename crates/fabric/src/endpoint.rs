@@ -1,11 +1,11 @@
 //! Endpoints: DMA channels that cut transfers into requests, tags, and the completer behind a BAR.
 //!
 //! Channels take turns packet by packet. A channel issues the requests of its transfers in order and does not wait
-//! for one transfer to complete before the next starts. Left out: functions, interrupts other than the memory writes
-//! that MSI are, address translation.
+//! for one transfer to complete before the next starts. Left out: interrupts other than the memory
+//! writes that MSI are.
 //!
 //! Transfers are in `endpoint/transfers.rs`, whose turn it is in `turns.rs`, the next request in `cutting.rs`, reads that are out in
-//! `reads.rs`.
+//! `reads.rs`, virtual functions in `functions.rs`, requests that wait for a translation in `translating.rs`.
 
 use crate::channels::VC0;
 use crate::config::{EndpointConfig, EngineConfig};

@@ -66,7 +66,7 @@ pub enum Fact {
         /// The replay timer ran out, rather than a Nak arriving.
         by_timer: bool,
     },
-    /// Four replays without progress: the link retrains through Recovery.
+    /// Replays without progress, four, or eight of flits at 64 GT/s and up: the link retrains through Recovery.
     ReplayNumRollover {
         /// Transmitting port.
         port: u32,

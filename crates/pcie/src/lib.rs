@@ -46,7 +46,7 @@ pub use flow_control::{
     largest_advertisement, minimum_advertisement, update_latency_limit,
 };
 pub use ordering::{OrderingAttributes, OrderingClass, Passing, may_pass};
-pub use splitting::{Chunk, completions, requests};
+pub use splitting::{Chunk, completions};
 pub use tag::{Tag, TagPool, TagWidth};
 pub use tlp::{
     Attributes, CompletionStatus, Credits, FlowClass, FunctionId, HeaderFormat, Routing, Tlp, TlpCost,

@@ -4,7 +4,7 @@
 //! on the Length field, whole DW from the DW of the first byte to that of the last, and so they are here: an
 //! unaligned write of 256 bytes at MPS 256 is two TLPs.
 
-use crate::tlp::{DWORD, whole_dwords};
+use crate::tlp::whole_dwords;
 use lanewise_units::Bytes;
 
 /// No request may cross a multiple of this. Source: PCIe Base §2.2.7.
@@ -36,66 +36,13 @@ impl Chunk {
     }
 }
 
-/// Memory requests that write or read `length` bytes at `address`, each of at most `limit`: MPS for writes, MRRS for
-/// reads, or the smaller unit of a DMA engine.
-///
-/// # Panics
-/// When `limit` is not a power of two from 32 to 4096 bytes.
-pub const fn requests(address: u64, length: Bytes, limit: Bytes) -> Requests {
-    let limit = limit.get();
-    assert!(limit.is_power_of_two() && limit >= 32 && limit <= 4096, "units are 32 to 4096 B");
-    Requests { rest: Chunk { address, length }, limit, alignment: 1 }
-}
-
-/// Length of the first of [`requests`] that end at multiples of the limit, as [`Requests::aligned_to`] has them: up to the next
-/// multiple. A `limit` is a power of two from 32 to 4096 bytes.
+/// Length of the first of the memory requests that write or read `length` bytes at `address`: up to the next multiple of `limit`, so
+/// that only the first and the last are short, as DMA engines cut. `limit` is the MPS for writes, the MRRS for reads, or the
+/// smaller unit of an engine, a power of two from 32 to 4096 bytes, of which [`PAGE`] is a multiple.
 #[inline(always)]
-pub const fn first_aligned(address: u64, length: Bytes, limit: Bytes) -> Bytes {
+pub const fn first_request(address: u64, length: Bytes, limit: Bytes) -> Bytes {
     let to_next = limit.get() - (address & (limit.get() - 1));
     if length.get() < to_next { length } else { Bytes::new(to_next) }
-}
-
-/// Iterator of [`requests`].
-#[derive(Clone, Debug)]
-pub struct Requests {
-    rest: Chunk,
-    limit: u64,
-    alignment: u64,
-}
-
-impl Requests {
-    /// Ends every request but the last at a multiple of `alignment`, so that only the first is short.
-    ///
-    /// DMA engines do this at the limit itself or at a cache line. Without it the first request is as long as
-    /// the limit allows, and every later one starts as unaligned as the transfer.
-    ///
-    /// # Panics
-    /// When `alignment` is not a power of two up to the limit.
-    #[must_use]
-    pub const fn aligned_to(mut self, alignment: Bytes) -> Self {
-        let alignment = alignment.get();
-        assert!(alignment.is_power_of_two() && alignment <= self.limit, "alignment divides the limit");
-        self.alignment = alignment;
-        self
-    }
-}
-
-impl Iterator for Requests {
-    type Item = Chunk;
-
-    #[inline]
-    fn next(&mut self) -> Option<Chunk> {
-        if self.rest.length == Bytes::ZERO {
-            return None;
-        }
-        let start = self.rest.address;
-        let first_dword = start / DWORD.get() * DWORD.get();
-        let page_end = (start / PAGE.get() + 1) * PAGE.get();
-        let furthest = (first_dword + self.limit).min(page_end);
-        // The alignment is a power of two up to the limit, which was checked when it was set: a multiple of it lies between
-        // `start` and `furthest`.
-        Some(cut(&mut self.rest, furthest & !(self.alignment - 1)))
-    }
 }
 
 /// Data of the completions that answer a read of `length` bytes at `address`.
@@ -161,34 +108,42 @@ mod tests {
 
     const MPS: Bytes = Bytes::new(256);
 
-    fn lengths(chunks: impl Iterator<Item = Chunk>) -> Vec<u64> {
-        chunks.map(|chunk| chunk.length.get()).collect()
+    fn lengths(chunks: impl IntoIterator<Item = Chunk>) -> Vec<u64> {
+        chunks.into_iter().map(|chunk| chunk.length.get()).collect()
+    }
+
+    fn requests(address: u64, length: u64, limit: u64) -> Vec<Chunk> {
+        let mut rest = Chunk { address, length: Bytes::new(length) };
+        let mut chunks = Vec::new();
+        while rest.length > Bytes::ZERO {
+            let length = first_request(rest.address, rest.length, Bytes::new(limit));
+            chunks.push(Chunk { address: rest.address, length });
+            rest = Chunk { address: rest.address + length.get(), length: rest.length - length };
+        }
+        chunks
     }
 
     #[test]
     fn a_257_byte_write_at_mps_256_is_two_tlps() {
-        assert_eq!(lengths(requests(0, Bytes::new(257), MPS)), [256, 1]);
+        assert_eq!(lengths(requests(0, 257, 256)), [256, 1]);
     }
 
     #[test]
     fn requests_stop_at_4_kib() {
-        assert_eq!(lengths(requests(4096 - 64, Bytes::new(512), Bytes::new(512))), [64, 448]);
+        assert_eq!(lengths(requests(4096 - 64, 512, 512)), [64, 448]);
     }
 
     #[test]
     fn an_unaligned_write_may_not_exceed_mps_in_dwords() {
-        let chunks: Vec<Chunk> = requests(1, Bytes::new(256), MPS).collect();
+        let chunks = requests(1, 256, 256);
         assert_eq!(lengths(chunks.iter().copied()), [255, 1]);
         assert_eq!(chunks[0].dwords(), Bytes::new(256));
         assert_eq!(chunks[1].dwords(), Bytes::new(4));
     }
 
     #[test]
-    fn an_aligned_engine_sends_only_its_first_request_short() {
-        let transfer = || requests(96, Bytes::new(1024), MPS);
-        assert_eq!(lengths(transfer()), [256, 256, 256, 256]);
-        assert_eq!(lengths(transfer().aligned_to(MPS)), [160, 256, 256, 256, 96]);
-        assert_eq!(lengths(transfer().aligned_to(Bytes::new(64))), [224, 256, 256, 256, 32]);
+    fn only_the_first_request_and_the_last_are_short() {
+        assert_eq!(lengths(requests(96, 1024, 256)), [160, 256, 256, 256, 96]);
     }
 
     #[test]
@@ -214,8 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_send_is_no_request() {
-        assert_eq!(requests(64, Bytes::ZERO, MPS).count(), 0);
+    fn nothing_to_send_is_no_completion() {
         assert_eq!(completions(64, Bytes::ZERO, Bytes::new(64), MPS).count(), 0);
     }
 
@@ -239,42 +193,17 @@ mod tests {
     }
 
     proptest! {
-        /// The first of those that end at multiples of the limit, without the rest.
-        #[test]
-        fn the_first_aligned_request_is_the_first_of_all(
-            address in 0u64..1 << 40,
-            length in 1u64..40_000,
-            limit in unit(),
-        ) {
-            let (length, limit) = (Bytes::new(length), Bytes::new(limit));
-            let mut all = requests(address, length, limit).aligned_to(limit);
-            prop_assert_eq!(all.next().map(|chunk| chunk.length), Some(first_aligned(address, length, limit)));
-        }
-
         /// Requests cover the transfer once, stay within the limit in DW, and never cross 4 KiB.
         #[test]
-        fn requests_obey_every_limit(
-            address in 0u64..1 << 40,
-            length in 1u64..40_000,
-            limit in unit(),
-            shift in 0u32..13,
-        ) {
-            let alignment = (1u64 << shift).min(limit);
-            let transfer = requests(address, Bytes::new(length), Bytes::new(limit));
-            for aligned in [false, true] {
-                let requests = transfer.clone();
-                let requests = if aligned { requests.aligned_to(Bytes::new(alignment)) } else { requests };
-                let chunks: Vec<Chunk> = requests.collect();
-                prop_assert!(covers(&chunks, address, length));
-                for chunk in &chunks {
-                    prop_assert!(chunk.dwords().get() <= limit);
-                    prop_assert_eq!(chunk.address / 4096, (chunk.end() - 1) / 4096);
-                }
-                let (_, all_but_last) = chunks.split_last().expect("a request");
-                if aligned {
-                    prop_assert!(all_but_last.iter().all(|chunk| chunk.end() % alignment == 0));
-                }
+        fn requests_obey_every_limit(address in 0u64..1 << 40, length in 1u64..40_000, limit in unit()) {
+            let chunks = requests(address, length, limit);
+            prop_assert!(covers(&chunks, address, length));
+            for chunk in &chunks {
+                prop_assert!(chunk.dwords().get() <= limit);
+                prop_assert_eq!(chunk.address / PAGE.get(), (chunk.end() - 1) / PAGE.get());
             }
+            let (_, all_but_last) = chunks.split_last().expect("a request");
+            prop_assert!(all_but_last.iter().all(|chunk| chunk.end() % limit == 0));
         }
 
         /// Completions cover the request once, in order, at most as long as allowed, cut at RCB multiples

@@ -3,7 +3,7 @@
 use crate::stop_rule::Counts;
 use lanewise_fabric::Simulation;
 use lanewise_observe::{CONTROL, FlowTally};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Time};
 use std::collections::HashMap;
 
 /// Whether every workload has moved something on each of its devices. What takes longer than the first windows, such as
@@ -39,4 +39,19 @@ pub(crate) fn operations(simulation: &Simulation) -> Counts {
 pub(crate) fn difference(now: &[u64], before: &[u64]) -> Counts {
     let before = before.iter().copied().chain(std::iter::repeat(0));
     now.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
+}
+
+/// Flows whose operations took longer, in the mean, than all the time from the start to `measured_from`: the first of those measured
+/// were begun while the queues before them still filled.
+///
+/// Where so many are always open and served in order, a queue has filled when the first of those that were there at the start is
+/// done with the whole of it, and from then on each takes as long: exactly those that are measured from earlier have a mean beyond that time.
+pub(crate) fn begun_while_filling(simulation: &Simulation, measured_from: Time) -> Vec<usize> {
+    let before = (measured_from - Time::ZERO).as_seconds();
+    let takes_longer = |flow: &FlowTally| {
+        let latencies = flow.widest();
+        latencies.count() > 0 && latencies.sum_seconds() > before * latencies.count() as f64
+    };
+    let flows = simulation.fabric.observers().flows().iter().enumerate();
+    flows.filter(|(_, flow)| takes_longer(flow)).map(|(number, _)| number).collect()
 }

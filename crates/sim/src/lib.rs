@@ -144,7 +144,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let half_width =
         |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
     let percentile = |flow| {
-        let goal = limits.latency?;
+        let goal = limits.latency.filter(|_| steady)?;
         let found = outcome.latencies.interval(flow, goal.percentile, limits.confidence_level)?;
         let percentile = percent(goal.percentile);
         Some(PercentileInterval { percentile, low_ns: found.low, high_ns: found.high })
@@ -159,7 +159,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         scenario_path: scenario.path.clone(),
         seed: scenario.run.seed,
         end_reason: outcome.reason.name(),
-        end_detail: end_detail(outcome, limits, simulation),
+        end_detail: end_detail(outcome, limits, simulation, steady),
         stalled_waiting,
         simulated_s: (outcome.end - Time::ZERO).as_seconds(),
         warm_up_s: (outcome.warm_up_end - Time::ZERO).as_seconds(),
@@ -182,11 +182,14 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     results
 }
 
-fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> String {
-    let warm_up = match outcome.settled {
+fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation, steady: bool) -> String {
+    let mut warm_up = match outcome.settled {
         true => String::new(),
         false => "; throughput had not settled when measuring began".to_owned(),
     };
+    if outcome.reason != EndReason::Finished && steady {
+        warm_up += &too_early(outcome, simulation);
+    }
     let level = percent(limits.confidence_level);
     let width = percent(limits.relative_half_width);
     let limit = limits.time_limit;
@@ -249,9 +252,48 @@ fn lacking(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> Str
         }
         Some(Lacking::Anything) => format!("±{width} % was reached: no flow moved anything"),
         Some(Lacking::Batches) | None => {
-            format!("±{width} % was reached: too little was measured for an interval")
+            format!("±{width} % was reached: too little was measured for an interval{}", too_long(limits))
         }
     }
+}
+
+/// Which flows' latencies are of queues that were still filling, if some are.
+fn too_early(outcome: &Outcome, simulation: &Simulation) -> String {
+    let flows = simulation.fabric.observers().flows();
+    let early = counts::begun_while_filling(simulation, outcome.warm_up_end);
+    let Some(first) = early.first().map(|flow| &flows[*flow]) else { return String::new() };
+    let others = match early.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    let mean = first.widest().sum_seconds() / first.widest().count() as f64;
+    let before = (outcome.warm_up_end - Time::ZERO).as_seconds();
+    let spec = &first.spec;
+    format!(
+        "; queues still filled when measuring began, after {}, so that latencies of {} of {} ({}){others}, {} and more, are \
+         too short: run.warm_up and run.time_limit want to be longer",
+        in_words(before),
+        spec.name,
+        spec.device,
+        spec.direction,
+        in_words(mean),
+    )
+}
+
+/// Seconds as a person writes them.
+fn in_words(seconds: f64) -> String {
+    match seconds {
+        1e-3.. => format!("{:.3} ms", seconds * 1e3),
+        _ => format!("{:.3} us", seconds * 1e6),
+    }
+}
+
+/// That a warm-up which was given is too long for the time limit, if it is.
+fn too_long(limits: RunLimits) -> String {
+    let least = limits.warm_up.map(runner::least_time_limit).filter(|least| *least > limits.time_limit);
+    least.map_or_else(String::new, |least| {
+        format!("; with this run.warm_up, run.time_limit is at least {least}")
+    })
 }
 
 /// A share of 1 in percent, as it was written: 0.007 times 100 is not 0.7 in binary.

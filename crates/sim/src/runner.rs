@@ -4,10 +4,11 @@
 //! long the next one is. The caller may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
 //! the simulation, so the pieces in which a run is done change nothing about it.
 
-use crate::counts::{counts, difference, everybody_has_begun, operations};
+use crate::counts::{begun_while_filling, counts, difference, everybody_has_begun, operations};
 use crate::run_limits::{EndReason, LatencyGoal, RunLimits};
-use crate::stop_rule::{Batches, Counts, Lacking, LatencyBatches, Stocks, has_settled};
+use crate::stop_rule::{Batches, Counts, FEWEST_BATCHES, Lacking, LatencyBatches, Stocks, has_settled};
 use lanewise_fabric::{Pause, Progress, Simulation};
+use lanewise_observe::LatencyTally;
 use lanewise_units::{Span, Time};
 
 /// What a run came to.
@@ -83,6 +84,17 @@ enum Stage {
     WarmingUp(WarmUp),
     Measuring(Measuring),
     Over,
+}
+
+/// The least time limit that leaves enough batches for an interval behind a warm-up that is given.
+pub(crate) fn least_time_limit(warm_up: Span) -> Span {
+    let batch = Span::from_ticks(warm_up.max(FIRST_WINDOW).ticks() / BATCHES_PER_WINDOW);
+    warm_up + batch * FEWEST_BATCHES as u64
+}
+
+/// The latencies of every flow so far.
+fn latencies(simulation: &Simulation) -> Vec<LatencyTally> {
+    simulation.fabric.observers().flows().iter().map(|flow| flow.widest().clone()).collect()
 }
 
 /// A run and how far it has come.
@@ -311,17 +323,16 @@ impl Run {
         measuring.counted = total;
         measuring.stocks.push(simulation.held(), merged);
         if self.limits.latency.is_some() {
-            let flows = simulation.fabric.observers().flows();
-            self.outcome.latencies.push(flows.iter().map(|flow| flow.widest().clone()).collect(), merged);
+            self.outcome.latencies.push(latencies(simulation), merged);
         }
         if std::mem::take(&mut measuring.is_disturbed) {
-            self.forget_batches();
+            self.forget_batches(simulation);
         }
         if measuring.ahead > 0 {
             // Whatever was seen before the last change, or while it went on, is not what comes after it.
             if simulation.fabric.changes_ahead() < measuring.ahead {
                 measuring.ahead = simulation.fabric.changes_ahead();
-                self.forget_batches();
+                self.forget_batches(simulation);
             }
             if measuring.ahead > 0 {
                 return None;
@@ -334,10 +345,11 @@ impl Run {
         }
         self.outcome.lacking = self.lacking();
         let moved = self.outcome.batches.moved_in_a_batch();
-        if measuring.finds_warm_up && measuring.stocks.grow(moved, self.limits.relative_half_width) {
+        if measuring.finds_warm_up {
             let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
-            self.outcome.settled = self.outcome.end < longest;
-            if self.outcome.settled {
+            let grows = measuring.stocks.grow(moved, self.limits.relative_half_width);
+            self.outcome.settled &= !grows || self.outcome.end < longest;
+            if (grows || self.is_too_early(simulation)) && self.outcome.end < longest {
                 // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
                 self.measure_anew(simulation);
                 measuring.stocks = Stocks::since(simulation.held());
@@ -347,6 +359,12 @@ impl Run {
         }
         let is_enough = self.outcome.lacking.is_none() && self.limits.converges;
         is_enough.then_some(EndReason::Converged)
+    }
+
+    /// Whether operations of a flow that decides were begun while its queue filled.
+    fn is_too_early(&self, simulation: &Simulation) -> bool {
+        let decisive = self.outcome.batches.decisive();
+        begun_while_filling(simulation, self.outcome.warm_up_end).iter().any(|flow| decisive.contains(flow))
     }
 
     /// The time limit is reached.
@@ -359,15 +377,20 @@ impl Run {
         }
     }
 
-    fn forget_batches(&mut self) {
-        (self.outcome.batches, self.outcome.latencies) = (Batches::default(), LatencyBatches::default());
+    /// Batches begin anew, now; results go on from where they are.
+    fn forget_batches(&mut self, simulation: &Simulation) {
+        self.outcome.batches = Batches::default();
+        self.outcome.latencies = match self.limits.latency {
+            Some(_) => LatencyBatches::since(latencies(simulation)),
+            None => LatencyBatches::default(),
+        };
     }
 
     /// What was measured so far is forgotten.
     fn measure_anew(&mut self, simulation: &mut Simulation) {
         self.outcome.warm_up_end = self.outcome.end;
-        self.forget_batches();
         simulation.start_measuring(self.outcome.end);
+        self.forget_batches(simulation);
         self.measuring_since = Some(self.outcome.end);
     }
 

@@ -34,7 +34,7 @@ const FEWEST_OPERATIONS: u64 = 16;
 const SETTLED: f64 = 0.02;
 
 /// Fewest batches that say anything about their own scatter, and the number at which they are merged.
-const FEWEST_BATCHES: usize = 16;
+pub(crate) const FEWEST_BATCHES: usize = 16;
 const MOST_BATCHES: usize = 64;
 
 /// Numbers of batches at which it is looked whether they are enough: each is about the square root of two times the one
@@ -258,17 +258,24 @@ fn has_trend(values: &[f64]) -> bool {
     statistic.abs() - 1.0 > TREND * (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt()
 }
 
-/// Latencies at the end of each batch, for every flow: all so far.
+/// Latencies at the start and at the end of each batch, for every flow: all so far.
 ///
 /// The share of a batch's latencies below the percentile scatters from batch to batch; that gives an interval for the share
 /// as batch means do, correlation included, and the latencies at its ends are those of the percentile (Heidelberger and
 /// Lewis, Quantile estimation in dependent sequences, Operations Research 32(1), 1984, in the simplest form).
 #[derive(Default)]
 pub(crate) struct LatencyBatches {
+    /// Before the first batch; empty where there were none.
+    start: Vec<LatencyTally>,
     ends: Vec<Vec<LatencyTally>>,
 }
 
 impl LatencyBatches {
+    /// Of a time that begins with so many.
+    pub(crate) fn since(start: Vec<LatencyTally>) -> Self {
+        Self { start, ends: Vec::new() }
+    }
+
     /// Adds the end of a batch. `merged` says that batches were put together in pairs.
     pub(crate) fn push(&mut self, latencies: Vec<LatencyTally>, merged: bool) {
         self.ends.push(latencies);
@@ -280,10 +287,15 @@ impl LatencyBatches {
 
     /// The interval of a percentile of a flow; none with too few batches or latencies.
     pub(crate) fn interval(&self, flow: usize, percentile: f64, confidence: f64) -> Option<Interval> {
-        let all = self.ends.last()?.get(flow)?.histogram();
+        let mut all = self.ends.last()?.get(flow)?.histogram();
+        let start = self.start.get(flow).map(LatencyTally::histogram);
+        if let Some(start) = &start {
+            all.subtract(start).expect("later ones are among all");
+        }
         let value = all.value_at_quantile(percentile);
         let mut shares = Vec::new();
-        let (mut below_before, mut count_before) = (0, 0);
+        let (mut below_before, mut count_before) =
+            start.map_or((0, 0), |start| (start.count_between(0, value), start.len()));
         for end in &self.ends {
             let histogram = end.get(flow)?.histogram();
             let (below, count) = (histogram.count_between(0, value), histogram.len());

@@ -148,7 +148,7 @@ impl Endpoint {
         let queue = &mut self.channels[channel as usize];
         let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
         let (address, left) = (rest.address, Bytes::new(rest.bytes));
-        let length = splitting::first_aligned(address, left, Bytes::new(u64::from(unit)));
+        let length = splitting::first_request(address, left, Bytes::new(u64::from(unit)));
         rest.address += length.get();
         rest.bytes -= length.get();
 

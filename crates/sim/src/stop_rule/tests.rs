@@ -113,6 +113,27 @@ fn the_interval_of_a_percentile_is_that_of_its_share() {
     assert_eq!(batches.interval(0, 0.99999, 0.95), None, "too few above");
 }
 
+/// Latencies of before the first batch, here of another kind, are no part of the interval.
+#[test]
+fn the_interval_of_a_percentile_is_of_the_batches_alone() {
+    let entered = |tally: &mut lanewise_observe::LatencyTally, random: &mut RandomStream, from: u64| {
+        (0..1000).for_each(|_| tally.enter(lanewise_units::Span::from_ns(from + random.below(1000))));
+    };
+    let interval = |before: u64| {
+        let mut random = RandomStream::new(1, "latency", "steps");
+        let mut all = lanewise_observe::LatencyTally::default();
+        (0..before).for_each(|_| entered(&mut all, &mut RandomStream::new(1, "latency", "before"), 9000));
+        let mut batches = LatencyBatches::since(vec![all.clone()]);
+        for _ in 0..16 {
+            entered(&mut all, &mut random, 1000);
+            batches.push(vec![all.clone()], false);
+        }
+        batches.interval(0, 0.9, 0.95)
+    };
+    assert!(interval(0).is_some_and(|found| found.high < 1950.0));
+    assert_eq!(interval(8), interval(0));
+}
+
 #[test]
 fn what_fills_under_the_noise_of_packets_is_found_and_noise_is_not() {
     let mut random = RandomStream::new(1, "stocks", "packets");

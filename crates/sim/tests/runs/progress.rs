@@ -119,3 +119,63 @@ fn a_run_has_as_many_events_as_its_limit_says() {
         }
     }
 }
+
+/// Behind a warm-up that is given, batches have a length that the time limit may leave no room for: the end says how much would.
+#[test]
+fn a_warm_up_that_leaves_no_time_for_an_interval_is_named() {
+    let path = format!("{}/../../scenarios/switch.toml", env!("CARGO_MANIFEST_DIR"));
+    let run_for = |limit: &str| {
+        let settings = [("run.warm_up", "200 us"), ("run.time_limit", limit)];
+        let settings = settings.map(|(path, value)| (path.to_owned(), value.to_owned()));
+        let source = Source::read(&path, &NativeFiles).expect("a file of the repository");
+        let scenario = load(&source, &settings).expect("a sound scenario");
+        run(&scenario, &mut |_| ControlFlow::Continue(())).expect("trees of devices")
+    };
+    let short = run_for("599 us");
+    assert_eq!(short.flows[0].confidence_half_width_percent, None);
+    let hint = "with this run.warm_up, run.time_limit is at least 600 us";
+    assert!(short.end_detail.contains(hint), "{}", short.end_detail);
+    let enough = run_for("600 us");
+    assert!(enough.flows[0].confidence_half_width_percent.is_some(), "{}", enough.end_detail);
+    assert!(!enough.end_detail.contains("run.warm_up"), "{}", enough.end_detail);
+}
+
+/// Requests that are always open in the same number wait as long as Little's law says, however many they are: those that were
+/// begun while the queue filled count for nothing.
+#[test]
+fn latencies_are_of_queues_that_have_filled() {
+    for outstanding in [4, 64, 256, 1024] {
+        let results = crate::rig::results(
+            format!(
+                "[host.server]\nslots = {{ slot1 = \"gen3 x4\" }}\n[endpoint.nic]\nattach = \"server.slot1\"\ngeneration = \"gen3\"\n\
+             width = \"x4\"\n[[workload]]\nkind = \"dma\"\nname = \"w\"\ndevice = \"nic\"\ndirection = \"write\"\nsize = \"4 KiB\"\n\
+             outstanding = {outstanding}\n"
+            ),
+            &[],
+        );
+        let flow = &results.flows[0];
+        let latency = flow.operation_latency_ns.as_ref().expect("a transfer is an operation");
+        let little = f64::from(outstanding) * 4096.0 / flow.goodput_gb_per_s;
+        assert!((latency.mean / little - 1.0).abs() < 0.01, "{outstanding}: {} of {little} ns", latency.mean);
+        assert!(!results.end_detail.contains("too short"), "{}", results.end_detail);
+    }
+}
+
+/// Where a warm-up is given that is too short for that, or the time limit is, the end says so.
+#[test]
+fn latencies_of_queues_that_still_fill_are_told() {
+    for (settings, tells) in
+        [("warm_up = \"20 us\"", true), ("warm_up = \"2 ms\"", false), ("time_limit = \"100 us\"", true)]
+    {
+        let results = crate::rig::results(
+            format!(
+                "[run]\n{settings}\n[host.server]\nslots = {{ slot1 = \"gen3 x4\" }}\n[endpoint.nic]\nattach = \"server.slot1\"\n\
+             generation = \"gen3\"\nwidth = \"x4\"\n[[workload]]\nkind = \"dma\"\nname = \"w\"\ndevice = \"nic\"\n\
+             direction = \"write\"\nsize = \"4 KiB\"\noutstanding = 256\n"
+            ),
+            &[],
+        );
+        let told = results.end_detail.contains("latencies of w of nic (write)");
+        assert_eq!(told, tells, "{settings}: {}", results.end_detail);
+    }
+}

@@ -18,7 +18,7 @@ pub struct SsdConfig {
     pub fetch_batch: u32,
     /// Time after which the controller's processors take the next command.
     pub command_time: Span,
-    /// The same for each 512 B of it after the first.
+    /// The same for each 512 B of its first 4 KiB after the first.
     pub sector_time: Span,
     /// Time that a command is with them.
     pub command_latency: Span,

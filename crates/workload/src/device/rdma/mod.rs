@@ -38,7 +38,7 @@
 //!
 //! The `id` of the request comes back on both sides, and stands for what the payload says: a capsule, a tag, a slot.
 //!
-//! Leaves out: errors and retransmission, receive queues that run dry, memory registration, page tables on the
+//! Leaves out: errors and retransmission, receive queues that run dry, page tables on the
 //! adapter, shared receive queues, atomics, service levels, congestion control; acknowledgements in the middle of a
 //! message, and credits that acknowledgements use.
 //! Source: InfiniBand Architecture Specification, volume 1, chapters 9 to 11; the mlx4 and mlx5 user space drivers in

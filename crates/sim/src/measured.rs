@@ -154,11 +154,13 @@ fn capacity(port: &PortConfig, class: usize) -> Option<u32> {
 /// Shared resources of a run that were ever asked for.
 pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) -> Vec<Resource> {
     let resource = |reading: ResourceReading| {
-        let ResourceReading { name, kind, places, limit, book } = reading;
+        let ResourceReading { id, name, places, limit, book } = reading;
+        let kind = id.kind();
         let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
         let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering);
         let waited = (!is_seen_elsewhere).then_some(book.waited);
         Resource {
+            id,
             name,
             kind,
             places,

@@ -5,8 +5,8 @@
 use crate::EndName;
 use crate::limits::{LimitedBy, Why};
 use crate::shape::Shares;
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
+use lanewise_fabric::{ResourceId, ResourceKind};
 use lanewise_observe::{LatencySummary, LatencyTally};
 use lanewise_scenario::Provenance;
 use schemars::JsonSchema;
@@ -293,6 +293,9 @@ pub struct Buffer {
 /// Something that several share: how much of it was in use, and how long others waited for it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Resource {
+    /// Which one it is, for those who read results in Rust.
+    #[serde(skip)]
+    pub id: ResourceId,
     /// Path of names: `server.memory`, `sw0.core.port3`.
     pub name: String,
     /// Kind: `memory`, `read_trackers`, `walkers`, `core` and so on.

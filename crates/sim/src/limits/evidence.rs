@@ -2,16 +2,16 @@
 
 use super::Candidate;
 use super::candidate::{direction, tags};
-use super::edits::{Edit, copies_of, edits, paced};
+use super::edits::{Edit, edits, paced};
 use super::ends::{Ends, by_flow};
 use super::enlarge::TIMES;
 use super::open::part_open;
 use super::ways::Hosts;
 use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
@@ -104,9 +104,9 @@ struct Evidence<'a> {
     /// Resources of no device of the fabric.
     common: Vec<&'a Resource>,
     /// Of flows over switches of a network, the resources there that each may use.
-    ways: HashMap<String, HashSet<String>>,
+    ways: HashMap<String, HashSet<ResourceId>>,
     /// All of those.
-    switched: HashSet<String>,
+    switched: HashSet<ResourceId>,
     requesters: HashMap<&'a str, &'a Requester>,
     /// By flow, and by the device that asks where that matters: the endpoints that it reads from or writes to.
     reached: HashMap<(&'a str, Option<usize>), Vec<usize>>,
@@ -187,13 +187,13 @@ impl<'a> Evidence<'a> {
             names.map(|(index, device)| (device.name.as_str(), index)).collect();
         let (mut resources, mut common) = (vec![Vec::new(); fabric.devices.len()], Vec::new());
         for resource in &results.resources {
-            match resource.name.split('.').next().and_then(|name| index.get(name)) {
-                Some(owner) => resources[*owner].push(resource),
+            match resource.id.owner.device() {
+                Some(owner) => resources[owner.0 as usize].push(resource),
                 None => common.push(resource),
             }
         }
         let all = scenario.workloads.iter().flat_map(|load| load.ways());
-        let ways: HashMap<String, HashSet<String>> =
+        let ways: HashMap<String, HashSet<ResourceId>> =
             all.map(|(flow, used)| (flow, used.into_iter().collect())).collect();
         let switched = ways.values().flatten().cloned().collect();
         let requesters = results.requesters.iter().map(|each| (each.device.as_str(), each)).collect();
@@ -364,14 +364,14 @@ impl<'a> Evidence<'a> {
         let owned = owned.filter(|resource| ways.meet(resource));
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
-            let is_way = !self.switched.contains(&resource.name)
-                || mine.is_some_and(|mine| mine.contains(&resource.name));
+            let is_way =
+                !self.switched.contains(&resource.id) || mine.is_some_and(|mine| mine.contains(&resource.id));
             is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
         let Ends { flows, carried, buffers } = &self.ends[flow.name.as_str()];
         for resource in owned.chain(common).chain(buffers) {
-            let candidate = Candidate::Resource { name: resource.name.clone(), kind: resource.kind };
+            let candidate = Candidate::Resource { id: resource.id.clone(), name: resource.name.clone() };
             let suspect = match resource.kind {
                 // A buffer on the way is full because of what lies behind it, which is in use then.
                 ResourceKind::NetworkBuffer | ResourceKind::SwitchStorage => {
@@ -402,7 +402,7 @@ impl<'a> Evidence<'a> {
                 _ => Suspect::in_use(candidate, resource.utilisation),
             };
             // While software is busy with a copy the device has nothing to do, for no other reason.
-            let contended = copies_of(self.scenario, &resource.name).is_some();
+            let contended = resource.id.part == Part::Load(LoadPart::Copies);
             found.push(Suspect { contended, limit: resource.limit.clone(), ..suspect });
         }
         self.suspects_of_load(flow, &mut found);
@@ -448,8 +448,15 @@ impl<'a> Evidence<'a> {
 
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
     fn load_of_cores<'r>(&self, resource: &'r Resource) -> Option<&'r str> {
-        let load = resource.name.strip_suffix(".lines").or_else(|| resource.name.strip_suffix(".core"))?;
-        self.results.flows.iter().any(|flow| flow.name == load).then_some(load)
+        use LoadPart::{CombiningBuffers, Copies, Lines, Stores};
+        let ResourceId {
+            owner: ResourceOwner::Load(load),
+            part: Part::Load(Stores | CombiningBuffers | Lines | Copies),
+        } = &resource.id
+        else {
+            return None;
+        };
+        self.results.flows.iter().any(|flow| flow.name == *load).then_some(load.as_str())
     }
 
     /// Directions of a link on which bits may arrive wrong, with the time lost by it: the link trains again, or sends again.
@@ -673,7 +680,7 @@ impl Suspect {
     /// is outstanding or asked, which all of those hold up.
     fn depth(&self) -> u8 {
         match self.candidate {
-            Candidate::Resource { kind, .. } if kind.is_held() => 1,
+            Candidate::Resource { ref id, .. } if id.kind().is_held() => 1,
             Candidate::Window { .. } | Candidate::Demand { .. } => 2,
             _ => 0,
         }
@@ -682,12 +689,12 @@ impl Suspect {
     /// Whether room in it is kept for what is still being read: it is full, too, where tags or memory are why that takes long.
     fn keeps_room(&self) -> bool {
         use ResourceKind::{AdapterBuffer, OutstandingReads};
-        matches!(self.candidate, Candidate::Resource { kind: AdapterBuffer | OutstandingReads, .. })
+        matches!(self.candidate.resource_kind(), Some(AdapterBuffer | OutstandingReads))
     }
 
     /// Whether it is a cache of translations, which is tried and never named without a proof.
     fn is_cache(&self) -> bool {
-        matches!(self.candidate, Candidate::Resource { kind, .. } if kind.keeps_translations())
+        self.candidate.resource_kind().is_some_and(ResourceKind::keeps_translations)
     }
 
     /// What it is, in words.
@@ -785,7 +792,7 @@ fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
         return first.filter(|suspect| suspect.share > 0.0).cloned();
     }
     let is_wire = |suspect: &Suspect| {
-        let of_cxl = matches!(suspect.candidate, Candidate::Resource { kind: ResourceKind::CxlWire, .. });
+        let of_cxl = suspect.candidate.resource_kind() == Some(ResourceKind::CxlWire);
         of_cxl || matches!(suspect.candidate, Candidate::Wire { .. })
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);

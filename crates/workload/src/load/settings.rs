@@ -3,7 +3,7 @@
 //! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
 //! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
 
-use lanewise_fabric::ResourceKind;
+use lanewise_fabric::ResourceId;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
@@ -59,15 +59,15 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
-    /// Name of the network whose wire at a switch a resource of this name is, and whether both ends of that are at switches.
-    fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+    /// Name of the network whose wire at a switch a resource is, and whether both ends of that are at switches.
+    fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
         let _ = resource;
         None
     }
 
     /// Of each flow over a network with switches, by name: the resources of switches that its packets may use, either way. What is
     /// in none of these lists may be used by all.
-    fn ways(&self) -> Vec<(String, Vec<String>)> {
+    fn ways(&self) -> Vec<(String, Vec<ResourceId>)> {
         Vec::new()
     }
 
@@ -101,10 +101,9 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         self.boxed()
     }
 
-    /// Makes a shared resource of its own larger, by the name that [`Workload::resources`] gives it. None when it has none
-    /// of this name that can be larger.
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let _ = (resource, kind, larger);
+    /// Makes a shared resource of its own larger, one of [`Workload::resources`]. None when it has no such one that can be larger.
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let _ = (resource, larger);
         None
     }
 }

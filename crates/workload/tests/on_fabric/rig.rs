@@ -246,6 +246,7 @@ pub fn subsystem(drives: usize, groups: Vec<IometerConfig>) -> StorageConfig {
     StorageConfig {
         name: "sas".into(),
         host: HostSoftwareConfig {
+            device: DeviceId(0),
             cores: 4,
             worker_cost: Span::from_us(3),
             submit_cost: Span::from_us(10),

@@ -13,7 +13,7 @@ use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
 use crate::server::{RateServer, reading};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{ResourceId, ResourceReading, Station, StorageAdapterPart};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -167,21 +167,23 @@ impl Hba {
 
     /// Its processor and its data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let HbaConfig { name, command_time, .. } = &self.config;
+        let HbaConfig { name, device, command_time, .. } = &self.config;
         let processor = reading(
+            ResourceId::of(*device, StorageAdapterPart::Processor),
             format!("{name}.processor"),
-            ResourceKind::Pipeline,
             format!("{command_time} a command"),
             std::slice::from_ref(&self.processor),
             at,
         );
         let paths = [
-            ("read_path", &self.read_path),
-            ("write_path", &self.write_path),
-            ("internal_path", &self.shared_path),
+            (StorageAdapterPart::ReadPath, "read_path", &self.read_path),
+            (StorageAdapterPart::WritePath, "write_path", &self.write_path),
+            (StorageAdapterPart::SharedPath, "internal_path", &self.shared_path),
         ];
-        let paths =
-            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
+        let reading = move |(part, of, path): (_, &str, &RateServer)| {
+            path.reading(ResourceId::of(*device, part), format!("{name}.{of}"), at)
+        };
+        let paths = paths.into_iter().filter_map(reading);
         std::iter::once(processor).chain(paths)
     }
 

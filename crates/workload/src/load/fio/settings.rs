@@ -2,8 +2,8 @@
 
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
 use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span};
 
 impl NvmeConfig {
@@ -108,10 +108,12 @@ impl LoadConfig for NvmeConfig {
         self.network.widen(device, larger)
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let (owner, part) = resource.rsplit_once('.')?;
-        if kind == ResourceKind::Core {
-            let host = self.hosts.iter_mut().find(|host| host.name == owner)?;
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let ResourceOwner::Device(device) = resource.owner else {
+            return self.network.enlarge(resource, larger);
+        };
+        if let Part::Host(HostPart::Core { .. }) = resource.part {
+            let host = self.hosts.iter_mut().find(|host| host.device == device)?;
             let costs = [
                 &mut host.worker_cost,
                 &mut host.submit_cost,
@@ -123,19 +125,19 @@ impl LoadConfig for NvmeConfig {
             larger.shorten_all(costs);
             return Some(());
         }
-        let Some(ssd) = self.ssds.iter_mut().find(|ssd| ssd.name == owner) else {
-            return self.network.enlarge(resource, larger);
-        };
+        let Part::Nvme(part) = resource.part else { return self.network.enlarge(resource, larger) };
+        let ssd = self.ssds.iter_mut().find(|ssd| ssd.device == device)?;
         match part {
-            "media" => larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time]),
-            "controller" => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
-            "fetch" => larger.more(&mut ssd.fetch_batch),
-            "read_path" => larger.quicken(&mut ssd.read_rate),
-            "write_path" => {
+            NvmePart::Media => {
+                larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time])
+            }
+            NvmePart::Controller => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
+            NvmePart::Fetch => larger.more(&mut ssd.fetch_batch),
+            NvmePart::ReadPath => larger.quicken(&mut ssd.read_rate),
+            NvmePart::WritePath => {
                 larger.quicken(&mut ssd.write_rate);
                 larger.quicken(&mut ssd.random_write_rate);
             }
-            _ => return None,
         }
         Some(())
     }

@@ -365,7 +365,7 @@ impl Workload for NvmeWorkload {
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
         let hosts = self.config.hosts.iter().zip(&self.cores);
-        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
+        let cores = hosts.flat_map(|(host, cores)| cores.resources((host.device, &host.name), at));
         cores.chain(self.drives.resources(at)).chain(self.network.resources(at)).filter(asked_for).collect()
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn flows(
             latency_ns: tally.latencies().into(),
             operation_latency_ns: tally.operation_latencies().map(Latency::from),
             percentile_interval: percentile(index),
+            limited_by: None,
         }
     };
     simulation.listed_flows().map(flow).collect()

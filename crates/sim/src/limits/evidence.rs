@@ -11,17 +11,18 @@ use crate::EndName;
 use crate::results::{Flow, Link, Requester, Resource, Results};
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
+use lanewise_fabric::{HostPart, LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
 use lanewise_observe::CONTROL;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
-use lanewise_workload::Larger;
 use lanewise_workload::load::mmio::{MmioConfig, Pacing};
 use lanewise_workload::load::turnaround::TurnaroundConfig;
+use lanewise_workload::{Larger, OnCore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What limits a run, by the time that others waited.
@@ -43,6 +44,25 @@ pub struct LimitedBy {
     pub sentence: String,
     /// Edits that make it larger, the likeliest first: what to try. None has been tried.
     pub edits: Vec<Edit>,
+}
+
+/// What limits a flow, by the time that it waited.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FlowLimit {
+    /// Unique name, as in [`LimitedBy::name`].
+    pub name: String,
+    /// Kind, as in [`LimitedBy::kind`].
+    pub kind: &'static str,
+    /// Part of the time, as in [`LimitedBy::share`].
+    pub share: f64,
+    /// What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`.
+    pub words: String,
+}
+
+/// What limits a run, and each of its flows in their order.
+pub(crate) struct Limits {
+    pub(crate) run: Option<LimitedBy>,
+    pub(crate) flows: Vec<Option<FlowLimit>>,
 }
 
 /// A candidate and the share of the time that speaks for it.
@@ -117,9 +137,23 @@ struct Evidence<'a> {
     open: HashMap<String, f64>,
     /// Stacks and sockets.
     hosts: Hosts<'a>,
-    /// Flows of data that carry a fair share of it.
-    decisive: Vec<&'a Flow>,
-    /// The same by name, with what their devices have between them.
+    /// Flows of data that moved.
+    moving: Vec<&'a Flow>,
+    /// Those of them that carry a fair share of it, by their place there.
+    decisive: Vec<usize>,
+    /// The first suspect of each of them all; worked out when one is first asked for.
+    firsts: OnceCell<Vec<Option<Suspect>>>,
+    /// By name of a flow, those through which the same data go.
+    transfers: HashMap<String, Vec<String>>,
+    /// On which cores the software of flows runs, by their name: host and core.
+    cores: HashMap<String, HashSet<(usize, u32)>>,
+    /// All of those.
+    software: HashSet<(usize, u32)>,
+    /// Devices whose loads hold themselves back; worked out when it is first asked for.
+    paced: OnceCell<HashSet<&'a str>>,
+    /// The loads, to ask whether they keep anything outstanding at a device.
+    loads: RefCell<Vec<Box<dyn LoadConfig>>>,
+    /// All flows of data by name, with what their devices have between them.
     ends: BTreeMap<&'a str, Ends<'a>>,
     /// Whether bits may arrive wrong on any link.
     errs: bool,
@@ -133,13 +167,14 @@ struct Groups<'e, 'a> {
     places: HashMap<Candidate, usize>,
 }
 
-/// The likely limit; none when nothing moved, and no link was down after errors.
-pub(crate) fn limited_by(scenario: &Scenario, results: &Results) -> Option<LimitedBy> {
+/// The likely limits; none when nothing moved, and no link was down after errors.
+pub(crate) fn limits(scenario: &Scenario, results: &Results) -> Limits {
     let evidence = Evidence::new(scenario, results);
-    evidence.likeliest().map(|(group, of_goodput)| evidence.describe(&group, of_goodput))
+    let run = evidence.likeliest().map(|(group, of_goodput)| evidence.describe(&group, of_goodput));
+    Limits { run, flows: evidence.of_flows() }
 }
 
-/// The same, as candidates that are alike.
+/// That of the run, as candidates that are alike.
 pub(crate) fn likeliest(scenario: &Scenario, results: &Results) -> Option<Group> {
     Evidence::new(scenario, results).likeliest().map(|(group, _)| group)
 }
@@ -152,7 +187,7 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     let mut all: Vec<Suspect> = Vec::new();
     let mut known: HashSet<Candidate> = HashSet::new();
     for flow in &evidence.decisive {
-        for suspect in evidence.suspects(flow) {
+        for suspect in evidence.suspects(evidence.moving[*flow]) {
             if known.insert(suspect.candidate.clone()) {
                 all.push(suspect);
             }
@@ -202,8 +237,15 @@ impl<'a> Evidence<'a> {
             let by = each.by.map(|device| device.0 as usize);
             reached.entry((each.flow, by)).or_default().push(each.device.0 as usize);
         }
-        let (decisive, errs) = (decisive(results), fabric.links.iter().any(has_errors));
-        let ends = by_flow(&decisive, &index, &resources);
+        let errs = fabric.links.iter().any(has_errors);
+        let moving = moving(results);
+        let ends = by_flow(&moving, &index, &resources);
+        let (mut cores, mut software) = (HashMap::new(), HashSet::new());
+        for OnCore { flow, host, core } in scenario.workloads.iter().flat_map(|load| load.cores()) {
+            let at = (host.0 as usize, core);
+            cores.entry(flow).or_insert_with(HashSet::new).insert(at);
+            software.insert(at);
+        }
         Self {
             scenario,
             results,
@@ -219,7 +261,14 @@ impl<'a> Evidence<'a> {
             registers: by_name(scenario, |load: &MmioConfig| &load.name),
             open: part_open(scenario, results),
             hosts: Hosts::of(fabric),
-            decisive,
+            decisive: decisive(&moving, 0..moving.len()),
+            moving,
+            firsts: OnceCell::new(),
+            transfers: transfers(scenario),
+            cores,
+            software,
+            paced: OnceCell::new(),
+            loads: RefCell::new(scenario.workloads.iter().map(|load| load.boxed()).collect()),
             ends,
             errs,
         }
@@ -229,12 +278,22 @@ impl<'a> Evidence<'a> {
         &self.scenario.fabric
     }
 
+    /// The first suspect of each flow that moved, in their order.
+    fn firsts(&self) -> &[Option<Suspect>] {
+        let first = |flow: &&Flow| select_suspect(self.suspects(flow));
+        self.firsts.get_or_init(|| self.moving.iter().map(first).collect())
+    }
+
     /// The first suspect of each flow that decides, alike ones together.
     fn first_suspects(&self) -> Groups<'_, 'a> {
+        self.first_suspects_of(&self.decisive)
+    }
+
+    fn first_suspects_of(&self, flows: &[usize]) -> Groups<'_, 'a> {
         let mut groups = Groups { evidence: self, groups: Vec::new(), places: HashMap::new() };
-        for flow in &self.decisive {
-            if let Some(suspect) = select_suspect(self.suspects(flow)) {
-                groups.add(suspect, weight(flow));
+        for flow in flows {
+            if let Some(suspect) = &self.firsts()[*flow] {
+                groups.add(suspect.clone(), weight(self.moving[*flow]));
             }
         }
         groups
@@ -245,12 +304,12 @@ impl<'a> Evidence<'a> {
     fn as_windows(&self, group: Group) -> Vec<Group> {
         let Candidate::Demand { device } = group.members[0].candidate else { return vec![group] };
         let asked = DeviceId(device as u32);
-        let mut loads = self.scenario.workloads.iter().map(|load| load.boxed());
-        if !loads.any(|mut load| load.deepen(asked, &mut Larger::new(TIMES)).is_some()) {
+        let mut loads = self.loads.borrow_mut();
+        if !loads.iter_mut().any(|load| load.deepen(asked, &mut Larger::new(TIMES)).is_some()) {
             return vec![group]; // Nobody keeps anything outstanding there.
         }
         let all = group.members.len() as f64;
-        let paced = paced(self.scenario, self.results);
+        let paced = self.paced.get_or_init(|| paced(self.scenario, self.results));
         let is_paced = |member: &Suspect| match member.candidate {
             Candidate::Demand { device } => paced.contains(self.fabric().devices[device].name.as_str()),
             _ => true,
@@ -268,7 +327,12 @@ impl<'a> Evidence<'a> {
 
     /// The likely limit, and the part of the goodput that it limits.
     fn likeliest(&self) -> Option<(Group, f64)> {
-        let groups = self.first_suspects().groups;
+        self.likeliest_of(&self.decisive)
+    }
+
+    /// The same of some flows.
+    fn likeliest_of(&self, flows: &[usize]) -> Option<(Group, f64)> {
+        let groups = self.first_suspects_of(flows).groups;
         let total: f64 = groups.iter().map(|group| group.weight).sum();
         let first = groups.into_iter().reduce(|best, next| if next.leads(&best) { next } else { best });
         // What a flow waits for beyond its adapter may be the link at the other end.
@@ -282,6 +346,37 @@ impl<'a> Evidence<'a> {
         let first = self.as_windows(first?).into_iter().next()?;
         let of_goodput = first.weight / total.max(f64::MIN_POSITIVE);
         Some((first, of_goodput))
+    }
+
+    /// What limits each flow, in the order of the results: one of those through which the same data go, for all of them.
+    fn of_flows(&self) -> Vec<Option<FlowLimit>> {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (place, flow) in self.moving.iter().enumerate() {
+            places.entry(flow.name.as_str()).or_default().push(place);
+        }
+        let mut moving = 0..;
+        let mut known: HashMap<&[String], Option<FlowLimit>> = HashMap::new();
+        let limit = |flow: &Flow| {
+            if flow.direction == CONTROL || weight(flow) <= 0.0 {
+                return None;
+            }
+            let place = moving.next()?;
+            let Some(names) = self.transfers.get(&flow.name) else { return self.limit_of(&[place]) };
+            let same = || names.iter().filter_map(|name| places.get(name.as_str())).flatten().copied();
+            known.entry(names).or_insert_with(|| self.limit_of(&decisive(&self.moving, same()))).clone()
+        };
+        self.results.flows.iter().map(limit).collect()
+    }
+
+    fn limit_of(&self, flows: &[usize]) -> Option<FlowLimit> {
+        let (group, _) = self.likeliest_of(flows)?;
+        let first = &group.members[0];
+        Some(FlowLimit {
+            name: first.candidate.name(self.fabric()),
+            kind: first.candidate.kind(),
+            share: first.share,
+            words: format!("{}: {}", first.words(self.fabric()), first.evidence()),
+        })
     }
 
     /// What two candidates of the same kind and size have in common.
@@ -361,7 +456,7 @@ impl<'a> Evidence<'a> {
         }
         let ways = self.hosts.ways(&devices, &self.above);
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
-        let owned = owned.filter(|resource| ways.meet(resource));
+        let owned = owned.filter(|resource| ways.meet(resource) && self.runs_on(flow, resource));
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
             let is_way =
@@ -448,15 +543,19 @@ impl<'a> Evidence<'a> {
 
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
     fn load_of_cores<'r>(&self, resource: &'r Resource) -> Option<&'r str> {
-        use LoadPart::{CombiningBuffers, Copies, Lines, Stores};
-        let ResourceId {
-            owner: ResourceOwner::Load(load),
-            part: Part::Load(Stores | CombiningBuffers | Lines | Copies),
-        } = &resource.id
-        else {
-            return None;
-        };
+        let ResourceOwner::Load(load) = &resource.id.owner else { return None };
         self.results.flows.iter().any(|flow| flow.name == *load).then_some(load.as_str())
+    }
+
+    /// Whether software of a flow may run on a resource, if that is a core; of anything else, yes.
+    fn runs_on(&self, flow: &Flow, resource: &Resource) -> bool {
+        let (Some(host), Part::Host(HostPart::Core { core })) =
+            (resource.id.owner.device(), resource.id.part)
+        else {
+            return true;
+        };
+        let at = (host.0 as usize, core);
+        !self.software.contains(&at) || self.cores.get(&flow.name).is_some_and(|mine| mine.contains(&at))
     }
 
     /// Directions of a link on which bits may arrive wrong, with the time lost by it: the link trains again, or sends again.
@@ -581,21 +680,9 @@ impl<'a> Evidence<'a> {
         if !alike.is_empty() {
             what += &format!(", and {} alike", alike.len());
         }
-        let percent = first.share * 100.0;
-        let evidence = match &first.candidate {
-            Candidate::Demand { .. } if !first.limit.is_empty() => first.limit.clone(),
-            Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
-            Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
-            Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
-            Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
-            Candidate::ReplayTimer { .. } => {
-                format!("it sends again what has arrived {percent:.1} % of the time")
-            }
-            _ if first.in_use => format!("in use {percent:.1} %"),
-            _ => format!("waited for {percent:.1} %"),
-        };
+        let evidence = first.evidence();
         let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
-        let seen_as = self.seen_as(first);
+        let seen_as = self.seen_as(group);
         let seen = seen_as.as_ref().map_or(String::new(), |seen| format!(", seen as {seen}"));
         LimitedBy {
             name: first.candidate.name(fabric),
@@ -609,17 +696,17 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// What a requester or a link says it waits for most, when the limit is a resource.
-    fn seen_as(&self, suspect: &Suspect) -> Option<String> {
-        let Candidate::Resource { .. } = suspect.candidate else { return None };
+    /// What a requester or a link of a flow that it limits says it waits for most, when the limit is a resource.
+    fn seen_as(&self, group: &Group) -> Option<String> {
+        let Candidate::Resource { .. } = group.members[0].candidate else { return None };
+        let is_it = |suspect: &Suspect| group.candidates().any(|member| *member == suspect.candidate);
+        let is_limited = |flow: &&usize| self.firsts()[**flow].as_ref().is_some_and(is_it);
         let is_wait = |other: &Suspect| {
-            let itself = other.candidate == suspect.candidate;
-            !itself
-                && !other.in_use
-                && !other.is_cache()
-                && !matches!(other.candidate, Candidate::Demand { .. })
+            let is_demand = matches!(other.candidate, Candidate::Demand { .. });
+            !is_it(other) && !other.in_use && !other.is_cache() && !is_demand
         };
-        let waits = self.decisive.iter().flat_map(|flow| self.suspects(flow)).filter(is_wait);
+        let limited = self.decisive.iter().filter(is_limited);
+        let waits = limited.flat_map(|flow| self.suspects(self.moving[*flow])).filter(is_wait);
         let most = waits.max_by(|a, b| a.share.total_cmp(&b.share))?;
         (most.share >= 0.1)
             .then(|| format!("{} {:.1} %", most.candidate.name(self.fabric()), most.share * 100.0))
@@ -697,6 +784,23 @@ impl Suspect {
         self.candidate.resource_kind().is_some_and(ResourceKind::keeps_translations)
     }
 
+    /// How one sees it, in words.
+    fn evidence(&self) -> String {
+        let percent = self.share * 100.0;
+        match &self.candidate {
+            Candidate::Demand { .. } if !self.limit.is_empty() => self.limit.clone(),
+            Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
+            Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
+            Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
+            Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
+            Candidate::ReplayTimer { .. } => {
+                format!("it sends again what has arrived {percent:.1} % of the time")
+            }
+            _ if self.in_use => format!("in use {percent:.1} %"),
+            _ => format!("waited for {percent:.1} %"),
+        }
+    }
+
     /// What it is, in words.
     pub(crate) fn words(&self, fabric: &FabricConfig) -> String {
         self.candidate.words(fabric, &self.limit)
@@ -739,11 +843,21 @@ fn by_name<K: LoadConfig>(scenario: &Scenario, name: impl Fn(&K) -> &str) -> Has
     loads.map(|load| (name(load), load)).collect()
 }
 
-/// Flows of data that carry a fair share of it.
-fn decisive(results: &Results) -> Vec<&Flow> {
-    let data: Vec<&Flow> = results.flows.iter().filter(|flow| flow.direction != CONTROL).collect();
-    let largest = data.iter().map(|flow| weight(flow)).fold(0.0, f64::max);
-    data.into_iter().filter(|flow| weight(flow) > 0.0 && weight(flow) >= MINOR * largest).collect()
+/// Flows of data that moved.
+fn moving(results: &Results) -> Vec<&Flow> {
+    results.flows.iter().filter(|flow| flow.direction != CONTROL && weight(flow) > 0.0).collect()
+}
+
+/// Those of some of them that carry a fair share of what these do.
+fn decisive(moving: &[&Flow], places: impl Iterator<Item = usize> + Clone) -> Vec<usize> {
+    let largest = places.clone().map(|place| weight(moving[place])).fold(0.0, f64::max);
+    places.filter(|place| weight(moving[*place]) >= MINOR * largest).collect()
+}
+
+/// By name of a flow, those through which the same data go.
+fn transfers(scenario: &Scenario) -> HashMap<String, Vec<String>> {
+    let all = scenario.workloads.iter().flat_map(|load| load.transfers());
+    all.flat_map(|names| names.clone().into_iter().map(move |name| (name, names.clone()))).collect()
 }
 
 fn has_errors(link: &LinkConfig) -> bool {

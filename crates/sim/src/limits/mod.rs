@@ -26,6 +26,6 @@ mod why;
 
 pub use candidate::Candidate;
 pub use edits::Edit;
-pub use evidence::LimitedBy;
-pub(crate) use evidence::limited_by;
+pub use evidence::{FlowLimit, LimitedBy};
+pub(crate) use evidence::{Limits, limits};
 pub use why::{Larger, Why, why};

@@ -21,6 +21,17 @@ pub struct Reached<'a> {
     pub device: DeviceId,
 }
 
+/// A core of a host on which software of a flow runs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OnCore {
+    /// Name of the flow.
+    pub flow: String,
+    /// The host.
+    pub host: DeviceId,
+    /// Which of its cores, counted from 0.
+    pub core: u32,
+}
+
 /// The settings of one load.
 pub trait LoadConfig: Any + Alike + Send + Sync {
     /// The instrument, at rest.
@@ -68,6 +79,17 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     /// Of each flow over a network with switches, by name: the resources of switches that its packets may use, either way. What is
     /// in none of these lists may be used by all.
     fn ways(&self) -> Vec<(String, Vec<ResourceId>)> {
+        Vec::new()
+    }
+
+    /// Flows through which the same data go, as of an adapter at either end of a wire, by their names; a flow of several devices may be
+    /// several. What holds one of them up, holds up all.
+    fn transfers(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+
+    /// Cores of hosts that it has among its resources, with the flows whose software runs on each. No other flow is held up by them.
+    fn cores(&self) -> Vec<OnCore> {
         Vec::new()
     }
 

@@ -1,7 +1,9 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
+use super::fabrics;
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::host::NvmeHostConfig;
+use crate::load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span};
@@ -104,6 +106,40 @@ impl LoadConfig for NvmeConfig {
         groups.map(|fio| (fio.name.clone(), demand(fio).operations)).collect()
     }
 
+    fn transfers(&self) -> Vec<Vec<String>> {
+        let elsewhere = self.groups.iter().filter(|group| group.fabrics.is_some());
+        let names = elsewhere.map(|group| &group.fio.name);
+        names.map(|job| vec![job.clone(), fabrics::flow_at(job, 0), fabrics::flow_at(job, 1)]).collect()
+    }
+
+    fn cores(&self) -> Vec<OnCore> {
+        let mut found: Vec<OnCore> = Vec::new();
+        // Jobs that run on each host, and those of groups whose drives are elsewhere.
+        let (mut running, mut connected) = (vec![0; self.hosts.len()], 0);
+        for group in &self.groups {
+            let host = &self.hosts[group.host];
+            let mut add = |flow: String, host: &NvmeHostConfig, core: u32| {
+                found.push(OnCore { flow, host: host.device, core });
+            };
+            for _ in 0..group.fio.jobs {
+                let name = &group.fio.name;
+                let core = core_of_job(running[group.host], host);
+                add(name.clone(), host, core);
+                running[group.host] += 1;
+                if let Some(fabrics) = &group.fabrics {
+                    let target = &self.hosts[fabrics.target];
+                    add(fabrics::flow_at(name, 0), host, core);
+                    add(fabrics::flow_at(name, 1), target, fabrics.core_of_connection(connected, target));
+                    add(name.clone(), target, fabrics.core_of_connection(connected, target));
+                }
+                connected += 1;
+            }
+        }
+        found.sort_unstable_by(|a, b| (&a.flow, a.host, a.core).cmp(&(&b.flow, b.host, b.core)));
+        found.dedup();
+        found
+    }
+
     fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         self.network.widen(device, larger)
     }
@@ -141,6 +177,11 @@ impl LoadConfig for NvmeConfig {
         }
         Some(())
     }
+}
+
+/// The core that a job runs on, by how many run on the host before it.
+pub(super) fn core_of_job(before: u32, host: &NvmeHostConfig) -> u32 {
+    before % host.cores
 }
 
 fn demand(fio: &FioConfig) -> Demand {

@@ -2,7 +2,7 @@
 
 use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
 use crate::device::hba::{DriveConfig, DrivePlacement};
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Larger, LoadConfig, OnCore, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, Part, ResourceId, StorageAdapterPart};
 
@@ -41,6 +41,23 @@ impl LoadConfig for StorageConfig {
         let lines = self.groups.iter_mut().flat_map(|group| &mut group.access);
         let delayed = lines.filter(|line| !line.delay.is_zero());
         delayed.map(|line| larger.shorten(&mut line.delay)).reduce(|(), ()| ())
+    }
+
+    fn cores(&self) -> Vec<OnCore> {
+        let count = self.host.cores.max(1);
+        let mut found = Vec::new();
+        let mut workers = 0;
+        for group in &self.groups {
+            let interrupts = group.targets.iter().map(|drive| self.drives[*drive].hba as u32);
+            let mut cores: Vec<u32> = (workers..workers + group.workers).chain(interrupts).collect();
+            cores.iter_mut().for_each(|core| *core %= count);
+            cores.sort_unstable();
+            cores.dedup();
+            let on_core = |core| OnCore { flow: group.name.clone(), host: self.host.device, core };
+            found.extend(cores.into_iter().map(on_core));
+            workers += group.workers;
+        }
+        found
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {

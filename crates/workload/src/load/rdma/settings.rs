@@ -62,6 +62,10 @@ impl LoadConfig for RdmaConfig {
         names.zip(self.network.resources_between(&pairs)).filter(|(_, used)| !used.is_empty()).collect()
     }
 
+    fn transfers(&self) -> Vec<Vec<String>> {
+        self.tools.iter().map(|tool| vec![tool.name().to_owned()]).collect()
+    }
+
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         let ResourceOwner::Load(owner) = &resource.owner else {
             return self.network.enlarge(resource, larger);

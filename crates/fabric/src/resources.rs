@@ -84,7 +84,7 @@ pub enum ResourceKind {
     Wire,
     /// Buffer of a network switch's port, for what comes in.
     NetworkBuffer,
-    /// Buffer of an adapter for payload, at one of its ports: bytes.
+    /// Buffer of an adapter for payload: bytes.
     AdapterBuffer,
     /// Reads of an adapter's queue pairs that the other side has not answered.
     OutstandingReads,

@@ -7,7 +7,7 @@ use crate::results::{
 };
 use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
+use lanewise_fabric::{Part, ResourceKind, ResourceReading, Simulation, StorageAdapterPart};
 use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
@@ -158,7 +158,9 @@ pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) ->
         let ResourceReading { id, name, places, limit, book } = reading;
         let kind = id.kind();
         let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
-        let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering);
+        use StorageAdapterPart::{WireIn, WireOut};
+        let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering)
+            || matches!(id.part, Part::StorageAdapter(WireIn { .. } | WireOut { .. }));
         let waited = (!is_seen_elsewhere).then_some(book.waited);
         Resource {
             id,

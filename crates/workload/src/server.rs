@@ -1,6 +1,6 @@
 //! Paths that may be without a limit, and what stations side by side have done: readings for results.
 
-use lanewise_fabric::{ResourceId, ResourceReading, Server, Station};
+use lanewise_fabric::{Book, ResourceId, ResourceReading, Server, Station};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 /// A path that bytes cross at a given rate; or no limit at all.
@@ -41,6 +41,12 @@ pub(crate) fn reading(
 ) -> ResourceReading {
     let book = stations.iter().map(|station| station.book_at(at)).sum();
     ResourceReading { id, name, places: stations.len() as u32, limit, book }
+}
+
+/// A buffer under this name: a place for each byte.
+pub(crate) fn of_buffer(id: ResourceId, name: String, size: Bytes, book: Book) -> ResourceReading {
+    let places = u32::try_from(size.get()).unwrap_or(u32::MAX);
+    ResourceReading { id, name, places, limit: size.to_string(), book }
 }
 
 /// For how long something has stood still for want of room.

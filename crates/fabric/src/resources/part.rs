@@ -179,6 +179,7 @@ pub enum NvmePart {
 
 /// A part of a storage adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "ports are counted from 0")]
 pub enum StorageAdapterPart {
     /// Its processor.
     Processor,
@@ -188,6 +189,14 @@ pub enum StorageAdapterPart {
     WritePath,
     /// The path that both share.
     SharedPath,
+    /// Room for what is read, between the wires and DMA.
+    ReadBuffer,
+    /// Room for what is written, between DMA and the wires.
+    WriteBuffer,
+    /// The wire from the drives at a port.
+    WireIn { port: u32 },
+    /// The wire to them.
+    WireOut { port: u32 },
 }
 
 /// A part of an adapter for InfiniBand, RoCE or Ethernet.
@@ -291,7 +300,16 @@ impl Part {
                 NvmePart::Controller | NvmePart::ReadPath | NvmePart::WritePath => ResourceKind::Pipeline,
                 NvmePart::Fetch => ResourceKind::CommandFetch,
             },
-            Self::StorageAdapter(_) => ResourceKind::Pipeline,
+            Self::StorageAdapter(part) => match part {
+                StorageAdapterPart::Processor
+                | StorageAdapterPart::ReadPath
+                | StorageAdapterPart::WritePath
+                | StorageAdapterPart::SharedPath => ResourceKind::Pipeline,
+                StorageAdapterPart::ReadBuffer | StorageAdapterPart::WriteBuffer => {
+                    ResourceKind::AdapterBuffer
+                }
+                StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => ResourceKind::Wire,
+            },
             Self::DiskMedia => ResourceKind::Media,
             Self::Rdma(part) => match part {
                 RdmaPart::OutstandingReads => ResourceKind::OutstandingReads,

@@ -126,6 +126,14 @@ impl Editor<'_> {
                 StorageAdapterPart::ReadPath => of(DATA_PATH, &["adapter.internal_read_bandwidth"], Double),
                 StorageAdapterPart::WritePath => of(DATA_PATH, &["adapter.internal_write_bandwidth"], Double),
                 StorageAdapterPart::SharedPath => of(DATA_PATH, &["adapter.internal_bandwidth"], Double),
+                StorageAdapterPart::ReadBuffer => {
+                    of("twice the read buffer", &["adapter.read_buffer"], Double)
+                }
+                StorageAdapterPart::WriteBuffer => {
+                    of("twice the write buffer", &["adapter.write_buffer"], Double)
+                }
+                // A wire has the rate of its generation.
+                StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return Vec::new(),
             }],
             Part::DiskMedia => vec![
                 of("media twice as fast", &["read_rate", "write_rate"], Double),

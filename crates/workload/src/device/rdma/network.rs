@@ -3,7 +3,7 @@
 use super::config::{NicPort, RdmaNetworkConfig};
 use super::ends::{End, Message, ReadsUnderWay, SendQueue};
 use super::nic::Nic;
-use super::port::{Port, PortOf, of_buffer};
+use super::port::{Port, PortOf};
 use super::switches::SwitchPort;
 use super::token::{Kind, Needs, Ports, Token};
 use super::touched::Touched;
@@ -12,7 +12,7 @@ use super::wiring::{WireEnd, Wiring};
 use crate::device::waiting::Waiting;
 use crate::flows::Flows;
 use crate::ports::Event;
-use crate::server::RateServer;
+use crate::server::{RateServer, of_buffer};
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
 use lanewise_fabric::{Book, RdmaPart, ResourceReading, Slots, Station};
 use lanewise_observe::FlowId;

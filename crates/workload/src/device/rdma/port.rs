@@ -5,7 +5,7 @@
 
 use super::room::Room;
 use super::wiring::WireEnd;
-use crate::server::{Blocked, RateServer, reading};
+use crate::server::{Blocked, RateServer, of_buffer, reading};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{Book, Level, RdmaPart, ResourceId, ResourceReading, Station};
 use lanewise_network::NetworkWire;
@@ -282,12 +282,6 @@ impl PortOf<'_> {
     pub(super) fn part(self, part: RdmaPart) -> ResourceId {
         ResourceId::of(self.device, part)
     }
-}
-
-/// A buffer of an adapter under this name.
-pub(super) fn of_buffer(id: ResourceId, name: String, size: Bytes, book: Book) -> ResourceReading {
-    let places = u32::try_from(size.get()).unwrap_or(u32::MAX);
-    ResourceReading { id, name, places, limit: size.to_string(), book }
 }
 
 #[cfg(test)]

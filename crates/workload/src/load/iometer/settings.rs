@@ -85,6 +85,10 @@ impl LoadConfig for StorageConfig {
                     StorageAdapterPart::ReadPath => larger.quicken(hba.internal_read_bandwidth.as_mut()?),
                     StorageAdapterPart::WritePath => larger.quicken(hba.internal_write_bandwidth.as_mut()?),
                     StorageAdapterPart::SharedPath => larger.quicken(hba.internal_bandwidth.as_mut()?),
+                    StorageAdapterPart::ReadBuffer => larger.widen(&mut hba.read_buffer),
+                    StorageAdapterPart::WriteBuffer => larger.widen(&mut hba.write_buffer),
+                    // A wire has the rate of its generation.
+                    StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return None,
                 }
             }
             _ => return None,

@@ -20,6 +20,7 @@ use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
 use lanewise_workload::load::copy::CopyConfig;
 use lanewise_workload::load::mmio::MmioConfig;
+use lanewise_workload::load::peer_copies::PeerCopiesConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -173,6 +174,9 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
                     Some(Software::Copies(load)) => {
                         owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
                     }
+                    Some(Software::PeerCopies(load)) => {
+                        owners.extend(load.devices.iter().map(|copier| copier.name.as_str()));
+                    }
                     None => {}
                 }
             }
@@ -213,6 +217,8 @@ enum Software<'a> {
     },
     /// What copies cost beside their data.
     Copies(&'a CopyConfig),
+    /// What copies between devices cost beside theirs.
+    PeerCopies(&'a PeerCopiesConfig),
 }
 
 impl<'a> Software<'a> {
@@ -225,8 +231,13 @@ impl<'a> Software<'a> {
                 Some(Self::Stores { host: host_above(scenario, store.device.0 as usize) })
             }
             LoadPart::Copies => {
-                let mut copies = scenario.workloads.iter().filter_map(|each| each.of_kind::<CopyConfig>());
-                copies.find(|each| each.name == *name).map(Self::Copies)
+                let found = scenario.workloads.iter().find_map(|each| {
+                    let copies = each.of_kind::<CopyConfig>().filter(|copies| copies.name == *name);
+                    let of_peers =
+                        || each.of_kind::<PeerCopiesConfig>().filter(|copies| copies.name == *name);
+                    copies.map(Self::Copies).or_else(|| of_peers().map(Self::PeerCopies))
+                });
+                found
             }
             LoadPart::Lines | LoadPart::Proxy { .. } | LoadPart::FirstThread | LoadPart::SecondThread => None,
         }

@@ -246,6 +246,11 @@ impl Editor<'_> {
     fn of_load(&self, id: &ResourceId, part: LoadPart) -> Vec<Edit> {
         match (part, Software::of(self.scenario, id)) {
             (_, Some(Software::Copies(load))) => self.software_of_copies(load),
+            (_, Some(Software::PeerCopies(load))) => {
+                let copiers = load.devices.iter();
+                let paths = copiers.filter_map(|copier| self.path(&copier.name, "copy_engine.overhead"));
+                vec![self.stepped("half the overhead of a copy", paths.map(|path| (path, Halve)))]
+            }
             (_, Some(Software::Stores { host })) => {
                 let (what, key, step) = match part {
                     LoadPart::Stores => ("half the time of a store", "store_cost", Halve),

@@ -307,7 +307,7 @@ fn of_root_complex(host: &RootComplex, listed: Listed<'_>, found: &mut Vec<Resou
     }
     for (socket, of_socket) in (0_u16..).zip(&host.sockets) {
         let number = if host.sockets.len() > 1 { socket.to_string() } else { String::new() };
-        of_memory(of_socket, host.config.memory.rate, (socket, &number), listed, found);
+        of_memory(of_socket, host.config.memory_of(socket).rate, (socket, &number), listed, found);
         if let Some(reads) = of_socket.cache.as_ref().and_then(|cache| cache.reads.as_ref()) {
             found.push(listed.rate(HostPart::Cache { socket }, &format!("llc{number}"), reads));
         }

@@ -8,7 +8,7 @@ use super::Candidate;
 use super::candidate::ends;
 use lanewise_cxl::message::{Class, Way};
 use lanewise_fabric::config::{
-    DeviceKind, EndpointConfig, FabricConfig, RootComplexConfig, SwitchConfig, SwitchCore,
+    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, RootComplexConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{CxlPart, EndpointPart, HostPart, Part, ResourceId, SwitchPart};
@@ -16,7 +16,7 @@ use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Rate};
 use lanewise_workload::Larger;
 
 /// How many times larger.
@@ -153,11 +153,18 @@ fn own(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<
     scenario.workloads.iter_mut().find_map(|load| load.enlarge(id, larger))
 }
 
-/// A resource of a host. Settings hold for all stacks and all sockets: with one of them, the others become larger.
+/// A resource of a host. Memory belongs to a socket; other settings hold for all stacks and all sockets: with one of them, the others
+/// become larger.
 fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
     match part {
-        HostPart::Memory { .. } => larger.quicken(&mut host.memory.rate),
-        HostPart::Banks { .. } => larger.more(&mut host.memory.banks.as_mut()?.per_channel),
+        HostPart::Memory { socket } => {
+            let rate = host.memory.rate.bytes_per_second().saturating_mul(TIMES.into());
+            own_memory(host, socket).rate = Rate::from_bytes_per_second(rate);
+        }
+        HostPart::Banks { socket } => {
+            let banks = host.memory.banks.as_ref()?.per_channel.saturating_mul(TIMES);
+            own_memory(host, socket).banks.as_mut()?.per_channel = banks;
+        }
         HostPart::Cache { .. } => larger.quicken(host.cache.as_mut()?.read_bandwidth.as_mut()?),
         HostPart::StackReads { .. } => larger.quicken(host.stack.read_bandwidth.as_mut()?),
         HostPart::Reads => larger.quicken(&mut host.read_bandwidth),
@@ -186,6 +193,11 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) ->
         HostPart::Core { .. } => return None,
     }
     Some(())
+}
+
+/// The memory of one socket, apart from that of the others.
+fn own_memory(host: &mut RootComplexConfig, socket: u16) -> &mut MemoryConfig {
+    host.more_memory.entry(socket).or_insert_with(|| host.memory.clone())
 }
 
 /// A resource of CXL.mem: of the link above a device, or of the memory that it has.
@@ -245,7 +257,6 @@ fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, part: Endpoin
 mod tests {
     use super::*;
     use lanewise_scenario::{Source, load};
-    use lanewise_units::Rate;
     use lanewise_workload::load::fio::NvmeConfig;
 
     /// One job over two drives has one depth, and both stacks of a host have one rate.

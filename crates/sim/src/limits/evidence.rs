@@ -239,7 +239,8 @@ impl<'a> Evidence<'a> {
         }
         let errs = fabric.links.iter().any(has_errors);
         let moving = moving(results);
-        let ends = by_flow(&moving, &index, &resources);
+        let in_turn = scenario.workloads.iter().flat_map(|load| load.in_turn()).collect();
+        let ends = by_flow(&moving, &in_turn, &index, &resources);
         let (mut cores, mut software) = (HashMap::new(), HashSet::new());
         for OnCore { flow, host, core } in scenario.workloads.iter().flat_map(|load| load.cores()) {
             let at = (host.0 as usize, core);
@@ -464,8 +465,8 @@ impl<'a> Evidence<'a> {
             is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
         };
         let common = self.common.iter().filter(on_the_way);
-        let Ends { flows, carried, buffers } = &self.ends[flow.name.as_str()];
-        for resource in owned.chain(common).chain(buffers) {
+        let ends = &self.ends[flow.name.as_str()];
+        for resource in owned.chain(common).chain(&ends.buffers) {
             let candidate = Candidate::Resource { id: resource.id.clone(), name: resource.name.clone() };
             let suspect = match resource.kind {
                 // A buffer on the way is full because of what lies behind it, which is in use then.
@@ -481,7 +482,7 @@ impl<'a> Evidence<'a> {
                         if resource.kind == ResourceKind::AdapterBuffer { 1.0 } else { resource.utilisation };
                     let blocked = resource.waiting_mean.unwrap_or(0.0).min(most);
                     Suspect {
-                        occupied: carried.unwrap_or(0.0) + blocked,
+                        occupied: ends.carried_beside(&resource.id) + blocked,
                         ..Suspect::waited_for(candidate, blocked)
                     }
                 }
@@ -504,7 +505,7 @@ impl<'a> Evidence<'a> {
         // What comes late was asked for late, or sent late, at the other end.
         let index = |name: &str| self.index.get(name).is_some_and(|device| far.contains(device));
         let there = |other: &&&Flow| other.device.split('+').any(index);
-        flows.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
+        ends.flows.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
         if self.errs {
             // The adapter at the other end has a flow of the same workload.
             let others = self.results.flows.iter().filter(|other| other.name == flow.name);
@@ -631,8 +632,9 @@ impl<'a> Evidence<'a> {
             inside += held_back;
         }
         // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
-        let beyond =
-            self.ends[flow.name.as_str()].carried.map_or(share("wire"), |carried| share("wire").min(carried));
+        let beyond = self.ends[flow.name.as_str()]
+            .carried()
+            .map_or(share("wire"), |carried| share("wire").min(carried));
         inside += share("wire") - beyond;
         // What a load has open waits there; what it has not waits for the load.
         let open = self.open.get(&flow.name).copied();

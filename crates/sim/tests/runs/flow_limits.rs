@@ -1,8 +1,9 @@
 //! What limits each flow of a run. Where flows have limits of their own, each is proven: what is named becomes larger, and that flow
 //! becomes faster, and no other.
 
-use crate::rig::{Settings, results};
-use lanewise_sim::{Flow, FlowLimit, Results};
+use crate::rig::{Settings, results, scenario};
+use lanewise_sim::{Flow, FlowLimit, Results, why};
+use std::ops::ControlFlow;
 
 /// A flow of data by its name.
 fn flow<'r>(results: &'r Results, name: &str) -> &'r Flow {
@@ -246,16 +247,95 @@ fn both_ends_of_a_transfer_have_one_limit() {
     assert_eq!(limit(&found, "stream").name, "card.upstream");
 }
 
-/// What a limit is seen as is what those wait for that it limits: the other device waits for its own pace.
+/// Each device writes to the memory of its own socket, which one fills and the other, which takes its time, does not.
+const SOCKETS: &str = r#"
+[host.server]
+slots = { slot1 = { link = "gen4 x16", socket = 0 }, slot2 = { link = "gen4 x16", socket = 1 } }
+memory_bandwidth = "10 GB/s"
+[endpoint.fills]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+[endpoint.paced]
+attach = "server.slot2"
+generation = "gen4"
+width = "x16"
+request_interval = "30 ns"
+[[workload]]
+kind = "dma"
+name = "fills"
+device = "fills"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+[[workload]]
+kind = "dma"
+name = "paced"
+device = "paced"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+/// The proof makes the memory of one socket larger, and not that of the other.
 #[test]
-fn a_limit_is_seen_as_what_its_own_flows_wait_for() {
-    let settings = [
-        ("server.memory_bandwidth", "8 GB/s"),
-        ("server.stack.write_bandwidth", "4 GB/s"),
-        ("sw0.core_rate", "100 GB/s"),
+fn memory_becomes_larger_socket_by_socket() {
+    let rig = scenario(SOCKETS, &[]);
+    let run = why(&rig, &mut |_| ControlFlow::Continue(())).expect("a tree of devices");
+    assert_eq!(limit(&run, "fills").name, "server.memory0");
+    assert_eq!(limit(&run, "paced").name, "paced.request_interval");
+    // It is seen as what its own device waits for, and not as what the other one does.
+    let seen = run.limited_by.as_ref().and_then(|limit| limit.seen_as.as_ref()).expect("the device waits");
+    assert!(seen.starts_with("server.slot1.posted_credits"), "{seen}");
+    let proof = run.why.as_ref().expect("that is what was asked for");
+    let row = |name: &str| {
+        let mut rows = proof.larger.iter().filter(|row| row.names == [name]);
+        rows.next().unwrap_or_else(|| panic!("{name}: {:#?}", proof.larger))
+    };
+    // That of the first socket brings all that its device can write; that of the second was in use for most of the time, and brings nothing.
+    let first = row("server.memory0");
+    let others = flow(&run, "paced").goodput_gb_per_s;
+    assert!(
+        first.goodput_after_gb_per_s - others > 1.5 * (first.goodput_before_gb_per_s - others),
+        "{first:#?}"
+    );
+    assert!(row("server.memory1").gain_percent.abs() < 1.0, "{:#?}", proof.larger);
+}
+
+/// Work requests of a queue pair that are all under way, both ways over a long cable. Each way of it is in use half of the time: that is not
+/// all of the time that adapters wait for what is on its way.
+#[test]
+fn two_wires_that_are_half_full_are_not_one_that_is() {
+    let both_ways = [
+        ("network.cable.propagation", "1 us"),
+        ("workload.test.bidirectional", "true"),
+        ("workload.test.size", "4 KiB"),
+        ("workload.test.tx_depth", "4"),
+        ("run.time_limit", "2 ms"),
     ];
-    let found = results(CROSSBAR, &settings);
-    let limit = found.limited_by.expect("something moved");
-    assert_eq!(limit.name, "server.stack0.write_bandwidth", "{}", limit.sentence);
-    assert!(limit.seen_as.as_ref().is_some_and(|seen| seen.contains("credits")), "{}", limit.sentence);
+    let before = results(CABLE, &both_ways);
+    let found = limit(&before, "test");
+    assert_eq!(found.kind, "window", "{}", found.words);
+    let deeper = results(CABLE, &[&both_ways[..], &[("workload.test.tx_depth", "8")]].concat());
+    let gain = flow(&deeper, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
+    assert!(gain > 1.3, "{gain}");
+}
+
+/// One message at a time: the wire is in use one way and then the other, and a faster one would bring most.
+#[test]
+fn wires_that_are_used_in_turn_add_up() {
+    let latency = [
+        ("workload.test.tool", "ib_write_lat"),
+        ("workload.test.size", "64 KiB"),
+        ("run.time_limit", "2 ms"),
+    ];
+    let before = results(CABLE, &latency);
+    let wires = before.resources.iter().filter(|each| each.name.ends_with(".port1.wire"));
+    let used: Vec<f64> = wires.map(|each| each.utilisation).collect();
+    assert!(used.iter().all(|used| (0.2..0.5).contains(used)), "{used:?}");
+    let found = limit(&before, "test");
+    assert_eq!(found.kind, "wire_beyond", "{}", found.words);
+    let faster = results(CABLE, &[&latency[..], &[("network.cable.kind", "infiniband-hdr")]].concat());
+    let gain = flow(&faster, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
+    assert!(gain > 1.2, "{gain}");
 }

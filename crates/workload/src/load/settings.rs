@@ -88,6 +88,12 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Those of its flows of which one message is under way at a time, by name: what is on the wires between their ends goes one way at a
+    /// time, and in turn.
+    fn in_turn(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Cores of hosts that it has among its resources, with the flows whose software runs on each. No other flow is held up by them.
     fn cores(&self) -> Vec<OnCore> {
         Vec::new()

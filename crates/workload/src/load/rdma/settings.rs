@@ -62,6 +62,15 @@ impl LoadConfig for RdmaConfig {
         names.zip(self.network.resources_between(&pairs)).filter(|(_, used)| !used.is_empty()).collect()
     }
 
+    fn in_turn(&self) -> Vec<&str> {
+        let one_at_a_time = |tool: &&RdmaToolConfig| match tool {
+            RdmaToolConfig::Perftest(test) => test.tool.is_latency(),
+            RdmaToolConfig::Osu(osu) => osu.tool == OsuTool::Latency,
+            RdmaToolConfig::Transactions(transactions) => transactions.connections == 1,
+        };
+        self.tools.iter().filter(one_at_a_time).map(RdmaToolConfig::name).collect()
+    }
+
     fn transfers(&self) -> Vec<Vec<String>> {
         self.tools.iter().map(|tool| vec![tool.name().to_owned()]).collect()
     }

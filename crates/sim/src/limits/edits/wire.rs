@@ -1,7 +1,7 @@
 //! Edits for a link that is full: faster, wider, or with longer payloads.
 
 use super::super::Candidate;
-use super::super::evidence::SATURATED;
+use super::super::suspect::SATURATED;
 use super::{Edit, Editor, device_index};
 use crate::results::{Direction, Results};
 use lanewise_fabric::ResourceId;

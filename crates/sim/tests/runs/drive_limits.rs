@@ -224,8 +224,8 @@ fn the_media_of_drives_behind_an_adapter_are_the_limit() {
 fn the_wires_of_an_adapter_are_the_limit() {
     let found = results(ADAPTER, &[("disk.read_rate", "2 GB/s"), ("disk.read_overhead", "0 ns")]);
     let limit = found.limited_by.expect("something moved");
-    assert_eq!((limit.name.as_str(), limit.kind), ("hba.port0.wire_in", "wire_beyond"), "{}", limit.sentence);
-    assert!(limit.share > 0.9 && limit.alike.len() == 7, "{}", limit.sentence);
+    assert_eq!(limit.kind, "wire_beyond", "{}", limit.sentence);
+    assert!(limit.name.ends_with(".wire_in") && limit.share > 0.9, "{}", limit.sentence);
 }
 
 /// Fast drives, and less room in their adapter than its eight wires have under way: most of them are idle, because data wait for room.
@@ -252,7 +252,8 @@ fn the_buffers_of_an_adapter_are_the_limit() {
         );
         // Room enough, and the wires are the limit, which are busy then.
         let limit = results(ADAPTER, &[&fast[..], &[access]].concat()).limited_by.expect("something moved");
-        assert_eq!((limit.kind, limit.alike.len()), ("wire_beyond", 7), "{}", limit.sentence);
+        assert_eq!(limit.kind, "wire_beyond", "{}", limit.sentence);
+        assert!(limit.name.starts_with("hba.port") && limit.share > 0.9, "{}", limit.sentence);
     }
 }
 

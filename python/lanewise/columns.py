@@ -52,6 +52,8 @@ FLOW_COLUMNS: Columns = {
     "percentile_interval_percentile": pl.Float64,
     "percentile_interval_low_ns": pl.Float64,
     "percentile_interval_high_ns": pl.Float64,
+    "limited_by": pl.String,
+    "limited_kind": pl.String,
 }
 LATENCY_COLUMNS: Columns = {
     "flow": pl.String,
@@ -239,6 +241,10 @@ def flow_row(flow: documents.Flow) -> dict[str, object]:
     interval = flow.get("percentile_interval")
     if interval is not None:
         found |= {f"percentile_interval_{name}": value for name, value in interval.items()}
+    # Results of older versions have none.
+    limit = flow.get("limited_by")
+    found["limited_by"] = None if limit is None else limit["name"]
+    found["limited_kind"] = None if limit is None else limit["kind"]
     return {**flow, **found, "flow": flow["name"], "payload_bytes": flow["bytes"]}
 
 

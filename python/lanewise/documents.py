@@ -640,6 +640,21 @@ class Flow(TypedDict):
     """The confidence interval of a percentile, of operations where they are apart, when the run was to find
     it.
     """
+    limited_by: FlowLimit | None
+    """What limits it, by the time that it waited; none of `control`, and when nothing moved."""
+
+
+class FlowLimit(TypedDict):
+    """What limits a flow, by the time that it waited."""
+
+    name: str
+    """Unique name, as in [`LimitedBy::name`]."""
+    kind: str
+    """Kind, as in [`LimitedBy::kind`]."""
+    share: float
+    """Part of the time, as in [`LimitedBy::share`]."""
+    words: str
+    """What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`."""
 
 
 class Headline(TypedDict):

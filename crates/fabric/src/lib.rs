@@ -122,7 +122,10 @@ pub use fabric::Fabric;
 pub use machines::{Machine, Machines};
 pub use parts::{Apart, NotShared, SharedRun};
 pub use reading::{LinkUp, PortReading};
-pub use resources::{PartOfHost, ResourceKind, ResourceReading};
+pub use resources::{
+    CxlPart, EndpointPart, HostPart, LoadPart, Meets, NetworkSwitchPart, NvmePart, Part, RdmaPart,
+    ResourceId, ResourceKind, ResourceOwner, ResourceReading, StorageAdapterPart, SwitchPart,
+};
 pub use server::{Book, Level, Server, Station};
 pub use simulation::{Pause, Progress, Simulation};
 pub use slots::{Slots, bytes_when_grown};

@@ -143,8 +143,8 @@ impl RootComplex {
             take_server_rate(&mut stack.peers_in, to.stack.peer_rate);
             take_server_rate(&mut stack.peers_out, to.stack.peer_rate);
         }
-        for socket in &mut self.sockets {
-            socket.memory.set_rate(to.memory.rate);
+        for (number, socket) in (0..).zip(&mut self.sockets) {
+            socket.memory.set_rate(to.memory_of(number).rate);
             if let (Some(cache), Some(to)) = (&mut socket.cache, &to.cache) {
                 cache.set_latency(to.latency);
                 take_server_rate(&mut cache.reads, to.read_bandwidth);

@@ -5,6 +5,13 @@
 //! serves, and name it here. What a workload has of its own (cores, drives, pipelines of adapters), it lists itself, in
 //! [`crate::workload::Workload::resources`].
 
+mod part;
+
+pub use part::{
+    CxlPart, EndpointPart, HostPart, LoadPart, Meets, NetworkSwitchPart, NvmePart, Part, RdmaPart,
+    ResourceId, ResourceOwner, StorageAdapterPart, SwitchPart,
+};
+
 use crate::config::{PortNames, SwitchCore};
 use crate::endpoint::Endpoint;
 use crate::fabric::Fabric;
@@ -12,6 +19,7 @@ use crate::port::Owner;
 use crate::root_complex::{RootComplex, Socket};
 use crate::server::{Book, Server};
 use crate::switch::Switch;
+use crate::workload::DeviceId;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Rate, Time};
 
@@ -76,7 +84,7 @@ pub enum ResourceKind {
     Wire,
     /// Buffer of a network switch's port, for what comes in.
     NetworkBuffer,
-    /// Buffer of an adapter for payload, at one of its ports: bytes.
+    /// Buffer of an adapter for payload: bytes.
     AdapterBuffer,
     /// Reads of an adapter's queue pairs that the other side has not answered.
     OutstandingReads,
@@ -188,41 +196,13 @@ impl ResourceKind {
     }
 }
 
-/// Which traffic of a host meets a resource of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PartOfHost {
-    /// All of it.
-    Everywhere,
-    /// That of the root ports of a stack.
-    Stack(u16),
-    /// That of devices whose buffers are in the memory of a socket.
-    Socket(u16),
-    /// That which goes from one socket to another.
-    Between(u16, u16),
-}
-
-impl PartOfHost {
-    /// Of the resource of this name: `server.stack1.read_trackers`, `server.memory0`, `server.socket0-1.link2`.
-    pub fn of(name: &str) -> Self {
-        let part = name.split('.').nth(1).unwrap_or_default();
-        let number = |prefix: &str| part.strip_prefix(prefix)?.parse().ok();
-        let between = || {
-            let (from, to) = part.strip_prefix("socket")?.split_once('-')?;
-            Some(Self::Between(from.parse().ok()?, to.parse().ok()?))
-        };
-        let stack = number("stack").map(Self::Stack);
-        let of_socket = || ["memory", "llc"].into_iter().find_map(number).map(Self::Socket);
-        stack.or_else(of_socket).or_else(between).unwrap_or(Self::Everywhere)
-    }
-}
-
 /// A resource and what it has done since the start of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResourceReading {
+    /// Which one it is.
+    pub id: ResourceId,
     /// Path of names, unique in the run: `server.memory`, `sw0.core.port3`.
     pub name: String,
-    /// What it is.
-    pub kind: ResourceKind,
     /// How many it serves at a time.
     pub places: u32,
     /// How much there is of it, in words: `180 GB/s`, `64 engines`.
@@ -233,8 +213,35 @@ pub struct ResourceReading {
 
 impl ResourceReading {
     /// A rate that one request has at a time.
-    pub fn of_rate(name: String, kind: ResourceKind, rate: Rate, book: Book) -> Self {
-        Self { name, kind, places: 1, limit: rate.to_string(), book }
+    pub fn of_rate(id: ResourceId, name: String, rate: Rate, book: Book) -> Self {
+        Self { id, name, places: 1, limit: rate.to_string(), book }
+    }
+}
+
+/// A device whose resources are listed, and until when.
+#[derive(Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    pub(crate) device: DeviceId,
+    pub(crate) name: &'a str,
+    pub(crate) at: Time,
+}
+
+impl Listed<'_> {
+    /// A part of it.
+    pub(crate) fn part(
+        self,
+        part: impl Into<Part>,
+        name: &str,
+        (places, limit): (u32, String),
+        book: Book,
+    ) -> ResourceReading {
+        let id = ResourceId::of(self.device, part);
+        ResourceReading { id, name: format!("{}.{name}", self.name), places, limit, book }
+    }
+
+    /// A part of it that is a rate.
+    pub(crate) fn rate(self, part: impl Into<Part>, name: &str, server: &Server) -> ResourceReading {
+        self.part(part, name, (1, server.rate().to_string()), server.book_at(self.at))
     }
 }
 
@@ -247,18 +254,19 @@ impl Fabric {
     ) -> Vec<(usize, ResourceReading)> {
         let mut all = Vec::new();
         for (number, (device, name)) in self.devices.iter().zip(names.0).enumerate() {
+            let listed = Listed { device: DeviceId(number as u32), name, at };
             let mut found = Vec::new();
             match device.owner {
                 Owner::RootComplex(index) => {
-                    of_root_complex(&self.root_complexes[index as usize], name, at, &mut found);
+                    of_root_complex(&self.root_complexes[index as usize], listed, &mut found);
                 }
                 Owner::Switch(index) => {
-                    of_switch(&self.switches[index as usize], (name, &names.1[number]), at, &mut found);
+                    of_switch(&self.switches[index as usize], &names.1[number], listed, &mut found);
                 }
-                Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], name, at, &mut found),
+                Owner::Endpoint(index) => of_endpoint(&self.endpoints[index as usize], listed, &mut found),
             }
             if let Some(cxl) = &self.cxl {
-                cxl.resources_of(number, name, at, &mut found);
+                cxl.resources_of(listed, &mut found);
             }
             found.retain(|reading: &ResourceReading| reading.book.served > 0);
             all.extend(found.into_iter().map(|reading| (number, reading)));
@@ -267,187 +275,139 @@ impl Fabric {
     }
 }
 
-fn of_root_complex(host: &RootComplex, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
-    let of_rate = |part: &str, kind: ResourceKind, server: &Server| {
-        ResourceReading::of_rate(format!("{name}.{part}"), kind, server.rate(), server.book_at(at))
-    };
-    found.push(of_rate("read_bandwidth", ResourceKind::MemoryReads, &host.reads));
-    let mut writes = of_rate("write_bandwidth", ResourceKind::MemoryWrites, &host.writes);
+fn of_root_complex(host: &RootComplex, listed: Listed<'_>, found: &mut Vec<ResourceReading>) {
+    let at = listed.at;
+    found.push(listed.rate(HostPart::Reads, "read_bandwidth", &host.reads));
+    let mut writes = listed.rate(HostPart::Writes, "write_bandwidth", &host.writes);
     if !host.config.write_overhead.is_zero() {
         writes.limit += &format!(" and {} a write", host.config.write_overhead);
     }
     found.push(writes);
-    let mut rate = |part: &str, kind: ResourceKind, server: &Server| found.push(of_rate(part, kind, server));
-    for (index, stack) in host.stacks.iter().enumerate() {
-        let of_stack = [
-            ("read_bandwidth", ResourceKind::MemoryReads, &stack.reads),
-            ("write_bandwidth", ResourceKind::MemoryWrites, &stack.writes),
-            ("peers_in", ResourceKind::PeerPath, &stack.peers_in),
-            ("peers_out", ResourceKind::PeerPath, &stack.peers_out),
+    for (stack, of_stack) in (0_u16..).zip(&host.stacks) {
+        let servers = [
+            ("read_bandwidth", HostPart::StackReads { stack }, &of_stack.reads),
+            ("write_bandwidth", HostPart::StackWrites { stack }, &of_stack.writes),
+            ("peers_in", HostPart::PeersIn { stack }, &of_stack.peers_in),
+            ("peers_out", HostPart::PeersOut { stack }, &of_stack.peers_out),
         ];
-        for (part, kind, server) in of_stack {
-            let named = server.iter().map(|server| (format!("stack{index}.{part}"), server));
-            named.for_each(|(part, server)| rate(&part, kind, server));
+        for (name, part, server) in servers {
+            let named = server.iter().map(|server| (format!("stack{stack}.{name}"), server));
+            found.extend(named.map(|(name, server)| listed.rate(part, &name, server)));
         }
     }
-    for (index, stack) in host.stacks.iter().enumerate() {
-        let entries = stack.trackers.places();
-        found.push(ResourceReading {
-            name: format!("{name}.stack{index}.read_trackers"),
-            kind: ResourceKind::ReadTrackers,
-            places: entries,
-            limit: format!("{entries} entries"),
-            book: stack.trackers.book_at(at),
-        });
+    for (stack, of_stack) in (0_u16..).zip(&host.stacks) {
+        let (entries, book) = (of_stack.trackers.places(), of_stack.trackers.book_at(at));
+        let (part, name) = (HostPart::ReadTrackers { stack }, format!("stack{stack}.read_trackers"));
+        found.push(listed.part(part, &name, (entries, format!("{entries} entries")), book));
     }
     if let Some(outbound) = &host.outbound {
-        found.push(ResourceReading {
-            name: format!("{name}.outbound_queue"),
-            kind: ResourceKind::OutboundQueue,
-            places: outbound.places(),
-            limit: format!("{} packets", outbound.places()),
-            book: outbound.book_at(at),
-        });
+        let packets = outbound.places();
+        let (part, size) = (HostPart::OutboundQueue, (packets, format!("{packets} packets")));
+        found.push(listed.part(part, "outbound_queue", size, outbound.book_at(at)));
     }
-    for (index, socket) in host.sockets.iter().enumerate() {
-        let number = if host.sockets.len() > 1 { index.to_string() } else { String::new() };
-        of_memory(socket, &format!("{name}.memory{number}"), host.config.memory.rate, at, found);
-        if let Some(reads) = socket.cache.as_ref().and_then(|cache| cache.reads.as_ref()) {
-            let name = format!("{name}.llc{number}");
-            let book = reads.book_at(at);
-            found.push(ResourceReading::of_rate(name, ResourceKind::Cache, reads.rate(), book));
+    for (socket, of_socket) in (0_u16..).zip(&host.sockets) {
+        let number = if host.sockets.len() > 1 { socket.to_string() } else { String::new() };
+        of_memory(of_socket, host.config.memory_of(socket).rate, (socket, &number), listed, found);
+        if let Some(reads) = of_socket.cache.as_ref().and_then(|cache| cache.reads.as_ref()) {
+            found.push(listed.rate(HostPart::Cache { socket }, &format!("llc{number}"), reads));
         }
     }
     let Some(path) = &host.path else { return };
-    for (from, to, link) in path.sockets.iter().flat_map(|sockets| sockets.links()) {
-        let name = format!("{name}.socket{from}-{to}");
-        let book = link.book_at(at);
-        found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
+    for (from, to, server) in path.sockets.iter().flat_map(|sockets| sockets.links()) {
+        let part = HostPart::SocketLink { from: from as u16, to: to as u16 };
+        found.push(listed.rate(part, &format!("socket{from}-{to}"), server));
     }
-    for (from, to, number, link) in path.sockets.iter().flat_map(|sockets| sockets.links_of_peers()) {
-        let name = format!("{name}.socket{from}-{to}.link{number}");
-        let book = link.book_at(at);
-        found.push(ResourceReading::of_rate(name, ResourceKind::SocketLink, link.rate(), book));
+    for (from, to, link, server) in path.sockets.iter().flat_map(|sockets| sockets.links_of_peers()) {
+        let part = HostPart::SocketLinkOfPeers { from: from as u16, to: to as u16, link: link as u16 };
+        found.push(listed.rate(part, &format!("socket{from}-{to}.link{link}"), server));
     }
     if let Some(iommu) = &path.iommu {
         if let Some((interval, book)) = iommu.turns_at(at) {
-            let (name, kind) = (format!("{name}.iommu.walk_turns"), ResourceKind::WalkTurns);
-            let limit = format!("one every {interval}");
-            found.push(ResourceReading { name, kind, places: 1, limit, book });
+            let size = (1, format!("one every {interval}"));
+            found.push(listed.part(HostPart::WalkTurns, "iommu.walk_turns", size, book));
         }
         let walkers = iommu.walkers();
-        found.push(ResourceReading {
-            name: format!("{name}.iommu.walkers"),
-            kind: ResourceKind::Walkers,
-            places: walkers,
-            limit: format!("{walkers} walkers"),
-            book: iommu.book_at(at),
-        });
+        let size = (walkers, format!("{walkers} walkers"));
+        found.push(listed.part(HostPart::Walkers, "iommu.walkers", size, iommu.book_at(at)));
         let entries = iommu.entries();
-        found.push(ResourceReading {
-            name: format!("{name}.iommu.iotlb"),
-            kind: ResourceKind::TranslationCache,
-            places: entries,
-            limit: format!("{entries} translations"),
-            book: iommu.cache_at(at),
-        });
+        let size = (entries, format!("{entries} translations"));
+        found.push(listed.part(HostPart::Translations, "iommu.iotlb", size, iommu.cache_at(at)));
     }
 }
 
-fn of_memory(socket: &Socket, name: &str, rate: Rate, at: Time, found: &mut Vec<ResourceReading>) {
-    let (book, channels) = socket.memory.channels_at(at);
-    found.push(ResourceReading {
-        name: name.to_owned(),
-        kind: ResourceKind::Memory,
-        places: channels,
-        limit: rate.to_string(),
-        book,
-    });
-    let (book, banks) = socket.memory.banks_at(at);
+/// `number` is that of the socket in names, if there are several.
+fn of_memory(
+    of_socket: &Socket,
+    rate: Rate,
+    (socket, number): (u16, &str),
+    listed: Listed<'_>,
+    found: &mut Vec<ResourceReading>,
+) {
+    let (book, channels) = of_socket.memory.channels_at(listed.at);
+    let size = (channels, rate.to_string());
+    found.push(listed.part(HostPart::Memory { socket }, &format!("memory{number}"), size, book));
+    let (book, banks) = of_socket.memory.banks_at(listed.at);
     if banks > 0 {
-        let (name, kind) = (format!("{name}.banks"), ResourceKind::Banks);
-        found.push(ResourceReading { name, kind, places: banks, limit: format!("{banks} banks"), book });
+        let size = (banks, format!("{banks} banks"));
+        found.push(listed.part(HostPart::Banks { socket }, &format!("memory{number}.banks"), size, book));
     }
 }
 
-fn of_switch(switch: &Switch, (name, ports): (&str, &[String]), at: Time, found: &mut Vec<ResourceReading>) {
+fn of_switch(switch: &Switch, ports: &[String], listed: Listed<'_>, found: &mut Vec<ResourceReading>) {
+    let at = listed.at;
+    let ports = || (0_u16..).zip(ports);
     match &switch.config.core {
         SwitchCore::Crossbar { port_rate } => {
-            for (port, book) in ports.iter().zip(switch.ingress_books(at)) {
-                let name = format!("{name}.core.{port}");
-                found.push(ResourceReading::of_rate(name, ResourceKind::SwitchCore, *port_rate, book));
+            for ((port, name), book) in ports().zip(switch.ingress_books(at)) {
+                let size = (1, port_rate.to_string());
+                found.push(listed.part(SwitchPart::Input { port }, &format!("core.{name}"), size, book));
             }
         }
         SwitchCore::Buses { rate, .. } => {
-            let books = switch.buses.iter().flat_map(|buses| buses.books_at(at));
-            let books: Vec<Book> = books.collect();
+            let books: Vec<Book> = switch.buses.iter().flat_map(|buses| buses.books_at(at)).collect();
             let several = books.len() > 1;
-            for (bus, book) in books.into_iter().enumerate() {
-                let name = if several { format!("{name}.bus{bus}") } else { format!("{name}.bus") };
-                found.push(ResourceReading::of_rate(name, ResourceKind::SwitchBus, *rate, book));
+            for (bus, book) in (0_u16..).zip(books) {
+                let name = if several { format!("bus{bus}") } else { "bus".to_owned() };
+                found.push(listed.part(SwitchPart::Bus { bus }, &name, (1, rate.to_string()), book));
             }
         }
         SwitchCore::SharedMemory { rate } => {
             let book = switch.memory.as_ref().map_or(Book::default(), |memory| memory.book_at(at));
-            let name = format!("{name}.memory");
-            found.push(ResourceReading::of_rate(name, ResourceKind::SwitchMemory, *rate, book));
+            found.push(listed.part(SwitchPart::Memory, "memory", (1, rate.to_string()), book));
         }
     }
-    for (port, books) in ports.iter().zip(switch.storage_books(at)) {
+    for ((port, name), books) in ports().zip(switch.storage_books(at)) {
         for (class, (size, book)) in FlowClass::ALL.into_iter().zip(books) {
-            found.push(ResourceReading {
-                name: format!("{name}.storage.{port}.{class}"),
-                kind: ResourceKind::SwitchStorage,
-                places: size.get() as u32,
-                limit: size.to_string(),
-                book,
-            });
+            let (part, name) = (SwitchPart::Storage { port, class }, format!("storage.{name}.{class}"));
+            found.push(listed.part(part, &name, (size.get() as u32, size.to_string()), book));
         }
     }
-    for (port, (completion, book)) in ports.iter().zip(switch.metering_books(at)) {
-        let (name, kind) = (format!("{name}.metering.{port}"), ResourceKind::RequestMetering);
-        found.push(ResourceReading {
-            name,
-            kind,
-            places: 1,
-            limit: format!("completions of {completion}"),
-            book,
-        });
+    for ((port, name), (completion, book)) in ports().zip(switch.metering_books(at)) {
+        let size = (1, format!("completions of {completion}"));
+        found.push(listed.part(SwitchPart::Metering { port }, &format!("metering.{name}"), size, book));
     }
 }
 
-fn of_endpoint(endpoint: &Endpoint, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
-    let (drain, memory) = (&endpoint.drain, &endpoint.memory);
-    let book = drain.book_at(at);
-    let drain = ResourceReading::of_rate(
-        format!("{name}.write_drain"),
-        ResourceKind::EndpointDrain,
-        drain.rate(),
-        book,
-    );
-    found.push(drain);
+fn of_endpoint(endpoint: &Endpoint, listed: Listed<'_>, found: &mut Vec<ResourceReading>) {
+    let at = listed.at;
+    found.push(listed.rate(EndpointPart::WriteDrain, "write_drain", &endpoint.drain));
     let paths = endpoint.dma.as_ref().map_or([None; 2], |dma| dma.paths_at(at));
-    for (part, path) in ["read_path", "write_path"].into_iter().zip(paths) {
-        let name = format!("{name}.dma.{part}");
-        found.extend(
-            path.map(|(rate, book)| ResourceReading::of_rate(name, ResourceKind::Pipeline, rate, book)),
-        );
+    let names = [("dma.read_path", EndpointPart::ReadPath), ("dma.write_path", EndpointPart::WritePath)];
+    for ((name, part), path) in names.into_iter().zip(paths) {
+        found.extend(path.map(|(rate, book)| listed.part(part, name, (1, rate.to_string()), book)));
     }
     if let Some(translations) = endpoint.dma.as_ref().and_then(|dma| dma.translations.as_ref()) {
         let (places, book) = translations.cache_at(at);
-        let (part, kind) = (format!("{name}.atc"), ResourceKind::DeviceTranslationCache);
-        let limit = format!("{places} translations");
-        found.push(ResourceReading { name: part, kind, places, limit, book });
+        let size = (places, format!("{places} translations"));
+        found.push(listed.part(EndpointPart::Translations, "atc", size, book));
         let (places, book) = translations.requests_at(at);
-        let (part, kind) = (format!("{name}.translation_requests"), ResourceKind::TranslationRequests);
-        found.push(ResourceReading { name: part, kind, places, limit: format!("{places} requests"), book });
+        let size = (places, format!("{places} requests"));
+        found.push(listed.part(EndpointPart::TranslationRequests, "translation_requests", size, book));
     }
-    if let Some(memory) = memory {
-        let name = format!("{name}.memory");
-        let book = memory.book_at(at);
-        found.push(ResourceReading::of_rate(name, ResourceKind::EndpointMemory, memory.rate(), book));
+    if let Some(memory) = &endpoint.memory {
+        found.push(listed.rate(EndpointPart::Memory, "memory", memory));
     }
     if let Some(link) = &endpoint.side_link {
-        link.resources(name, at, found);
+        link.resources(listed, found);
     }
 }

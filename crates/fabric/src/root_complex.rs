@@ -114,7 +114,7 @@ impl RootComplex {
     fn make_sockets(&mut self) {
         let count = self.path.as_ref().map_or(1, |path| path.sockets());
         while self.sockets.len() < count {
-            let memory = Memory::new(&self.config.memory);
+            let memory = Memory::new(self.config.memory_of(self.sockets.len() as u16));
             let cache = self.config.cache.as_ref().map(|cache| Box::new(LastLevelCache::new(cache)));
             self.sockets.push(Socket { memory, cache });
         }

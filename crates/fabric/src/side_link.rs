@@ -8,7 +8,7 @@
 
 use crate::config::SideLinkConfig;
 use crate::fabric::Fabric;
-use crate::resources::{ResourceKind, ResourceReading};
+use crate::resources::{EndpointPart, Listed, ResourceReading};
 use crate::server::Server;
 use crate::workload::{DeviceId, Direction, Notify, Target, Transfer, WorkloadEvent, WorkloadId};
 use lanewise_observe::Fact;
@@ -48,13 +48,10 @@ impl SideLink {
         Self { config, outward: Server::new(config.rate), inward: Server::new(config.rate) }
     }
 
-    /// Adds both directions to the resources of a device of this name.
-    pub(crate) fn resources(&self, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
-        for (part, server) in [("out", &self.outward), ("in", &self.inward)] {
-            let name = format!("{name}.side_link.{part}");
-            let (kind, rate) = (ResourceKind::SideLink, server.rate());
-            found.push(ResourceReading::of_rate(name, kind, rate, server.book_at(at)));
-        }
+    /// Adds both directions to the resources of a device.
+    pub(crate) fn resources(&self, listed: Listed<'_>, found: &mut Vec<ResourceReading>) {
+        found.push(listed.rate(EndpointPart::SideLinkOut, "side_link.out", &self.outward));
+        found.push(listed.rate(EndpointPart::SideLinkIn, "side_link.in", &self.inward));
     }
 }
 

@@ -49,7 +49,7 @@ fn what_lies_in_storage_is_counted() {
     let simulation = burst_into_a_blocked_egress(10 * WRITE + 50);
     let book = |at| {
         let mut found = simulation.resources(us(at)).into_iter();
-        let storage = found.find(|reading| reading.kind == ResourceKind::SwitchStorage);
+        let storage = found.find(|reading| reading.id.kind() == ResourceKind::SwitchStorage);
         let reading = storage.expect("packets were stored");
         assert_eq!((reading.name.as_str(), reading.places), ("switch.storage.port2.posted", 10 * 144 + 50));
         reading.book

@@ -5,7 +5,7 @@
 //! Sources: FC-FS (framing, at least six words between frames), FCP-2 (information units), SAS-1.1 §7.2 and
 //! §9.2 (SSP frames, ALIGN insertion).
 
-use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
+use lanewise_units::{Bytes, Rate, Span, TICKS_PER_SECOND};
 
 /// Bytes of a transmission word.
 const WORD: Bytes = Bytes::new(4);
@@ -83,6 +83,11 @@ impl WireKind {
         };
         let ticks = bytes.get() as u128 * TICKS_PER_SECOND as u128 * numerator;
         Span::from_ticks(ticks.div_ceil(self.bytes_per_second() as u128 * denominator) as u64)
+    }
+
+    /// Bytes on the wire per second, after 8b/10b, before anything else.
+    pub fn rate(self) -> Rate {
+        Rate::from_bytes_per_second(self.bytes_per_second())
     }
 
     /// Time from the start of a frame with so much payload to the earliest start of the next.

@@ -44,7 +44,7 @@ pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_observe::{Around, TraceKind};
 pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
-pub use limits::{Candidate, Edit, Larger, LimitedBy, Why, why};
+pub use limits::{Candidate, Edit, FlowLimit, Larger, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{
@@ -178,7 +178,11 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         assumptions: assumptions(scenario),
         remarks: scenario.remarks.clone(),
     };
-    results.limited_by = limits::limited_by(scenario, &results);
+    let limits::Limits { run, flows } = limits::limits(scenario, &results);
+    results.limited_by = run;
+    for (flow, limit) in results.flows.iter_mut().zip(flows) {
+        flow.limited_by = limit;
+    }
     results
 }
 

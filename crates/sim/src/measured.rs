@@ -7,7 +7,7 @@ use crate::results::{
 };
 use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
+use lanewise_fabric::{Part, ResourceKind, ResourceReading, Simulation, StorageAdapterPart};
 use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
@@ -43,6 +43,7 @@ pub(crate) fn flows(
             latency_ns: tally.latencies().into(),
             operation_latency_ns: tally.operation_latencies().map(Latency::from),
             percentile_interval: percentile(index),
+            limited_by: None,
         }
     };
     simulation.listed_flows().map(flow).collect()
@@ -154,11 +155,15 @@ fn capacity(port: &PortConfig, class: usize) -> Option<u32> {
 /// Shared resources of a run that were ever asked for.
 pub(crate) fn resources(simulation: &Simulation, measured: Span, until: Time) -> Vec<Resource> {
     let resource = |reading: ResourceReading| {
-        let ResourceReading { name, kind, places, limit, book } = reading;
+        let ResourceReading { id, name, places, limit, book } = reading;
+        let kind = id.kind();
         let seconds = measured.as_seconds().max(f64::MIN_POSITIVE);
-        let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering);
+        use StorageAdapterPart::{WireIn, WireOut};
+        let is_seen_elsewhere = matches!(kind, ResourceKind::SwitchCore | ResourceKind::RequestMetering)
+            || matches!(id.part, Part::StorageAdapter(WireIn { .. } | WireOut { .. }));
         let waited = (!is_seen_elsewhere).then_some(book.waited);
         Resource {
+            id,
             name,
             kind,
             places,

@@ -3,10 +3,10 @@
 //! GB/s is 10⁹ bytes per second, MiB/s is 2²⁰. Floats appear here and nowhere before.
 
 use crate::EndName;
-use crate::limits::{LimitedBy, Why};
+use crate::limits::{FlowLimit, LimitedBy, Why};
 use crate::shape::Shares;
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::Metric;
+use lanewise_fabric::{ResourceId, ResourceKind};
 use lanewise_observe::{LatencySummary, LatencyTally};
 use lanewise_scenario::Provenance;
 use schemars::JsonSchema;
@@ -136,6 +136,8 @@ pub struct Flow {
     pub operation_latency_ns: Option<Latency>,
     /// The confidence interval of a percentile, of operations where they are apart, when the run was to find it.
     pub percentile_interval: Option<PercentileInterval>,
+    /// What limits it, by the time that it waited; none of `control`, and when nothing moved.
+    pub limited_by: Option<FlowLimit>,
 }
 
 /// A percentile of latencies, ns, and between which latencies it lies with the confidence of the run.
@@ -302,6 +304,9 @@ pub struct Buffer {
 /// Something that several share: how much of it was in use, and how long others waited for it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Resource {
+    /// Which one it is, for those who read results in Rust.
+    #[serde(skip)]
+    pub id: ResourceId,
     /// Path of names: `server.memory`, `sw0.core.port3`.
     pub name: String,
     /// Kind: `memory`, `read_trackers`, `walkers`, `core` and so on.

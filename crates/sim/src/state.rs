@@ -337,11 +337,11 @@ impl Reading<'_> {
     }
 
     fn resources(&self, before: &mut HashMap<String, Book>) -> Vec<LiveResource> {
-        let resource = |ResourceReading { name, kind, places, limit, book }: ResourceReading| {
+        let resource = |ResourceReading { id, name, places, limit, book }: ResourceReading| {
             let since = before.insert(name.clone(), book).map_or(book, |last| book.since(&last));
             LiveResource {
                 name,
-                kind: kind.name(),
+                kind: id.kind().name(),
                 limit,
                 utilisation: since.busy.as_seconds() / self.seconds / f64::from(places.max(1)),
                 served_per_s: since.served as f64 / self.seconds,

@@ -559,6 +559,20 @@ export interface Flow {
   operation_latency_ns: Latency | null;
   /** The confidence interval of a percentile, of operations where they are apart, when the run was to find it. */
   percentile_interval: PercentileInterval | null;
+  /** What limits it, by the time that it waited; none of `control`, and when nothing moved. */
+  limited_by: FlowLimit | null;
+}
+
+/** What limits a flow, by the time that it waited. */
+export interface FlowLimit {
+  /** Unique name, as in [`LimitedBy::name`]. */
+  name: string;
+  /** Kind, as in [`LimitedBy::kind`]. */
+  kind: string;
+  /** Part of the time, as in [`LimitedBy::share`]. */
+  share: number;
+  /** What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`. */
+  words: string;
 }
 
 /** Version of the format. Another one means keys that were taken away or have another meaning. */

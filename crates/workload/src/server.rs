@@ -1,6 +1,6 @@
 //! Paths that may be without a limit, and what stations side by side have done: readings for results.
 
-use lanewise_fabric::{ResourceKind, ResourceReading, Server, Station};
+use lanewise_fabric::{Book, ResourceId, ResourceReading, Server, Station};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 /// A path that bytes cross at a given rate; or no limit at all.
@@ -20,9 +20,9 @@ impl RateServer {
     }
 
     /// What it has done up to `at`, under this name; none for a path without a limit.
-    pub(crate) fn reading(&self, name: String, at: Time) -> Option<ResourceReading> {
+    pub(crate) fn reading(&self, id: ResourceId, name: String, at: Time) -> Option<ResourceReading> {
         let server = self.0?;
-        Some(ResourceReading::of_rate(name, ResourceKind::Pipeline, server.rate(), server.book_at(at)))
+        Some(ResourceReading::of_rate(id, name, server.rate(), server.book_at(at)))
     }
 
     /// Whether something is crossing, or waits to.
@@ -33,14 +33,20 @@ impl RateServer {
 
 /// What several that serve side by side have done up to `at`, together: cores, dies. `limit` says how much there is of them.
 pub(crate) fn reading(
+    id: ResourceId,
     name: String,
-    kind: ResourceKind,
     limit: String,
     stations: &[Station],
     at: Time,
 ) -> ResourceReading {
     let book = stations.iter().map(|station| station.book_at(at)).sum();
-    ResourceReading { name, kind, places: stations.len() as u32, limit, book }
+    ResourceReading { id, name, places: stations.len() as u32, limit, book }
+}
+
+/// A buffer under this name: a place for each byte.
+pub(crate) fn of_buffer(id: ResourceId, name: String, size: Bytes, book: Book) -> ResourceReading {
+    let places = u32::try_from(size.get()).unwrap_or(u32::MAX);
+    ResourceReading { id, name, places, limit: size.to_string(), book }
 }
 
 /// For how long something has stood still for want of room.

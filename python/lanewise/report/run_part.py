@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from lanewise.flow_limits import other_limits
 from lanewise.report import assumptions, run_figures
 from lanewise.report.answers import gain, in_short, tiles
 from lanewise.report.content import Part, Section, Table
@@ -176,8 +177,18 @@ def _latency(group: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _limit(result: RunResult, *, drawn: bool) -> Section:
+    others = rows_of(
+        "Flows that something else limits",
+        ("flow", "device", "direction", "limited by"),
+        [
+            (limit.of("name"), limit.of("device"), limit.directions, limit.words)
+            for limit in other_limits(result.document)
+        ],
+        "by waiting time",
+    )
     if not isinstance(result, WhyResult):
-        return Section("Limited by", sentences=[f"{result.limited_by}."] if result.limited_by else [])
+        said = [f"{result.limited_by}."] if result.limited_by else []
+        return Section("Limited by", sentences=said, tables=others)
     moves_bytes = bool((result.larger["goodput_before_gb_per_s"] > 0).any())
     counts, digits = ("goodput_{}_gb_per_s", 3) if moves_bytes else ("operations_{}_per_s", 0)
     rows = [
@@ -196,7 +207,10 @@ def _limit(result: RunResult, *, drawn: bool) -> Section:
         "Limited by",
         sentences=[f"{result.verdict}."],
         figures=run_figures.gains(result) if drawn else (),
-        tables=rows_of("What would bring more", columns, rows, f"{unit}; its share of the time as it is"),
+        tables=[
+            *rows_of("What would bring more", columns, rows, f"{unit}; its share of the time as it is"),
+            *others,
+        ],
     )
 
 

@@ -97,7 +97,13 @@ def with_names(run: Run, names: Mapping[str, str]) -> Run:
 
     found = run.copy()
     found["flows"] = [
-        {**flow, "name": named(flow["name"]), "device": named(flow["device"])} for flow in run["flows"]
+        {
+            **flow,
+            "name": named(flow["name"]),
+            "device": named(flow["device"]),
+            "limited_by": _everywhere(flow["limited_by"], names),
+        }
+        for flow in run["flows"]
     ]
     found["links"] = [
         {

@@ -3,6 +3,7 @@
 use super::ErrorConfig;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::{Bytes, Rate, Span};
+use std::collections::BTreeMap;
 
 /// Root complex: what lies between the root ports and memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +16,8 @@ pub struct RootComplexConfig {
     pub stack: StackConfig,
     /// Memory of every socket.
     pub memory: MemoryConfig,
+    /// Memory of sockets that have more of it than the others.
+    pub more_memory: BTreeMap<u16, MemoryConfig>,
     /// Last-level cache of every socket, as devices see it; none where every access goes to memory.
     pub cache: Option<CacheConfig>,
     /// From the last byte of a read request to the first byte of data at the egress queue.
@@ -79,6 +82,11 @@ impl RootComplexConfig {
     /// Socket of a root port.
     pub fn socket(&self, port: usize) -> u16 {
         self.sockets.as_ref().and_then(|sockets| sockets.of_port.get(port).copied()).unwrap_or(0)
+    }
+
+    /// Memory of a socket.
+    pub fn memory_of(&self, socket: u16) -> &MemoryConfig {
+        self.more_memory.get(&socket).unwrap_or(&self.memory)
     }
 
     /// Which of a root port's two queues a packet of this class stands in, and how many fit there.

@@ -1,58 +1,38 @@
 //! What is shared on CXL.mem, with its books.
 
 use super::Cxl;
-use crate::resources::{ResourceKind, ResourceReading};
+use crate::resources::{CxlPart, Listed, ResourceReading};
 use lanewise_cxl::message::{Class, Way};
-use lanewise_units::Time;
 
 impl Cxl {
     /// Every resource of a device: the link above it, and what is in it.
-    pub(crate) fn resources_of(&self, device: usize, name: &str, at: Time, found: &mut Vec<ResourceReading>) {
-        let before = found.len();
+    pub(crate) fn resources_of(&self, listed: Listed<'_>, found: &mut Vec<ResourceReading>) {
+        let (before, at, device) = (found.len(), listed.at, listed.device.0 as usize);
         for link in self.links.iter().filter(|link| link.lower == device) {
             for (way, direction) in Way::ALL.into_iter().zip(&link.ways) {
-                found.push(ResourceReading {
-                    name: format!("{name}.{}", way.name()),
-                    kind: ResourceKind::CxlWire,
-                    places: 1,
-                    limit: direction.limit(),
-                    book: direction.book_at(at),
-                });
+                let size = (1, direction.limit());
+                found.push(listed.part(CxlPart::Wire(way), way.name(), size, direction.book_at(at)));
                 for (class, credits) in Class::ALL.into_iter().zip(&direction.credit_books) {
-                    found.push(ResourceReading {
-                        name: format!("{name}.{}_credits", class.name(way).to_ascii_lowercase()),
-                        kind: ResourceKind::CxlCredits,
-                        places: credits.places,
-                        limit: format!("{} credits", credits.places),
-                        book: credits.book_at(at),
-                    });
+                    let name = format!("{}_credits", class.name(way).to_ascii_lowercase());
+                    let size = (credits.places, format!("{} credits", credits.places));
+                    found.push(listed.part(CxlPart::Credits(way, class), &name, size, credits.book_at(at)));
                 }
             }
         }
         let Some(expander) = self.of_device[device].map(|index| &self.expanders[usize::from(index)]) else {
             return self.only_used(before, found);
         };
-        let controller = [("reads", &expander.reads), ("writes", &expander.writes)];
-        for (part, server) in
-            controller.into_iter().filter_map(|(part, server)| Some((part, server.as_ref()?)))
-        {
-            let name = format!("{name}.{part}");
-            let book = server.book_at(at);
-            found.push(ResourceReading::of_rate(name, ResourceKind::Pipeline, server.rate(), book));
+        let controller =
+            [("reads", CxlPart::Reads, &expander.reads), ("writes", CxlPart::Writes, &expander.writes)];
+        for (name, part, server) in controller {
+            found.extend(server.iter().map(|server| listed.rate(part, name, server)));
         }
         let (book, channels) = expander.memory.channels_at(at);
-        let (name, limit) = (format!("{name}.media"), expander.rate.to_string());
-        found.push(ResourceReading {
-            name: name.clone(),
-            kind: ResourceKind::EndpointMemory,
-            places: channels,
-            limit,
-            book,
-        });
+        found.push(listed.part(CxlPart::Memory, "media", (channels, expander.rate.to_string()), book));
         let (book, banks) = expander.memory.banks_at(at);
         if banks > 0 {
-            let (name, limit) = (format!("{name}.banks"), format!("{banks} banks"));
-            found.push(ResourceReading { name, kind: ResourceKind::Banks, places: banks, limit, book });
+            let size = (banks, format!("{banks} banks"));
+            found.push(listed.part(CxlPart::Banks, "media.banks", size, book));
         }
         self.only_used(before, found);
     }

@@ -13,6 +13,7 @@ use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub const FAST: Rate = Rate::from_bytes_per_second(1_000_000_000_000);
@@ -56,6 +57,7 @@ pub fn root_complex() -> RootComplexConfig {
         stack_of_port: Vec::new(),
         stack: stack(64),
         memory: memory(FAST),
+        more_memory: BTreeMap::new(),
         cache: None,
         memory_latency: Span::from_ns(150),
         memory_latency_jitter: Span::ZERO,

@@ -13,6 +13,7 @@ use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const SLOW: Rate = Rate::from_bytes_per_second(300_000_000);
 
@@ -392,6 +393,7 @@ impl HostCase {
             stack_of_port: if self.pairs { vec![0, 0, 1, 1] } else { Vec::new() },
             stack: StackConfig { read_bandwidth: self.pairs.then_some(SLOW), ..stack(self.trackers) },
             memory: self.memory(if self.slow_memory { SLOW } else { FAST }),
+            more_memory: BTreeMap::new(),
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),

@@ -28,6 +28,7 @@ use lanewise_pcie::encoding::LinkMode;
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Generation, Rate, Span};
+use std::collections::BTreeMap;
 
 /// Everything the fabric reads. Devices are numbered like the instances of the topology.
 pub(crate) fn build(
@@ -139,6 +140,7 @@ fn root_complex(
         stack_of_port: memory_path::stacks(inputs, instance),
         stack: memory_path::stack(inputs, instance, host, computed),
         memory: memory_path::memory(host),
+        more_memory: BTreeMap::new(),
         cache: memory_path::cache(inputs, instance, host, computed, output),
         memory_latency: host.memory_latency,
         memory_latency_jitter: host.memory_latency_jitter,

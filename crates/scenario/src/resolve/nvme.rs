@@ -332,7 +332,7 @@ impl System {
         let Some(Settings::Host(host)) = inputs.settings_of(instance) else { return None };
         let hosts = &mut self.config.hosts;
         Some(*self.hosts.entry(instance).or_insert_with(|| {
-            hosts.push(software(&inputs.topology.instances[instance].name, &host.nvme));
+            hosts.push(software((instance, &inputs.topology.instances[instance].name), &host.nvme));
             hosts.len() - 1
         }))
     }
@@ -378,8 +378,9 @@ impl System {
     }
 }
 
-fn software(name: &str, software: &NvmeSoftwareParameters) -> NvmeHostConfig {
+fn software((instance, name): (usize, &str), software: &NvmeSoftwareParameters) -> NvmeHostConfig {
     NvmeHostConfig {
+        device: DeviceId(instance as u32),
         name: name.to_owned(),
         cores: software.cores,
         worker_cost: software.worker_cost,

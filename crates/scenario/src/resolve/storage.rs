@@ -101,7 +101,7 @@ fn place_drives(
     let Some(Settings::Host(host_settings)) = inputs.settings_of(host) else { return None };
     let system = systems.by_host.entry(host).or_insert_with(|| StorageConfig {
         name: inputs.topology.instances[host].name.clone(),
-        host: software(&host_settings.software),
+        host: software(host, &host_settings.software),
         hbas: Vec::new(),
         drives: Vec::new(),
         groups: Vec::new(),
@@ -213,8 +213,9 @@ fn check_buffers(
     None
 }
 
-fn software(software: &SoftwareParameters) -> HostSoftwareConfig {
+fn software(instance: usize, software: &SoftwareParameters) -> HostSoftwareConfig {
     HostSoftwareConfig {
+        device: DeviceId(instance as u32),
         cores: software.cores,
         worker_cost: software.worker_cost,
         submit_cost: software.submit_cost,

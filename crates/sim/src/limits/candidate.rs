@@ -1,7 +1,7 @@
 //! What can be the limit of a run, and what it is called.
 
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig};
+use lanewise_fabric::{ResourceId, ResourceKind};
 use lanewise_pcie::tlp::FlowClass;
 
 /// Something whose size decides what a run reaches. Links and devices by their index in the fabric's configuration.
@@ -74,12 +74,12 @@ pub enum Candidate {
         /// The switch.
         device: usize,
     },
-    /// A shared resource, by its name in the results.
+    /// A shared resource.
     Resource {
-        /// `server.memory` and the like.
+        /// Which one.
+        id: ResourceId,
+        /// Its name in the results.
         name: String,
-        /// What it is.
-        kind: ResourceKind,
     },
     /// The wire on the far side of an adapter.
     Beyond {
@@ -122,10 +122,20 @@ impl Candidate {
             Self::TlpGap { .. } => "tlp_gap",
             Self::MemoryLatency { .. } => "memory_latency",
             Self::SwitchLatency { .. } => "switch_latency",
-            // A wire beyond an adapter is not a link.
-            Self::Beyond { .. } | Self::Resource { kind: ResourceKind::Wire, .. } => "wire_beyond",
-            Self::Resource { kind, .. } => kind.name(),
+            Self::Beyond { .. } => "wire_beyond",
+            Self::Resource { id, .. } => match id.kind() {
+                ResourceKind::Wire => "wire_beyond", // It is not a link.
+                kind => kind.name(),
+            },
             Self::Demand { .. } => "demand",
+        }
+    }
+
+    /// What kind of resource it is; none of anything else.
+    pub(crate) fn resource_kind(&self) -> Option<ResourceKind> {
+        match self {
+            Self::Resource { id, .. } => Some(id.kind()),
+            _ => None,
         }
     }
 
@@ -210,7 +220,7 @@ impl Candidate {
             Self::SwitchLatency { device } => {
                 format!("the latency of {}", fabric.devices[*device].name)
             }
-            Self::Resource { kind, .. } => format!("{} ({name}, {limit})", kind.words()),
+            Self::Resource { id, .. } => format!("{} ({name}, {limit})", id.kind().words()),
             Self::Beyond { device } => {
                 format!("the wire beyond {}", fabric.devices[*device].name)
             }

@@ -12,14 +12,15 @@ mod wire;
 use super::Candidate;
 use super::candidate::ends;
 use crate::results::{Flow, Results};
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::DeviceKind;
+use lanewise_fabric::{CxlPart, LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
 use lanewise_workload::load::copy::CopyConfig;
 use lanewise_workload::load::mmio::MmioConfig;
+use lanewise_workload::load::peer_copies::PeerCopiesConfig;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -107,7 +108,7 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             vec![editor.of_devices("half the latency of switches", members, &["latency"], Halve)]
         }
         Candidate::Beyond { .. } => vec![editor.beyond()],
-        Candidate::Resource { kind: ResourceKind::Wire, .. } => editor.wires_beyond(members),
+        Candidate::Resource { id, .. } if id.kind() == ResourceKind::Wire => editor.wires_beyond(members),
         Candidate::Resource { .. } => editor.resources(members),
     };
     drafts.into_iter().filter(|edit| !edit.settings.is_empty()).collect()
@@ -160,20 +161,23 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::SwitchLatency { device: at }
             | Candidate::Beyond { device: at }
             | Candidate::Demand { device: at } => owners.push(device(*at)),
-            Candidate::Resource { name, kind } => {
-                let mut parts = name.split('.');
-                let owner = parts.next().unwrap_or_default();
-                owners.push(owner);
-                // Of an adapter's drive it is of the drive.
-                owners.extend(parts.next().filter(|_| *kind == ResourceKind::Media));
+            Candidate::Resource { id, .. } => {
+                owners.push(owner_of(scenario, id));
+                owners.extend(id.owner.device().map(|at| device(at.0 as usize)));
                 // Of CXL.mem it is of the link above.
-                let above = fabric.links.iter().find(|link| device(link.lower.0) == owner);
-                if let (ResourceKind::CxlWire | ResourceKind::CxlCredits, Some(link)) = (kind, above) {
-                    owners.push(device(link.upper.0));
+                if let Part::Cxl(CxlPart::Wire(_) | CxlPart::Credits(..)) = id.part {
+                    let above = fabric.links.iter().find(|link| Some(link.lower.0) == device_index(id));
+                    owners.extend(above.map(|link| device(link.upper.0)));
                 }
-                owners.extend(host_that_stores(scenario, name));
-                if let Some(load) = copies_of(scenario, name) {
-                    owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
+                match Software::of(scenario, id) {
+                    Some(Software::Stores { host }) => owners.push(host),
+                    Some(Software::Copies(load)) => {
+                        owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
+                    }
+                    Some(Software::PeerCopies(load)) => {
+                        owners.extend(load.devices.iter().map(|copier| copier.name.as_str()));
+                    }
+                    None => {}
                 }
             }
         }
@@ -190,19 +194,54 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
     order::map(all.filter(|(path, _)| is_near(path)))
 }
 
-/// The host whose core stores to registers, of a resource that such a load has: its core or its write-combining buffers.
-fn host_that_stores<'a>(scenario: &'a Scenario, resource: &str) -> Option<&'a str> {
-    let (load, _) = resource.rsplit_once('.')?;
-    let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
-    let store = stores.find(|each| each.name == load)?;
-    Some(host_above(scenario, store.device.0 as usize))
+/// Name in the scenario of what a resource belongs to.
+fn owner_of<'a>(scenario: &'a Scenario, id: &'a ResourceId) -> &'a str {
+    match &id.owner {
+        ResourceOwner::Device(device) => &scenario.fabric.devices[device.0 as usize].name,
+        ResourceOwner::Drive { name, .. }
+        | ResourceOwner::NetworkSwitch(name)
+        | ResourceOwner::Load(name) => name,
+    }
 }
 
-/// The copies whose streams this resource is of: what software of the host does for them.
-pub(super) fn copies_of<'a>(scenario: &'a Scenario, resource: &str) -> Option<&'a CopyConfig> {
-    let load = resource.strip_suffix(".core")?;
-    let mut copies = scenario.workloads.iter().filter_map(|each| each.of_kind::<CopyConfig>());
-    copies.find(|each| each.name == load)
+fn device_index(id: &ResourceId) -> Option<usize> {
+    id.owner.device().map(|device| device.0 as usize)
+}
+
+/// Software of a host whose costs are parameters of the host or of a device, and not of the workload that has it.
+enum Software<'a> {
+    /// A core that stores to registers, and its write-combining buffers.
+    Stores {
+        /// The host that has them.
+        host: &'a str,
+    },
+    /// What copies cost beside their data.
+    Copies(&'a CopyConfig),
+    /// What copies between devices cost beside theirs.
+    PeerCopies(&'a PeerCopiesConfig),
+}
+
+impl<'a> Software<'a> {
+    fn of(scenario: &'a Scenario, id: &ResourceId) -> Option<Self> {
+        let (ResourceOwner::Load(name), Part::Load(part)) = (&id.owner, id.part) else { return None };
+        match part {
+            LoadPart::Stores | LoadPart::CombiningBuffers => {
+                let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
+                let store = stores.find(|each| each.name == *name)?;
+                Some(Self::Stores { host: host_above(scenario, store.device.0 as usize) })
+            }
+            LoadPart::Copies => {
+                let found = scenario.workloads.iter().find_map(|each| {
+                    let copies = each.of_kind::<CopyConfig>().filter(|copies| copies.name == *name);
+                    let of_peers =
+                        || each.of_kind::<PeerCopiesConfig>().filter(|copies| copies.name == *name);
+                    copies.map(Self::Copies).or_else(|| of_peers().map(Self::PeerCopies))
+                });
+                found
+            }
+            LoadPart::Lines | LoadPart::Proxy { .. } | LoadPart::FirstThread | LoadPart::SecondThread => None,
+        }
+    }
 }
 
 /// The host at the top of the tree that a device is in.

@@ -6,16 +6,17 @@
 
 use super::Candidate;
 use super::candidate::ends;
-use lanewise_fabric::ResourceKind;
+use lanewise_cxl::message::{Class, Way};
 use lanewise_fabric::config::{
-    DeviceKind, EndpointConfig, FabricConfig, RootComplexConfig, SwitchConfig, SwitchCore,
+    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, RootComplexConfig, SwitchConfig, SwitchCore,
 };
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{CxlPart, EndpointPart, HostPart, Part, ResourceId, SwitchPart};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Rate};
 use lanewise_workload::Larger;
 
 /// How many times larger.
@@ -82,7 +83,7 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
             DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
         },
-        Candidate::Resource { name, kind } => resource(scenario, larger, name, *kind)?,
+        Candidate::Resource { id, .. } => resource(scenario, larger, id)?,
         Candidate::Beyond { device } => each(scenario, |load| load.widen(DeviceId(*device as u32), larger))?,
         Candidate::Demand { device } => each(scenario, |load| load.hasten(DeviceId(*device as u32), larger))?,
     }
@@ -131,104 +132,123 @@ fn each(scenario: &mut Scenario, mut enlarge: impl FnMut(&mut dyn LoadConfig) ->
     (count > 0).then_some(())
 }
 
-fn resource(scenario: &mut Scenario, larger: &mut Larger, name: &str, kind: ResourceKind) -> Option<()> {
-    let owner = name.split('.').next()?;
-    if let Some(done) = of_cxl(&mut scenario.fabric, larger, name, kind) {
-        return Some(done);
+fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+    let device = id.owner.device().map(|device| device.0 as usize);
+    match (id.part, device) {
+        // Cores are there for what software of a workload costs.
+        (Part::Host(HostPart::Core { .. }), _) => own(scenario, larger, id),
+        (Part::Host(part), Some(device)) => of_host(larger, root_complex(scenario, device)?, part),
+        (Part::Switch(part), Some(device)) => match &mut scenario.fabric.devices[device].kind {
+            DeviceKind::Switch(switch) => of_switch(larger, switch, part),
+            DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => None,
+        },
+        (Part::Endpoint(part), Some(device)) => of_endpoint(larger, endpoint(scenario, device)?, part),
+        (Part::Cxl(part), Some(device)) => of_cxl(&mut scenario.fabric, larger, device, part),
+        _ => own(scenario, larger, id),
     }
-    let found = scenario.fabric.devices.iter_mut().find(|device| device.name == owner);
-    let own = found.and_then(|device| match &mut device.kind {
-        DeviceKind::RootComplex(host) => of_host(larger, host, name, kind),
-        DeviceKind::Switch(switch) => of_switch(larger, switch, kind),
-        DeviceKind::Endpoint(endpoint) => of_endpoint(larger, endpoint, name, kind),
-    });
-    own.or_else(|| scenario.workloads.iter_mut().find_map(|load| load.enlarge(name, kind, larger)))
 }
 
-/// A resource of a host. Settings hold for all stacks and all sockets: with one of them, the others become larger.
-fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, name: &str, kind: ResourceKind) -> Option<()> {
-    let of_stack = name.contains(".stack");
-    match kind {
-        ResourceKind::Memory => larger.quicken(&mut host.memory.rate),
-        ResourceKind::Banks => larger.more(&mut host.memory.banks.as_mut()?.per_channel),
-        ResourceKind::Cache => larger.quicken(host.cache.as_mut()?.read_bandwidth.as_mut()?),
-        ResourceKind::MemoryReads if of_stack => larger.quicken(host.stack.read_bandwidth.as_mut()?),
-        ResourceKind::MemoryReads => larger.quicken(&mut host.read_bandwidth),
-        ResourceKind::MemoryWrites if of_stack => larger.quicken(host.stack.write_bandwidth.as_mut()?),
-        ResourceKind::MemoryWrites => {
+/// A resource that a workload has of its own.
+fn own(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+    scenario.workloads.iter_mut().find_map(|load| load.enlarge(id, larger))
+}
+
+/// A resource of a host. Memory belongs to a socket; other settings hold for all stacks and all sockets: with one of them, the others
+/// become larger.
+fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
+    match part {
+        HostPart::Memory { socket } => {
+            let rate = host.memory.rate.bytes_per_second().saturating_mul(TIMES.into());
+            own_memory(host, socket).rate = Rate::from_bytes_per_second(rate);
+        }
+        HostPart::Banks { socket } => {
+            let banks = host.memory.banks.as_ref()?.per_channel.saturating_mul(TIMES);
+            own_memory(host, socket).banks.as_mut()?.per_channel = banks;
+        }
+        HostPart::Cache { .. } => larger.quicken(host.cache.as_mut()?.read_bandwidth.as_mut()?),
+        HostPart::StackReads { .. } => larger.quicken(host.stack.read_bandwidth.as_mut()?),
+        HostPart::Reads => larger.quicken(&mut host.read_bandwidth),
+        HostPart::StackWrites { .. } => larger.quicken(host.stack.write_bandwidth.as_mut()?),
+        HostPart::Writes => {
             larger.quicken(&mut host.write_bandwidth);
             larger.shorten(&mut host.write_overhead);
         }
-        ResourceKind::ReadTrackers => larger.more(&mut host.stack.read_trackers),
-        ResourceKind::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
-        ResourceKind::PeerPath => larger.quicken(host.stack.peer_rate.as_mut()?),
-        ResourceKind::Walkers => {
+        HostPart::ReadTrackers { .. } => larger.more(&mut host.stack.read_trackers),
+        HostPart::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
+        HostPart::PeersIn { .. } | HostPart::PeersOut { .. } => {
+            larger.quicken(host.stack.peer_rate.as_mut()?);
+        }
+        HostPart::Walkers => {
             larger.more(&mut host.iommu.as_mut()?.walkers);
         }
-        ResourceKind::WalkTurns => larger.shorten(&mut host.iommu.as_mut()?.walk_interval),
-        ResourceKind::TranslationCache => {
+        HostPart::WalkTurns => larger.shorten(&mut host.iommu.as_mut()?.walk_interval),
+        HostPart::Translations => {
             let iommu = host.iommu.as_mut()?;
             larger.more(&mut iommu.entries);
             larger.more(&mut iommu.ways);
         }
-        ResourceKind::SocketLink => larger.quicken(&mut host.sockets.as_mut()?.rate),
-        _ => return None,
+        HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
+            larger.quicken(&mut host.sockets.as_mut()?.rate);
+        }
+        HostPart::Core { .. } => return None,
     }
     Some(())
 }
 
-/// A resource of CXL.mem, whose name says at which device and in which way.
-fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, name: &str, kind: ResourceKind) -> Option<()> {
-    let (owner, part) = name.split_once('.')?;
-    let device = fabric.devices.iter().position(|device| device.name == owner)?;
+/// The memory of one socket, apart from that of the others.
+fn own_memory(host: &mut RootComplexConfig, socket: u16) -> &mut MemoryConfig {
+    host.more_memory.entry(socket).or_insert_with(|| host.memory.clone())
+}
+
+/// A resource of CXL.mem: of the link above a device, or of the memory that it has.
+fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: CxlPart) -> Option<()> {
     let link = fabric.cxl.links.iter_mut().find(|link| fabric.links[link.link].lower.0 == device)?;
     let expander = fabric.cxl.expanders.iter_mut().find(|expander| expander.device == device);
-    match (kind, part) {
-        (ResourceKind::CxlWire, _) => fabric.links[link.link].quicker = TIMES,
-        (ResourceKind::CxlCredits, "req_credits") => larger.more(&mut link.m2s_credits[0]),
-        (ResourceKind::CxlCredits, "rwd_credits") => larger.more(&mut link.m2s_credits[1]),
-        (ResourceKind::CxlCredits, "ndr_credits") => larger.more(&mut link.s2m_credits[0]),
-        (ResourceKind::CxlCredits, "drs_credits") => larger.more(&mut link.s2m_credits[1]),
-        (ResourceKind::EndpointMemory, "media") => larger.quicken(&mut expander?.memory.rate),
-        (ResourceKind::Banks, _) => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
-        (ResourceKind::Pipeline, "reads") => larger.quicken(expander?.read_rate.as_mut()?),
-        (ResourceKind::Pipeline, "writes") => larger.quicken(expander?.write_rate.as_mut()?),
-        _ => return None,
+    match part {
+        CxlPart::Wire(_) => fabric.links[link.link].quicker = TIMES,
+        CxlPart::Credits(way, class) => {
+            let credits = match way {
+                Way::M2s => &mut link.m2s_credits,
+                Way::S2m => &mut link.s2m_credits,
+            };
+            larger.more(&mut credits[usize::from(class == Class::Data)]);
+        }
+        CxlPart::Memory => larger.quicken(&mut expander?.memory.rate),
+        CxlPart::Banks => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
+        CxlPart::Reads => larger.quicken(expander?.read_rate.as_mut()?),
+        CxlPart::Writes => larger.quicken(expander?.write_rate.as_mut()?),
     }
     Some(())
 }
 
-fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, kind: ResourceKind) -> Option<()> {
-    match (&mut switch.core, kind) {
-        (SwitchCore::Crossbar { port_rate: rate }, ResourceKind::SwitchCore)
-        | (SwitchCore::Buses { rate, .. }, ResourceKind::SwitchBus)
-        | (SwitchCore::SharedMemory { rate }, ResourceKind::SwitchMemory) => larger.quicken(rate),
-        (_, ResourceKind::SwitchStorage) => {
+fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, part: SwitchPart) -> Option<()> {
+    match (&mut switch.core, part) {
+        (SwitchCore::Crossbar { port_rate: rate }, SwitchPart::Input { .. })
+        | (SwitchCore::Buses { rate, .. }, SwitchPart::Bus { .. })
+        | (SwitchCore::SharedMemory { rate }, SwitchPart::Memory) => larger.quicken(rate),
+        (_, SwitchPart::Input { .. } | SwitchPart::Bus { .. } | SwitchPart::Memory) => return None,
+        (_, SwitchPart::Storage { .. }) => {
             let sizes = switch.storage.iter_mut().filter(|size| **size > Bytes::ZERO);
             sizes.for_each(|size| larger.widen(size));
         }
         // Larger completions need fewer headers: the timer runs for less time.
-        (_, ResourceKind::RequestMetering) => larger.widen(switch.request_metering.as_mut()?),
-        _ => return None,
+        (_, SwitchPart::Metering { .. }) => larger.widen(switch.request_metering.as_mut()?),
     }
     Some(())
 }
 
-fn of_endpoint(
-    larger: &mut Larger,
-    endpoint: &mut EndpointConfig,
-    name: &str,
-    kind: ResourceKind,
-) -> Option<()> {
-    match kind {
-        // What a workload has of this kind is not the DMA engines'.
-        ResourceKind::Pipeline if name.contains(".dma.") => larger.quicken(endpoint.dma.path_rate.as_mut()?),
-        ResourceKind::EndpointDrain => larger.quicken(&mut endpoint.write_drain),
-        ResourceKind::EndpointMemory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
-        ResourceKind::SideLink => larger.quicken(&mut endpoint.side_link.as_mut()?.rate),
-        ResourceKind::DeviceTranslationCache => larger.more(&mut endpoint.dma.ats.as_mut()?.entries),
-        ResourceKind::TranslationRequests => larger.more(&mut endpoint.dma.ats.as_mut()?.requests),
-        _ => return None,
+fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, part: EndpointPart) -> Option<()> {
+    match part {
+        EndpointPart::ReadPath | EndpointPart::WritePath => {
+            larger.quicken(endpoint.dma.path_rate.as_mut()?);
+        }
+        EndpointPart::WriteDrain => larger.quicken(&mut endpoint.write_drain),
+        EndpointPart::Memory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
+        EndpointPart::SideLinkOut | EndpointPart::SideLinkIn => {
+            larger.quicken(&mut endpoint.side_link.as_mut()?.rate);
+        }
+        EndpointPart::Translations => larger.more(&mut endpoint.dma.ats.as_mut()?.entries),
+        EndpointPart::TranslationRequests => larger.more(&mut endpoint.dma.ats.as_mut()?.requests),
     }
     Some(())
 }
@@ -237,7 +257,6 @@ fn of_endpoint(
 mod tests {
     use super::*;
     use lanewise_scenario::{Source, load};
-    use lanewise_units::Rate;
     use lanewise_workload::load::fio::NvmeConfig;
 
     /// One job over two drives has one depth, and both stacks of a host have one rate.
@@ -280,9 +299,9 @@ mod tests {
             drives.iter().map(|device| Candidate::Window { device: *device }).collect();
         let larger = enlarged(&rig, &windows).expect("drives are asked for something");
         assert_eq!((depth(&rig), depth(&larger)), (8, 80));
-        let reads = |stack: u32| Candidate::Resource {
-            name: format!("server.stack{stack}.reads"),
-            kind: ResourceKind::MemoryReads,
+        let reads = |stack: u16| Candidate::Resource {
+            id: ResourceId::of(DeviceId(0), HostPart::StackReads { stack }),
+            name: format!("server.stack{stack}.read_bandwidth"),
         };
         let larger = enlarged(&rig, &[reads(0), reads(1)]).expect("stacks have a rate");
         let DeviceKind::RootComplex(host) = &larger.fabric.devices[0].kind else {

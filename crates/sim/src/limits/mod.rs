@@ -3,7 +3,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `candidate.rs` | what can be the limit, and what it is called |
-//! | `evidence.rs` | from the results of one run, what was in use or waited for, and so the likely limit |
+//! | `evidence.rs` | from the results of one run, the likely limit of it and of its flows |
+//! | `evidence/flow.rs` | what may limit one flow, with the share of the time that speaks for it |
+//! | `suspect.rs` | such a candidate, and which of several comes first |
 //! | `ends.rs`, `ways.rs` | what the devices of a workload have between them; by which parts of a host they come to memory |
 //! | `open.rs` | loads that hold themselves back |
 //! | `edits.rs` | edits of the scenario that make one of them larger, for a person to try |
@@ -21,11 +23,12 @@ mod ends;
 mod enlarge;
 mod evidence;
 mod open;
+mod suspect;
 mod ways;
 mod why;
 
 pub use candidate::Candidate;
 pub use edits::Edit;
-pub use evidence::LimitedBy;
-pub(crate) use evidence::limited_by;
+pub use evidence::{FlowLimit, LimitedBy};
+pub(crate) use evidence::{Limits, limits};
 pub use why::{Larger, Why, why};

@@ -1,7 +1,8 @@
 //! The proof of a limit: the run again with each candidate ten times larger, side by side.
 
 use super::enlarge::{TIMES, enlarged};
-use super::evidence::{Group, LEAST_HELD, NEVER_FREE, Suspect, likeliest, ranking};
+use super::evidence::{likeliest, ranking};
+use super::suspect::{Group, LEAST_HELD, NEVER_FREE, Suspect};
 use super::{Candidate, LimitedBy};
 use crate::EndName;
 use crate::results::Results;

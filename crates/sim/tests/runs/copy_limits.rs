@@ -63,3 +63,40 @@ fn the_core_that_stages_copies_is_the_limit() {
         within(1.0, found.flows[0].goodput_gb_per_s, of_a_core * streams.parse::<f64>().expect("a number"));
     }
 }
+
+const PEERS: &str = r#"
+[run]
+warm_up = "600 us"
+time_limit = "5 ms"
+[host.server]
+slots = { slot1 = "gen4 x16", slot2 = "gen4 x16" }
+peer_to_peer = true
+[endpoint.gpu]
+count = 2
+attach = "server.*"
+generation = "gen4"
+width = "x16"
+copy_engine = { overhead = "10 us" }
+[[workload]]
+kind = "peer_copies"
+name = "copies"
+devices = ["gpu[*]"]
+size = "64 KiB"
+"#;
+
+/// 64 KiB take 2.5 us, and what posts a copy takes 10: it is in use four fifths of the time, in one stream for both devices or in two.
+#[test]
+fn the_software_of_copies_between_peers_is_the_limit() {
+    for (waiting, places) in [("both", 1.0), ("target", 2.0), ("pair", 2.0)] {
+        let waits = [("workload.copies.waits_for", waiting)];
+        let found = limited(PEERS, &waits, "core", &["copies.core"], 200.0).run;
+        let limit = found.limited_by.as_ref().expect("something moved");
+        assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.overhead");
+        let copies: f64 = found.flows.iter().map(|flow| flow.operations_per_s).sum();
+        within(1.0, limit.share, copies * 10e-6 / places);
+    }
+    // Large copies are limited by the wire.
+    let large = [("workload.copies.size", "64 MiB"), ("workload.copies.waits_for", "pair")];
+    let limit = results(PEERS, &large).limited_by.expect("something moved");
+    assert_eq!(limit.kind, "wire", "{}", limit.sentence);
+}

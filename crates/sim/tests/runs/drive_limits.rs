@@ -224,5 +224,54 @@ fn the_media_of_drives_behind_an_adapter_are_the_limit() {
 fn the_wires_of_an_adapter_are_the_limit() {
     let found = results(ADAPTER, &[("disk.read_rate", "2 GB/s"), ("disk.read_overhead", "0 ns")]);
     let limit = found.limited_by.expect("something moved");
-    assert_eq!((limit.name.as_str(), limit.kind), ("hba.wire_beyond", "wire_beyond"), "{}", limit.sentence);
+    assert_eq!(limit.kind, "wire_beyond", "{}", limit.sentence);
+    assert!(limit.name.ends_with(".wire_in") && limit.share > 0.9, "{}", limit.sentence);
+}
+
+/// Fast drives, and less room in their adapter than its eight wires have under way: most of them are idle, because data wait for room.
+#[test]
+fn the_buffers_of_an_adapter_are_the_limit() {
+    let fast = [
+        ("disk.read_rate", "2 GB/s"),
+        ("disk.write_rate", "2 GB/s"),
+        ("disk.read_overhead", "0 ns"),
+        ("disk.write_overhead", "0 ns"),
+    ];
+    let writes = ("workload.io.access", r#"[{ size = "64 KiB", percent = 100, read = 0, random = 0 }]"#);
+    let reads = ("workload.io.access", r#"[{ size = "64 KiB", percent = 100, read = 100, random = 0 }]"#);
+    for (access, size, name) in [
+        (writes, ("hba.adapter.write_buffer", "4 KiB"), "hba.write_buffer"),
+        (reads, ("hba.adapter.read_buffer", "2 KiB"), "hba.read_buffer"),
+    ] {
+        let settings = [&fast[..], &[access, size]].concat();
+        let found = limited(ADAPTER, &settings, "adapter_buffer", &[name], 100.0);
+        let buffer = part(&found.run, name);
+        assert!(
+            buffer.utilisation <= 1.0 && buffer.waiting_mean.is_some_and(|share| share > 0.9),
+            "{buffer:?}"
+        );
+        // Room enough, and the wires are the limit, which are busy then.
+        let limit = results(ADAPTER, &[&fast[..], &[access]].concat()).limited_by.expect("something moved");
+        assert_eq!(limit.kind, "wire_beyond", "{}", limit.sentence);
+        assert!(limit.name.starts_with("hba.port") && limit.share > 0.9, "{}", limit.sentence);
+    }
+}
+
+/// One wire, and room for less than a frame more than it carries: whatever waits for room waits for the wire first.
+#[test]
+fn a_buffer_that_is_full_behind_a_full_wire_is_no_limit() {
+    let one = [
+        ("hba.adapter.ports", "1"),
+        ("disk.count", "1"),
+        ("disk.write_rate", "2 GB/s"),
+        ("disk.write_overhead", "0 ns"),
+        ("hba.adapter.write_buffer", "8 KiB"),
+        ("workload.io.workers", "1"),
+        ("workload.io.access", r#"[{ size = "64 KiB", percent = 100, read = 0, random = 0 }]"#),
+    ];
+    let found = results(ADAPTER, &one);
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!(limit.name, "hba.port0.wire_out", "{}", limit.sentence);
+    let room = results(ADAPTER, &[&one[..], &[("hba.adapter.write_buffer", "80 KiB")]].concat());
+    within(2.0, room.flows[1].goodput_gb_per_s, found.flows[1].goodput_gb_per_s);
 }

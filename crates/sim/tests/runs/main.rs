@@ -11,6 +11,7 @@ mod drive_limits;
 mod drives;
 mod edits;
 mod fabrics;
+mod flow_limits;
 mod functions;
 mod host_path;
 mod limits;

@@ -14,7 +14,7 @@ use crate::ports::{Event, Ports, needs};
 use crate::server::reading;
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{ResourceId, ResourceReading, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -151,10 +151,10 @@ impl Copies {
     }
 
     /// What the host's software has done for all streams up to `at`, under this name; none without a stream.
-    pub(crate) fn software(&self, name: String, at: Time) -> Option<ResourceReading> {
+    pub(crate) fn software(&self, id: ResourceId, name: String, at: Time) -> Option<ResourceReading> {
         let costs = self.streams.first()?.way.costs;
         let stations: Vec<Station> = self.streams.iter().map(|stream| stream.software).collect();
-        Some(reading(name, ResourceKind::Core, costs.words(), &stations, at))
+        Some(reading(id, name, costs.words(), &stations, at))
     }
 
     /// Starts a copy of so many bytes in a stream that has none under way.

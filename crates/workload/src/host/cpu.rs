@@ -3,7 +3,8 @@
 //! Leaves out: preemption, caches, frequency, and everything that the instrument itself does not cause.
 
 use crate::server::reading;
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{HostPart, ResourceId, ResourceReading, Station};
 use lanewise_units::{Span, Time};
 
 /// What a core was busy with, in the words of the Windows performance counters that IOmeter reads.
@@ -91,10 +92,15 @@ impl Cores {
     }
 
     /// What each has done up to `at`: one of many may be the limit.
-    pub(crate) fn resources(&self, host: &str, at: Time) -> impl Iterator<Item = ResourceReading> {
-        self.cores.iter().enumerate().map(move |(index, core)| {
-            let core = std::slice::from_ref(core);
-            reading(format!("{host}.core{index}"), ResourceKind::Core, "one core".to_owned(), core, at)
+    pub(crate) fn resources(
+        &self,
+        (device, host): (DeviceId, &str),
+        at: Time,
+    ) -> impl Iterator<Item = ResourceReading> {
+        (0..).zip(&self.cores).map(move |(core, station)| {
+            let id = ResourceId::of(device, HostPart::Core { core });
+            let station = std::slice::from_ref(station);
+            reading(id, format!("{host}.core{core}"), "one core".to_owned(), station, at)
         })
     }
 

@@ -6,7 +6,7 @@
 //! Reference Manual, on fill buffers and non-temporal stores. Left out: caches that hit, prefetchers (a core has as many lines in flight as
 //! it is given, whoever asks for them), buffers that hold half a line.
 
-use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Slots};
+use lanewise_fabric::{Book, Level, ResourceId, ResourceReading, Slots};
 use lanewise_units::Time;
 use std::collections::VecDeque;
 
@@ -124,11 +124,11 @@ impl LineBuffers {
     }
 
     /// How much they were in use up to `at`.
-    pub(crate) fn reading(&self, name: String, at: Time) -> ResourceReading {
+    pub(crate) fn reading(&self, id: ResourceId, name: String, at: Time) -> ResourceReading {
         let places = self.per_core * self.cores.len() as u32;
         let book = Book { busy: self.taken.area_at(at), served: self.served, ..Book::default() };
         let limit = format!("{} lines of each of {} cores", self.per_core, self.cores.len());
-        ResourceReading { name, kind: ResourceKind::LineBuffers, places, limit, book }
+        ResourceReading { id, name, places, limit, book }
     }
 
     /// Memory that it takes when it grows next, in bytes.
@@ -140,6 +140,7 @@ impl LineBuffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanewise_fabric::LoadPart;
     use lanewise_units::Span;
 
     fn at(ns: u64) -> Time {
@@ -164,7 +165,8 @@ mod tests {
         buffers.done(written[0]);
         let third = buffers.written_back(0, at(20)).expect("it has waited");
         assert!(buffers.has_room(0) && buffers.line(third).address == 128);
-        let reading = buffers.reading("lines".into(), at(30));
+        let id = ResourceId::of_load("stream", LoadPart::Lines);
+        let reading = buffers.reading(id, "lines".into(), at(30));
         assert_eq!((reading.places, reading.book.busy), (2, (Span::from_ns(2 * 20 + 10)).into()));
     }
 

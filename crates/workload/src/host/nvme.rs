@@ -1,11 +1,14 @@
 //! What software above NVMe drives costs: the storage stack, and a target of NVMe over Fabrics.
 
 use super::memory::PAGE;
+use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span};
 
 /// CPU cost of a host's software for each I/O on NVMe drives, and the cores that pay it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NvmeHostConfig {
+    /// The host.
+    pub device: DeviceId,
     /// Name of the host.
     pub name: String,
     /// Cores; job n runs on core n, counted round, and its queues interrupt that core.

@@ -10,7 +10,7 @@ use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Target, Workload};
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -217,7 +217,8 @@ impl Workload for CopyWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        self.copies.software(self.config.software(), at).into_iter().filter(asked_for).collect()
+        let (id, name) = (self.config.software(), format!("{}.core", self.config.name));
+        self.copies.software(id, name, at).into_iter().filter(asked_for).collect()
     }
 
     fn has_ended(&self) -> Option<bool> {
@@ -253,9 +254,9 @@ impl Measured {
 }
 
 impl CopyConfig {
-    /// Name of the resource that the host's software for its streams is.
-    fn software(&self) -> String {
-        format!("{}.core", self.name)
+    /// The resource that the host's software for its streams is.
+    fn software(&self) -> ResourceId {
+        ResourceId::of_load(&self.name, LoadPart::Copies)
     }
 }
 
@@ -284,8 +285,8 @@ impl LoadConfig for CopyConfig {
         })
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        if kind != ResourceKind::Core || resource != self.software() {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        if *resource != self.software() {
             return None;
         }
         let CopyCosts { overhead, completion, staging } = &mut self.costs;

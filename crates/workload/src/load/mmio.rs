@@ -13,7 +13,7 @@ use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
-use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Slots};
+use lanewise_fabric::{Book, Level, LoadPart, Part, ResourceId, ResourceOwner, ResourceReading, Slots};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, SpanSum, Time};
 
@@ -254,17 +254,17 @@ impl Workload for MmioWorkload {
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
         let Pacing::Combining { buffers } = self.config.pacing else { return Vec::new() };
         let filling = self.filling_since.map_or(Span::ZERO, |since| at - since);
-        let of = |what: &str, kind, places, limit: String, busy| ResourceReading {
+        let of = |what: &str, part, places, limit: String, busy| ResourceReading {
+            id: ResourceId::of_load(&self.config.name, part),
             name: format!("{}.{what}", self.config.name),
-            kind,
             places,
             limit,
             book: Book { busy, served: self.begun, ..Book::default() },
         };
         let lines = format!("{buffers} write-combining buffers");
         vec![
-            of("lines", ResourceKind::LineBuffers, buffers, lines, self.taken.area_at(at)),
-            of("core", ResourceKind::Core, 1, "one core".to_owned(), self.stored + SpanSum::from(filling)),
+            of("lines", LoadPart::CombiningBuffers, buffers, lines, self.taken.area_at(at)),
+            of("core", LoadPart::Stores, 1, "one core".to_owned(), self.stored + SpanSum::from(filling)),
         ]
     }
 
@@ -306,11 +306,13 @@ impl LoadConfig for MmioConfig {
         }
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let what = resource.strip_prefix(&self.name)?.strip_prefix('.')?;
-        match (&mut self.pacing, kind, what) {
-            (Pacing::Combining { buffers }, ResourceKind::LineBuffers, "lines") => larger.more(buffers),
-            (Pacing::Combining { .. }, ResourceKind::Core, "core") => larger.shorten(&mut self.cost),
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+            return None;
+        }
+        match (&mut self.pacing, resource.part) {
+            (Pacing::Combining { buffers }, Part::Load(LoadPart::CombiningBuffers)) => larger.more(buffers),
+            (Pacing::Combining { .. }, Part::Load(LoadPart::Stores)) => larger.shorten(&mut self.cost),
             _ => return None,
         }
         Some(())

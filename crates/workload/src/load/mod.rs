@@ -32,4 +32,4 @@ pub mod turnaround;
 
 mod settings;
 
-pub use settings::{Demand, Larger, LoadConfig, Reached, Tool};
+pub use settings::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};

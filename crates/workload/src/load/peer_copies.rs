@@ -3,17 +3,20 @@
 //! A program issues copies faster than they are done, so each waits in the queues that it is put into: copies of a queue follow
 //! each other in the order of issue, and a copy starts when it is the first of all its queues. Which queues there are is
 //! [`Waiting`]. The device that holds the data writes. An engine of it takes one copy after another, whatever queues they are in.
-//! Leaves out: the time in which a core issues a copy.
+//! What a copy costs beside its data is the software of the program, a resource: it works for as many copies at a time as may be under way.
+//! Leaves out: the time in which a core issues a copy, while others are under way.
 //! Sources: CUDA C++ Programming Guide, peer-to-peer memory copy (the null stream); PyTorch,
 //! `aten/src/ATen/native/cuda/Copy.cu` (the barrier between the current streams of both devices).
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
-use crate::load::{Demand, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
+use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Target, Workload};
+use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Bytes, Time};
+use lanewise_units::{Bytes, Time, order};
 
 /// What a copy waits for, beside the copies before it between the same two devices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -206,6 +209,35 @@ impl<M: Needs> Instrument<M> for PeerCopies {
 
 impl Workload for PeerCopies {
     called_by_fabric!();
+
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        let (id, name) = (self.config.software(), format!("{}.core", self.config.name));
+        let software = self.copies.software(id, name, at);
+        // Copies that wait for each other have their software work in turn.
+        let places = self.config.at_once();
+        software
+            .map(|software| ResourceReading { places, ..software })
+            .into_iter()
+            .filter(asked_for)
+            .collect()
+    }
+}
+
+impl PeerCopiesConfig {
+    /// The resource that the software of its copies is.
+    fn software(&self) -> ResourceId {
+        ResourceId::of_load(&self.name, LoadPart::Copies)
+    }
+
+    /// Copies that may be under way at a time, whatever the order of issue: one in each queue, and in no more queues than each is in.
+    fn at_once(&self) -> u32 {
+        let most = match self.waiting {
+            Waiting::Pair => self.pairs.len(),
+            Waiting::Target => order::set(self.pairs.iter().map(|[_, to]| *to)).len(),
+            Waiting::Both => (order::set(self.pairs.iter().flatten().copied()).len() / 2).max(1),
+        };
+        most as u32
+    }
 }
 
 impl LoadConfig for PeerCopiesConfig {
@@ -223,6 +255,17 @@ impl LoadConfig for PeerCopiesConfig {
 
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { operations: self.pairs.len() as u64, of: format!("{}.pairs", self.name) }]
+    }
+
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        if *resource != self.software() {
+            return None;
+        }
+        for CopyCosts { overhead, completion, .. } in self.devices.iter_mut().map(|copier| &mut copier.costs)
+        {
+            larger.shorten_all([overhead, completion]);
+        }
+        Some(())
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {

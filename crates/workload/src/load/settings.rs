@@ -3,7 +3,7 @@
 //! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
 //! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
 
-use lanewise_fabric::ResourceKind;
+use lanewise_fabric::ResourceId;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
@@ -19,6 +19,17 @@ pub struct Reached<'a> {
     pub by: Option<DeviceId>,
     /// The endpoint.
     pub device: DeviceId,
+}
+
+/// A core of a host on which software of a flow runs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OnCore {
+    /// Name of the flow.
+    pub flow: String,
+    /// The host.
+    pub host: DeviceId,
+    /// Which of its cores, counted from 0.
+    pub core: u32,
 }
 
 /// The settings of one load.
@@ -59,15 +70,32 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
-    /// Name of the network whose wire at a switch a resource of this name is, and whether both ends of that are at switches.
-    fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+    /// Name of the network whose wire at a switch a resource is, and whether both ends of that are at switches.
+    fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
         let _ = resource;
         None
     }
 
     /// Of each flow over a network with switches, by name: the resources of switches that its packets may use, either way. What is
     /// in none of these lists may be used by all.
-    fn ways(&self) -> Vec<(String, Vec<String>)> {
+    fn ways(&self) -> Vec<(String, Vec<ResourceId>)> {
+        Vec::new()
+    }
+
+    /// Flows through which the same data go, as of an adapter at either end of a wire, by their names; a flow of several devices may be
+    /// several. What holds one of them up, holds up all.
+    fn transfers(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+
+    /// Those of its flows of which one message is under way at a time, by name: what is on the wires between their ends goes one way at a
+    /// time, and in turn.
+    fn in_turn(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Cores of hosts that it has among its resources, with the flows whose software runs on each. No other flow is held up by them.
+    fn cores(&self) -> Vec<OnCore> {
         Vec::new()
     }
 
@@ -101,10 +129,9 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         self.boxed()
     }
 
-    /// Makes a shared resource of its own larger, by the name that [`Workload::resources`] gives it. None when it has none
-    /// of this name that can be larger.
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let _ = (resource, kind, larger);
+    /// Makes a shared resource of its own larger, one of [`Workload::resources`]. None when it has no such one that can be larger.
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let _ = (resource, larger);
         None
     }
 }

@@ -15,7 +15,7 @@ use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::ports::{LINE, LineAccess};
 use lanewise_fabric::workload::{DeviceId, Direction, Metric, Workload};
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, TICKS_PER_NS, Time};
 
@@ -268,7 +268,8 @@ impl Workload for StreamWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        vec![self.buffers.reading(format!("{}.lines", self.config.name), at)]
+        let id = ResourceId::of_load(&self.config.name, LoadPart::Lines);
+        vec![self.buffers.reading(id, format!("{}.lines", self.config.name), at)]
     }
 
     fn bytes_under_way(&self) -> u64 {
@@ -301,8 +302,8 @@ impl LoadConfig for StreamConfig {
         vec![Demand { operations: u64::from(self.cores) * u64::from(self.outstanding), of }]
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let is_mine = kind == ResourceKind::LineBuffers && resource == format!("{}.lines", self.name);
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let is_mine = *resource == ResourceId::of_load(&self.name, LoadPart::Lines);
         is_mine.then(|| larger.more(&mut self.outstanding))
     }
 }

@@ -14,6 +14,7 @@ use lanewise_units::{Bytes, Generation, Rate, Span, Time, Width};
 use lanewise_workload::device::hba::{DriveConfig, DrivePlacement, HbaConfig};
 use lanewise_workload::host::HostSoftwareConfig;
 use lanewise_workload::load::iometer::*;
+use std::collections::BTreeMap;
 
 pub const MPS: u64 = 128;
 
@@ -64,6 +65,7 @@ pub fn root_complex() -> RootComplexConfig {
             peer_rate: None,
         },
         memory: MemoryConfig { rate: mb_per_s(6400), channels: 1, interleave: Bytes::new(256), banks: None },
+        more_memory: BTreeMap::new(),
         cache: None,
         memory_latency: Span::from_ns(250),
         memory_latency_jitter: Span::ZERO,
@@ -246,6 +248,7 @@ pub fn subsystem(drives: usize, groups: Vec<IometerConfig>) -> StorageConfig {
     StorageConfig {
         name: "sas".into(),
         host: HostSoftwareConfig {
+            device: DeviceId(0),
             cores: 4,
             worker_cost: Span::from_us(3),
             submit_cost: Span::from_us(10),

@@ -11,6 +11,7 @@ from lanewise.cli.tables import collapse, style
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
+from lanewise.flow_limits import other_limits
 from lanewise.rungs import rungs_of
 from lanewise.tools.instruments.native import WRITTEN
 from lanewise.written import ENDINGS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 40
 _MOST_LINKS = 20
+_MOST_LIMITS = 10
 _MOST_METRICS = 10
 _MOST_DEVICES = 2
 _FEW_OPERATIONS = 200
@@ -49,6 +51,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
     else:
         yield _flows(result)
         yield from _few_operations(result)
+        yield from _other_limits(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
         yield _latencies(result.flows)
     yield from _reports(result)
@@ -163,6 +166,23 @@ def _flows(result: RunResult) -> Group:
         most = max(row["goodput_gb_per_s"] for row in left_out)
         note += f"; {style.counted(len(left_out), 'flow')} not shown, of at most {most:.3f} GB/s each"
     return style.titled("Flows", table, note=note)
+
+
+def _other_limits(result: RunResult) -> Iterator[RenderableType]:
+    """Say what limits flows that the limit of the run does not."""
+    limits = other_limits(result.document)
+    if not limits:
+        return
+    table = style.table()
+    style.words(table, "flow", "device")
+    style.labels(table, "direction")
+    table.add_column("limited by", overflow="fold")
+    for limit in limits[:_MOST_LIMITS]:
+        table.add_row(limit.of("name"), limit.of("device"), limit.directions, limit.words)
+    note = "by waiting time"
+    if len(limits) > _MOST_LIMITS:
+        note += f"; {len(limits) - _MOST_LIMITS} more in --json"
+    yield style.titled("Flows that something else limits", table, note=note)
 
 
 def _few_operations(result: RunResult) -> Iterator[RenderableType]:

@@ -2,21 +2,31 @@
 
 use super::super::Candidate;
 use super::Step::{self, Double, Halve};
-use super::{Edit, Editor, copies_of, host_above, host_that_stores};
-use lanewise_fabric::ResourceKind;
+use super::{Edit, Editor, Software, device_index, host_above, owner_of};
+use lanewise_cxl::message::{Class, Way};
 use lanewise_fabric::config::DeviceKind;
+use lanewise_fabric::{
+    CxlPart, EndpointPart, HostPart, LoadPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId,
+    StorageAdapterPart, SwitchPart,
+};
 use lanewise_units::order;
 use lanewise_workload::load::copy::CopyConfig;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
 
+/// What several edits do, in words.
+const DATA_PATH: &str = "twice the rate of the device's data path";
+const BANKS: &str = "twice the banks of memory";
+const READS: &str = "twice the rate at which memory is read";
+const WRITES: &str = "twice the rate at which memory is written";
+
 impl Editor<'_> {
     /// Wires of a network with switches: more between each two of them, or faster ones. Of others, as beyond an adapter.
     pub(super) fn wires_beyond(&self, members: &[&Candidate]) -> Vec<Edit> {
         let network = |member: &&Candidate| match member {
-            Candidate::Resource { name, .. } => {
-                self.scenario.workloads.iter().find_map(|load| load.network_of(name))
+            Candidate::Resource { id, .. } => {
+                self.scenario.workloads.iter().find_map(|load| load.network_of(id))
             }
             _ => None,
         };
@@ -51,11 +61,10 @@ impl Editor<'_> {
     }
 
     /// Whether a write to this memory takes longer for itself than for its bytes, on average.
-    fn overhead_is_most(&self, resource: &str) -> bool {
-        let owner = resource.split('.').next().unwrap_or_default();
-        let device = self.scenario.fabric.devices.iter().find(|device| device.name == owner);
-        let Some(DeviceKind::RootComplex(host)) = device.map(|device| &device.kind) else { return false };
-        let book = self.results.resources.iter().find(|each| each.name == resource);
+    fn overhead_is_most(&self, resource: &ResourceId) -> bool {
+        let device = device_index(resource).map(|device| &self.scenario.fabric.devices[device].kind);
+        let Some(DeviceKind::RootComplex(host)) = device else { return false };
+        let book = self.results.resources.iter().find(|each| each.id == *resource);
         book.is_some_and(|book| {
             let busy = book.utilisation * self.results.measured_s;
             host.write_overhead.as_seconds() * book.served as f64 > busy / 2.0
@@ -63,153 +72,215 @@ impl Editor<'_> {
     }
 
     pub(super) fn resources(&self, members: &[&Candidate]) -> Vec<Edit> {
-        let names: Vec<(&str, ResourceKind)> = members
+        let ids: Vec<&ResourceId> = members
             .iter()
             .filter_map(|member| match member {
-                Candidate::Resource { name, kind } => Some((name.as_str(), *kind)),
+                Candidate::Resource { id, .. } => Some(id),
                 _ => None,
             })
             .collect();
-        let Some((first, kind)) = names.first().copied() else { return Vec::new() };
-        if let Some(host) = host_that_stores(self.scenario, first) {
-            let (what, key, step) = match kind {
-                ResourceKind::Core => ("half the time of a store", "store_cost", Halve),
-                _ => ("twice the write-combining buffers of a core", "combining_buffers", Double),
-            };
-            let path = self.path(host, key);
-            return vec![self.stepped(what, path.into_iter().map(|path| (path, step)))];
-        }
-        if let Some(load) = copies_of(self.scenario, first) {
-            return self.software_of_copies(load);
-        }
-        if kind == ResourceKind::Core {
-            return self.cores(first);
-        }
+        let Some(first) = ids.first().copied() else { return Vec::new() };
         let of = |what: &str, keys: &[&str], step: Step| {
-            let owner = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-            let paths = names.iter().flat_map(|(name, _)| {
-                keys.iter().filter_map(move |key| self.path(&owner(name), key)).collect::<Vec<_>>()
-            });
+            let owners = ids.iter().map(|id| owner_of(self.scenario, id));
+            let paths = owners.flat_map(|owner| keys.iter().filter_map(move |key| self.path(owner, key)));
             self.stepped(what, paths.map(|path| (path, step)))
         };
-        let of_stack = first.contains(".stack");
-        let part = first.rsplit('.').next().unwrap_or_default();
-        match kind {
-            ResourceKind::Memory => vec![of("twice the bandwidth of memory", &["memory_bandwidth"], Double)],
-            ResourceKind::Banks => vec![of("twice the banks of memory", &["memory.banks"], Double)],
-            ResourceKind::Cache => vec![of("twice the rate of the cache", &["llc.read_bandwidth"], Double)],
-            ResourceKind::MemoryReads => {
-                let key = if of_stack { "stack.read_bandwidth" } else { "read_bandwidth" };
-                vec![of("twice the rate at which memory is read", &[key], Double)]
-            }
-            ResourceKind::MemoryWrites => {
-                let key = if of_stack { "stack.write_bandwidth" } else { "write_bandwidth" };
-                let mut drafts = vec![of("twice the rate at which memory is written", &[key], Double)];
-                if !of_stack {
-                    let what = "half the time that a write takes beside its bytes";
-                    // What takes more of a write's time first.
-                    let at = usize::from(!self.overhead_is_most(first));
-                    drafts.insert(at, of(what, &["write_overhead"], Halve));
+        match first.part {
+            Part::Host(part) => self.of_host(first, part, of),
+            Part::Switch(part) => vec![match part {
+                SwitchPart::Input { .. } | SwitchPart::Bus { .. } | SwitchPart::Memory => {
+                    of("twice the rate of the switch's core", &["core_rate"], Double)
                 }
-                drafts
-            }
-            ResourceKind::ReadTrackers => {
-                vec![of("twice the tracking entries of reads", &["stack.read_trackers"], Double)]
-            }
-            ResourceKind::OutboundQueue => {
-                vec![of("twice the queue that root ports share", &["shared_outbound_queue"], Double)]
-            }
-            ResourceKind::PeerPath => vec![of("twice the rate between root ports", &["peer.rate"], Double)],
-            ResourceKind::Walkers => vec![
-                of("twice the walkers of page tables", &["iommu.walkers"], Double),
-                of("half the time of a step of a walk", &["iommu.walk_step_latency"], Halve),
-            ],
-            ResourceKind::WalkTurns => {
-                vec![of("half the time between walks", &["iommu.walk_interval"], Halve)]
-            }
-            ResourceKind::TranslationCache => {
-                vec![of("twice the entries of the cache of translations", &["iommu.entries"], Double)]
-            }
-            ResourceKind::DeviceTranslationCache => {
-                vec![of("twice the entries of the device's cache of translations", &["ats.entries"], Double)]
-            }
-            ResourceKind::TranslationRequests => {
-                vec![of("twice the translation requests that may be out", &["ats.requests"], Double)]
-            }
-            ResourceKind::SocketLink => {
-                vec![of("twice the rate between sockets", &["interconnect.rate"], Double)]
-            }
-            ResourceKind::SwitchCore | ResourceKind::SwitchBus | ResourceKind::SwitchMemory => {
-                vec![of("twice the rate of the switch's core", &["core_rate"], Double)]
-            }
-            ResourceKind::SwitchStorage => {
-                let keys = ["storage.posted", "storage.non_posted", "storage.completion"];
-                vec![of("twice the room behind the credits of the switch", &keys, Double)]
-            }
-            ResourceKind::RequestMetering => {
-                vec![of(
+                SwitchPart::Storage { .. } => {
+                    let keys = ["storage.posted", "storage.non_posted", "storage.completion"];
+                    of("twice the room behind the credits of the switch", &keys, Double)
+                }
+                SwitchPart::Metering { .. } => of(
                     "request metering that expects completions twice as large",
                     &["metered_completion"],
                     Double,
-                )]
+                ),
+            }],
+            Part::Endpoint(part) => vec![match part {
+                EndpointPart::WriteDrain => of("twice the rate into the device", &["write_drain"], Double),
+                EndpointPart::Memory => {
+                    of("twice the rate of the device's memory", &["memory_read_rate"], Double)
+                }
+                EndpointPart::ReadPath | EndpointPart::WritePath => of(DATA_PATH, &["path_rate"], Double),
+                EndpointPart::Translations => {
+                    of("twice the entries of the device's cache of translations", &["ats.entries"], Double)
+                }
+                EndpointPart::TranslationRequests => {
+                    of("twice the translation requests that may be out", &["ats.requests"], Double)
+                }
+                EndpointPart::SideLinkOut | EndpointPart::SideLinkIn => {
+                    of("twice the rate of side links", &["side_link.rate"], Double)
+                }
+            }],
+            Part::Cxl(part) => self.of_cxl(first, part, of),
+            Part::Nvme(part) => self.of_nvme(first, part, of),
+            Part::StorageAdapter(part) => vec![match part {
+                StorageAdapterPart::Processor => {
+                    of("half the time of a command", &["adapter.command_time"], Halve)
+                }
+                StorageAdapterPart::ReadPath => of(DATA_PATH, &["adapter.internal_read_bandwidth"], Double),
+                StorageAdapterPart::WritePath => of(DATA_PATH, &["adapter.internal_write_bandwidth"], Double),
+                StorageAdapterPart::SharedPath => of(DATA_PATH, &["adapter.internal_bandwidth"], Double),
+                StorageAdapterPart::ReadBuffer => {
+                    of("twice the read buffer", &["adapter.read_buffer"], Double)
+                }
+                StorageAdapterPart::WriteBuffer => {
+                    of("twice the write buffer", &["adapter.write_buffer"], Double)
+                }
+                // A wire has the rate of its generation.
+                StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return Vec::new(),
+            }],
+            Part::DiskMedia => vec![
+                of("media twice as fast", &["read_rate", "write_rate"], Double),
+                of("half the time of a command", &["read_overhead", "write_overhead"], Halve),
+                of("half the time to position", &["positioning", "positioning_variation"], Halve),
+            ],
+            Part::Rdma(part) => of_rdma(part, of),
+            Part::NetworkSwitch(part) => match part {
+                NetworkSwitchPart::Wire { .. } => Vec::new(),
+                NetworkSwitchPart::Buffer { .. } => {
+                    vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
+                }
+            },
+            Part::Load(part) => self.of_load(first, part),
+        }
+    }
+
+    fn of_host(
+        &self,
+        id: &ResourceId,
+        part: HostPart,
+        of: impl Fn(&str, &[&str], Step) -> Edit,
+    ) -> Vec<Edit> {
+        match part {
+            HostPart::Memory { .. } => {
+                vec![of("twice the bandwidth of memory", &["memory_bandwidth"], Double)]
             }
-            ResourceKind::EndpointDrain => {
-                vec![of("twice the rate into the device", &["write_drain"], Double)]
+            HostPart::Banks { .. } => vec![of(BANKS, &["memory.banks"], Double)],
+            HostPart::Cache { .. } => {
+                vec![of("twice the rate of the cache", &["llc.read_bandwidth"], Double)]
             }
-            ResourceKind::EndpointMemory if part == "media" => {
+            HostPart::Reads => vec![of(READS, &["read_bandwidth"], Double)],
+            HostPart::StackReads { .. } => vec![of(READS, &["stack.read_bandwidth"], Double)],
+            HostPart::StackWrites { .. } => vec![of(WRITES, &["stack.write_bandwidth"], Double)],
+            HostPart::Writes => {
+                let what = "half the time that a write takes beside its bytes";
+                let mut drafts =
+                    vec![of(what, &["write_overhead"], Halve), of(WRITES, &["write_bandwidth"], Double)];
+                // What takes more of a write's time first.
+                if !self.overhead_is_most(id) {
+                    drafts.reverse();
+                }
+                drafts
+            }
+            HostPart::ReadTrackers { .. } => {
+                vec![of("twice the tracking entries of reads", &["stack.read_trackers"], Double)]
+            }
+            HostPart::OutboundQueue => {
+                vec![of("twice the queue that root ports share", &["shared_outbound_queue"], Double)]
+            }
+            HostPart::PeersIn { .. } | HostPart::PeersOut { .. } => {
+                vec![of("twice the rate between root ports", &["peer.rate"], Double)]
+            }
+            HostPart::Walkers => vec![
+                of("twice the walkers of page tables", &["iommu.walkers"], Double),
+                of("half the time of a step of a walk", &["iommu.walk_step_latency"], Halve),
+            ],
+            HostPart::WalkTurns => vec![of("half the time between walks", &["iommu.walk_interval"], Halve)],
+            HostPart::Translations => {
+                vec![of("twice the entries of the cache of translations", &["iommu.entries"], Double)]
+            }
+            HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
+                vec![of("twice the rate between sockets", &["interconnect.rate"], Double)]
+            }
+            HostPart::Core { .. } => self.cores(id),
+        }
+    }
+
+    fn of_cxl(&self, id: &ResourceId, part: CxlPart, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
+        let controller = "twice the rate of the expander's controller";
+        match part {
+            CxlPart::Wire(_) => self.cxl_wire(id),
+            CxlPart::Credits(way, class) => vec![self.cxl_credits(id, way, class)],
+            CxlPart::Reads => vec![of(controller, &["expander.read_rate"], Double)],
+            CxlPart::Writes => vec![of(controller, &["expander.write_rate"], Double)],
+            CxlPart::Memory => {
                 vec![of("twice the rate of the expander's memory", &["expander.memory_rate"], Double)]
             }
-            ResourceKind::EndpointMemory => {
-                vec![of("twice the rate of the device's memory", &["memory_read_rate"], Double)]
-            }
-            ResourceKind::SideLink => vec![of("twice the rate of side links", &["side_link.rate"], Double)],
-            ResourceKind::Media if first.matches('.').count() == 2 => self.disks(&names),
-            ResourceKind::Media => vec![
-                of("twice the dies", &["nvme.dies"], Double),
-                of(
-                    "media that take half the time",
-                    &["nvme.read_time", "nvme.hit_time", "nvme.write_time"],
-                    Halve,
-                ),
-            ],
-            ResourceKind::CxlCredits => vec![self.cxl_credits(first, part)],
-            ResourceKind::LineBuffers => {
-                let of_load = |key: &str, step| {
-                    let path = format!("workload.{}.{key}", names[0].0.trim_end_matches(".lines"));
-                    std::iter::once((path, step))
-                };
+            CxlPart::Banks => vec![of(BANKS, &["memory.banks"], Double)],
+        }
+    }
+
+    fn of_nvme(
+        &self,
+        id: &ResourceId,
+        part: NvmePart,
+        of: impl Fn(&str, &[&str], Step) -> Edit,
+    ) -> Vec<Edit> {
+        match part {
+            NvmePart::Media => {
+                let times = ["nvme.read_time", "nvme.hit_time", "nvme.write_time"];
                 vec![
-                    self.stepped("twice the cores", of_load("cores", Double)),
-                    self.stepped("twice the lines of a core", of_load("outstanding", Double)),
+                    of("twice the dies", &["nvme.dies"], Double),
+                    of("media that take half the time", &times, Halve),
                 ]
             }
-            ResourceKind::Pipeline => {
-                let book = self.results.resources.iter().find(|each| each.name == first);
-                self.pipeline((part, book.map_or("", |book| &book.limit)), of)
+            NvmePart::Controller => {
+                vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
             }
-            ResourceKind::NetworkBuffer => {
-                vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
+            NvmePart::ReadPath => vec![of(DATA_PATH, &["nvme.read_rate"], Double)],
+            NvmePart::WritePath => {
+                let book = self.results.resources.iter().find(|each| each.id == *id);
+                let both = of(DATA_PATH, &["nvme.write_rate", "nvme.random_write_rate"], Double);
+                vec![self.stated(both, book.map_or("", |book| &book.limit))]
             }
-            ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
-                let words = part.replace('_', " ");
-                vec![of(&format!("twice the {words}"), &[&format!("rdma.{part}")], Double)]
+            NvmePart::Fetch => vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)],
+        }
+    }
+
+    fn of_load(&self, id: &ResourceId, part: LoadPart) -> Vec<Edit> {
+        match (part, Software::of(self.scenario, id)) {
+            (_, Some(Software::Copies(load))) => self.software_of_copies(load),
+            (_, Some(Software::PeerCopies(load))) => {
+                let copiers = load.devices.iter();
+                let paths = copiers.filter_map(|copier| self.path(&copier.name, "copy_engine.overhead"));
+                vec![self.stepped("half the overhead of a copy", paths.map(|path| (path, Halve)))]
             }
-            ResourceKind::CommandFetch => {
-                vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)]
+            (_, Some(Software::Stores { host })) => {
+                let (what, key, step) = match part {
+                    LoadPart::Stores => ("half the time of a store", "store_cost", Halve),
+                    _ => ("twice the write-combining buffers of a core", "combining_buffers", Double),
+                };
+                let path = self.path(host, key);
+                vec![self.stepped(what, path.into_iter().map(|path| (path, step)))]
             }
-            ResourceKind::CxlWire => self.cxl_wire(first),
-            ResourceKind::Wire | ResourceKind::Core => Vec::new(),
+            (LoadPart::Lines, None) => {
+                let load = owner_of(self.scenario, id);
+                let twice = |what: &str, key: &str| {
+                    self.stepped(what, std::iter::once((format!("workload.{load}.{key}"), Double)))
+                };
+                vec![twice("twice the cores", "cores"), twice("twice the lines of a core", "outstanding")]
+            }
+            (_, None) => self.cores(id),
         }
     }
 
     /// Credits of CXL.mem: those for requests are the lower end's, those for answers the upper end's.
-    fn cxl_credits(&self, resource: &str, part: &str) -> Edit {
-        let lower = resource.split('.').next().unwrap_or_default();
+    fn cxl_credits(&self, id: &ResourceId, way: Way, class: Class) -> Edit {
         let links = &self.scenario.fabric.links;
-        let link = links.iter().find(|link| self.name(link.lower.0) == lower);
-        let of_requests = matches!(part, "req_credits" | "rwd_credits");
-        let holder = link.map(|link| self.name(if of_requests { link.lower.0 } else { link.upper.0 }));
-        let keys = [format!("expander.{part}"), format!("cxl.{part}"), "cxl.credits".to_owned()];
+        let link = links.iter().find(|link| Some(link.lower.0) == device_index(id));
+        let holder = link.map(|link| match way {
+            Way::M2s => self.name(link.lower.0),
+            Way::S2m => self.name(link.upper.0),
+        });
+        let name = class.name(way).to_ascii_lowercase();
+        let keys =
+            [format!("expander.{name}_credits"), format!("cxl.{name}_credits"), "cxl.credits".to_owned()];
         let paths = holder
             .into_iter()
             .flat_map(|holder| keys.iter().filter_map(move |key| self.path(holder, key)).collect::<Vec<_>>());
@@ -223,67 +294,6 @@ impl Editor<'_> {
             edit.settings.retain(|setting| is_stated(&setting.before));
         }
         edit
-    }
-
-    /// Parts of a device, by the names that its resources have. `limit` is how much there is of the first.
-    fn pipeline(&self, (part, limit): (&str, &str), of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
-        let rate = "twice the rate of the device's data path";
-        match part {
-            "reads" => {
-                vec![of("twice the rate of the expander's controller", &["expander.read_rate"], Double)]
-            }
-            "writes" => {
-                vec![of("twice the rate of the expander's controller", &["expander.write_rate"], Double)]
-            }
-            "read_path" => {
-                vec![of(rate, &["nvme.read_rate", "adapter.internal_read_bandwidth", "path_rate"], Double)]
-            }
-            "write_path" => {
-                let keys = [
-                    "nvme.write_rate",
-                    "nvme.random_write_rate",
-                    "adapter.internal_write_bandwidth",
-                    "path_rate",
-                ];
-                vec![self.stated(of(rate, &keys, Double), limit)]
-            }
-            "internal_path" => vec![of(rate, &["adapter.internal_bandwidth"], Double)],
-            "shared_path" => vec![of(rate, &["rdma.shared_bandwidth"], Double)],
-            "send_path" => vec![of(rate, &["rdma.send_bandwidth"], Double)],
-            "receive_path" => vec![of(rate, &["rdma.receive_bandwidth"], Double)],
-            "controller" => {
-                vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
-            }
-            "processor" => vec![of("half the time of a command", &["adapter.command_time"], Halve)],
-            "pipeline" | "receive_pipeline" => {
-                vec![of("half the time of a message", &["rdma.message_interval"], Halve)]
-            }
-            "queue_pairs" => {
-                vec![
-                    of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve),
-                    of(
-                        "twice the rate at which a queue pair reads",
-                        &["rdma.queue_pair_read_bandwidth"],
-                        Double,
-                    ),
-                ]
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Media of drives behind an adapter: their rates, or what a command costs first.
-    fn disks(&self, names: &[(&str, ResourceKind)]) -> Vec<Edit> {
-        let of = |what: &str, keys: &[&str], step: Step| {
-            let drives = names.iter().filter_map(|(name, _)| name.split('.').nth(1));
-            let paths = drives.flat_map(|drive| keys.iter().filter_map(move |key| self.path(drive, key)));
-            self.stepped(what, paths.map(|path| (path, step)))
-        };
-        vec![
-            of("media twice as fast", &["read_rate", "write_rate"], Double),
-            of("half the time of a command", &["read_overhead", "write_overhead"], Halve),
-            of("half the time to position", &["positioning", "positioning_variation"], Halve),
-        ]
     }
 
     /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
@@ -323,14 +333,17 @@ impl Editor<'_> {
     }
 
     /// Software: more that runs at once, more cores, or half the time of each piece of work.
-    fn cores(&self, name: &str) -> Vec<Edit> {
-        let owner = name.split('.').next().unwrap_or_default();
+    fn cores(&self, id: &ResourceId) -> Vec<Edit> {
+        // A thread of a tool has the costs of its host, which may be any.
+        let owner = match id.part {
+            Part::Host(_) => Some(owner_of(self.scenario, id)),
+            _ => None,
+        };
         let paths = || self.values.keys().copied();
         let jobs = paths().filter(|path| path.starts_with("workload.") && path.ends_with(".numjobs"));
         let of_software = |path: &str, key: &str| {
             let mut keys = path.split('.');
-            // A thread of a tool has the costs of its host.
-            let mine = keys.next().is_some_and(|host| host == owner || !self.is_host(owner));
+            let mine = keys.next().is_some_and(|host| owner.is_none_or(|owner| host == owner));
             mine && keys.next().is_some_and(|group| SOFTWARE.contains(&group)) && path.ends_with(key)
         };
         let named = |paths: Vec<&str>, step: Step| {
@@ -346,11 +359,28 @@ impl Editor<'_> {
         ];
         drafts.into_iter().map(|(what, paths)| self.stepped(what, paths.into_iter())).collect()
     }
+}
 
-    fn is_host(&self, name: &str) -> bool {
-        let devices = self.scenario.fabric.devices.iter();
-        devices
-            .filter(|device| device.name == name)
-            .any(|device| matches!(device.kind, DeviceKind::RootComplex(_)))
+/// Parts of an adapter for InfiniBand, RoCE or Ethernet.
+fn of_rdma(part: RdmaPart, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
+    match part {
+        RdmaPart::Pipeline | RdmaPart::ReceivePipeline => {
+            vec![of("half the time of a message", &["rdma.message_interval"], Halve)]
+        }
+        RdmaPart::QueuePairs => vec![
+            of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve),
+            of("twice the rate at which a queue pair reads", &["rdma.queue_pair_read_bandwidth"], Double),
+        ],
+        RdmaPart::OutstandingReads => {
+            vec![of("twice the outstanding reads", &["rdma.outstanding_reads"], Double)]
+        }
+        RdmaPart::SendBuffer { .. } => vec![of("twice the send buffer", &["rdma.send_buffer"], Double)],
+        RdmaPart::ReceiveBuffer { .. } => {
+            vec![of("twice the receive buffer", &["rdma.receive_buffer"], Double)]
+        }
+        RdmaPart::SharedPath => vec![of(DATA_PATH, &["rdma.shared_bandwidth"], Double)],
+        RdmaPart::SendPath { .. } => vec![of(DATA_PATH, &["rdma.send_bandwidth"], Double)],
+        RdmaPart::ReceivePath { .. } => vec![of(DATA_PATH, &["rdma.receive_bandwidth"], Double)],
+        RdmaPart::Wire { .. } => Vec::new(),
     }
 }

@@ -1,9 +1,10 @@
 //! Edits for a link that is full: faster, wider, or with longer payloads.
 
 use super::super::Candidate;
-use super::super::evidence::SATURATED;
-use super::{Edit, Editor};
+use super::super::suspect::SATURATED;
+use super::{Edit, Editor, device_index};
 use crate::results::{Direction, Results};
+use lanewise_fabric::ResourceId;
 use lanewise_units::order;
 use std::collections::HashSet;
 
@@ -27,10 +28,9 @@ impl Editor<'_> {
     }
 
     /// The link above a device, of which a way of CXL.mem is full.
-    pub(super) fn cxl_wire(&self, resource: &str) -> Vec<Edit> {
-        let lower = resource.split('.').next().unwrap_or_default();
+    pub(super) fn cxl_wire(&self, id: &ResourceId) -> Vec<Edit> {
         let links = &self.scenario.fabric.links;
-        let Some(link) = links.iter().position(|link| self.name(link.lower.0) == lower) else {
+        let Some(link) = links.iter().position(|link| Some(link.lower.0) == device_index(id)) else {
             return Vec::new();
         };
         let mut drafts = self.reshaped(&[&Candidate::Wire { link, upstream: false }]).to_vec();

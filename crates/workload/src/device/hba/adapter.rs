@@ -11,9 +11,9 @@ use super::drive::{Drive, DriveFrame};
 use crate::device::completions::{Completions, Moderation};
 use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
-use crate::server::{RateServer, reading};
+use crate::server::{Blocked, RateServer, of_buffer, reading};
 use lanewise_fabric::workload::{ChannelId, DeviceId};
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{Book, Level, ResourceId, ResourceReading, Station, StorageAdapterPart};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -95,12 +95,65 @@ pub(crate) enum HostFrame {
 #[derive(Clone, Debug)]
 pub(crate) struct HbaPort {
     wire: Port,
+    /// What the wire has done, from the drives and to them.
+    carried: [Station; 2],
     /// Indexes of the drives, served in turn.
     drives: Vec<u32>,
     next_drive: usize,
     arriving: Option<(u32, DriveFrame)>,
     departing: Option<HostFrame>,
     outbound: VecDeque<HostFrame>,
+}
+
+/// Write data that a drive asks for.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    slot: u32,
+    /// Where the drive is.
+    port: usize,
+    bytes: u64,
+}
+
+/// Room for data on their way, and for how long something waited for it.
+#[derive(Clone, Debug)]
+struct Buffer {
+    size: Bytes,
+    held: Level,
+    /// How often something was let in.
+    served: u64,
+    blocked: Blocked,
+}
+
+impl Buffer {
+    fn new(size: Bytes) -> Self {
+        Self { size, held: Level::default(), served: 0, blocked: Blocked::default() }
+    }
+
+    /// Keeps room for so many bytes, if there is as much; else they wait from now on.
+    fn keep(&mut self, bytes: u64, now: Time) -> bool {
+        let held = self.held.number() + bytes;
+        if held > self.size.get() {
+            self.blocked.begin(now);
+            return false;
+        }
+        self.held.set(held, now);
+        self.served += u64::from(bytes > 0);
+        true
+    }
+
+    /// So many bytes have left. Returns whether something waits for the room.
+    fn free(&mut self, bytes: u64, now: Time) -> bool {
+        let held = self.held.number();
+        assert!(bytes <= held, "freed {bytes} B of {held}");
+        self.held.set(held - bytes, now);
+        let waited = self.blocked.is_now();
+        self.blocked.end(now);
+        waited
+    }
+
+    fn book_at(&self, at: Time) -> Book {
+        Book { busy: self.held.area_at(at), waited: self.blocked.up_to(at).into(), served: self.served }
+    }
 }
 
 /// The adapter.
@@ -115,12 +168,10 @@ pub(crate) struct Hba {
     pub command_channel: Option<ChannelId>,
     ports: Vec<HbaPort>,
     next_port: usize,
-    /// A frame waits at a drive for room in the read buffer.
-    read_starved: bool,
-    read_room: u64,
-    write_room: u64,
-    /// Slots and bytes that drives asked for and that were not read from memory yet, in turn.
-    grants: VecDeque<(u32, u64)>,
+    read_buffer: Buffer,
+    write_buffer: Buffer,
+    /// What drives asked for and what was not read from memory yet, in turn.
+    grants: VecDeque<Grant>,
     processor: Station,
     read_path: RateServer,
     write_path: RateServer,
@@ -138,6 +189,7 @@ impl Hba {
         config.check();
         let port = |drives| HbaPort {
             wire: Port::new(config.wire),
+            carried: [Station::default(); 2],
             drives,
             next_drive: 0,
             arriving: None,
@@ -147,9 +199,8 @@ impl Hba {
         Self {
             ports: drives.into_iter().map(port).collect(),
             next_port: 0,
-            read_starved: false,
-            read_room: config.read_buffer.get(),
-            write_room: config.write_buffer.get(),
+            read_buffer: Buffer::new(config.read_buffer),
+            write_buffer: Buffer::new(config.write_buffer),
             grants: VecDeque::new(),
             processor: Station::default(),
             read_path: RateServer::new(config.internal_read_bandwidth),
@@ -167,22 +218,42 @@ impl Hba {
 
     /// Its processor and its data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let HbaConfig { name, command_time, .. } = &self.config;
+        let HbaConfig { name, device, command_time, .. } = &self.config;
         let processor = reading(
+            ResourceId::of(*device, StorageAdapterPart::Processor),
             format!("{name}.processor"),
-            ResourceKind::Pipeline,
             format!("{command_time} a command"),
             std::slice::from_ref(&self.processor),
             at,
         );
         let paths = [
-            ("read_path", &self.read_path),
-            ("write_path", &self.write_path),
-            ("internal_path", &self.shared_path),
+            (StorageAdapterPart::ReadPath, "read_path", &self.read_path),
+            (StorageAdapterPart::WritePath, "write_path", &self.write_path),
+            (StorageAdapterPart::SharedPath, "internal_path", &self.shared_path),
         ];
-        let paths =
-            paths.into_iter().filter_map(move |(part, path)| path.reading(format!("{name}.{part}"), at));
-        std::iter::once(processor).chain(paths)
+        let of_path = move |(part, of, path): (_, &str, &RateServer)| {
+            path.reading(ResourceId::of(*device, part), format!("{name}.{of}"), at)
+        };
+        let paths = paths.into_iter().filter_map(of_path);
+        let buffers = [
+            (StorageAdapterPart::ReadBuffer, "read_buffer", &self.read_buffer),
+            (StorageAdapterPart::WriteBuffer, "write_buffer", &self.write_buffer),
+        ];
+        let buffers = buffers.into_iter().map(move |(part, of, buffer)| {
+            of_buffer(ResourceId::of(*device, part), format!("{name}.{of}"), buffer.size, buffer.book_at(at))
+        });
+        let wires = (0..).zip(&self.ports).flat_map(move |(port, side)| {
+            let parts = [
+                (StorageAdapterPart::WireIn { port }, "wire_in"),
+                (StorageAdapterPart::WireOut { port }, "wire_out"),
+            ];
+            parts.into_iter().zip(&side.carried).map(move |((part, of), carried)| {
+                let id = ResourceId::of(*device, part);
+                let limit = side.wire.wire.rate().to_string();
+                reading(id, format!("{name}.port{port}.{of}"), limit, std::slice::from_ref(carried), at)
+            })
+        });
+        std::iter::once(processor).chain(paths).chain(buffers).chain(wires)
     }
 
     /// When the adapter's processor has dealt with a command that arrived now.
@@ -191,26 +262,31 @@ impl Hba {
     }
 
     /// What an adapter with nothing to ask for waits for: its inside if that is at work, else whatever more of its
-    /// I/Os are at, wires or media, else the host's software if that has any.
+    /// I/Os are at, room in its buffers, wires or media, else the host's software if that has any.
     pub(crate) fn waits_for(&self, drives: &[Drive], now: Time) -> RequesterState {
         let paths = [&self.read_path, &self.write_path, &self.shared_path];
         if self.processor.is_busy(now) || paths.iter().any(|path| path.is_busy(now)) {
             return RequesterState::Device;
         }
-        let (mut wires, mut media) = (0, 0);
+        // Data wait for room where their wire is idle; else they wait for the wire first.
+        let idle_wire = |grant: &&Grant| self.ports[grant.port].departing.is_none();
+        let (mut room, mut wires, mut media) = (self.grants.iter().filter(idle_wire).count(), 0, 0);
         for port in &self.ports {
             wires += usize::from(port.arriving.is_some()) + usize::from(port.departing.is_some());
             for drive in port.drives.iter().map(|drive| &drives[*drive as usize]) {
-                if drive.has_frame() {
+                if drive.has_frame() && port.arriving.is_none() && self.read_buffer.blocked.is_now() {
+                    room += 1;
+                } else if drive.has_frame() {
                     wires += 1;
                 } else if drive.media_is_busy() {
                     media += 1;
                 }
             }
         }
-        match (wires, media) {
-            (0, 0) if self.in_software > 0 => RequesterState::Cpu,
-            (0, 0) => RequesterState::NothingAsked,
+        match (room, wires, media) {
+            (0, 0, 0) if self.in_software > 0 => RequesterState::Cpu,
+            (0, 0, 0) => RequesterState::NothingAsked,
+            _ if room > wires.max(media) => RequesterState::Device,
             _ if media > wires => RequesterState::Media,
             _ => RequesterState::Wire,
         }
@@ -245,15 +321,15 @@ impl Hba {
             let drive = side.drives[index];
             let Some(frame) = drives[drive as usize].peek_frame() else { continue };
             let (payload, room) = inbound_size(frame, side.wire.wire);
-            if room > self.read_room {
-                self.read_starved = true;
+            if !self.read_buffer.keep(room, now) {
                 continue;
             }
-            self.read_room -= room;
             side.next_drive = (index + 1) % side.drives.len();
             side.arriving = Some((drive, frame));
             let due = drives[drive as usize].take_frame(now);
-            return Some((drive, side.wire.inbound.send(now, payload), due));
+            let here = side.wire.inbound.send(now, payload);
+            side.carried[0].occupy(now, here - now);
+            return Some((drive, here, due));
         }
         None
     }
@@ -266,14 +342,8 @@ impl Hba {
     }
 
     /// Read data has left by DMA. Returns whether a frame waits for the room, at some port.
-    pub(crate) fn free_read_room(&mut self, bytes: u64) -> bool {
-        self.read_room += bytes;
-        assert!(
-            self.read_room <= self.config.read_buffer.get(),
-            "{}: freed more than there is",
-            self.config.name
-        );
-        std::mem::take(&mut self.read_starved)
+    pub(crate) fn free_read_room(&mut self, bytes: u64, now: Time) -> bool {
+        self.read_buffer.free(bytes, now)
     }
 
     /// The ports in turn, starting with another one each time.
@@ -283,22 +353,21 @@ impl Hba {
         (start..start + count).map(move |port| port % count)
     }
 
-    /// A drive asks for write data.
-    pub(crate) fn grant(&mut self, slot: u32, bytes: u64) {
-        self.grants.push_back((slot, bytes));
+    /// A drive behind `port` asks for write data.
+    pub(crate) fn grant(&mut self, slot: u32, port: usize, bytes: u64) {
+        self.grants.push_back(Grant { slot, port, bytes });
     }
 
     /// The next piece of write data to read from memory, if there is room for it.
-    pub(crate) fn next_fetch(&mut self) -> Option<(u32, u64)> {
-        let (slot, wanted) = *self.grants.front()?;
+    pub(crate) fn next_fetch(&mut self, now: Time) -> Option<(u32, u64)> {
+        let Grant { slot, port, bytes: wanted } = *self.grants.front()?;
         let piece = wanted.min(self.config.read_request.get());
-        if piece > self.write_room {
+        if !self.write_buffer.keep(piece, now) {
             return None;
         }
-        self.write_room -= piece;
         self.grants.pop_front();
         if wanted > piece {
-            self.grants.push_back((slot, wanted - piece));
+            self.grants.push_back(Grant { slot, port, bytes: wanted - piece });
         }
         Some((slot, piece))
     }
@@ -331,7 +400,9 @@ impl Hba {
             }
         };
         side.departing = Some(frame);
-        Some(side.wire.outbound.send(now, payload))
+        let there = side.wire.outbound.send(now, payload);
+        side.carried[1].occupy(now, there - now);
+        Some(there)
     }
 
     /// The frame on the outbound wire of `port` is at its drive.
@@ -340,7 +411,7 @@ impl Hba {
         side.wire.inbound.acknowledge(now);
         let frame = side.departing.take().expect("a frame was on the wire");
         if let HostFrame::Data { bytes, .. } = frame {
-            self.write_room += bytes;
+            self.write_buffer.free(bytes, now);
         }
         frame
     }

@@ -9,8 +9,8 @@ use super::drive::{Drive, DriveConfig};
 use super::token::{Kind, Needs, Ports, Token};
 use crate::flows::Flows;
 use crate::ports::Event;
-use lanewise_fabric::ResourceReading;
 use lanewise_fabric::ports::Randomness;
+use lanewise_fabric::{Part, ResourceId, ResourceOwner, ResourceReading};
 use lanewise_units::Time;
 use std::collections::VecDeque;
 
@@ -28,9 +28,9 @@ pub struct DrivePlacement {
 }
 
 impl DrivePlacement {
-    /// Name of its media as a resource of its adapter.
-    pub(crate) fn media(&self, adapter: &str) -> String {
-        format!("{adapter}.{}.media", self.name)
+    /// What its resources belong to.
+    pub(crate) fn owner(&self, adapter: &HbaConfig) -> ResourceOwner {
+        ResourceOwner::Drive { adapter: adapter.device, name: self.name.clone() }
     }
 }
 
@@ -79,8 +79,8 @@ const COMMAND_AREA: u64 = 16 * 1024;
 pub(crate) struct Adapters {
     pub(super) hbas: Vec<Hba>,
     pub(super) drives: Vec<Drive>,
-    /// Name of the media of each drive as a resource of its adapter.
-    media: Vec<String>,
+    /// The media of each drive as a resource, and the name of that.
+    media: Vec<(ResourceId, String)>,
     /// Adapter and port of each drive.
     places: Vec<(u32, u32)>,
     /// By slot; those that are over stay until the next.
@@ -115,7 +115,9 @@ impl Adapters {
             let frame = hbas[placement.hba].wire.frame_payload();
             let random = ports.random_stream(&placement.name, "drive");
             self.drives.push(Drive::new(placement.config.clone(), frame, random));
-            self.media.push(placement.media(&hbas[placement.hba].name));
+            let hba = &hbas[placement.hba];
+            let id = ResourceId { owner: placement.owner(hba), part: Part::DiskMedia };
+            self.media.push((id, format!("{}.{}.media", hba.name, placement.name)));
             self.places.push((placement.hba as u32, placement.port as u32));
         }
     }
@@ -210,7 +212,7 @@ impl Adapters {
     /// Processors and data paths of all adapters, and media of all drives, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         let media = self.drives.iter().zip(&self.media);
-        let media = media.map(move |(drive, name)| drive.media(name.clone(), at));
+        let media = media.map(move |(drive, (id, name))| drive.media(id.clone(), name.clone(), at));
         self.hbas.iter().flat_map(move |hba| hba.resources(at)).chain(media)
     }
 

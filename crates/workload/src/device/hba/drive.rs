@@ -13,7 +13,7 @@
 use super::write_buffer::WriteBuffer;
 use crate::device::streams::{Place, Streams};
 use lanewise_engine::random::RandomStream;
-use lanewise_fabric::{Book, ResourceKind, ResourceReading};
+use lanewise_fabric::{Book, ResourceId, ResourceReading};
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -186,7 +186,7 @@ impl Drive {
     }
 
     /// Its media, under this name, with what it has done up to `at`: what it prepares and moves.
-    pub(crate) fn media(&self, name: String, at: Time) -> ResourceReading {
+    pub(crate) fn media(&self, id: ResourceId, name: String, at: Time) -> ResourceReading {
         let DriveConfig { read_rate, write_rate, .. } = &self.config;
         let ahead = self.busy_until.saturating_since(at);
         let book = Book { busy: self.book.busy.saturating_sub(ahead), ..self.book };
@@ -194,7 +194,7 @@ impl Drive {
             true => read_rate.to_string(),
             false => format!("reads {read_rate}, writes {write_rate}"),
         };
-        ResourceReading { name, kind: ResourceKind::Media, places: 1, limit, book }
+        ResourceReading { id, name, places: 1, limit, book }
     }
 
     /// The media is busy for some time from now on; returns the end.

@@ -49,7 +49,7 @@ impl Adapters {
                 self.at_or_now(crossed, Token::with(Kind::CrossedInbound, slot, bytes), ports);
             }
             DriveFrame::TransferReady { slot, bytes } => {
-                adapter.grant(slot, bytes);
+                adapter.grant(slot, port as usize, bytes);
                 self.fetch_data(hba, ports);
             }
             DriveFrame::Response { slot } => {
@@ -73,7 +73,7 @@ impl Adapters {
     /// Read data has left: its room in the buffer goes to frames that wait for it.
     pub(super) fn data_sent<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         let hba = self.place_of(slot).0;
-        if self.hbas[hba as usize].free_read_room(bytes.into()) {
+        if self.hbas[hba as usize].free_read_room(bytes.into(), ports.now()) {
             for port in self.hbas[hba as usize].ports_in_turn() {
                 self.start_inbound(hba, port as u32, ports);
             }
@@ -82,7 +82,7 @@ impl Adapters {
 
     /// Reads as much write data from host memory as the adapter has room for.
     fn fetch_data<M: Needs>(&mut self, hba: u32, ports: &mut Ports<'_, M>) {
-        while let Some((slot, bytes)) = self.hbas[hba as usize].next_fetch() {
+        while let Some((slot, bytes)) = self.hbas[hba as usize].next_fetch(ports.now()) {
             let token = Token::with(Kind::DataFetched, slot, bytes);
             let transfer = self.data(slot, Direction::Read, token, Notify::Done);
             self.commands[slot as usize].moved += bytes;

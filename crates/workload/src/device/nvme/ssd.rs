@@ -27,7 +27,7 @@ use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
 use crate::server::reading;
 use lanewise_fabric::workload::{ChannelId, DeviceId};
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{NvmePart, ResourceId, ResourceReading, Station};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, SpanSum, Time};
 use std::collections::VecDeque;
@@ -320,8 +320,8 @@ impl Ssd {
     fn fetching(&self, at: Time) -> ResourceReading {
         let batch = self.config.fetch_batch.max(1);
         ResourceReading {
+            id: ResourceId::of(self.config.device, NvmePart::Fetch),
             name: format!("{}.fetch", self.config.name),
-            kind: ResourceKind::CommandFetch,
             places: batch,
             limit: format!("{batch} of a queue's commands at a time"),
             book: self.fetches.book_at(at),
@@ -330,9 +330,10 @@ impl Ssd {
 
     /// Its media, its controller's processors and data paths, with what they have done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let SsdConfig { name, dies, command_time, sector_time, read_rate, .. } = &self.config;
-        let of = |part: &str, kind, limit, servers: &[Station]| {
-            reading(format!("{name}.{part}"), kind, limit, servers, at)
+        let SsdConfig { name, device, dies, command_time, sector_time, read_rate, .. } = &self.config;
+        let of = |name_of_part: &str, part, limit, servers: &[Station]| {
+            let id = ResourceId::of(*device, part);
+            reading(id, format!("{name}.{name_of_part}"), limit, servers, at)
         };
         let one = std::slice::from_ref;
         let further = match sector_time.is_zero() {
@@ -340,15 +341,15 @@ impl Ssd {
             false => format!(" and {sector_time} for each further sector of a page"),
         };
         [
-            of("media", ResourceKind::Media, format!("{dies} dies"), &self.dies),
+            of("media", NvmePart::Media, format!("{dies} dies"), &self.dies),
             of(
                 "controller",
-                ResourceKind::Pipeline,
+                NvmePart::Controller,
                 format!("{command_time} a command{further}"),
                 one(&self.processor),
             ),
-            of("read_path", ResourceKind::Pipeline, read_rate.to_string(), one(&self.inbound)),
-            of("write_path", ResourceKind::Pipeline, self.write_rates(), one(&self.outbound)),
+            of("read_path", NvmePart::ReadPath, read_rate.to_string(), one(&self.inbound)),
+            of("write_path", NvmePart::WritePath, self.write_rates(), one(&self.outbound)),
             self.fetching(at),
         ]
         .into_iter()

@@ -3,6 +3,7 @@
 use super::config::{CableConfig, CableEnd, NicPort, RdmaNetworkConfig};
 use crate::load::Larger;
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{NetworkSwitchPart, Part, RdmaPart, ResourceId, ResourceOwner};
 use lanewise_network::NetworkWire;
 use lanewise_network::switch::FlowControl;
 use lanewise_units::Bytes;
@@ -36,33 +37,37 @@ impl RdmaNetworkConfig {
         }
     }
 
-    /// The cable that a resource of a switch is a wire of, or comes in by: `leaf[0].port3.wire`.
-    fn cable_of(&self, resource: &str) -> Option<usize> {
-        let (port, _) = resource.rsplit_once('.')?;
-        let (name, number) = port.rsplit_once(".port")?;
-        let switch = self.switches.iter().position(|switch| switch.name == name)?;
-        let end = CableEnd::Switch(switch, number.parse::<u32>().ok()?.checked_sub(1)?);
+    /// The cable that a resource of a switch is a wire of, or comes in by.
+    fn cable_of(&self, resource: &ResourceId) -> Option<usize> {
+        let ResourceId { owner: ResourceOwner::NetworkSwitch(name), part: Part::NetworkSwitch(part) } =
+            resource
+        else {
+            return None;
+        };
+        let (NetworkSwitchPart::Wire { port } | NetworkSwitchPart::Buffer { port }) = *part;
+        let switch = self.switches.iter().position(|switch| switch.name == *name)?;
+        let end = CableEnd::Switch(switch, port);
         self.cables.iter().position(|cable| cable.ends.contains(&end))
     }
 
     /// Name of the network of that cable, and whether it joins switches.
-    pub(crate) fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+    pub(crate) fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
         let cable = &self.cables[self.cable_of(resource)?];
         let joins_switches = cable.ends.iter().all(|end| matches!(end, CableEnd::Switch(..)));
         Some((cable.name.as_str(), joins_switches))
     }
 
     /// A resource of a switch: all wires of the same network become faster, or all ports' buffers of the same switch larger.
-    fn enlarge_switch(&mut self, resource: &str, larger: &mut Larger) -> Option<()> {
+    fn enlarge_switch(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         let name = self.network_of(resource)?.0.to_owned();
-        if resource.ends_with(".wire") {
+        let ResourceOwner::NetworkSwitch(owner) = &resource.owner else { return None };
+        if let Part::NetworkSwitch(NetworkSwitchPart::Wire { .. }) = resource.part {
             let alike = self.cables.iter_mut().filter(|cable| cable.name == name);
             let any = alike.map(|cable| quicken(&mut cable.wire, larger)).reduce(|(), ()| ());
             self.keep_headroom();
             return any;
         }
-        let owner = resource.split('.').next()?;
-        let switch = self.switches.iter_mut().find(|switch| switch.name == owner)?;
+        let switch = self.switches.iter_mut().find(|switch| switch.name == *owner)?;
         let before = switch.buffer;
         larger.widen(&mut switch.buffer);
         if let FlowControl::Pause { xoff, xon } = &mut switch.flow_control {
@@ -74,32 +79,26 @@ impl RdmaNetworkConfig {
         Some(())
     }
 
-    /// A resource of an adapter.
-    pub(crate) fn enlarge(&mut self, resource: &str, larger: &mut Larger) -> Option<()> {
-        let owner = resource.split('.').next()?;
-        if self.switches.iter().any(|switch| switch.name == owner) {
-            return self.enlarge_switch(resource, larger);
-        }
-        let nic = self.nics.iter_mut().find(|nic| nic.name == owner)?;
-        match resource.rsplit_once('.')?.1 {
-            "wire" => {
-                let device = nic.device;
-                return self.widen(device, larger);
-            }
-            "pipeline" | "receive_pipeline" => larger.shorten(&mut nic.message_interval),
-            "queue_pairs" => {
+    /// A resource of an adapter or a switch.
+    pub(crate) fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let Part::Rdma(part) = resource.part else { return self.enlarge_switch(resource, larger) };
+        let device = resource.owner.device()?;
+        let nic = self.nics.iter_mut().find(|nic| nic.device == device)?;
+        match part {
+            RdmaPart::Wire { .. } => return self.widen(device, larger),
+            RdmaPart::Pipeline | RdmaPart::ReceivePipeline => larger.shorten(&mut nic.message_interval),
+            RdmaPart::QueuePairs => {
                 larger.shorten(&mut nic.queue_pair_interval);
                 if let Some(rate) = nic.queue_pair_read_bandwidth.as_mut() {
                     larger.quicken(rate);
                 }
             }
-            "send_buffer" => larger.widen(&mut nic.send_buffer),
-            "receive_buffer" => larger.widen(&mut nic.receive_buffer),
-            "outstanding_reads" => larger.more(&mut nic.outstanding_reads),
-            "shared_path" => larger.quicken(nic.shared_bandwidth.as_mut()?),
-            "send_path" => larger.quicken(nic.send_bandwidth.as_mut()?),
-            "receive_path" => larger.quicken(nic.receive_bandwidth.as_mut()?),
-            _ => return None,
+            RdmaPart::SendBuffer { .. } => larger.widen(&mut nic.send_buffer),
+            RdmaPart::ReceiveBuffer { .. } => larger.widen(&mut nic.receive_buffer),
+            RdmaPart::OutstandingReads => larger.more(&mut nic.outstanding_reads),
+            RdmaPart::SharedPath => larger.quicken(nic.shared_bandwidth.as_mut()?),
+            RdmaPart::SendPath { .. } => larger.quicken(nic.send_bandwidth.as_mut()?),
+            RdmaPart::ReceivePath { .. } => larger.quicken(nic.receive_bandwidth.as_mut()?),
         }
         Some(())
     }

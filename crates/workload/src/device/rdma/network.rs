@@ -3,7 +3,7 @@
 use super::config::{NicPort, RdmaNetworkConfig};
 use super::ends::{End, Message, ReadsUnderWay, SendQueue};
 use super::nic::Nic;
-use super::port::{Port, of_buffer};
+use super::port::{Port, PortOf};
 use super::switches::SwitchPort;
 use super::token::{Kind, Needs, Ports, Token};
 use super::touched::Touched;
@@ -12,9 +12,9 @@ use super::wiring::{WireEnd, Wiring};
 use crate::device::waiting::Waiting;
 use crate::flows::Flows;
 use crate::ports::Event;
-use crate::server::RateServer;
+use crate::server::{RateServer, of_buffer};
 use lanewise_fabric::workload::{Direction, Notify, Target, Transfer};
-use lanewise_fabric::{Book, ResourceReading, Slots, Station};
+use lanewise_fabric::{Book, RdmaPart, ResourceReading, Slots, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -223,8 +223,11 @@ impl RdmaNetwork {
                 WireEnd::Switch(sender) => &self.switch_ports[sender as usize].room,
             };
             let (size, book) = sender.book_at(at);
-            let receives = of_buffer(format!("{name}.receive_buffer"), size, book);
-            port.resources(&name, at).chain([receives])
+            let place =
+                PortOf { device: self.nics[end.nic].config.device, port: end.port as u32, name: &name };
+            let id = place.part(RdmaPart::ReceiveBuffer { port: place.port });
+            let receives = of_buffer(id, format!("{name}.receive_buffer"), size, book);
+            port.resources(place, at).chain([receives])
         });
         own.chain(ports).chain(self.switch_resources(at))
     }

@@ -5,7 +5,7 @@ use super::verbs::{Opcode, WorkRequest};
 use crate::device::waiting::Waiting;
 use crate::server::{RateServer, reading};
 use lanewise_fabric::workload::ChannelId;
-use lanewise_fabric::{Book, ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{Book, RdmaPart, ResourceId, ResourceReading, Station};
 use lanewise_units::{Bytes, Span, Time};
 
 /// An adapter.
@@ -36,27 +36,34 @@ impl Nic {
         reads: Vec<Book>,
         at: Time,
     ) -> impl Iterator<Item = ResourceReading> + use<> {
-        let RdmaNicConfig { name, message_interval, queue_pair_interval, .. } = &self.config;
-        let of = |part: &str, limit: &Span, servers: &[Station]| {
+        let RdmaNicConfig { name, device, message_interval, queue_pair_interval, .. } = &self.config;
+        let of = |name_of_part: &str, part, limit: &Span, servers: &[Station]| {
             let mut limit = format!("{limit} a message");
-            if let ("queue_pairs", Some(rate)) = (part, self.config.queue_pair_read_bandwidth) {
+            if let (RdmaPart::QueuePairs, Some(rate)) = (part, self.config.queue_pair_read_bandwidth) {
                 limit = format!("{limit}, {rate} of reads");
             }
-            reading(format!("{name}.{part}"), ResourceKind::Pipeline, limit, servers, at)
+            reading(ResourceId::of(*device, part), format!("{name}.{name_of_part}"), limit, servers, at)
         };
         let own = [
-            of("pipeline", message_interval, std::slice::from_ref(&self.pipeline)),
-            of("receive_pipeline", message_interval, std::slice::from_ref(&self.receiver)),
-            of("queue_pairs", queue_pair_interval, &pairs),
+            of("pipeline", RdmaPart::Pipeline, message_interval, std::slice::from_ref(&self.pipeline)),
+            of(
+                "receive_pipeline",
+                RdmaPart::ReceivePipeline,
+                message_interval,
+                std::slice::from_ref(&self.receiver),
+            ),
+            of("queue_pairs", RdmaPart::QueuePairs, queue_pair_interval, &pairs),
         ];
         let under_way = ResourceReading {
+            id: ResourceId::of(*device, RdmaPart::OutstandingReads),
             name: format!("{name}.outstanding_reads"),
-            kind: ResourceKind::OutstandingReads,
             places: self.config.outstanding_reads * reads.len() as u32,
             limit: format!("{} a queue pair", self.config.outstanding_reads),
             book: reads.into_iter().sum(),
         };
-        own.into_iter().chain([under_way]).chain(self.shared.reading(format!("{name}.shared_path"), at))
+        let shared = ResourceId::of(*device, RdmaPart::SharedPath);
+        let shared = self.shared.reading(shared, format!("{name}.shared_path"), at);
+        own.into_iter().chain([under_way]).chain(shared)
     }
 }
 

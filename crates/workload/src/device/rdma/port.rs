@@ -5,8 +5,9 @@
 
 use super::room::Room;
 use super::wiring::WireEnd;
-use crate::server::{Blocked, RateServer, reading};
-use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Station};
+use crate::server::{Blocked, RateServer, of_buffer, reading};
+use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{Book, Level, RdmaPart, ResourceId, ResourceReading, Station};
 use lanewise_network::NetworkWire;
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};
@@ -205,21 +206,35 @@ impl Port {
 
     /// Its data paths and the wire out of it, with what they have done up to `at`. Packets wait for the wire behind others
     /// that are not ready, and for credits.
-    pub(super) fn resources(&self, name: &str, at: Time) -> impl Iterator<Item = ResourceReading> + use<> {
+    pub(super) fn resources(
+        &self,
+        place: PortOf<'_>,
+        at: Time,
+    ) -> impl Iterator<Item = ResourceReading> + use<> {
+        let PortOf { name, port, .. } = place;
         let lane = std::slice::from_ref(&self.lane);
         let mut wire = self.wire.rate_in_words();
         if !self.packet_gap.is_zero() {
             wire += &format!(" and {} a packet", self.packet_gap);
         }
-        let lane = reading(format!("{name}.wire"), ResourceKind::Wire, wire, lane, at);
-        let outbound = self.outbound_path.reading(format!("{name}.send_path"), at);
-        let inbound = self.inbound_path.reading(format!("{name}.receive_path"), at);
+        let lane = reading(place.part(RdmaPart::Wire { port }), format!("{name}.wire"), wire, lane, at);
+        let outbound = self.outbound_path.reading(
+            place.part(RdmaPart::SendPath { port }),
+            format!("{name}.send_path"),
+            at,
+        );
+        let inbound = self.inbound_path.reading(
+            place.part(RdmaPart::ReceivePath { port }),
+            format!("{name}.receive_path"),
+            at,
+        );
         let book = Book {
             busy: self.buffered.area_at(at),
             waited: self.blocked.up_to(at).into(),
             served: self.made,
         };
-        let buffer = of_buffer(format!("{name}.send_buffer"), Bytes::new(self.send_buffer), book);
+        let id = place.part(RdmaPart::SendBuffer { port });
+        let buffer = of_buffer(id, format!("{name}.send_buffer"), Bytes::new(self.send_buffer), book);
         [Some(lane), outbound, inbound, Some(buffer)].into_iter().flatten()
     }
 
@@ -255,10 +270,18 @@ impl Port {
     }
 }
 
-/// A buffer of an adapter under this name.
-pub(super) fn of_buffer(name: String, size: Bytes, book: Book) -> ResourceReading {
-    let places = u32::try_from(size.get()).unwrap_or(u32::MAX);
-    ResourceReading { name, kind: ResourceKind::AdapterBuffer, places, limit: size.to_string(), book }
+/// A port of an adapter whose resources are listed, counted from 0, and its name.
+#[derive(Clone, Copy)]
+pub(super) struct PortOf<'a> {
+    pub device: DeviceId,
+    pub port: u32,
+    pub name: &'a str,
+}
+
+impl PortOf<'_> {
+    pub(super) fn part(self, part: RdmaPart) -> ResourceId {
+        ResourceId::of(self.device, part)
+    }
 }
 
 #[cfg(test)]

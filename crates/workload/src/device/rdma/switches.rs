@@ -15,7 +15,9 @@ use super::room::Room;
 use super::token::{Kind, Needs, Ports, Token};
 use super::wiring::WireEnd;
 use crate::server::reading;
-use lanewise_fabric::{Book, Level, ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{
+    Book, Level, NetworkSwitchPart, Part, ResourceId, ResourceOwner, ResourceReading, Station,
+};
 use lanewise_network::NetworkWire;
 use lanewise_network::routing::by_flow;
 use lanewise_network::switch::{BLOCK, Egress, Ingress, Next, PAUSE_FRAME, Queued, Signal, space};
@@ -81,8 +83,23 @@ impl SwitchPort {
     }
 
     /// As its resources are called: ports count from one where people name them.
-    pub(super) fn name(&self, config: &NetworkSwitchConfig) -> String {
+    fn name(&self, config: &NetworkSwitchConfig) -> String {
         format!("{}.port{}", config.name, self.number + 1)
+    }
+
+    /// The wire out of it, as a resource.
+    pub(super) fn wire_id(&self, config: &NetworkSwitchConfig) -> ResourceId {
+        self.part(config, NetworkSwitchPart::Wire { port: self.number })
+    }
+
+    /// The buffer of what comes in by it, as a resource.
+    pub(super) fn buffer_id(&self, config: &NetworkSwitchConfig) -> ResourceId {
+        self.part(config, NetworkSwitchPart::Buffer { port: self.number })
+    }
+
+    fn part(&self, config: &NetworkSwitchConfig, part: NetworkSwitchPart) -> ResourceId {
+        let owner = ResourceOwner::NetworkSwitch(config.name.clone());
+        ResourceId { owner, part: Part::NetworkSwitch(part) }
     }
 
     /// So many ports of its switch have a wire.
@@ -363,18 +380,19 @@ impl RdmaNetwork {
     /// Wires out of switches and buffers of what comes in, with what they have done up to `at`.
     pub(super) fn switch_resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         self.switch_ports.iter().flat_map(move |port| {
-            let name = port.name(&self.config().switches[port.switch]);
+            let switch = &self.config().switches[port.switch];
+            let name = port.name(switch);
             let lane = std::slice::from_ref(&port.lane);
             let rate = port.wire.rate_in_words();
-            let wire = reading(format!("{name}.wire"), ResourceKind::Wire, rate, lane, at);
+            let wire = reading(port.wire_id(switch), format!("{name}.wire"), rate, lane, at);
             let waited = match port.far {
                 WireEnd::Adapter(sender) => self.ports[sender as usize].room.blocked(at),
                 WireEnd::Switch(sender) => self.switch_ports[sender as usize].room.blocked(at),
             };
             let capacity = port.ingress.capacity();
             let buffer = ResourceReading {
+                id: port.buffer_id(switch),
                 name: format!("{name}.buffer"),
-                kind: ResourceKind::NetworkBuffer,
                 places: capacity.div_floor(BLOCK) as u32, // A part of a block has no credit.
                 limit: capacity.to_string(),
                 book: Book { busy: port.held.area_at(at), waited: waited.into(), served: port.packets },

@@ -5,6 +5,7 @@ use super::port::{Port, PortSettings};
 use super::room::{Room, Unit};
 use super::switches::SwitchPort;
 use crate::server::RateServer;
+use lanewise_fabric::ResourceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::routing::{Choice, FatTree, Graph};
 use lanewise_network::switch::FlowControl;
@@ -157,12 +158,6 @@ impl Wiring {
         ends
     }
 
-    /// A port of a switch, as its resources are called.
-    fn name_of(&self, config: &RdmaNetworkConfig, port: u32) -> String {
-        let port = &self.switches[port as usize];
-        port.name(&config.switches[port.switch])
-    }
-
     /// Ports of switches that packets from one port of an adapter to another leave by, whichever way is chosen.
     fn passed(&self, source: usize, destination: usize) -> BTreeSet<u32> {
         let mut passed = BTreeSet::new();
@@ -216,15 +211,19 @@ impl Wiring {
 impl RdmaNetworkConfig {
     /// Of each pair of ports, the resources of switches that its packets may use, either way: the wires out of a switch, and the
     /// buffers that they come in by.
-    pub(crate) fn resources_between(&self, pairs: &[[NicPort; 2]]) -> Vec<Vec<String>> {
+    pub(crate) fn resources_between(&self, pairs: &[[NicPort; 2]]) -> Vec<Vec<ResourceId>> {
         if self.switches.is_empty() {
             return vec![Vec::new(); pairs.len()];
         }
         let wiring = Wiring::of(self);
         let indexes = order::map(wiring.adapters.iter().zip(0..).map(|((port, _), index)| (*port, index)));
+        let at = |port: u32| {
+            let port = &wiring.switches[port as usize];
+            (port, &self.switches[port.switch])
+        };
         let of_pair = |pair: &[NicPort; 2]| {
             let [first, second] = pair.map(|port| indexes[&port]);
-            let mut names = Vec::new();
+            let mut used = Vec::new();
             for (source, destination) in [(first, second), (second, first)] {
                 let far = wiring.adapters[source].1.far;
                 let passed = wiring.passed(source, destination);
@@ -233,10 +232,10 @@ impl RdmaNetworkConfig {
                     WireEnd::Switch(port) => Some(port),
                     WireEnd::Adapter(_) => None,
                 });
-                names.extend(entered.map(|port| format!("{}.buffer", wiring.name_of(self, port))));
-                names.extend(passed.iter().map(|port| format!("{}.wire", wiring.name_of(self, *port))));
+                used.extend(entered.map(|port| at(port).0.buffer_id(at(port).1)));
+                used.extend(passed.iter().map(|port| at(*port).0.wire_id(at(*port).1)));
             }
-            names
+            used
         };
         pairs.iter().map(of_pair).collect()
     }

@@ -5,7 +5,7 @@ use crate::latency::LatencyTally;
 use crate::ports::called_by_fabric;
 use crate::server::{asked_for, reading};
 use lanewise_fabric::workload::{Metric, Workload};
-use lanewise_fabric::{ResourceKind, ResourceReading};
+use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_units::{Span, Time};
 
 /// What was measured of one size.
@@ -54,11 +54,12 @@ impl Workload for CollectiveWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        let proxy = |(node, station): (usize, _)| {
+        let proxy = |(node, station): (u32, _)| {
+            let id = ResourceId::of_load(&self.config.name, LoadPart::Proxy { node });
             let name = format!("{}.proxy[{node}]", self.config.name);
-            reading(name, ResourceKind::Core, "1 thread".to_owned(), std::slice::from_ref(station), at)
+            reading(id, name, "1 thread".to_owned(), std::slice::from_ref(station), at)
         };
-        let proxies = self.proxies.iter().enumerate().map(proxy);
+        let proxies = (0..).zip(&self.proxies).map(proxy);
         proxies.chain(self.network.resources(at)).filter(asked_for).collect()
     }
 

@@ -2,8 +2,8 @@
 
 use super::{CollectiveConfig, CollectiveWorkload, Path};
 use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
 
 impl LoadConfig for CollectiveConfig {
@@ -55,13 +55,14 @@ impl LoadConfig for CollectiveConfig {
         self.network.widen(device, larger)
     }
 
-    fn enlarge(&mut self, resource: &str, _: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let (owner, part) = resource.rsplit_once('.')?;
-        if owner != self.name {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let Part::Load(LoadPart::Proxy { node }) = resource.part else {
             return self.network.enlarge(resource, larger);
+        };
+        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+            return None;
         }
-        let node: usize = part.strip_prefix("proxy[")?.strip_suffix(']')?.parse().ok()?;
-        let proxy = self.proxies.get_mut(node)?;
+        let proxy = self.proxies.get_mut(node as usize)?;
         larger.shorten_all([&mut proxy.post_cost, &mut proxy.doorbell_cost, &mut proxy.poll_cost]);
         Some(())
     }

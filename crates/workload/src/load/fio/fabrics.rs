@@ -42,7 +42,7 @@ use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, NicPor
 use crate::flows::Flows;
 use crate::host::cpu::CpuWork;
 use crate::host::memory::PAGE;
-use crate::host::{NvmeTargetConfig, VerbsHostConfig};
+use crate::host::{NvmeHostConfig, NvmeTargetConfig, VerbsHostConfig};
 use lanewise_fabric::workload::Target;
 use lanewise_observe::LatencyOf;
 use lanewise_units::{Bytes, Span, Time};
@@ -63,10 +63,20 @@ pub struct FabricsConfig {
 }
 
 impl FabricsConfig {
+    /// The core of the target that works for a connection, by its number.
+    pub(super) fn core_of_connection(&self, connection: u32, target: &NvmeHostConfig) -> u32 {
+        connection % self.software.cores.min(target.cores)
+    }
+
     /// Whether a request's data travels in its command capsule.
     pub(super) fn in_capsule(&self, request: &Request) -> bool {
         request.write && request.size <= self.software.in_capsule.get()
     }
+}
+
+/// Name of the flow of a job's adapter at the initiator, 0, or at the target, 1.
+pub(super) fn flow_at(job: &str, side: usize) -> String {
+    format!("{job} at {}", ["initiator", "target"][side])
 }
 
 /// Where capsules begin in memory, a page for each slot and what a small write brings along.
@@ -92,17 +102,17 @@ impl NvmeWorkload {
         let fabrics = config.fabrics.as_ref()?;
         Some([0, 1].map(|side| {
             let device = &self.network.config().nics[fabrics.ports[side].nic].name;
-            let name = format!("{} at {}", config.fio.name, ["initiator", "target"][side]);
-            Flows::add(&name, device, LatencyOf::Request, ports)
+            Flows::add(&flow_at(&config.fio.name, side), device, LatencyOf::Request, ports)
         }))
     }
 
     /// Connects a job of a group, if its drives are elsewhere.
     pub(super) fn connect(&mut self, group: usize, flows: Option<[Flows; 2]>) -> Option<Connection> {
         let (fabrics, flows) = (self.config.groups[group].fabrics.as_ref()?, flows?);
-        let cores = fabrics.software.cores.min(self.config.hosts[fabrics.target].cores);
+        let core =
+            fabrics.core_of_connection(self.connections.len() as u32, &self.config.hosts[fabrics.target]);
         let [initiator, target] = self.network.connect(fabrics.ports, flows);
-        Some(Connection { initiator, target, core: self.connections.len() as u32 % cores })
+        Some(Connection { initiator, target, core })
     }
 
     fn connection(&self, slot: u32) -> Option<Connection> {

@@ -1,9 +1,11 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
+use super::fabrics;
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
-use lanewise_fabric::ResourceKind;
+use crate::host::NvmeHostConfig;
+use crate::load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span};
 
 impl NvmeConfig {
@@ -104,14 +106,50 @@ impl LoadConfig for NvmeConfig {
         groups.map(|fio| (fio.name.clone(), demand(fio).operations)).collect()
     }
 
+    fn transfers(&self) -> Vec<Vec<String>> {
+        let elsewhere = self.groups.iter().filter(|group| group.fabrics.is_some());
+        let names = elsewhere.map(|group| &group.fio.name);
+        names.map(|job| vec![job.clone(), fabrics::flow_at(job, 0), fabrics::flow_at(job, 1)]).collect()
+    }
+
+    fn cores(&self) -> Vec<OnCore> {
+        let mut found: Vec<OnCore> = Vec::new();
+        // Jobs that run on each host, and those of groups whose drives are elsewhere.
+        let (mut running, mut connected) = (vec![0; self.hosts.len()], 0);
+        for group in &self.groups {
+            let host = &self.hosts[group.host];
+            let mut add = |flow: String, host: &NvmeHostConfig, core: u32| {
+                found.push(OnCore { flow, host: host.device, core });
+            };
+            for _ in 0..group.fio.jobs {
+                let name = &group.fio.name;
+                let core = core_of_job(running[group.host], host);
+                add(name.clone(), host, core);
+                running[group.host] += 1;
+                if let Some(fabrics) = &group.fabrics {
+                    let target = &self.hosts[fabrics.target];
+                    add(fabrics::flow_at(name, 0), host, core);
+                    add(fabrics::flow_at(name, 1), target, fabrics.core_of_connection(connected, target));
+                    add(name.clone(), target, fabrics.core_of_connection(connected, target));
+                }
+                connected += 1;
+            }
+        }
+        found.sort_unstable_by(|a, b| (&a.flow, a.host, a.core).cmp(&(&b.flow, b.host, b.core)));
+        found.dedup();
+        found
+    }
+
     fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         self.network.widen(device, larger)
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let (owner, part) = resource.rsplit_once('.')?;
-        if kind == ResourceKind::Core {
-            let host = self.hosts.iter_mut().find(|host| host.name == owner)?;
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let ResourceOwner::Device(device) = resource.owner else {
+            return self.network.enlarge(resource, larger);
+        };
+        if let Part::Host(HostPart::Core { .. }) = resource.part {
+            let host = self.hosts.iter_mut().find(|host| host.device == device)?;
             let costs = [
                 &mut host.worker_cost,
                 &mut host.submit_cost,
@@ -123,22 +161,27 @@ impl LoadConfig for NvmeConfig {
             larger.shorten_all(costs);
             return Some(());
         }
-        let Some(ssd) = self.ssds.iter_mut().find(|ssd| ssd.name == owner) else {
-            return self.network.enlarge(resource, larger);
-        };
+        let Part::Nvme(part) = resource.part else { return self.network.enlarge(resource, larger) };
+        let ssd = self.ssds.iter_mut().find(|ssd| ssd.device == device)?;
         match part {
-            "media" => larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time]),
-            "controller" => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
-            "fetch" => larger.more(&mut ssd.fetch_batch),
-            "read_path" => larger.quicken(&mut ssd.read_rate),
-            "write_path" => {
+            NvmePart::Media => {
+                larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time])
+            }
+            NvmePart::Controller => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
+            NvmePart::Fetch => larger.more(&mut ssd.fetch_batch),
+            NvmePart::ReadPath => larger.quicken(&mut ssd.read_rate),
+            NvmePart::WritePath => {
                 larger.quicken(&mut ssd.write_rate);
                 larger.quicken(&mut ssd.random_write_rate);
             }
-            _ => return None,
         }
         Some(())
     }
+}
+
+/// The core that a job runs on, by how many run on the host before it.
+pub(super) fn core_of_job(before: u32, host: &NvmeHostConfig) -> u32 {
+    before % host.cores
 }
 
 fn demand(fio: &FioConfig) -> Demand {

@@ -7,12 +7,13 @@ use crate::device::nvme::tests::config as ssd;
 use crate::device::rdma::RdmaNetworkConfig;
 use crate::host::NvmeHostConfig;
 use crate::load::fio::{BlockSizes, Blocks, FioConfig, IoEngine, JobTool, Pattern, Thinking};
-use lanewise_fabric::workload::Workload;
+use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::Time;
 use lanewise_units::{Bytes, Rate, Span};
 
 pub(super) fn host() -> NvmeHostConfig {
     NvmeHostConfig {
+        device: DeviceId(0),
         name: "server".into(),
         cores: 8,
         worker_cost: Span::from_ns(500),

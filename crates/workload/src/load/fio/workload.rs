@@ -9,6 +9,7 @@ use super::job::{Job, Next, Request};
 use super::jobs::IoEngine;
 use super::report::GroupTally;
 use super::reports::Reports;
+use super::settings::core_of_job;
 use super::slot::Slot;
 use super::token::{DeviceKinds, Kind, Kinds, Needs, Ports, Token as Own, drives, gpus, network};
 use crate::device::nvme::{Command, Drives, Notice, Ssd};
@@ -100,7 +101,7 @@ impl NvmeWorkload {
         self.copiers.push(copiers);
         for clone in 0..group.fio.jobs {
             let running = self.jobs.iter().filter(|job| job.host as usize == group.host).count() as u32;
-            let core = running % self.config.hosts[group.host].cores;
+            let core = core_of_job(running, &self.config.hosts[group.host]);
             let job = self.jobs.len() as u32;
             let connection = self.connect(index, end_flows);
             self.connections.push(connection);
@@ -365,7 +366,7 @@ impl Workload for NvmeWorkload {
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
         let hosts = self.config.hosts.iter().zip(&self.cores);
-        let cores = hosts.flat_map(|(host, cores)| cores.resources(&host.name, at));
+        let cores = hosts.flat_map(|(host, cores)| cores.resources((host.device, &host.name), at));
         cores.chain(self.drives.resources(at)).chain(self.network.resources(at)).filter(asked_for).collect()
     }
 

@@ -1,10 +1,10 @@
 //! Storage as a load: what it may have open, and what makes it larger.
 
 use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
-use crate::device::hba::DrivePlacement;
-use crate::load::{Demand, Larger, LoadConfig, Tool};
-use lanewise_fabric::ResourceKind;
+use crate::device::hba::{DriveConfig, DrivePlacement};
+use crate::load::{Demand, Larger, LoadConfig, OnCore, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::{HostPart, Part, ResourceId, StorageAdapterPart};
 
 impl LoadConfig for StorageConfig {
     fn build(&self) -> Box<dyn Workload> {
@@ -43,46 +43,71 @@ impl LoadConfig for StorageConfig {
         delayed.map(|line| larger.shorten(&mut line.delay)).reduce(|(), ()| ())
     }
 
-    fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let (owner, part) = resource.rsplit_once('.')?;
-        if kind == ResourceKind::Core {
-            let host = &mut self.host;
-            let costs = [
-                &mut host.worker_cost,
-                &mut host.submit_cost,
-                &mut host.interrupt_cost,
-                &mut host.completion_cost,
-            ];
-            larger.shorten_all(costs);
-            return Some(());
+    fn cores(&self) -> Vec<OnCore> {
+        let count = self.host.cores.max(1);
+        let mut found = Vec::new();
+        let mut workers = 0;
+        for group in &self.groups {
+            let interrupts = group.targets.iter().map(|drive| self.drives[*drive].hba as u32);
+            let mut cores: Vec<u32> = (workers..workers + group.workers).chain(interrupts).collect();
+            cores.iter_mut().for_each(|core| *core %= count);
+            cores.sort_unstable();
+            cores.dedup();
+            let on_core = |core| OnCore { flow: group.name.clone(), host: self.host.device, core };
+            found.extend(cores.into_iter().map(on_core));
+            workers += group.workers;
         }
-        if kind == ResourceKind::Media {
-            let hbas = &self.hbas;
-            let is_of = |drive: &&mut DrivePlacement| drive.media(&hbas[drive.hba].name) == resource;
-            let drive = &mut self.drives.iter_mut().find(is_of)?.config;
-            larger.quicken(&mut drive.read_rate);
-            larger.quicken(&mut drive.write_rate);
-            let costs = [
-                &mut drive.read_overhead,
-                &mut drive.write_overhead,
-                &mut drive.overhead_variation,
-                &mut drive.turnaround,
-                &mut drive.positioning,
-                &mut drive.positioning_variation,
-            ];
-            larger.shorten_all(costs);
-            return Some(());
-        }
-        let hba = self.hbas.iter_mut().find(|hba| hba.name == owner)?;
-        match part {
-            "processor" => larger.shorten(&mut hba.command_time),
-            "read_path" => larger.quicken(hba.internal_read_bandwidth.as_mut()?),
-            "write_path" => larger.quicken(hba.internal_write_bandwidth.as_mut()?),
-            "internal_path" => larger.quicken(hba.internal_bandwidth.as_mut()?),
+        found
+    }
+
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let device = resource.owner.device()?;
+        match resource.part {
+            Part::Host(HostPart::Core { .. }) if self.host.device == device => {
+                let host = &mut self.host;
+                let costs = [
+                    &mut host.worker_cost,
+                    &mut host.submit_cost,
+                    &mut host.interrupt_cost,
+                    &mut host.completion_cost,
+                ];
+                larger.shorten_all(costs);
+            }
+            Part::DiskMedia => {
+                let hbas = &self.hbas;
+                let is_of = |drive: &&mut DrivePlacement| drive.owner(&hbas[drive.hba]) == resource.owner;
+                enlarge_media(&mut self.drives.iter_mut().find(is_of)?.config, larger);
+            }
+            Part::StorageAdapter(part) => {
+                let hba = self.hbas.iter_mut().find(|hba| hba.device == device)?;
+                match part {
+                    StorageAdapterPart::Processor => larger.shorten(&mut hba.command_time),
+                    StorageAdapterPart::ReadPath => larger.quicken(hba.internal_read_bandwidth.as_mut()?),
+                    StorageAdapterPart::WritePath => larger.quicken(hba.internal_write_bandwidth.as_mut()?),
+                    StorageAdapterPart::SharedPath => larger.quicken(hba.internal_bandwidth.as_mut()?),
+                    StorageAdapterPart::ReadBuffer => larger.widen(&mut hba.read_buffer),
+                    StorageAdapterPart::WriteBuffer => larger.widen(&mut hba.write_buffer),
+                    // A wire has the rate of its generation.
+                    StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return None,
+                }
+            }
             _ => return None,
         }
         Some(())
     }
+}
+
+fn enlarge_media(drive: &mut DriveConfig, larger: &mut Larger) {
+    larger.quicken(&mut drive.read_rate);
+    larger.quicken(&mut drive.write_rate);
+    larger.shorten_all([
+        &mut drive.read_overhead,
+        &mut drive.write_overhead,
+        &mut drive.overhead_variation,
+        &mut drive.turnaround,
+        &mut drive.positioning,
+        &mut drive.positioning_variation,
+    ]);
 }
 
 fn demand(group: &IometerConfig) -> Demand {

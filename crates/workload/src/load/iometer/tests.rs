@@ -73,6 +73,7 @@ fn rig(drives: usize, groups: Vec<IometerConfig>) -> StorageConfig {
     StorageConfig {
         name: "sas".into(),
         host: HostSoftwareConfig {
+            device: DeviceId(0),
             cores: 4,
             worker_cost: Span::from_us(2),
             submit_cost: Span::from_us(8),

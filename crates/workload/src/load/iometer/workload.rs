@@ -290,7 +290,7 @@ impl Workload for StorageWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        let cores = self.cores.resources(&self.config.name, at);
+        let cores = self.cores.resources((self.config.host.device, &self.config.name), at);
         cores.chain(self.adapters.resources(at)).filter(asked_for).collect()
     }
 

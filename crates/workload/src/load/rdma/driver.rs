@@ -9,7 +9,7 @@ use crate::ports::{self, needs};
 use crate::server::reading;
 use crate::token::{self, Joined, kinds};
 use lanewise_fabric::workload::Metric;
-use lanewise_fabric::{ResourceKind, ResourceReading, Station};
+use lanewise_fabric::{LoadPart, ResourceId, ResourceReading, Station};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Span, Time};
 
@@ -98,11 +98,12 @@ pub(super) fn threads<'t>(
     threads: impl IntoIterator<Item = &'t Station>,
     at: Time,
 ) -> Vec<ResourceReading> {
-    let of = |(side, thread): (&str, &'t Station)| {
-        let (name, thread) = (format!("{name}.{side}"), std::slice::from_ref(thread));
-        reading(name, ResourceKind::Core, "one thread".to_owned(), thread, at)
+    let of = |((part, side), thread): ((LoadPart, &str), &'t Station)| {
+        let (id, thread) = (ResourceId::of_load(name, part), std::slice::from_ref(thread));
+        reading(id, format!("{name}.{side}"), "one thread".to_owned(), thread, at)
     };
-    ["first_thread", "second_thread"].into_iter().zip(threads).map(of).collect()
+    let sides = [(LoadPart::FirstThread, "first_thread"), (LoadPart::SecondThread, "second_thread")];
+    sides.into_iter().zip(threads).map(of).collect()
 }
 
 /// Fewest trips that a latency is reported from.

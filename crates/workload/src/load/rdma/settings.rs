@@ -4,8 +4,8 @@ use super::osu::OsuTool;
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
 use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
-use lanewise_fabric::ResourceKind;
 use lanewise_fabric::workload::{DeviceId, Target, Workload};
+use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
 
 impl LoadConfig for RdmaConfig {
@@ -52,22 +52,40 @@ impl LoadConfig for RdmaConfig {
         self.network.widen(device, larger)
     }
 
-    fn network_of(&self, resource: &str) -> Option<(&str, bool)> {
+    fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
         self.network.network_of(resource)
     }
 
-    fn ways(&self) -> Vec<(String, Vec<String>)> {
+    fn ways(&self) -> Vec<(String, Vec<ResourceId>)> {
         let names = self.tools.iter().map(|tool| tool.name().to_owned());
         let pairs: Vec<_> = self.tools.iter().map(RdmaToolConfig::ports).collect();
         names.zip(self.network.resources_between(&pairs)).filter(|(_, used)| !used.is_empty()).collect()
     }
 
-    fn enlarge(&mut self, resource: &str, _: ResourceKind, larger: &mut Larger) -> Option<()> {
-        let (owner, part) = resource.rsplit_once('.')?;
-        match self.tools.iter_mut().find(|tool| tool.name() == owner) {
-            Some(tool) => enlarge_software(tool, usize::from(part == "second_thread"), larger),
-            None => self.network.enlarge(resource, larger)?,
-        }
+    fn in_turn(&self) -> Vec<&str> {
+        let one_at_a_time = |tool: &&RdmaToolConfig| match tool {
+            RdmaToolConfig::Perftest(test) => test.tool.is_latency(),
+            RdmaToolConfig::Osu(osu) => osu.tool == OsuTool::Latency,
+            RdmaToolConfig::Transactions(transactions) => transactions.connections == 1,
+        };
+        self.tools.iter().filter(one_at_a_time).map(RdmaToolConfig::name).collect()
+    }
+
+    fn transfers(&self) -> Vec<Vec<String>> {
+        self.tools.iter().map(|tool| vec![tool.name().to_owned()]).collect()
+    }
+
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let ResourceOwner::Load(owner) = &resource.owner else {
+            return self.network.enlarge(resource, larger);
+        };
+        let side = match resource.part {
+            Part::Load(LoadPart::FirstThread) => 0,
+            Part::Load(LoadPart::SecondThread) => 1,
+            _ => return None,
+        };
+        let tool = self.tools.iter_mut().find(|tool| tool.name() == owner)?;
+        enlarge_software(tool, side, larger);
         Some(())
     }
 }

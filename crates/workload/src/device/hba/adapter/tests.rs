@@ -1,6 +1,7 @@
 //! An adapter's command, buffers and wires.
 
 use super::*;
+use lanewise_units::SpanSum;
 
 pub(crate) fn config() -> HbaConfig {
     HbaConfig {
@@ -46,18 +47,28 @@ fn the_slower_of_the_two_internal_limits_counts() {
 #[test]
 fn write_data_is_fetched_in_turn_while_there_is_room() {
     let mut hba = Hba::new(config(), vec![vec![0]]);
-    hba.grant(7, 5000);
-    hba.grant(8, 2048);
-    assert_eq!(hba.next_fetch(), Some((7, 2048)));
-    assert_eq!(hba.next_fetch(), Some((8, 2048)));
-    assert_eq!(hba.next_fetch(), None, "4 KiB are all there is");
+    hba.grant(7, 0, 5000);
+    hba.grant(8, 0, 2048);
+    assert_eq!(hba.next_fetch(at(0)), Some((7, 2048)));
+    assert_eq!(hba.next_fetch(at(0)), Some((8, 2048)));
+    assert_eq!(hba.next_fetch(at(0)), None, "4 KiB are all there is");
 
     hba.queue_outbound(0, HostFrame::Data { slot: 7, bytes: 2048 });
     let first = hba.start_outbound(0, at(0)).expect("the wire is free");
     assert_eq!(hba.start_outbound(0, at(1)), None, "the wire is busy");
     assert_eq!(hba.take_departed(0, first), HostFrame::Data { slot: 7, bytes: 1024 });
-    assert_eq!(hba.next_fetch(), None, "1 KiB is not enough");
+    assert_eq!(hba.next_fetch(first), None, "1 KiB is not enough");
     let second = hba.start_outbound(0, first).expect("the other half");
     hba.take_departed(0, second);
-    assert_eq!(hba.next_fetch(), Some((7, 2048)));
+    assert_eq!(hba.next_fetch(second), Some((7, 2048)));
+    let buffer =
+        hba.resources(second).find(|each| each.name.ends_with(".write_buffer")).expect("it was used");
+    assert_eq!((buffer.places, buffer.book.served), (4096, 3));
+    assert_eq!(
+        buffer.book.waited,
+        (second - at(0)).into(),
+        "the next piece waited until both frames had left"
+    );
+    let (early, late) = (first - at(0), second - first);
+    assert_eq!(buffer.book.busy, SpanSum::from(early) * 4096 + SpanSum::from(late) * 3072);
 }

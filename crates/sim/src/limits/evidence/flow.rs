@@ -1,0 +1,284 @@
+//! What may limit one flow: everything on its way, with the share of the time that speaks for it.
+
+use super::super::Candidate;
+use super::super::ends::Ends;
+use super::super::suspect::{MOSTLY, Suspect};
+use super::{Evidence, has_errors};
+use crate::results::{Flow, Link, Requester, Resource};
+use lanewise_fabric::config::DeviceKind;
+use lanewise_fabric::{HostPart, LoadPart, Part, ResourceKind, ResourceOwner};
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_workload::load::mmio::Pacing;
+use serde_json::{Map, Value};
+
+/// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
+const CONTENDED: f64 = 0.7;
+/// A wire that is in use for more of the time in which its device is asked for anything never lacks work then.
+const NEVER_WITHOUT: f64 = 0.95;
+/// A wire that a requester waits for in less of the time does not hold it up.
+const LEAST_BLOCKED: f64 = 0.3;
+
+impl Evidence<'_> {
+    /// Devices of a flow, and those that it reads from or writes to, each with every device above it.
+    fn devices(&self, flow: &Flow) -> Vec<usize> {
+        let own: Vec<usize> =
+            flow.device.split('+').filter_map(|name| self.index.get(name).copied()).collect();
+        let askers = own.iter().copied().map(Some).chain([None]);
+        let reached = askers.filter_map(|by| self.reached.get(&(flow.name.as_str(), by))).flatten().copied();
+        let ends: Vec<usize> = own.iter().copied().chain(reached).collect();
+        let mut devices = Vec::new();
+        for end in ends {
+            let mut at = end;
+            while !devices.contains(&at) {
+                devices.push(at);
+                let Some(link) = self.above[at] else { break };
+                at = self.fabric().links[link].upper.0;
+            }
+        }
+        devices
+    }
+
+    /// Devices of the host at the other end, if a device of the flow waits for the wire between them: the other end has a flow of
+    /// the same workload, and what takes the messages there may be why the wire does not.
+    fn far_devices(&self, flow: &Flow, near: &[usize]) -> Vec<usize> {
+        let waits = |name: &str| {
+            let requester = self.requesters.get(name);
+            requester.is_some_and(|each| share_of(&each.time_attribution, "wire") >= LEAST_BLOCKED)
+        };
+        if !flow.device.split('+').any(waits) {
+            return Vec::new();
+        }
+        let others = self.ends[flow.name.as_str()].flows.iter().map(|other| self.devices(other));
+        // Not those of the same host: they carry another part of the workload.
+        let mut far: Vec<usize> =
+            others.filter(|other| !other.iter().any(|device| near.contains(device))).flatten().collect();
+        far.sort_unstable();
+        far.dedup();
+        far
+    }
+
+    /// What may limit a flow: everything on its way, with the share of the time that speaks for it.
+    pub(super) fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
+        let mut devices = self.devices(flow);
+        let far = self.far_devices(flow, &devices);
+        devices.extend(&far);
+        let mut found = Vec::new();
+        for link in devices.iter().filter_map(|device| self.above[*device]) {
+            self.suspects_of_link(link, &mut found);
+        }
+        let ways = self.hosts.ways(&devices, &self.above);
+        let owned = devices.iter().flat_map(|device| &self.resources[*device]);
+        let owned = owned.filter(|resource| ways.meet(resource) && self.runs_on(flow, resource));
+        let mine = self.ways.get(&flow.name);
+        let on_the_way = |resource: &&&Resource| {
+            let is_way =
+                !self.switched.contains(&resource.id) || mine.is_some_and(|mine| mine.contains(&resource.id));
+            is_way && self.load_of_cores(resource).is_none_or(|load| load == flow.name)
+        };
+        let common = self.common.iter().filter(on_the_way);
+        let ends = &self.ends[flow.name.as_str()];
+        found.extend(owned.chain(common).chain(&ends.buffers).map(|resource| of_resource(resource, ends)));
+        self.suspects_of_load(flow, &mut found);
+        // What comes late was asked for late, or sent late, at the other end.
+        let index = |name: &str| self.index.get(name).is_some_and(|device| far.contains(device));
+        let there = |other: &&&Flow| other.device.split('+').any(index);
+        ends.flows.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
+        if self.errs {
+            // The adapter at the other end has a flow of the same workload.
+            let others = self.results.flows.iter().filter(|other| other.name == flow.name);
+            let links = others.flat_map(|other| self.devices(other)).filter_map(|device| self.above[device]);
+            found.extend(links.flat_map(|link| self.errors(link)));
+        }
+        found
+    }
+
+    /// What asks, and how much at a time.
+    fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
+        if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
+            // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
+            let device = test.device.0 as usize;
+            let time = flow.latency_ns.mean + test.unseen.as_ns();
+            let under_way = (flow.operations_per_s * time / 1e9).min(1.0);
+            found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
+            return found.push(Suspect::waited_for(Candidate::Demand { device }, 1.0 - under_way));
+        }
+        let registers = self.registers.get(flow.name.as_str());
+        match registers.map(|load| (load, load.pacing)) {
+            // The processor asks, and not the device: all the time but its own for each access.
+            Some((load, Pacing::Closed { outstanding })) => {
+                let own = flow.operations_per_s * load.cost.as_seconds() / f64::from(outstanding);
+                let device = load.device.0 as usize;
+                found.push(Suspect::waited_for(Candidate::Window { device }, (1.0 - own).max(0.0)));
+            }
+            Some((_, Pacing::Combining { .. })) => {}
+            Some((_, Pacing::Open { .. })) | None => {
+                for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
+                    self.suspects_of_requester(flow, device, found);
+                }
+            }
+        }
+    }
+
+    /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
+    fn load_of_cores<'r>(&self, resource: &'r Resource) -> Option<&'r str> {
+        let ResourceOwner::Load(load) = &resource.id.owner else { return None };
+        self.results.flows.iter().any(|flow| flow.name == *load).then_some(load.as_str())
+    }
+
+    /// Whether software of a flow may run on a resource, if that is a core; of anything else, yes.
+    fn runs_on(&self, flow: &Flow, resource: &Resource) -> bool {
+        let (Some(host), Part::Host(HostPart::Core { core })) =
+            (resource.id.owner.device(), resource.id.part)
+        else {
+            return true;
+        };
+        let at = (host.0 as usize, core);
+        !self.software.contains(&at) || self.cores.get(&flow.name).is_some_and(|mine| mine.contains(&at))
+    }
+
+    /// Directions of a link on which bits may arrive wrong, with the time lost by it: the link trains again, or sends again.
+    pub(super) fn errors(&self, link: usize) -> impl Iterator<Item = Suspect> {
+        let (config, measured) = (&self.fabric().links[link], &self.results.links[link]);
+        let sides = [
+            (true, &config.faults_upstream, &measured.upstream),
+            (false, &config.faults_downstream, &measured.downstream),
+        ];
+        sides.into_iter().filter(|(_, faults, _)| faults.bit_error_rate > 0.0).map(
+            move |(upstream, _, side)| {
+                let lost =
+                    share_of(&side.time_attribution, "down") + share_of(&side.time_attribution, "replay");
+                Suspect::waited_for(Candidate::Errors { link, upstream }, lost)
+            },
+        )
+    }
+
+    fn suspects_of_link(&self, link: usize, found: &mut Vec<Suspect>) {
+        let measured: &Link = &self.results.links[link];
+        for upstream in [true, false] {
+            let side = if upstream { &measured.upstream } else { &measured.downstream };
+            let share = |on: &str| share_of(&side.time_attribution, on);
+            // Without bit errors, what is sent again had arrived: the timer was too short, and the wire is not what lacks.
+            let faults = &self.fabric().links[link];
+            let needless = if has_errors(faults) { 0.0 } else { share("replay") };
+            // A wire that is down or wakes is of no use to any flow, either.
+            let busy = side.utilisation - needless + share("down") + share("waking");
+            found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
+            let classes = [
+                (FlowClass::Posted, "posted"),
+                (FlowClass::NonPosted, "non_posted"),
+                (FlowClass::Completion, "completion"),
+            ];
+            for (class, name) in classes {
+                let blocked =
+                    share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
+                let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);
+                found.push(Suspect { occupied: busy + blocked, ..credits });
+            }
+            let of_replay = [
+                (Candidate::RetryBuffer { link, upstream }, share("blocked_retry_buffer")),
+                (Candidate::ReplayTimer { link, upstream }, needless),
+            ];
+            let occupied = busy + of_replay.iter().map(|(_, share)| share).sum::<f64>();
+            found.extend(
+                of_replay
+                    .map(|(candidate, share)| Suspect { occupied, ..Suspect::waited_for(candidate, share) }),
+            );
+        }
+    }
+
+    fn suspects_of_requester(&self, flow: &Flow, device: usize, found: &mut Vec<Suspect>) {
+        let name = &self.fabric().devices[device].name;
+        let Some(Requester { time_attribution, .. }) = self.requesters.get(name.as_str()) else { return };
+        let share = |state: &str| share_of(time_attribution, state);
+        found.push(Suspect::waited_for(Candidate::Tags { device }, share("tags")));
+        // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
+        let mut inside: f64 = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
+        // Without a pace of its own, a request that does not start waits for its data on the device's own path.
+        let is_paced = match &self.fabric().devices[device].kind {
+            DeviceKind::Endpoint(endpoint) => {
+                let own = match flow.direction {
+                    "write" => endpoint.dma.write_interval,
+                    _ => endpoint.dma.read_interval,
+                };
+                !endpoint.request_interval.is_zero() || !own.is_zero()
+            }
+            DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => true,
+        };
+        let held_back = share("request_interval");
+        if !is_paced {
+            inside += held_back;
+        }
+        // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
+        let beyond = self.ends[flow.name.as_str()]
+            .carried()
+            .map_or(share("wire"), |carried| share("wire").min(carried));
+        inside += share("wire") - beyond;
+        // What a load has open waits there; what it has not waits for the load.
+        let open = self.open.get(&flow.name).copied();
+        inside *= open.unwrap_or(1.0);
+        found.push(Suspect::waited_for(Candidate::Window { device }, inside));
+        found.push(Suspect::waited_for(Candidate::Beyond { device }, beyond));
+        // Requests that wait for the port wait for what its wire is used for, or for credits. A wire that is in use whenever anything
+        // is asked for is what all of it waits for.
+        let (waits, asked) = (share("port") > MOSTLY, 1.0 - share("nothing_asked"));
+        for wire in found.iter_mut().filter(|suspect| suspect.share >= CONTENDED) {
+            if let Candidate::Wire { link, upstream } = wire.candidate
+                && self.above[device] == Some(link)
+            {
+                wire.contended |= upstream && waits || wire.share >= NEVER_WITHOUT * asked;
+            }
+        }
+        if is_paced {
+            found.push(Suspect::waited_for(Candidate::RequestInterval { device }, held_back));
+        }
+        if let Some(link) = self.above[device] {
+            let upstream = &self.results.links[link].upstream;
+            let silent = share_of(&upstream.time_attribution, "tlp_gap");
+            let gap = Suspect::waited_for(Candidate::TlpGap { device }, silent);
+            found.push(Suspect { occupied: upstream.utilisation + silent, ..gap });
+        }
+        let demand = Candidate::Demand { device };
+        let Some(open) = open else {
+            let is_software = |suspect: &&Suspect| {
+                suspect.contended && matches!(suspect.candidate, Candidate::Resource { .. })
+            };
+            let software = found.iter().filter(is_software).map(|suspect| suspect.share).fold(0.0, f64::max);
+            let idle = (share("nothing_asked") - software).max(0.0);
+            return found.push(Suspect::waited_for(demand, idle));
+        };
+        let limit = format!("no more than {:.1} % of what may be outstanding is", open * 100.0);
+        found.push(Suspect { limit, ..Suspect::waited_for(demand, 1.0 - open) });
+    }
+}
+
+fn share_of(shares: &Map<String, Value>, name: &str) -> f64 {
+    shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
+}
+
+/// How the numbers of a resource speak for it: by its use, or, where it is taken while something else works, by those who wait for it.
+fn of_resource(resource: &Resource, ends: &Ends<'_>) -> Suspect {
+    let candidate = Candidate::Resource { id: resource.id.clone(), name: resource.name.clone() };
+    let (used, waiting) = (resource.utilisation, resource.waiting_mean.unwrap_or(0.0));
+    let suspect = match resource.kind {
+        // A buffer on the way is full because of what lies behind it, which is in use then.
+        ResourceKind::NetworkBuffer | ResourceKind::SwitchStorage => Suspect::waited_for(candidate, waiting),
+        kind if kind.keeps_translations() => Suspect::waited_for(candidate, waiting.min(1.0)),
+        ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
+            // Of several queue pairs several may wait, for no more of the time than all places are taken.
+            let most = if resource.kind == ResourceKind::AdapterBuffer { 1.0 } else { used };
+            let blocked = waiting.min(most);
+            let occupied = ends.carried_beside(&resource.id) + blocked;
+            Suspect { occupied, ..Suspect::waited_for(candidate, blocked) }
+        }
+        // All of them are taken whatever it is that takes long: so is the fetch of commands while host memory answers late.
+        ResourceKind::LineBuffers | ResourceKind::CommandFetch => Suspect::waited_for(candidate, used),
+        // These are full, too, where the wires behind them are in use all the time: then those are the limit.
+        ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
+            Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, waiting.min(used)) }
+        }
+        _ => Suspect::in_use(candidate, used),
+    };
+    // While software is busy with a copy the device has nothing to do, for no other reason.
+    let contended = resource.id.part == Part::Load(LoadPart::Copies);
+    Suspect { contended, limit: resource.limit.clone(), ..suspect }
+}

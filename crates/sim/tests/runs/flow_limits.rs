@@ -1,0 +1,341 @@
+//! What limits each flow of a run. Where flows have limits of their own, each is proven: what is named becomes larger, and that flow
+//! becomes faster, and no other.
+
+use crate::rig::{Settings, results, scenario};
+use lanewise_sim::{Flow, FlowLimit, Results, why};
+use std::ops::ControlFlow;
+
+/// A flow of data by its name.
+fn flow<'r>(results: &'r Results, name: &str) -> &'r Flow {
+    let mut data = results.flows.iter().filter(|flow| flow.direction != "control" && flow.bytes > 0);
+    data.find(|flow| flow.name == name).unwrap_or_else(|| panic!("no flow {name}"))
+}
+
+fn limit<'r>(results: &'r Results, name: &str) -> &'r FlowLimit {
+    flow(results, name).limited_by.as_ref().unwrap_or_else(|| panic!("{name} has no limit"))
+}
+
+/// A flow has this limit; larger, it makes that flow faster, and leaves the others as fast as they are.
+#[track_caller]
+fn limits_only(text: &str, before: &Results, name: &str, expected: (&str, &str), larger: &Settings) {
+    let found = limit(before, name);
+    assert_eq!((found.kind, found.name.as_str()), expected, "{name}: {}", found.words);
+    let after = results(text, larger);
+    for other in before.flows.iter().filter(|flow| flow.direction != "control" && flow.bytes > 0) {
+        let gain = flow(&after, &other.name).goodput_gb_per_s / other.goodput_gb_per_s - 1.0;
+        let is_larger = other.name == name;
+        assert_eq!(gain > 0.2, is_larger, "{} with more of {}: {gain:+.3}", other.name, expected.1);
+        assert!(is_larger || gain.abs() < 0.01, "{} with more of {}: {gain:+.3}", other.name, expected.1);
+    }
+}
+
+/// One of three devices is in a narrow slot, one has few tags, one is asked for little at a time.
+const THREE: &str = r#"
+title = "Three devices with limits of their own"
+[host.server]
+slots = { slot1 = "gen4 x4", slot2 = "gen4 x16", slot3 = "gen4 x16" }
+memory_bandwidth = "400 GB/s"
+[endpoint.narrow]
+attach = "server.slot1"
+generation = "gen4"
+width = "x8"
+[endpoint.few]
+attach = "server.slot2"
+generation = "gen4"
+width = "x16"
+tags = 8
+[endpoint.little]
+attach = "server.slot3"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "writes"
+device = "narrow"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+[[workload]]
+kind = "dma"
+name = "reads"
+device = "few"
+direction = "read"
+size = "64 KiB"
+outstanding = 16
+[[workload]]
+kind = "dma"
+name = "small"
+device = "little"
+direction = "read"
+size = "4 KiB"
+outstanding = 2
+"#;
+
+#[test]
+fn each_flow_has_a_limit_of_its_own() {
+    let before = results(THREE, &[]);
+    let wider = [("server.slots.slot1.link", "gen4 x8")];
+    limits_only(THREE, &before, "writes", ("wire", "narrow.upstream"), &wider);
+    limits_only(THREE, &before, "reads", ("tags", "few.tags"), &[("few.tags", "16")]);
+    limits_only(THREE, &before, "small", ("window", "little.window"), &[("workload.small.outstanding", "4")]);
+    // The run has the limit of the flow that carries most.
+    let largest = before.flows.iter().max_by(|a, b| a.goodput_gb_per_s.total_cmp(&b.goodput_gb_per_s));
+    let of_largest = largest.and_then(|flow| flow.limited_by.as_ref()).expect("it has a limit");
+    assert_eq!(before.limited_by.as_ref().map(|limit| &limit.name), Some(&of_largest.name));
+    // Flows that carry too little to decide for the run have a limit, too.
+    let little = results(THREE, &[("workload.small.size", "64 B"), ("workload.small.outstanding", "1")]);
+    assert!(flow(&little, "small").goodput_gb_per_s < 0.02 * flow(&little, "writes").goodput_gb_per_s);
+    assert_eq!(limit(&little, "small").name, "little.window", "{}", limit(&little, "small").words);
+}
+
+/// Commands and status have none, and neither has what moves nothing.
+#[test]
+fn flows_without_data_have_no_limit() {
+    let found = results(THREE, &[]);
+    let controls = found.flows.iter().filter(|flow| flow.direction == "control" || flow.bytes == 0);
+    assert!(controls.into_iter().all(|flow| flow.limited_by.is_none()));
+}
+
+/// An input of a crossbar is full, and the device beside it comes by another one.
+const CROSSBAR: &str = r#"
+title = "Two devices behind a crossbar"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+[switch.sw0]
+attach = "server.slot1"
+ports = { port0 = "gen4 x16", port1 = "gen4 x8", port2 = "gen4 x8" }
+core = "crossbar"
+core_rate = "6 GB/s"
+[endpoint.full]
+attach = "sw0.port1"
+generation = "gen4"
+width = "x8"
+[endpoint.paced]
+attach = "sw0.port2"
+generation = "gen4"
+width = "x8"
+request_interval = "500 ns"
+[[workload]]
+kind = "dma"
+name = "full"
+device = "full"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+[[workload]]
+kind = "dma"
+name = "paced"
+device = "paced"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+#[test]
+fn an_input_of_a_switch_limits_who_comes_by_it() {
+    let before = results(CROSSBAR, &[]);
+    let faster = [("sw0.core_rate", "12 GB/s")];
+    limits_only(CROSSBAR, &before, "full", ("switch_core", "sw0.core.port1"), &faster);
+    let sooner = [("paced.request_interval", "250 ns")];
+    limits_only(CROSSBAR, &before, "paced", ("request_interval", "paced.request_interval"), &sooner);
+}
+
+/// A job keeps its core busy, another one has a slow drive and a core of its own, and a card has a narrow slot.
+const CORES: &str = r#"
+title = "Jobs on cores, and a card"
+[host.server]
+slots = { slot1 = "gen4 x4", slot2 = "gen4 x4", slot3 = "gen4 x1" }
+[endpoint.fast]
+part = "generic-nvme-gen4-x4"
+attach = "server.slot1"
+[endpoint.slow]
+part = "generic-nvme-gen4-x4"
+attach = "server.slot2"
+nvme = { dies = 4 }
+[endpoint.card]
+attach = "server.slot3"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "fio"
+name = "busy"
+filename = ["fast"]
+rw = "randread"
+bs = "4 KiB"
+iodepth = 256
+ioengine = "libaio"
+[[workload]]
+kind = "fio"
+name = "waits"
+filename = ["slow"]
+rw = "randread"
+bs = "4 KiB"
+iodepth = 64
+ioengine = "libaio"
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+#[test]
+fn a_core_limits_the_job_that_runs_on_it() {
+    let before = results(CORES, &[]);
+    limits_only(CORES, &before, "busy", ("core", "server.core0"), &[("workload.busy.numjobs", "2")]);
+    limits_only(CORES, &before, "waits", ("media", "slow.media"), &[("slow.nvme.dies", "8")]);
+    limits_only(
+        CORES,
+        &before,
+        "stream",
+        ("wire", "card.upstream"),
+        &[("server.slots.slot3.link", "gen4 x2")],
+    );
+}
+
+/// Two hosts, an adapter in each, and a cable that is narrower than either slot: the same data go through both adapters.
+const CABLE: &str = r#"
+[run]
+warm_up = "100 us"
+time_limit = "600 us"
+[host.client]
+slots = { slot1 = "gen4 x16", slot2 = "gen4 x4" }
+[host.target]
+slots = { slot1 = "gen3 x16" }
+[endpoint.nic0]
+attach = "client.slot1"
+generation = "gen4"
+width = "x16"
+rdma = { ports = 1 }
+[endpoint.nic1]
+attach = "target.slot1"
+generation = "gen4"
+width = "x16"
+rdma = { ports = 1 }
+[endpoint.card]
+attach = "client.slot2"
+generation = "gen4"
+width = "x4"
+[network.cable]
+kind = "infiniband-edr"
+ends = ["nic0.port1", "nic1.port1"]
+[[workload]]
+kind = "perftest"
+name = "test"
+network = "cable"
+tool = "ib_write_bw"
+size = "1 MiB"
+[[workload]]
+kind = "dma"
+name = "stream"
+device = "card"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+/// The far adapter waits for a slot that is nearly full, because of the cable, which is full.
+#[test]
+fn both_ends_of_a_transfer_have_one_limit() {
+    let found = results(CABLE, &[]);
+    let data = found.flows.iter().filter(|flow| flow.name == "test" && flow.goodput_gb_per_s > 1.0);
+    let limits: Vec<&FlowLimit> = data.filter_map(|flow| flow.limited_by.as_ref()).collect();
+    assert_eq!(limits.len(), 2);
+    assert!(limits.iter().all(|limit| limit.name == "nic0.port1.wire"), "{limits:#?}");
+    assert_eq!(limit(&found, "stream").name, "card.upstream");
+}
+
+/// Each device writes to the memory of its own socket, which one fills and the other, which takes its time, does not.
+const SOCKETS: &str = r#"
+[host.server]
+slots = { slot1 = { link = "gen4 x16", socket = 0 }, slot2 = { link = "gen4 x16", socket = 1 } }
+memory_bandwidth = "10 GB/s"
+[endpoint.fills]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+[endpoint.paced]
+attach = "server.slot2"
+generation = "gen4"
+width = "x16"
+request_interval = "30 ns"
+[[workload]]
+kind = "dma"
+name = "fills"
+device = "fills"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+[[workload]]
+kind = "dma"
+name = "paced"
+device = "paced"
+direction = "write"
+size = "64 KiB"
+outstanding = 16
+"#;
+
+/// The proof makes the memory of one socket larger, and not that of the other.
+#[test]
+fn memory_becomes_larger_socket_by_socket() {
+    let rig = scenario(SOCKETS, &[]);
+    let run = why(&rig, &mut |_| ControlFlow::Continue(())).expect("a tree of devices");
+    assert_eq!(limit(&run, "fills").name, "server.memory0");
+    assert_eq!(limit(&run, "paced").name, "paced.request_interval");
+    // It is seen as what its own device waits for, and not as what the other one does.
+    let seen = run.limited_by.as_ref().and_then(|limit| limit.seen_as.as_ref()).expect("the device waits");
+    assert!(seen.starts_with("server.slot1.posted_credits"), "{seen}");
+    let proof = run.why.as_ref().expect("that is what was asked for");
+    let row = |name: &str| {
+        let mut rows = proof.larger.iter().filter(|row| row.names == [name]);
+        rows.next().unwrap_or_else(|| panic!("{name}: {:#?}", proof.larger))
+    };
+    // That of the first socket brings all that its device can write; that of the second was in use for most of the time, and brings nothing.
+    let first = row("server.memory0");
+    let others = flow(&run, "paced").goodput_gb_per_s;
+    assert!(
+        first.goodput_after_gb_per_s - others > 1.5 * (first.goodput_before_gb_per_s - others),
+        "{first:#?}"
+    );
+    assert!(row("server.memory1").gain_percent.abs() < 1.0, "{:#?}", proof.larger);
+}
+
+/// Work requests of a queue pair that are all under way, both ways over a long cable. Each way of it is in use half of the time: that is not
+/// all of the time that adapters wait for what is on its way.
+#[test]
+fn two_wires_that_are_half_full_are_not_one_that_is() {
+    let both_ways = [
+        ("network.cable.propagation", "1 us"),
+        ("workload.test.bidirectional", "true"),
+        ("workload.test.size", "4 KiB"),
+        ("workload.test.tx_depth", "4"),
+        ("run.time_limit", "2 ms"),
+    ];
+    let before = results(CABLE, &both_ways);
+    let found = limit(&before, "test");
+    assert_eq!(found.kind, "window", "{}", found.words);
+    let deeper = results(CABLE, &[&both_ways[..], &[("workload.test.tx_depth", "8")]].concat());
+    let gain = flow(&deeper, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
+    assert!(gain > 1.3, "{gain}");
+}
+
+/// One message at a time: the wire is in use one way and then the other, and a faster one would bring most.
+#[test]
+fn wires_that_are_used_in_turn_add_up() {
+    let latency = [
+        ("workload.test.tool", "ib_write_lat"),
+        ("workload.test.size", "64 KiB"),
+        ("run.time_limit", "2 ms"),
+    ];
+    let before = results(CABLE, &latency);
+    let wires = before.resources.iter().filter(|each| each.name.ends_with(".port1.wire"));
+    let used: Vec<f64> = wires.map(|each| each.utilisation).collect();
+    assert!(used.iter().all(|used| (0.2..0.5).contains(used)), "{used:?}");
+    let found = limit(&before, "test");
+    assert_eq!(found.kind, "wire_beyond", "{}", found.words);
+    let faster = results(CABLE, &[&latency[..], &[("network.cable.kind", "infiniband-hdr")]].concat());
+    let gain = flow(&faster, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
+    assert!(gain > 1.2, "{gain}");
+}

@@ -677,7 +677,9 @@ class LimitedBy(TypedDict):
     `tlp_gap`, `demand`, or the kind of a resource.
     """
     share: float
-    """Part of the time: in use, of wires and resources; waited for, of all others."""
+    """Part of the time: in use where `in_use` says so, else waited for (of errors, lost)."""
+    in_use: bool
+    """The share is of time in use, rather than of time that others waited for it."""
     alike: list[str]
     """Others of the same kind and size that are in the same case, by name."""
     of_goodput: float

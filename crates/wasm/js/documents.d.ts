@@ -574,8 +574,10 @@ export interface LimitedBy {
   name: string;
   /** `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
   kind: string;
-  /** Part of the time: in use, of wires and resources; waited for, of all others. */
+  /** Part of the time: in use where `in_use` says so, else waited for (of errors, lost). */
   share: number;
+  /** The share is of time in use, rather than of time that others waited for it. */
+  in_use: boolean;
   /** Others of the same kind and size that are in the same case, by name. */
   alike: string[];
   /** Part of the goodput of all flows of data that it limits. */

@@ -889,6 +889,7 @@ class MeasureResult(TypedDict):
     machine: str
     notes: list[str]
     cases: list[MeasureResultCase]
+    unfinished: str | None
     started: str
     commands: list[MeasureResultCommand]
     machine_description: MeasureResultMachineDescription

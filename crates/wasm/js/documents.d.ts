@@ -764,6 +764,7 @@ export interface MeasureResult {
   machine: string;
   notes: string[];
   cases: MeasureResultCase[];
+  unfinished: string | null;
   started: string;
   commands: MeasureResultCommand[];
   machine_description: MeasureResultMachineDescription;

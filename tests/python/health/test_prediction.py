@@ -669,3 +669,32 @@ def test_the_doctor_prices_the_link_and_predict_the_device() -> None:
     device = row(prediction, "both ways", bdf).alone_gb_per_s
     assert device is not None
     assert device < 0.95 * narrow.cost.compared.as_is, "its copy engines are part of what is predicted"
+
+
+def test_what_limits_a_figure_and_is_not_the_machines_own_is_among_the_assumptions() -> None:
+    """Behind PEX890xx switches copies end at credits that were fitted to copies made one at a time."""
+    prediction = predict(read(EXAMPLES / "gpu-server.txt"))
+    said = [text for text in prediction.assumptions if " rest on " in text]
+    parts = [re.fullmatch(r".*: rates (.+?) rest on (.+?); .*", text) for text in said]
+    limits = {(found[2], found[1]) for found in parts if found}
+    assert limits == {("credits.posted_data 512", "alone"), ("credits.completion_data 512", "all at once")}
+    assert all("; calibrated: " in text and "one copy at a time" in text for text in said)
+    for figures, bindings in (
+        ("alone", [row.binding.partition("; all at once, ")[0] for row in prediction.rows]),
+        ("all at once", [row.binding.partition("; all at once, ")[2] for row in prediction.rows]),
+    ):
+        if any("credits for " in binding for binding in bindings):
+            assert any(f": rates {figures}" in text for text in said), figures
+
+
+def test_what_the_machine_states_is_no_assumption_where_it_limits() -> None:
+    """A drive that is never the limit on its link, and links that are forced to be slow."""
+    for machine_ in (pair(), switched(*[{"can": "16 x8"}] * 4), pair(now="8 x2")):
+        assert not [text for text in predict(machine_).assumptions if " rest on " in text]
+
+
+def test_a_published_rate_that_limits_is_named_with_its_source() -> None:
+    said = [text for text in predict(pair(model="SSDPE2KX040T7")).assumptions if " rest on " in text]
+    found = {text.partition("; published: ")[0] for text in said if "Lenovo Press" in text}
+    assert "01:00.0: rates alone rest on nvme.read_rate 3.2 GB/s" in found
+    assert "01:00.0: rates alone rest on nvme.write_rate 1.8 GB/s" in found

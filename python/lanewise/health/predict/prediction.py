@@ -169,6 +169,7 @@ def predict(
             *_ASSUMPTIONS,
             *([_TRANSLATED] if translated else []),
             *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
+            *simulator.rests_on.said(),
             *_known_parts(chosen),
             *_of_ways(machine, simulator.changes, chosen),
         ),
@@ -288,6 +289,7 @@ def _with_all_at_once(
             [pair for benchmark in shared for pair in (*benchmark.overrides, *pace(machine, benchmark))],
         )
         if result is not None:
+            simulator.rests_on.note(result, "all at once")
             results[direction] = ({endpoint_name(b.function) for b in shared}, result)
     for benchmark, row, alone in rows:
         name = endpoint_name(benchmark.function)

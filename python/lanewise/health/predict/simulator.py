@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.health.predict.benchmarks import SHORTEST_FRAME
 from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
+from lanewise.health.predict.rests_on import RestsOn
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from lanewise.machine.ways import Change
     from lanewise.scenario.numbering import Numbering
     from lanewise.scenario.tables import Run as RunTable
+    from lanewise.scenario.tables import Scenario
     from lanewise.scenario.tables import Workload
 
 _OF_DRIVES = ("pipeline", "media")
@@ -78,6 +80,14 @@ class Row:
         return cast("PredictPrediction", dict(vars(self)))
 
 
+class Prepared(NamedTuple):
+    """The scenario of a run, with parts by number."""
+
+    text: str
+    numbering: Numbering
+    document: Scenario
+
+
 class Simulator:
     """Runs benchmarks on parts of one machine; equal parts are run once."""
 
@@ -92,10 +102,12 @@ class Simulator:
         self.payloads: dict[Address, int] = {}
         """Maximum Payload Size in bytes of the way of each device that was simulated."""
         self._results: dict[str, Run] = {}
-        self._bases: dict[Hashable, tuple[str, Numbering] | None] = {}
+        self._bases: dict[Hashable, Prepared | None] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             switch_name(f): f"switch {f.address.short}" for f in machine if f.is_bridge
         }
+        self.rests_on = RestsOn(self._words)
+        """What limits the figures so far, of what neither the machine nor the specification states."""
 
     def row(self, benchmark: Benchmark) -> Row | None:
         """Run one benchmark alone; None when the way to the root is not known well enough."""
@@ -139,6 +151,8 @@ class Simulator:
                 half_width, limit = None, None
         elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
             binding += "; the adapter's own limit is not known"
+        if limit is not None:
+            self.rests_on.note(result, "alone")
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         row = Row(
             bdf=function.address.short,
@@ -208,17 +222,24 @@ class Simulator:
         base = self._base(functions, workload, benchmark)
         if base is None:
             return None
-        text, numbering = base
-        pairs = [(numbering.path(path), value) for path, value in (*self._everywhere, *overrides)]
-        key = text + repr(pairs)
+        pairs = [(base.numbering.path(path), value) for path, value in (*self._everywhere, *overrides)]
+        key = base.text + repr(pairs)
         if key not in self._results:
             self.runs += 1
-            self._results[key] = json.loads(_core.run("prediction", pairs, source=text))
-        return with_names(self._results[key], numbering.names())
+            found: Run = json.loads(_core.run("prediction", pairs, source=base.text))
+            # What the machine and the benchmark state is none, although it has no source.
+            given = {path for path, _ in pairs}
+            found["assumptions"] = [
+                each
+                for each in found["assumptions"]
+                if each["path"] not in given and not is_plain(base.document, each["path"])
+            ]
+            self._results[key] = found
+        return with_names(self._results[key], base.numbering.names())
 
     def _base(
         self, functions: Sequence[Function], workload: Sequence[Workload], benchmark: Benchmark
-    ) -> tuple[str, Numbering] | None:
+    ) -> Prepared | None:
         """Return the scenario of a run without its overrides, made once for all that differ in those."""
         addresses = tuple(function.address for function in functions)
         key = (addresses, repr(workload), benchmark.settle_us, benchmark.measure_us)
@@ -315,7 +336,7 @@ def prepared(
     benchmark: Benchmark,
     *,
     changes: Mapping[Address, Change] | None = None,
-) -> tuple[str, Numbering]:
+) -> Prepared:
     """Make the scenario of some devices, with parts by number, and say which number is whose.
 
     Overrides of the benchmark are not in it. Raises `InputError` when the way of a device to the root is not
@@ -330,7 +351,20 @@ def prepared(
         peer_to_peer=benchmark.peer is not None,
     )
     bare, numbering = numbered(scenario.document)
-    return scenario_text(bare), numbering
+    return Prepared(scenario_text(bare), numbering, bare)
+
+
+def is_plain(document: Scenario, path: str) -> bool:
+    """Whether a scenario states a value, given by its path in `explain`, without a source."""
+    kinds = [document.get("host", {}), document.get("switch", {}), document.get("endpoint", {})]
+    name, _, rest = path.partition(".")
+    at: object = next((tables[name] for tables in kinds if name in tables), None)
+    for key in rest.split("."):
+        if not isinstance(at, dict):
+            # A text in a table's place says the link of a port.
+            return at is not None
+        at = at.get(key)
+    return at is not None and not (isinstance(at, dict) and "provenance" in at)
 
 
 def parties(benchmark: Benchmark) -> list[Function]:

@@ -149,7 +149,8 @@ def predict(
         devices=[parse_address(text) for text in devices] or None,
         together=together,
     )
-    prediction = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    prediction = simulate(changes=tried.changes, on_progress=on_progress)
+    prediction = replace(prediction, changes=texts, notes=(*prediction.notes, *tried.notes))
     strict = tried.without_order()
     if strict is not None and simulate(changes=strict).rows == prediction.rows:
         return replace(prediction, notes=(*prediction.notes, NO_ORDER))
@@ -182,7 +183,8 @@ def predict_peers(
     texts = tuple(what_if)
     tried = parse_what_if(texts, _machine(source))
     simulate = partial(simulated, tried.machine, devices=[parse_address(text) for text in devices] or None)
-    peers = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    peers = simulate(changes=tried.changes, on_progress=on_progress)
+    peers = replace(peers, changes=texts, notes=(*peers.notes, *tried.notes))
     strict = tried.without_order()
     if strict is not None and simulate(changes=strict).pairs == peers.pairs:
         return replace(peers, notes=(*peers.notes, NO_ORDER))

@@ -117,7 +117,9 @@ def _of(vendor: int | None, generation: int) -> Interconnect:
     old = vendor in _OLDER and generation < _OLDEST_SET
     host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{maker}"'
     said = explained(_HOST.format(host=host, link=f"gen{max(generation, 3)} x16"))
-    rate, links, overhead = (said[f"machine.interconnect.{key}"] for key in ("rate", "links", "line_overhead"))
+    rate, links, overhead = (
+        said[f"machine.interconnect.{key}"] for key in ("rate", "links", "line_overhead")
+    )
     whole, spent = gb_per_s(rate["value"]), whole_bytes(overhead["value"])
     assert whole is not None
     assert spent is not None

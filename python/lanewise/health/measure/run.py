@@ -102,7 +102,9 @@ def _run(command: list[str], name: str, folder: Path, time_limit_s: float) -> st
     printed, said = (path.read_text(encoding="utf-8", errors="replace") for path in (out, errors))
     if process.returncode < 0:
         reason = signal.strsignal(-process.returncode)
-        raise InputError(f"{name} was ended by signal {-process.returncode} ({reason}); nothing of it is judged")
+        raise InputError(
+            f"{name} was ended by signal {-process.returncode} ({reason}); nothing of it is judged"
+        )
     if process.returncode != 0:
         words = (said.strip() or printed.strip()).splitlines()[-3:]
         raise InputError(

@@ -76,7 +76,12 @@ width = "x16"
 
 _OLDER = {_AMD: "amd-naples", _INTEL: "intel-broadwell-ep"}
 """Parts that stand for processors of Gen3 and older, of which sets of defaults say nothing."""
-_MAKERS = {_AMD: ("amd", "Infinity Fabric link"), _INTEL: ("intel", "links between sockets")}
+_OTHER = 0
+_MAKERS = {
+    _AMD: ("amd", "Infinity Fabric link"),
+    _INTEL: ("intel", "links between sockets"),
+    _OTHER: ("other", "links between sockets"),
+}
 _OLDEST_SET, _NEWEST = 4, 5
 """The generations of root ports of which there are sets of defaults by maker."""
 
@@ -107,13 +112,13 @@ def interconnect_of(machine: Machine) -> Interconnect:
     ports = [function for function in machine if machine.role(function) is Kind.ROOT_PORT]
     generation = max((port.link.capability.generation or 0 for port in ports), default=0)
     vendors = {port.identity.vendor_id for port in ports}
-    vendor = next((vendor for vendor in (_AMD, _INTEL) if vendor in vendors), None)
+    vendor = next((vendor for vendor in (_AMD, _INTEL) if vendor in vendors), _OTHER)
     return _of(vendor, min(generation, _NEWEST))
 
 
-def _of(vendor: int | None, generation: int) -> Interconnect:
-    """Return what the catalog says joins processors of a maker (None: not known) and generation."""
-    maker, name = _MAKERS.get(vendor, ("other", "links between sockets"))
+def _of(vendor: int, generation: int) -> Interconnect:
+    """Return what the catalog says joins processors of a maker and generation."""
+    maker, name = _MAKERS[vendor]
     old = vendor in _OLDER and generation < _OLDEST_SET
     host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{maker}"'
     said = explained(_HOST.format(host=host, link=f"gen{max(generation, 3)} x16"))

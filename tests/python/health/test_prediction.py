@@ -352,7 +352,9 @@ def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> 
     }
     half = replace(two, functions={**two.functions, **blind})
     named = [Address.parse("03:00.0"), Address.parse("04:00.0")]
-    assert {row.bdf for row in predict(half, devices=named).rows} == {"04:00.0"}
+    chosen = predict(half, devices=named)
+    assert {row.bdf for row in chosen.rows} == {"04:00.0"}
+    assert "not predicted, because its link is not known: 03:00.0" in chosen.notes
 
 
 def test_devices_beyond_those_that_are_simulated_at_once_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -698,3 +700,24 @@ def test_a_published_rate_that_limits_is_named_with_its_source() -> None:
     found = {text.partition("; published: ")[0] for text in said if "Lenovo Press" in text}
     assert "01:00.0: rates alone rest on nvme.read_rate 3.2 GB/s" in found
     assert "01:00.0: rates alone rest on nvme.write_rate 1.8 GB/s" in found
+
+
+def test_devices_that_no_link_leads_to_are_said_too() -> None:
+    """A disk controller in the chipset moves data; a USB controller beside it does not count."""
+    sata, usb = (
+        function(f"00:1f.{number}", Kind.CONVENTIONAL, class_code=code)
+        for number, code in ((2, 0x010601), (3, 0x0C0330))
+    )
+    alone = pair()
+    notes = predict(machine(*alone, sata, usb)).notes
+    assert "not predicted, because no link of PCI Express leads to it: 00:1f.2" in notes
+    assert not any("00:1f.3" in note for note in notes)
+
+
+def test_a_slow_link_gets_the_time_that_it_takes_to_fill() -> None:
+    """131 KiB of frames take 0.7 ms on one lane of Gen1, and were not over when the run was."""
+    slow = predict(pair(now="2.5 x1", class_code=NIC))
+    sent = row(slow, "send 64 B frames").alone_gb_per_s
+    received = row(slow, "receive 64 B frames").alone_gb_per_s
+    assert sent == pytest.approx(received, rel=0.05)
+    assert 0.13 < (sent or 0) < 0.15

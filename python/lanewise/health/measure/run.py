@@ -50,8 +50,8 @@ def measure(
 ) -> Judgement:
     """Run a tool, and judge its results against the machine (this one unless another is given).
 
-    A command that takes longer than `time_limit_s` is ended, with all that it has started. Raises `InputError`
-    when the first command to print results fails; what fails after it is `unfinished` in the judgement.
+    A command that takes longer than `time_limit_s` is ended, with all that it has started. Raises
+    `InputError` when the first command to print results fails; what fails after it is `unfinished`.
     """
     machine = read() if machine is None else machine
     outputs: list[MeasureResultCommand] = []

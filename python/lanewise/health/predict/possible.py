@@ -29,7 +29,8 @@ def refuse_impossible(changes: Mapping[Address, Change], machine: Machine, text:
         size, who = _largest_payload(machine, function)
         if change.mps and who is not None and size < change.mps:
             raise InputError(
-                f"'{text}': {who.address.short} supports payloads of at most {size} B; write 'mps {size}' or less"
+                f"'{text}': {who.address.short} supports payloads of at most {size} B; write 'mps {size}' "
+                "or less"
             )
         bits, who = _most_tag_bits(machine, function)
         if change.tag_bits and who is not None and bits < change.tag_bits:

@@ -1,8 +1,8 @@
 """Parameters that limit predicted figures and that neither the specification nor the machine states.
 
-The core says of a run what limits it, which settings would make that larger, and where each value comes from.
-A setting that the machine states (links, payload sizes, tags) is no assumption; what comes from the catalog or
-is a default is one, and a prediction names it with its provenance.
+The core says of a run what limits it, which settings would make that larger, and where each value comes
+from. A setting that the machine states (links, payload sizes, tags) is no assumption; what comes from the
+catalog or is a default is one, and a prediction names it with its provenance.
 """
 
 from __future__ import annotations

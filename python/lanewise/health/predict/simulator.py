@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import fsum
+from math import ceil, fsum
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lanewise import _core
@@ -19,14 +19,16 @@ from lanewise.health.predict.rests_on import RestsOn
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.own_rate import message_rate, said_of_rates
 from lanewise.machine.scenario import endpoint_name, scan_to_document, switch_name
 from lanewise.machine.sockets import across_sockets, interconnect_of
+from lanewise.machine.ways import Ways
 from lanewise.scenario.numbering import numbered, with_names
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from lanewise.documents import Flow, PredictPrediction, Run
     from lanewise.health.predict.benchmarks import Benchmark
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
     from lanewise.machine.ways import Change
     from lanewise.scenario.numbering import Numbering
     from lanewise.scenario.tables import Run as RunTable
-    from lanewise.scenario.tables import Scenario
-    from lanewise.scenario.tables import Workload
+    from lanewise.scenario.tables import Scenario, Workload
+
+_FAST_GB_PER_S = 1.9
+"""Links of at least this rate fill within the time that benchmarks settle. Assumed: two lanes of Gen3."""
+_PAIR = 2
 
 _OF_DRIVES = ("pipeline", "media")
 """Kinds of limits that are a drive's own."""
@@ -346,7 +351,7 @@ def prepared(
         machine,
         endpoints=[function.address for function in functions],
         workload=workload,
-        run=_window(benchmark),
+        run=_window(benchmark, _stretch(machine, functions, changes or {})),
         changes=changes,
         peer_to_peer=benchmark.peer is not None,
     )
@@ -356,9 +361,9 @@ def prepared(
 
 def is_plain(document: Scenario, path: str) -> bool:
     """Whether a scenario states a value, given by its path in `explain`, without a source."""
-    kinds = [document.get("host", {}), document.get("switch", {}), document.get("endpoint", {})]
     name, _, rest = path.partition(".")
-    at: object = next((tables[name] for tables in kinds if name in tables), None)
+    kinds = cast("Iterable[Mapping[str, object]]", map(document.get, ("host", "switch", "endpoint")))
+    at = next((tables[name] for tables in kinds if tables and name in tables), None)
     for key in rest.split("."):
         if not isinstance(at, dict):
             # A text in a table's place says the link of a port.
@@ -372,11 +377,22 @@ def parties(benchmark: Benchmark) -> list[Function]:
     return [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
 
 
-def _window(benchmark: Benchmark) -> RunTable:
+def _stretch(machine: Machine, functions: Sequence[Function], changes: Mapping[Address, Change]) -> int:
+    """Say how many times as long a slow link takes; only for one device, or a pair: of many, one is slow."""
+    if len(functions) > _PAIR:
+        return 1
+    ways = Ways(machine, changes)
+    modes = [ways.modes(link) for function in functions for link in machine.link_path(function)]
+    rates = [min(rate_of(mode) or _FAST_GB_PER_S for mode in found if mode) for found in modes if found]
+    return max(1, ceil(_FAST_GB_PER_S / min(rates, default=_FAST_GB_PER_S)))
+
+
+def _window(benchmark: Benchmark, stretch: int) -> RunTable:
     """Fix the time that is measured: such runs are periodic after a moment."""
+    settle_us, measure_us = stretch * benchmark.settle_us, stretch * benchmark.measure_us
     return {
-        "warm_up": f"{benchmark.settle_us} us",
-        "time_limit": f"{benchmark.settle_us + benchmark.measure_us} us",
+        "warm_up": f"{settle_us} us",
+        "time_limit": f"{settle_us + measure_us} us",
         "relative_half_width": "0.001 %",
     }
 

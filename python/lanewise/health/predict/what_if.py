@@ -95,7 +95,7 @@ def _ends(text: str, machine: Machine) -> list[Function]:
 
 
 def _apply(tried: WhatIf, text: str) -> list[tuple[str, bool]]:
-    """Do what changes the machine, and return what is left, one text for each device, and if it is for all."""
+    """Do what changes the machine; return what is left, a text for each device, and if it is for all."""
     arrow = ARROW.search(text)
     if arrow is None:
         return [(text, False)]

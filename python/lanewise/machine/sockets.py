@@ -35,7 +35,6 @@ class Interconnect:
     rate_gb_per_s: float
     line_overhead: int
     """Bytes that go with every line of 64 B."""
-    name: str
     source: str
     provenance: Provenance
     overhead_provenance: Provenance
@@ -77,11 +76,7 @@ width = "x16"
 _OLDER = {_AMD: "amd-naples", _INTEL: "intel-broadwell-ep"}
 """Parts that stand for processors of Gen3 and older, of which sets of defaults say nothing."""
 _OTHER = 0
-_MAKERS = {
-    _AMD: ("amd", "Infinity Fabric link"),
-    _INTEL: ("intel", "links between sockets"),
-    _OTHER: ("other", "links between sockets"),
-}
+_MAKERS = {_AMD: "amd", _INTEL: "intel", _OTHER: "other"}
 _OLDEST_SET, _NEWEST = 4, 5
 """The generations of root ports of which there are sets of defaults by maker."""
 
@@ -118,9 +113,8 @@ def interconnect_of(machine: Machine) -> Interconnect:
 
 def _of(vendor: int, generation: int) -> Interconnect:
     """Return what the catalog says joins processors of a maker and generation."""
-    maker, name = _MAKERS[vendor]
     old = vendor in _OLDER and generation < _OLDEST_SET
-    host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{maker}"'
+    host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{_MAKERS[vendor]}"'
     said = explained(_HOST.format(host=host, link=f"gen{max(generation, 3)} x16"))
     rate, links, overhead = (
         said[f"machine.interconnect.{key}"] for key in ("rate", "links", "line_overhead")
@@ -131,7 +125,7 @@ def _of(vendor: int, generation: int) -> Interconnect:
     count = int(links["value"])
     one = rate["source"] if count == 1 else f"one of {count}: {rate['source']}"
     return Interconnect(
-        whole / count, spent, name, one, rate["provenance"], overhead["provenance"], overhead["source"]
+        whole / count, spent, one, rate["provenance"], overhead["provenance"], overhead["source"]
     )
 
 

@@ -139,8 +139,8 @@ def _mode(link: Link) -> LinkMode:
 def _built(uplink: Link) -> LinkMode:
     """Return what the upstream port of a switch can do: an uplink that does less has findings of its own.
 
-    Those say what to do about a bad cable or a small slot, and more switches are not it. Where the source does
-    not tell what the switch can do, it is as it runs.
+    Those say what to do about a bad cable or a small slot, and more switches are not it. Where the source
+    does not tell what the switch can do, it is as it runs.
     """
     can = uplink.device.link.capability
     return can if can.known else _mode(uplink)

@@ -183,6 +183,19 @@ def ladder(*, generation: int, lanes: int, payload_bytes: int, header_dwords: in
     `header_dwords` 3 or 4; ValueError otherwise. Source: PCI Express Base 6.0, sections 2.2, 3.5 and 4.2.
     """
 
+def frames_carried(frame_bytes: int) -> float:
+    """Return the part of the bytes of a wire that Ethernet frames of one size are, back to back.
+
+    `frame_bytes` is 64 to 9018, check sequence included; ValueError otherwise. Source: IEEE 802.3.
+    """
+
+def writes_carried(size_bytes: int, *, mtu_bytes: int, infiniband: bool) -> float:
+    """Return the part of the bytes of a wire that is payload of RDMA writes of one size, back to back.
+
+    Over InfiniBand, or else over RoCE version 2. `size_bytes` is 1 to 2³¹, `mtu_bytes` a power of two from
+    256 to 4096; ValueError otherwise. Source: InfiniBand Architecture Specification, volume 1.
+    """
+
 def student_t(probability: float, degrees: float) -> float:
     """Return the value that Student's t stays below with this probability.
 

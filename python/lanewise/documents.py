@@ -843,7 +843,9 @@ class LimitedBy(TypedDict):
     `tlp_gap`, `demand`, or the kind of a resource.
     """
     share: float
-    """Part of the time: in use, of wires and resources; waited for, of all others."""
+    """Part of the time: in use where `in_use` says so, else waited for (of errors, lost)."""
+    in_use: bool
+    """The share is of time in use, rather than of time that others waited for it."""
     alike: list[str]
     """Others of the same kind and size that are in the same case, by name."""
     of_goodput: float
@@ -1068,6 +1070,8 @@ class MeasureResult(TypedDict):
     """What was assumed or could not be told, a sentence each."""
     cases: list[MeasureResultCase]
     """One for each case of the measurement."""
+    unfinished: str | None
+    """Why the measurement ended before all of its tests; null where it did not."""
     started: str
     """Time of the first command, UTC."""
     commands: list[MeasureResultCommand]

@@ -149,7 +149,8 @@ def predict(
         devices=[parse_address(text) for text in devices] or None,
         together=together,
     )
-    prediction = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    prediction = simulate(changes=tried.changes, on_progress=on_progress)
+    prediction = replace(prediction, changes=texts, notes=(*prediction.notes, *tried.notes))
     strict = tried.without_order()
     if strict is not None and simulate(changes=strict).rows == prediction.rows:
         return replace(prediction, notes=(*prediction.notes, NO_ORDER))
@@ -182,7 +183,8 @@ def predict_peers(
     texts = tuple(what_if)
     tried = parse_what_if(texts, _machine(source))
     simulate = partial(simulated, tried.machine, devices=[parse_address(text) for text in devices] or None)
-    peers = replace(simulate(changes=tried.changes, on_progress=on_progress), changes=texts)
+    peers = simulate(changes=tried.changes, on_progress=on_progress)
+    peers = replace(peers, changes=texts, notes=(*peers.notes, *tried.notes))
     strict = tried.without_order()
     if strict is not None and simulate(changes=strict).pairs == peers.pairs:
         return replace(peers, notes=(*peers.notes, NO_ORDER))
@@ -219,6 +221,7 @@ def measure(
     device: str | None = None,
     seconds: int = 5,
     allow_writes: bool = False,
+    time_limit: float | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Judgement:
     """Run a benchmark on this machine, and judge its result.
@@ -226,17 +229,26 @@ def measure(
     `target` is a file or block device for fio, ``iperf3:HOST`` for a network, ``gpu`` for copies to GPUs.
     `source` describes this machine better than it shows to an ordinary user. `device` is the address of the
     device behind the target, where it cannot be found. Each test lasts `seconds`. Only reads, unless
-    `allow_writes`: writes destroy what is on the target. `on_progress` hears the command that runs. Raises
-    `lanewise.InputError` when the tool is missing, or fails.
+    `allow_writes`: writes destroy what is on the target. A command of the tool that takes longer than
+    `time_limit` seconds, by default half an hour, is ended; what was measured before it is judged, and
+    `unfinished` of the judgement says so. `on_progress` hears the command that runs. Raises
+    `lanewise.InputError` when the tool is missing, or fails before it has measured anything.
     """
+    from lanewise.errors import InputError
+    from lanewise.health.measure import LONGEST_S, Fio, Iperf3
     from lanewise.health.measure import measure as measured
     from lanewise.health.measure.target import device_behind, tool_for
     from lanewise.health.predict.machine_change import parse_address
 
+    tool = tool_for(target, seconds=seconds, allow_writes=allow_writes)
+    limit = LONGEST_S if time_limit is None else time_limit
+    if isinstance(tool, Fio | Iperf3) and limit <= seconds:
+        raise InputError(f"a test lasts {seconds} s, which is not within the limit of {limit:g} s")
     return measured(
-        tool_for(target, seconds=seconds, allow_writes=allow_writes),
+        tool,
         machine=_machine(source),
         device=parse_address(device) if device else device_behind(target),
+        time_limit_s=limit,
         on_progress=on_progress,
     )
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lanewise.documents import LimitedBy
-
 DASH = "\N{EN DASH}"
 
 ENDINGS = {
@@ -21,17 +19,6 @@ ENDINGS = {
     "Interrupted": "Interrupted",
 }
 """How a run ended, by its end reason."""
-
-_IN_USE = ": in use "
-"""In the sentence of a limit before the share of the time."""
-
-
-def is_waited_for(limit: LimitedBy) -> bool:
-    """Whether the share of a limit is of the time that others waited for it, rather than of its use.
-
-    The core decides, and says in its sentence "in use", or "waited for", "all of it under way" and so on.
-    """
-    return _IN_USE not in limit["sentence"]
 
 
 def plain(value: object) -> str:

@@ -110,6 +110,7 @@ def hostile_run() -> RunResult:
         "name": HOSTILE,
         "kind": "wire",
         "share": 0.5,
+        "in_use": True,
         "alike": [HOSTILE],
         "of_goodput": 0.5,
         "seen_as": None,

@@ -20,5 +20,5 @@ pub mod transport;
 mod wire;
 
 pub use lane::{Lane, Port};
-pub use network_wire::NetworkWire;
+pub use network_wire::{Framing, NetworkWire};
 pub use wire::WireKind;

@@ -8,6 +8,46 @@ use lanewise_units::{Bytes, Rate, Span};
 /// InfiniBand pads payload to words of four bytes.
 const WORD: Bytes = Bytes::new(4);
 
+/// What stands around a packet on a wire between two adapters, whatever its rate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Framing {
+    /// InfiniBand inside one subnet.
+    Infiniband,
+    /// RoCE version 2 over Ethernet.
+    Roce,
+    /// TCP segments over Ethernet.
+    Ethernet,
+}
+
+impl Framing {
+    /// Bytes on the wire of a packet with so much payload.
+    pub const fn packet_bytes(self, kind: PacketKind, payload: Bytes) -> Bytes {
+        let transport = kind.transport_bytes();
+        let words = payload.round_up_to(WORD);
+        match self {
+            Self::Infiniband => {
+                Bytes::new(LOCAL_ROUTE_HEADER.get() + transport.get() + words.get() + VARIANT_CRC.get())
+            }
+            Self::Roce => roce::wire_bytes(transport, words),
+            Self::Ethernet => roce::ip_wire_bytes(transport, payload),
+        }
+    }
+
+    /// Bytes on the wire of an RDMA write of `size` in packets of `mtu`.
+    pub fn write_bytes(self, size: Bytes, mtu: Bytes) -> Bytes {
+        write_packets(size, mtu)
+            .fold(Bytes::ZERO, |sum, (kind, payload)| sum + self.packet_bytes(kind, payload))
+    }
+}
+
+/// Kind and payload of each packet of an RDMA write.
+fn write_packets(size: Bytes, mtu: Bytes) -> impl Iterator<Item = (PacketKind, Bytes)> {
+    (0..size.get()).step_by(mtu.get() as usize).map(move |start| {
+        let kind = if start == 0 { PacketKind::WriteFirst } else { PacketKind::Data };
+        (kind, mtu.min(Bytes::new(size.get() - start)))
+    })
+}
+
 /// Kind and speed of a wire between two adapters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NetworkWire {
@@ -33,14 +73,15 @@ pub enum NetworkWire {
 impl NetworkWire {
     /// Bytes on the wire of a packet with so much payload.
     pub const fn packet_bytes(self, kind: PacketKind, payload: Bytes) -> Bytes {
-        let transport = kind.transport_bytes();
-        let words = payload.round_up_to(WORD);
+        self.framing().packet_bytes(kind, payload)
+    }
+
+    /// What stands around its packets.
+    pub const fn framing(self) -> Framing {
         match self {
-            Self::Infiniband { .. } => {
-                Bytes::new(LOCAL_ROUTE_HEADER.get() + transport.get() + words.get() + VARIANT_CRC.get())
-            }
-            Self::Roce { .. } => roce::wire_bytes(transport, words),
-            Self::Ethernet { .. } => roce::ip_wire_bytes(transport, payload),
+            Self::Infiniband { .. } => Framing::Infiniband,
+            Self::Roce { .. } => Framing::Roce,
+            Self::Ethernet { .. } => Framing::Ethernet,
         }
     }
 
@@ -72,16 +113,8 @@ impl NetworkWire {
 
     /// Time of an RDMA write of `size` in packets of `mtu`, back to back.
     pub fn write_span(self, size: Bytes, mtu: Bytes) -> Span {
-        let mut span = Span::ZERO;
-        let mut left = size;
-        let mut kind = PacketKind::WriteFirst;
-        while left > Bytes::ZERO {
-            let payload = left.min(mtu);
-            span += self.packet_span(kind, payload);
-            left = Bytes::new(left.get() - payload.get());
-            kind = PacketKind::Data;
-        }
-        span
+        write_packets(size, mtu)
+            .fold(Span::ZERO, |sum, (kind, payload)| sum + self.packet_span(kind, payload))
     }
 }
 
@@ -117,6 +150,14 @@ mod tests {
             let share = 100.0 * EDR.byte_span(size).as_ns() / EDR.write_span(size, Bytes::new(mtu)).as_ns();
             assert!((share - expected).abs() < 0.005, "MTU {mtu}: {share} %");
         }
+    }
+
+    #[test]
+    fn a_write_costs_each_packet_its_headers_and_the_first_those_of_rdma() {
+        let (size, mtu) = (Bytes::from_kib(64), Bytes::new(4096));
+        assert_eq!(Framing::Infiniband.write_bytes(size, mtu), Bytes::new(65_536 + 16 * 26 + 16));
+        assert_eq!(Framing::Roce.write_bytes(size, mtu), Bytes::new(65_536 + 16 * 82 + 16));
+        assert_eq!(Framing::Roce.write_bytes(Bytes::new(4097), mtu), Bytes::new(4096 + 4 + 2 * 82 + 16));
     }
 
     #[test]

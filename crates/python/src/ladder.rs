@@ -1,8 +1,8 @@
-//! The rate model alone: the rungs of a link's efficiency ladder, with nothing simulated.
+//! The rate model alone: the rungs of a link's efficiency ladder, and what wires behind adapters carry, with nothing simulated.
 
 use crate::errors::wrong_argument;
 use crate::scenario::text;
-use lanewise_sim::{SteadyWrites, rungs};
+use lanewise_sim::{SteadyPackets, SteadyWrites, carried, rungs};
 use pyo3::prelude::*;
 
 /// Rungs of one direction of a link that sends memory writes back to back, as JSON.
@@ -22,4 +22,26 @@ pub fn ladder(
     let link = SteadyWrites { generation, lanes, payload_bytes, header_dwords, ecrc };
     let found = rungs(&link).map_err(|odd| wrong_argument(odd.name, &odd.found, odd.allowed))?;
     text(&found)
+}
+
+/// Part of the bytes of a wire that Ethernet frames of one size are, back to back.
+#[pyfunction]
+pub fn frames_carried(frame_bytes: u64) -> PyResult<f64> {
+    fraction(&SteadyPackets::Frames { frame_bytes })
+}
+
+/// Part of the bytes of a wire that is payload of RDMA writes of one size, over InfiniBand or RoCE version 2.
+#[pyfunction]
+#[pyo3(signature = (size_bytes, *, mtu_bytes, infiniband))]
+pub fn writes_carried(size_bytes: u64, mtu_bytes: u64, infiniband: bool) -> PyResult<f64> {
+    fraction(&if infiniband {
+        SteadyPackets::InfinibandWrites { size_bytes, mtu_bytes }
+    } else {
+        SteadyPackets::RoceWrites { size_bytes, mtu_bytes }
+    })
+}
+
+fn fraction(packets: &SteadyPackets) -> PyResult<f64> {
+    let found = carried(packets).map_err(|odd| wrong_argument(odd.name, &odd.found, odd.allowed))?;
+    Ok(found.fraction)
 }

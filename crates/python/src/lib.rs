@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::{InputError, ScenarioError};
     #[pymodule_export]
-    use crate::ladder::ladder;
+    use crate::ladder::{frames_carried, ladder, writes_carried};
     #[pymodule_export]
     use crate::scenario::{explain, parts, run, scenario_schema, why};
     #[pymodule_export]

@@ -1,7 +1,8 @@
 //! Numbers with units: `"150 ns"`, `"4 KiB"`, `"2.5 GB/s"`, `"0.5 %"`.
 //!
 //! Exact: the digits are kept as an integer and a power of ten, multiplied by the unit as an integer, and rounded
-//! once. Decimal prefixes are powers of ten, binary ones (`Ki`, `Mi`, `Gi`, `Ti`) powers of two; `b` is a bit.
+//! once. Decimal prefixes are powers of ten, binary ones (`Ki`, `Mi`, `Gi`, `Ti`) powers of two; `b` is a bit, which rates
+//! are stated in and sizes are not.
 
 use lanewise_units::{TICKS_PER_NS, TICKS_PER_SECOND};
 
@@ -51,6 +52,9 @@ pub enum QuantityError {
     /// More digits than can be kept exactly.
     TooManyDigits,
 }
+
+/// Bits of a byte.
+const BITS: u128 = 8;
 
 /// Longest text that is looked at; more digits than this name no quantity.
 const TEXT_LIMIT: usize = 48;
@@ -124,6 +128,13 @@ pub struct Unit {
     pub per: u128,
 }
 
+impl Unit {
+    /// Whether it counts bits, or bits a second.
+    pub fn is_of_bits(self) -> bool {
+        matches!(self.dimension, Dimension::Size | Dimension::DataRate) && self.per == BITS
+    }
+}
+
 /// Splits a text into a number and a unit.
 pub fn parse(text: &str) -> Result<(Decimal, Unit), QuantityError> {
     let text = text.trim();
@@ -179,7 +190,7 @@ pub fn unit(name: &str) -> Option<Unit> {
     };
     let (prefix, per) = match name.strip_suffix('B') {
         Some(prefix) => (prefix, 1),
-        None => (name.strip_suffix('b')?, 8),
+        None => (name.strip_suffix('b')?, BITS),
     };
     let scale = match prefix {
         "" => 1,

@@ -14,7 +14,8 @@ pub fn reference_markdown() -> String {
     let mut page = String::from(
         "# Scenario files\n\nEvery table of a scenario file and every parameter in it. A value may be plain, or carry \
          its provenance: `{ value = \"150 ns\", provenance = \"datasheet\", source = \"…\" }`. Quantities are texts with a \
-         unit: `GB` is 10⁹, `GiB` is 2³⁰.\n",
+         unit: `GB` is 10⁹, `GiB` is 2³⁰. `B` is a byte and `b` a bit: rates may be in either, as in `100 Gb/s`; a size in bits, as \
+         in `4 Kib`, is refused.\n",
     );
     section(&mut page, "`[run]`", &RunParameters::SCHEMA);
     section(&mut page, "`[firmware]`", &FirmwareParameters::SCHEMA);

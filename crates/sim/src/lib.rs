@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod carried;
 mod counts;
 mod document;
 mod limits;
@@ -40,6 +41,7 @@ mod stop_rule;
 mod threads;
 mod trace;
 
+pub use carried::{Carried, SteadyPackets, carried};
 pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_observe::{Around, TraceKind};

@@ -742,8 +742,10 @@ export interface LimitedBy {
   name: string;
   /** `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
   kind: string;
-  /** Part of the time: in use, of wires and resources; waited for, of all others. */
+  /** Part of the time: in use where `in_use` says so, else waited for (of errors, lost). */
   share: number;
+  /** The share is of time in use, rather than of time that others waited for it. */
+  in_use: boolean;
   /** Others of the same kind and size that are in the same case, by name. */
   alike: string[];
   /** Part of the goodput of all flows of data that it limits. */
@@ -945,6 +947,8 @@ export interface MeasureResult {
   notes: string[];
   /** One for each case of the measurement. */
   cases: MeasureResultCase[];
+  /** Why the measurement ended before all of its tests; null where it did not. */
+  unfinished: string | null;
   /** Time of the first command, UTC. */
   started: string;
   /** What was run, word for word. */

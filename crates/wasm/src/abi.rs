@@ -75,6 +75,12 @@ pub extern "C" fn lanewise_ladder(request: u32) -> u64 {
     answered(request, door::ladder)
 }
 
+/// What a wire carries of the packets of a request.
+#[unsafe(no_mangle)]
+pub extern "C" fn lanewise_wire(request: u32) -> u64 {
+    answered(request, door::wire)
+}
+
 /// A session on the scenario of a request.
 #[unsafe(no_mangle)]
 pub extern "C" fn lanewise_session_new(request: u32) -> u64 {

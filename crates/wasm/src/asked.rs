@@ -20,6 +20,7 @@ impl Door {
             "trace" => traced::trace(request),
             "benchmark" => door::benchmark(request),
             "ladder" => door::ladder(request),
+            "wire" => door::wire(request),
             "parts" => door::parts(),
             "scenario_schema" => door::scenario_schema(),
             "version" => door::version(),

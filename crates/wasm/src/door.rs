@@ -2,7 +2,7 @@
 
 use crate::answer::{mistakes, stamped, wrong_request};
 use lanewise_scenario::{Catalog, Scenario, Source, SourceFile, catalog};
-use lanewise_sim::{Diagnostics, Ends, Session, SteadyWrites, rungs};
+use lanewise_sim::{Diagnostics, Ends, Session, SteadyPackets, SteadyWrites, carried, rungs};
 use lanewise_units::Bytes;
 use serde::Deserialize;
 use serde_json::json;
@@ -104,6 +104,18 @@ pub fn ladder(request: &str) -> String {
         Err(error) => return wrong_request(&format!("the request is not understood: {error}")),
     };
     match rungs(&link) {
+        Ok(found) => json!(found).to_string(),
+        Err(odd) => wrong_request(&odd.to_string()),
+    }
+}
+
+/// What the wire behind a network adapter carries of packets of one size, as it is: without a format. The request says which packets.
+pub fn wire(request: &str) -> String {
+    let packets: SteadyPackets = match serde_json::from_str(request) {
+        Ok(packets) => packets,
+        Err(error) => return wrong_request(&format!("the request is not understood: {error}")),
+    };
+    match carried(&packets) {
         Ok(found) => json!(found).to_string(),
         Err(odd) => wrong_request(&odd.to_string()),
     }
@@ -274,6 +286,17 @@ mod tests {
             let mut odd = link.clone();
             odd[key] = value;
             assert_eq!(answer(ladder, &odd)["status"], json!(2), "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_a_wire_carries_is_answered_and_odd_packets_are_refused() {
+        let writes = json!({ "kind": "roce_writes", "size_bytes": 64, "mtu_bytes": 4096 });
+        assert_eq!(answer(wire, &writes), json!({ "fraction": 64.0 / 162.0 }));
+        for (key, value) in [("mtu_bytes", json!(3)), ("lanes", json!(8)), ("kind", json!("token_ring"))] {
+            let mut odd = writes.clone();
+            odd[key] = value;
+            assert_eq!(answer(wire, &odd)["status"], json!(2), "{odd}");
         }
     }
 

@@ -24,6 +24,6 @@ mod traced;
 
 pub use answer::internal;
 pub use asked::Door;
-pub use door::{MEMORY_LIMIT, benchmark, check, explain, ladder, parts, run, scenario_schema, version};
+pub use door::{MEMORY_LIMIT, benchmark, check, explain, ladder, parts, run, scenario_schema, version, wire};
 pub use session::Sessions;
 pub use traced::{MOST_FILE_BYTES, MOST_ROWS, trace};

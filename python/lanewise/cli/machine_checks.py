@@ -274,6 +274,15 @@ def measure(
         ),
     ],
     seconds: Annotated[int, typer.Option(min=1, max=600, help="Seconds that each test takes.")] = 5,
+    time_limit: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            max=86400,
+            metavar="SECONDS",
+            help="End a test that takes longer, and judge those before it; exit status 2.",
+        ),
+    ] = 1800,
     allow_writes: Annotated[
         bool, typer.Option("--allow-writes", help="Also write to TARGET: DESTROYS WHAT IS ON IT.")
     ] = False,
@@ -313,11 +322,16 @@ def measure(
             device=device,
             seconds=seconds,
             allow_writes=allow_writes,
+            time_limit=time_limit,
             on_progress=on_progress,
         )
     if out is not None:
         write_whole(out, judgement.to_json() + "\n")
+    if judgement.unfinished is not None:
+        typer.echo(f"error: {judgement.unfinished}", err=True)
     _print_judgements([judgement], as_json=as_json)
+    if judgement.unfinished is not None:
+        raise typer.Exit(ExitStatus.WRONG_INPUT)
 
 
 def _print_judgements(judgements: "list[Judgement]", *, as_json: bool) -> None:

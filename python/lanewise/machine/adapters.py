@@ -26,6 +26,9 @@ class Port(NamedTuple):
     infiniband: bool
 
 
+_FASTER = r"(?:(?<![A-Za-z\d])(?:2\.5|5|10|20|25|40|50|100|200|400|800)[- ]?G|2\.5|FastLinQ)"
+"""Signs in a name that more than one gigabit is meant: "10/20 Gigabit", not "BCM5752 Gigabit"."""
+
 _PORTS = (
     (r"ConnectX-3 Pro|ConnectX-3\b", 56, 56),
     (r"ConnectX-4 Lx", 50, 25),
@@ -57,7 +60,7 @@ _PORTS = (
     (r"\bRTL8126|\bAQC111|\bAQC114", 5, 5),
     (r"\bAQC10[07]|\bAQC113", 10, 10),
     (r"\bI350|\bI21[0179]|\bI354|\b8257\d|\b8258[03]|\bBCM57(?:09|1\d|20|6\d|8\d)\b", 1, 1),
-    (r"^(?!.*(?:10[- ]?Gig|10G|2\.5|5G|FastLinQ)).*\bGigabit (?:Network|Ethernet)", 1, 1),
+    (rf"^(?!.*{_FASTER}).*\b(?:Gigabit\s+(?:\w+ )?(?:Network|Ethernet|Server)|GbE\b)", 1, 1),
 )
 """Names in `pci.ids`; Gb/s of an only port, and of each of several.
 

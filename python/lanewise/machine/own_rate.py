@@ -7,11 +7,11 @@ on two lanes as on four. Known for adapters by their names (`adapters`) and for 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lanewise.machine.adapters import all_ports_gb_per_s, network_functions, port_of
 from lanewise.machine.drives import drive_part
+from lanewise.machine.explained import explained, gb_per_s, whole_bytes
 from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.parts import part_of
 
@@ -99,43 +99,23 @@ part = "{part}"
 """
 
 
-@cache
-def _explained(scenario: str, part: str) -> dict[str, ExplainedParameter]:
-    """Return what the core says of a part in a scenario, by path.
-
-    The whole catalog takes thirty times as long, and a health check runs on every boot.
-    """
-    import json
-
-    from lanewise import _core
-
-    explained = json.loads(_core.explain(part, source=scenario.format(part=part)))
-    return {parameter["path"]: parameter for parameter in explained["parameters"]}
-
-
 def _send_buffer(part: str) -> int | None:
-    buffer = _explained(_PORT, part).get("adapter.rdma.send_buffer")
+    buffer = explained(_PORT.format(part=part)).get("adapter.rdma.send_buffer")
     # What does not come from the catalog is the default of any port.
     if buffer is None or not buffer["place"].startswith("catalog/"):
         return None
-    return _bytes(buffer["value"])
+    return whole_bytes(buffer["value"])
 
 
 def _largest_read(part: str) -> int | None:
-    explained = _explained(_PORT, part)
-    units = [explained.get(f"adapter.{key}read_unit") for key in ("", "copy_engine.", "kernel.")]
-    known = [_bytes(unit["value"]) for unit in units if unit and unit["place"].startswith("catalog/")]
+    said = explained(_PORT.format(part=part))
+    units = [said.get(f"adapter.{key}read_unit") for key in ("", "copy_engine.", "kernel.")]
+    known = [whole_bytes(unit["value"]) for unit in units if unit and unit["place"].startswith("catalog/")]
     return max((one for one in known if one is not None), default=None)
 
 
-def _bytes(text: str | None) -> int | None:
-    number, _, unit = (text or "").partition(" ")
-    factor = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}.get(unit)
-    return None if factor is None else round(float(number)) * factor
-
-
 def _messages(part: str) -> MessageRate | None:
-    interval = _explained(_PORT, part).get("adapter.rdma.message_interval")
+    interval = explained(_PORT.format(part=part)).get("adapter.rdma.message_interval")
     if interval is None or interval["provenance"] == "assumed":
         return None
     number, _, unit = interval["value"].partition(" ")
@@ -158,10 +138,10 @@ def said_of_rates(part: str) -> str:
 def _rates_of_any(part: str) -> list[ExplainedParameter]:
     if part in DRIVES:
         return [rate for rate in _rates(part) if rate is not None]
-    explained = _explained(_PORT, part)
-    used = [explained.get(f"adapter.{key}") for key in _USED]
+    said = explained(_PORT.format(part=part))
+    used = [said.get(f"adapter.{key}") for key in _USED]
     # Messages that a part assumes are not used: `message_rate`.
-    messages = explained.get("adapter.rdma.message_interval")
+    messages = said.get("adapter.rdma.message_interval")
     if messages is not None and messages["provenance"] != "assumed":
         used.append(messages)
     return [value for value in used if value is not None and value["place"].startswith("catalog/")]
@@ -172,19 +152,11 @@ _USED = ("copy_engine.write_unit", "copy_engine.read_unit", "rdma.send_buffer")
 
 def _media(part: str) -> tuple[float, float] | None:
     """Return the published rates of a drive in GB/s: read from it, and written to it."""
-    rates = [_gb_per_s(rate["value"]) if rate else None for rate in _rates(part)]
+    rates = [gb_per_s(rate["value"]) if rate else None for rate in _rates(part)]
     return None if rates[0] is None or rates[1] is None else (rates[0], rates[1])
 
 
 def _rates(drive: str) -> list[ExplainedParameter | None]:
     """Return the rate at which a drive is read, and that at which it is written."""
-    explained = _explained(_ALONE, drive)
-    return [explained.get(f"drive.nvme.{way}_rate") for way in ("read", "write")]
-
-
-def _gb_per_s(text: str | None) -> float | None:
-    if not text:
-        return None
-    number, _, unit = text.partition(" ")
-    factor = {"GB/s": 1.0, "MB/s": 1e-3}.get(unit)
-    return None if factor is None else float(number) * factor
+    said = explained(_ALONE.format(part=drive))
+    return [said.get(f"drive.nvme.{way}_rate") for way in ("read", "write")]

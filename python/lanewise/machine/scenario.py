@@ -263,11 +263,13 @@ class _Writer:
             self._note("host", "server", "maker", "that of the root ports and host bridges")
         sockets = len(set(sockets_of(self.machine).values()))
         if sockets > 1 and generation in _MEMORY:
-            alone, together = (sockets * rate for rate in _MEMORY[generation])
-            host["read_bandwidth"] = f"{alone} GB/s"
-            self._note("host", "server", "read_bandwidth", "Assumed: each socket has memory of its own")
-            host["write_bandwidth"] = f"{alone} GB/s"
-            host["memory_bandwidth"] = f"{together} GB/s"
+            alone, together = (
+                _assumed(f"{sockets * rate} GB/s", f"{sockets} sockets, each with memory of its own")
+                for rate in _MEMORY[generation]
+            )
+            host["read_bandwidth"] = alone
+            host["write_bandwidth"] = alone
+            host["memory_bandwidth"] = together
         return host
 
     def _sockets(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> dict[Address, int]:
@@ -391,6 +393,10 @@ class _Writer:
         if sleeps and max(modes.upper.generation or 1, modes.lower.generation or 1) <= LAST_WITHOUT_FLITS:
             table.update(sleep_table(link) or {})
         return table or None
+
+
+def _assumed(value: str, source: str) -> Sourced:
+    return {"value": value, "provenance": "assumed", "source": source}
 
 
 def _both_ways(function: Function) -> Workload:

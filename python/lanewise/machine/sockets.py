@@ -1,17 +1,10 @@
 """Which socket a device is on, and what joins the sockets of a machine.
 
 A dump tells NUMA nodes of devices, not links between processors. How many and how fast they are follows from
-who made the root ports and from their fastest generation, which is that of the processor:
+who made the root ports and from their fastest generation, which is that of the processor; the catalog has the
+numbers, with their sources, in its sets of defaults (``catalog/defaults-*.toml``) and in host parts.
 
-======  ==========================================================  ===================
-maker   generation 3, 4 and 5                                       rate each way
-======  ==========================================================  ===================
-AMD     one Infinity Fabric link of 16 lanes at 9.5, 18, 32 GT/s    19, 36, 64 GB/s
-Intel   two QPI at 9.6 GT/s, three UPI at 11.2 and at 16 GT/s       38.4, 67.2, 96 GB/s
-======  ==========================================================  ===================
-
-Sources: AnandTech on EPYC 7000 (2017-06-20) for 37.9 GB/s both ways; AMD and Intel product pages for the
-rest. That devices reach one link of AMD's and all of Intel's is assumed: peers across the sockets of a dual
+That devices reach one link of AMD's and all of Intel's is assumed: peers across the sockets of a dual
 EPYC 9005 move 51.0 GB/s (voipmonitor/rtx6kpro, ``hardware/pcie-bandwidth.md``), which is 64 B of every 80 B
 on one link. Leaves out: more than two sockets; what the firmware makes of the links' speed and number.
 """
@@ -21,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lanewise.machine.explained import explained, gb_per_s, whole_bytes
 from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
@@ -41,8 +35,8 @@ class Interconnect:
     rate_gb_per_s: float
     line_overhead: int
     """Bytes that go with every line of 64 B."""
-    name: str
     source: str
+    provenance: Provenance
     overhead_provenance: Provenance
     overhead_source: str
 
@@ -56,7 +50,7 @@ class Interconnect:
         return {
             "rate": {
                 "value": f"{self.rate_gb_per_s:g} GB/s",
-                "provenance": "assumed",
+                "provenance": self.provenance,
                 "source": self.source,
             },
             "links": {"value": 1, "provenance": "assumed", "source": "`rate` is what peers have of them"},
@@ -68,13 +62,23 @@ class Interconnect:
         }
 
 
-_MEASURED = "51.0 GB/s between peers across sockets of a dual EPYC 9005, voipmonitor/rtx6kpro"
-_LINES = (
-    "processors read 51.1 GB/s over three UPI links (62.4), 34.4 over two (41.6), 29.7 to 30.4 over two QPI "
-    "links (38.4): 64 of every 80 B are data; Intel MLC outputs in public files"
-)
-_AMD_RATES = {4: (36.0, "18 GT/s"), 5: (64.0, "32 GT/s")}
-_INTEL_RATES = {4: (67.2, "three UPI links at 11.2 GT/s"), 5: (96.0, "three UPI links at 16 GT/s")}
+_HOST = """
+[host.machine]
+{host}
+slots = {{ near = {{ link = "{link}" }}, far = {{ link = "{link}", socket = 1 }} }}
+[endpoint.device]
+attach = "machine.near"
+generation = "gen3"
+width = "x16"
+"""
+"""A host of a maker with slots on both sockets, to ask the core what joins them."""
+
+_OLDER = {_AMD: "amd-naples", _INTEL: "intel-broadwell-ep"}
+"""Parts that stand for processors of Gen3 and older, of which sets of defaults say nothing."""
+_OTHER = 0
+_MAKERS = {_AMD: "amd", _INTEL: "intel", _OTHER: "other"}
+_OLDEST_SET, _NEWEST = 4, 5
+"""The generations of root ports of which there are sets of defaults by maker."""
 
 
 def sockets_of(machine: Machine) -> Mapping[Address, int]:
@@ -102,16 +106,27 @@ def interconnect_of(machine: Machine) -> Interconnect:
     """Return what joins the sockets of a machine, going by its root ports."""
     ports = [function for function in machine if machine.role(function) is Kind.ROOT_PORT]
     generation = max((port.link.capability.generation or 0 for port in ports), default=0)
-    if any(port.identity.vendor_id == _AMD for port in ports):
-        rate, speed = _AMD_RATES.get(min(generation, 5), (19.0, "9.5 GT/s"))
-        name = "Infinity Fabric link"
-        source = f"one Infinity Fabric link of 16 lanes at {speed}"
-        return Interconnect(rate, 16, name, source, "calibrated", _MEASURED)
-    if any(port.identity.vendor_id == _INTEL for port in ports):
-        rate, what = _INTEL_RATES.get(min(generation, 5), (38.4, "two QPI links at 9.6 GT/s"))
-        return Interconnect(rate, 16, what, what, "published", _LINES)
-    source = "three links of 20.8 GB/s, as between Xeon Scalable processors"
-    return Interconnect(62.4, 16, "links between sockets", source, "assumed", _LINES)
+    vendors = {port.identity.vendor_id for port in ports}
+    vendor = next((vendor for vendor in (_AMD, _INTEL) if vendor in vendors), _OTHER)
+    return _of(vendor, min(generation, _NEWEST))
+
+
+def _of(vendor: int, generation: int) -> Interconnect:
+    """Return what the catalog says joins processors of a maker and generation."""
+    old = vendor in _OLDER and generation < _OLDEST_SET
+    host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{_MAKERS[vendor]}"'
+    said = explained(_HOST.format(host=host, link=f"gen{max(generation, 3)} x16"))
+    rate, links, overhead = (
+        said[f"machine.interconnect.{key}"] for key in ("rate", "links", "line_overhead")
+    )
+    whole, spent = gb_per_s(rate["value"]), whole_bytes(overhead["value"])
+    assert whole is not None
+    assert spent is not None
+    count = int(links["value"])
+    one = rate["source"] if count == 1 else f"one of {count}: {rate['source']}"
+    return Interconnect(
+        whole / count, spent, one, rate["provenance"], overhead["provenance"], overhead["source"]
+    )
 
 
 def across_sockets(machine: Machine, first: Function, second: Function) -> bool:

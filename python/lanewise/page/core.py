@@ -56,15 +56,35 @@ def scenario_schema() -> str:
 
 def ladder(*, generation: int, lanes: int, payload_bytes: int, header_dwords: int, ecrc: bool) -> str:
     """Return the rungs of a link that sends memory writes back to back; ValueError for one that none is."""
-    link = {
+    link: dict[str, object] = {
         "generation": generation,
         "lanes": lanes,
         "payload_bytes": payload_bytes,
         "header_dwords": header_dwords,
         "ecrc": ecrc,
     }
+    return _rates("ladder", link)
+
+
+def frames_carried(frame_bytes: int) -> float:
+    """Return the part of a wire's bytes that Ethernet frames of one size are; ValueError where none is."""
+    return _carried({"kind": "frames", "frame_bytes": frame_bytes})
+
+
+def writes_carried(size_bytes: int, *, mtu_bytes: int, infiniband: bool) -> float:
+    """Return the part of a wire's bytes that is payload of RDMA writes; ValueError for odd sizes."""
+    kind = "infiniband_writes" if infiniband else "roce_writes"
+    return _carried({"kind": kind, "size_bytes": size_bytes, "mtu_bytes": mtu_bytes})
+
+
+def _carried(packets: dict[str, object]) -> float:
+    return float(json.loads(_rates("wire", packets))["fraction"])
+
+
+def _rates(verb: str, request: dict[str, object]) -> str:
+    """Return an answer of the rate model; ValueError for what it refuses."""
     try:
-        return _text("ladder", link)
+        return _text(verb, request)
     except InputError as error:
         raise ValueError(str(error)) from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.report.content import Section
 from lanewise.report.rows import alike_groups, called
 from lanewise.results import WhyResult
-from lanewise.written import counted, is_waited_for, percent, time_scale
+from lanewise.written import counted, percent, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def tiles(result: RunResult) -> Iterator[tuple[str, str]]:
         yield f"{done:,.0f}", "operations a second"
     limit = result.document.get("limited_by")
     if limit is not None:
-        how = "of the time was waited for" if is_waited_for(limit) else "in use:"
+        how = "in use:" if limit["in_use"] else "of the time was waited for"
         yield percent(limit["share"]), f"{how} {limit['name']}"
     if (latency := largest_latency(result)) is not None:
         row, which = latency

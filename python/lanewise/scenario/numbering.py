@@ -87,7 +87,7 @@ def _renamed(ports: Mapping[str, Any], numbering: Numbering, to_number: Iterable
 
 
 def with_names(run: Run, names: Mapping[str, str]) -> Run:
-    """Return results with names for numbers: of flows, links, requesters, resources, and the limit."""
+    """Return results with names for numbers: of all that refers to parts."""
 
     def named(name: str) -> str:
         return names.get(name, name)
@@ -116,6 +116,7 @@ def with_names(run: Run, names: Mapping[str, str]) -> Run:
     ]
     found["requesters"] = [{**each, "device": named(each["device"])} for each in run["requesters"]]
     found["resources"] = [{**each, "name": of_path(each["name"])} for each in run["resources"]]
+    found["assumptions"] = [{**each, "path": of_path(each["path"])} for each in run["assumptions"]]
     found["limited_by"] = _everywhere(run["limited_by"], names)
     return found
 

@@ -66,7 +66,9 @@ class Endpoint(TypedDict, total=False):
     ecrc: bool | Sourced
     """Whether every packet it sends has an end-to-end CRC. Default: false."""
     tlp_prefixes: int | Sourced
-    """End-to-end prefixes of 4 B, such as a PASID, on every request it sends. Default: 0."""
+    """End-to-end prefixes of 4 B, such as a PASID, on every request it sends. In Flit Mode each is 4 B of
+    OHC-E; a PASID would share OHC-A with the byte enables there. Default: 0.
+    """
     bar: Literal["auto", "64-bit", "32-bit"] | Sourced
     """Where its registers are: above 4 GiB requests have headers of four DW, one more than below. What has 32
     bits below one host shares less than 4 GiB, and each port of a switch has at least 1 MiB of it: room for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -16,10 +17,12 @@ from pathlib import Path
 import pytest
 from machines import pair
 
+from lanewise import machine_api
 from lanewise.errors import InputError
 from lanewise.health.judge import Verdict
 from lanewise.health.measure import Fio, Iperf3, measure
 from lanewise.health.measure.target import tool_for
+from lanewise.machine.address import Address
 
 MIB = 1 << 20
 
@@ -89,7 +92,7 @@ def test_output_that_is_no_text_is_refused_with_a_reason() -> None:
 
 
 def test_a_tool_that_is_killed_is_said_to_be() -> None:
-    with pytest.raises(InputError, match=r"script was ended by signal 9 \(Killed\); nothing is judged"):
+    with pytest.raises(InputError, match=r"script was ended by signal 9 \(Killed\); nothing of it is judged"):
         measure(Script("import os; os.kill(os.getpid(), 9)"), machine=pair())
 
 
@@ -122,6 +125,107 @@ def test_what_a_tool_prints_is_bounded() -> None:
         measure(Script("while True: print('x' * 65536)"), machine=pair())
 
 
+FIO = {
+    "fio version": "fio-3.36",
+    "jobs": [
+        {
+            "jobname": "read-128k",
+            "job options": {"name": "read-128k", "rw": "read", "bs": "128k", "iodepth": "32"},
+            "read": {"io_bytes": 7 << 30, "bw_bytes": 7_000_000_000, "iops": 53405.0, "total_ios": 53405},
+        }
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Several:
+    """A stand-in for a tool with several commands."""
+
+    codes: tuple[str, ...]
+    name: str = "script"
+
+    def commands(self, scratch: Path) -> Iterator[list[str]]:
+        del scratch
+        for code in self.codes:
+            yield [sys.executable, "-c", code]
+
+
+def hangs(mark: Path) -> str:
+    """A program that starts another, which ignores SIGTERM, and waits for ever."""
+    child = f"trap '' TERM; echo $$ > {mark}; while :; do sleep 0.1; done"
+    return f"import subprocess; subprocess.run(['sh', '-c', {child!r}])"
+
+
+def is_gone(mark: Path) -> bool:
+    """Whether a process has ended, or ends now; where nobody collects orphans, it is still listed."""
+    status = Path("/proc") / mark.read_text().strip() / "stat"
+    for _ in range(200):
+        try:
+            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_tool_that_hangs_is_ended_and_what_it_had_measured_is_kept(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    never = tmp_path / "never"
+    tool = Several((f"print({json.dumps(FIO)!r})", hangs(mark), f"open({str(never)!r}, 'w')"))
+    judgement = measure(tool, machine=pair(), device=Address.parse("01:00.0"), time_limit_s=2)
+    assert [case.measured_gb_per_s for case in judgement.cases] == [7.0]
+    assert judgement.unfinished is not None
+    assert judgement.unfinished.startswith("script did not end within 2 s and was ended; nothing of it")
+    assert is_gone(mark)
+    assert not never.exists()
+    record = json.loads(judgement.to_json())
+    assert record["unfinished"] == judgement.unfinished
+    assert [json.loads(one["output"]) for one in record["commands"]] == [FIO]
+
+
+def test_a_tool_that_hangs_at_once_has_measured_nothing(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    with pytest.raises(InputError, match="script did not end within 2 s and was ended"):
+        measure(Script(hangs(mark)), machine=pair(), time_limit_s=2)
+    assert is_gone(mark)
+
+
+def test_a_tool_that_fails_later_keeps_what_it_had_measured() -> None:
+    tool = Several((f"print({json.dumps(FIO)!r})", "raise SystemExit('out of paper')"))
+    judgement = measure(tool, machine=pair(), device=Address.parse("01:00.0"))
+    assert judgement.unfinished == "script failed with status 1: out of paper"
+    assert len(judgement.cases) == 1
+
+
+def test_the_verb_says_what_it_ended_and_ends_with_status_2(
+    tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fio is a script that prints a result, and hangs when it is called again."""
+    fio = tmp_path / "bin" / "fio"
+    fio.parent.mkdir()
+    again = tmp_path / "again"
+    fio.write_text(
+        f"#!/bin/sh\nif [ -e {again} ]; then sleep 600; fi\ntouch {again}\necho '{json.dumps(FIO)}'\n"
+    )
+    fio.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fio.parent), prepend=os.pathsep)
+    out = tmp_path / "record.json"
+    command = ["measure", str(scratch), "--seconds", "1", "--time-limit", "2", "--out", str(out)]
+    program = "from lanewise.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 2
+    assert "error: fio did not end within 2 s and was ended" in done.stderr
+    assert json.loads(out.read_text())["unfinished"].startswith("fio did not end within 2 s")
+
+
+def test_a_limit_that_no_test_can_keep_is_refused(scratch: Path) -> None:
+    with pytest.raises(InputError, match="a test lasts 5 s, which is not within the limit of 5 s"):
+        machine_api.measure(str(scratch), pair(), time_limit=5)
+
+
 def test_nothing_that_a_tool_started_outlives_an_interruption(tmp_path: Path) -> None:
     mark = tmp_path / "pids"
     script = f"sh -c 'trap \"\" TERM; echo $$ > {mark}; while :; do sleep 0.1; done' & wait"
@@ -130,7 +234,7 @@ def test_nothing_that_a_tool_started_outlives_an_interruption(tmp_path: Path) ->
         import sys
         from pathlib import Path
         from lanewise.health.measure.run import _run
-        _run(["sh", "-c", {script!r}], "sh", Path({str(tmp_path)!r}))
+        _run(["sh", "-c", {script!r}], "sh", Path({str(tmp_path)!r}), 600)
         """
     )
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as process:
@@ -139,6 +243,4 @@ def test_nothing_that_a_tool_started_outlives_an_interruption(tmp_path: Path) ->
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
-    status = Path("/proc") / mark.read_text().strip() / "stat"
-    # Where nobody collects orphans, what has ended is still listed.
-    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
+    assert is_gone(mark)

@@ -352,7 +352,9 @@ def test_a_gpu_whose_link_nobody_knows_is_left_out_and_the_other_predicted() -> 
     }
     half = replace(two, functions={**two.functions, **blind})
     named = [Address.parse("03:00.0"), Address.parse("04:00.0")]
-    assert {row.bdf for row in predict(half, devices=named).rows} == {"04:00.0"}
+    chosen = predict(half, devices=named)
+    assert {row.bdf for row in chosen.rows} == {"04:00.0"}
+    assert "not predicted, because its link is not known: 03:00.0" in chosen.notes
 
 
 def test_devices_beyond_those_that_are_simulated_at_once_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -669,3 +671,53 @@ def test_the_doctor_prices_the_link_and_predict_the_device() -> None:
     device = row(prediction, "both ways", bdf).alone_gb_per_s
     assert device is not None
     assert device < 0.95 * narrow.cost.compared.as_is, "its copy engines are part of what is predicted"
+
+
+def test_what_limits_a_figure_and_is_not_the_machines_own_is_among_the_assumptions() -> None:
+    """Behind PEX890xx switches copies end at credits that were fitted to copies made one at a time."""
+    prediction = predict(read(EXAMPLES / "gpu-server.txt"))
+    said = [text for text in prediction.assumptions if " rest on " in text]
+    parts = [re.fullmatch(r".*: rates (.+?) rest on (.+?); .*", text) for text in said]
+    limits = {(found[2], found[1]) for found in parts if found}
+    assert limits == {("credits.posted_data 512", "alone"), ("credits.completion_data 512", "all at once")}
+    assert all("; calibrated: " in text and "one copy at a time" in text for text in said)
+    for figures, bindings in (
+        ("alone", [row.binding.partition("; all at once, ")[0] for row in prediction.rows]),
+        ("all at once", [row.binding.partition("; all at once, ")[2] for row in prediction.rows]),
+    ):
+        if any("credits for " in binding for binding in bindings):
+            assert any(f": rates {figures}" in text for text in said), figures
+
+
+def test_what_the_machine_states_is_no_assumption_where_it_limits() -> None:
+    """A drive that is never the limit on its link, and links that are forced to be slow."""
+    for machine_ in (pair(), switched(*[{"can": "16 x8"}] * 4), pair(now="8 x2")):
+        assert not [text for text in predict(machine_).assumptions if " rest on " in text]
+
+
+def test_a_published_rate_that_limits_is_named_with_its_source() -> None:
+    said = [text for text in predict(pair(model="SSDPE2KX040T7")).assumptions if " rest on " in text]
+    found = {text.partition("; published: ")[0] for text in said if "Lenovo Press" in text}
+    assert "01:00.0: rates alone rest on nvme.read_rate 3.2 GB/s" in found
+    assert "01:00.0: rates alone rest on nvme.write_rate 1.8 GB/s" in found
+
+
+def test_devices_that_no_link_leads_to_are_said_too() -> None:
+    """A disk controller in the chipset moves data; a USB controller beside it does not count."""
+    sata, usb = (
+        function(f"00:1f.{number}", Kind.CONVENTIONAL, class_code=code)
+        for number, code in ((2, 0x010601), (3, 0x0C0330))
+    )
+    alone = pair()
+    notes = predict(machine(*alone, sata, usb)).notes
+    assert "not predicted, because no link of PCI Express leads to it: 00:1f.2" in notes
+    assert not any("00:1f.3" in note for note in notes)
+
+
+def test_a_slow_link_gets_the_time_that_it_takes_to_fill() -> None:
+    """131 KiB of frames take 0.7 ms on one lane of Gen1, and were not over when the run was."""
+    slow = predict(pair(now="2.5 x1", class_code=NIC))
+    sent = row(slow, "send 64 B frames").alone_gb_per_s
+    received = row(slow, "receive 64 B frames").alone_gb_per_s
+    assert sent == pytest.approx(received, rel=0.05)
+    assert 0.13 < (sent or 0) < 0.15

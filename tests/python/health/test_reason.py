@@ -14,7 +14,6 @@ from lanewise import _core
 from lanewise.health.predict.prediction import predict
 from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
 from lanewise.scenario.numbering import with_names
-from lanewise.written import is_waited_for
 
 if TYPE_CHECKING:
     from lanewise.documents import Run
@@ -204,4 +203,4 @@ def test_a_share_is_of_use_or_of_time_that_others_waited(name: str, kind: str, *
     found = json.loads(_core.run(str(SCENARIOS / f"{name}.toml"), [("run.time_limit", "200 us")]))
     limit: Any = found["limited_by"]
     assert limit["kind"] == kind
-    assert is_waited_for(limit) == is_waited
+    assert limit["in_use"] is not is_waited

@@ -99,6 +99,7 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
         pair(port={"can": "32 x16"}),
         Severity.INFO,
     ),
+    "slot-lanes-unused": (pair(port={"can": "16 x16"}), pair(port={"can": "16 x4"}), Severity.INFO),
     "switch-oversubscribed": (
         switched(*[{"can": "16 x8"}] * 4),
         switched(*[{"can": "16 x8"}] * 2),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from machines import GPU, NIC, NVME, function, machine, switched
+from machines import GPU, NIC, NVME, function, machine, pair, switched
 
 import lanewise
 from lanewise.errors import InputError
@@ -258,3 +258,54 @@ def test_relaxed_ordering_that_moves_nothing_is_said_to(simulate: Any) -> None:
     assert NO_ORDER in tried.notes
     assert NO_ORDER not in simulate(made, what_if=["all -> mps 128"]).notes
     assert NO_ORDER in simulate(made, what_if=["all -> relaxed-ordering on, mps 128"]).notes
+
+
+SMALL, LARGE = {"mps_supported": 256}, {"mps_supported": 512}
+NO_TEN = {"ten_bit_tags_requester": False}
+
+
+@pytest.mark.parametrize(
+    ("port", "device", "text", "who"),
+    [
+        (LARGE, SMALL, "01:00.0 -> mps 512", "01:00.0 supports payloads of at most 256 B; write 'mps 256'"),
+        (SMALL, LARGE, "slot 1 -> mps 512", "00:01.0 supports payloads of at most 256 B; write 'mps 256'"),
+        (LARGE, NO_TEN, "01:00.0 -> tags 10", "01:00.0 does not support tags of 10 bits; write 'tags 8'"),
+        (
+            {"ten_bit_tags_completer": False},
+            {},
+            "01:00.0 -> gen5, tags 10",
+            "00:01.0 does not support tags of 10 bits; write 'tags 8'",
+        ),
+    ],
+)
+def test_what_a_register_on_the_way_does_not_allow_is_refused_for_a_device(
+    port: dict[str, Any], device: dict[str, Any], text: str, who: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f"'{text}': {who}")):
+        parse_what_if([text], pair(port={"transfers": port}, transfers=device))
+
+
+def test_all_devices_get_the_most_that_their_ways_allow() -> None:
+    """The bridge in the middle is the smallest, and the note says of which devices."""
+    whole = switched({"transfers": {"mps_supported": 1024}}, {"transfers": {"mps_supported": 128}})
+    tried = parse_what_if(["all -> mps 512"], whole)
+    assert [change.mps for change in tried.changes.values()] == [256, 128]
+    ceilings = {
+        row.bdf: row.ceiling_gb_per_s
+        for row in lanewise.predict(whole, what_if=["all -> mps 512"]).rows
+        if row.benchmark == "fio read 128 KiB"
+    }
+    assert list(ceilings) == ["03:00.0", "04:00.0"]
+    assert ceilings["03:00.0"] == pytest.approx(16 * 16 * 128 / 130 / 8 * 256 / 280)
+    assert ceilings["04:00.0"] == pytest.approx(16 * 16 * 128 / 130 / 8 * 128 / 152)
+    notes = lanewise.predict(whole, what_if=["all -> mps 512"]).notes
+    assert "03:00.0: payloads of 256 B, the most that the way supports" in notes
+    assert "04:00.0: payloads of 128 B, the most that the way supports" in notes
+
+
+def test_what_no_register_says_is_taken_to_be_possible() -> None:
+    unknown = {"mps_supported": None, "ten_bit_tags_requester": None, "ten_bit_tags_completer": None}
+    blank = pair(port={"transfers": unknown}, transfers=unknown)
+    tried = parse_what_if(["01:00.0 -> mps 4096, tags 10"], blank)
+    assert [(change.mps, change.tag_bits) for change in tried.changes.values()] == [(4096, 10)]
+    assert tried.notes == ()

@@ -4,7 +4,7 @@ use super::meant::{generation_meant, number_meant, truth_meant, unit_meant, widt
 use super::{ParameterType, Reading, ordered_within};
 use crate::document::{Node, Value, shortened};
 use crate::problem::Problem;
-use crate::quantity::{self, Decimal, Dimension, QuantityError};
+use crate::quantity::{self, Decimal, Dimension, QuantityError, Unit};
 use lanewise_units::{Bytes, Generation, Rate, Span, Width};
 use serde_json::{Value as Json, json};
 
@@ -23,6 +23,14 @@ fn read_quantity<T: ParameterType>(
     let expected = T::expected();
     let problem = match &node.value {
         Value::String(text) => match quantity::parse(text) {
+            // Rates of networks are stated in bits, sizes never are: a small `b` there is a slip.
+            Ok((number, unit))
+                if unit.dimension == dimension && dimension == Dimension::Size && unit.is_of_bits() =>
+            {
+                let kind = "a number of bits".to_owned();
+                let problem = Problem::WrongUnit { path, found, kind, expected };
+                return reading.refuse_with_hint(node.place, problem, bits_meant(text, number, unit));
+            }
             // Times and rates are rounded to the nearest tick or byte per second; half a byte is a mistake.
             Ok((number, unit))
                 if unit.dimension == dimension && dimension == Dimension::Size && !number.is_whole(unit) =>
@@ -73,6 +81,14 @@ fn with_a_unit(number: &str, dimension: Dimension) -> Option<String> {
         Dimension::Fraction => return None,
     };
     Some(format!("write \"{number} {unit}\" if {name} are meant"))
+}
+
+/// How a size that is written in bits is written in bytes: with a large `B`, or an eighth of it.
+fn bits_meant(text: &str, number: Decimal, unit: Unit) -> Option<String> {
+    let large = format!("{}B", text.trim().strip_suffix('b')?);
+    let meant = format!("write \"{large}\" if bytes are meant");
+    let bytes = number.in_base_units(unit).filter(|_| number.is_whole(unit));
+    Some(bytes.map_or(meant.clone(), |bytes| format!("{meant}; \"{}\" are {bytes} B", text.trim())))
 }
 
 fn units_hint(dimension: Dimension) -> String {
@@ -128,7 +144,7 @@ impl ParameterType for Bytes {
         self.to_string()
     }
     fn schema() -> Json {
-        quantity_schema("([kKMGT]|[KMGT]i)?[Bb]", "4 KiB")
+        quantity_schema("([kKMGT]|[KMGT]i)?B", "4 KiB")
     }
     fn within(&self, low: &str, high: &str) -> bool {
         ordered_within(self, low, high)
@@ -379,6 +395,8 @@ mod tests {
         assert_eq!(code_of::<Bytes>("310 KB"), Ok(Bytes::new(310_000)));
         assert_eq!(code_of::<Bytes>("0.5 B"), Err("wrong-type"));
         assert_eq!(code_of::<Bytes>("0.5 KiB"), Ok(Bytes::new(512)));
+        assert_eq!(code_of::<Bytes>("4 Kib"), Err("wrong-unit"));
+        assert_eq!(code_of::<Bytes>("0.5 b"), Err("wrong-unit"));
         assert_eq!(code_of::<Rate>("0 B/s"), Err("out-of-range"));
         assert_eq!(code_of::<Rate>("8 Gb/s"), Ok(Rate::from_bytes_per_second(1_000_000_000)));
         assert_eq!(code_of::<Fraction>("0.5 %"), Ok(Fraction(0.005)));

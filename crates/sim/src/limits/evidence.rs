@@ -33,8 +33,10 @@ pub struct LimitedBy {
     pub name: String,
     /// `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     pub kind: &'static str,
-    /// Part of the time: in use, of wires and resources; waited for, of all others.
+    /// Part of the time: in use where `in_use` says so, else waited for (of errors, lost).
     pub share: f64,
+    /// The share is of time in use, rather than of time that others waited for it.
+    pub in_use: bool,
     /// Others of the same kind and size that are in the same case, by name.
     pub alike: Vec<String>,
     /// Part of the goodput of all flows of data that it limits.
@@ -382,6 +384,7 @@ impl<'a> Evidence<'a> {
             name: first.candidate.name(fabric),
             kind: first.candidate.kind(),
             share: first.share,
+            in_use: first.in_use,
             alike,
             of_goodput,
             seen_as,

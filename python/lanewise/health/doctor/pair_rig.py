@@ -46,8 +46,8 @@ class PairRig:
             benchmark = exchange(device, peer, overrides)
         else:
             benchmark = large(device, peer, "write", overrides)
-        text, numbering = prepared(machine, parties(benchmark), benchmark.workloads, benchmark)
-        return text, tuple((numbering.path(path), value) for path, value in overrides)
+        rig = prepared(machine, parties(benchmark), benchmark.workloads, benchmark)
+        return rig.text, tuple((rig.numbering.path(path), value) for path, value in overrides)
 
 
 def pair_rig_is_known(machine: Machine, device: Function, peer: Function) -> bool:

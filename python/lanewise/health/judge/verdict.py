@@ -126,6 +126,8 @@ class Judgement:
     """What was assumed or could not be told, a sentence each."""
     record: Record | None = None
     """What `measure` records beside the numbers."""
+    unfinished: str | None = None
+    """Why `measure` did not run all that it was to run; None where it did."""
 
     @property
     def misconfigured(self) -> bool:
@@ -186,6 +188,7 @@ class Judgement:
             "started": self.record.started,
             "commands": list(self.record.commands),
             "machine_description": self.record.machine,
+            "unfinished": self.unfinished,
         }
 
     def to_json(self) -> str:

@@ -10,6 +10,7 @@ Nothing is written to a device or file unless that is allowed in so many words: 
 
 from __future__ import annotations
 
+from lanewise.health.measure.run import LONGEST_S as LONGEST_S
 from lanewise.health.measure.run import measure as measure
 from lanewise.health.measure.tools import CudaCopy as CudaCopy
 from lanewise.health.measure.tools import Fio as Fio

@@ -1,8 +1,9 @@
 """Runs the command lines of a tool and judges what they print.
 
 The machine is read before the first command, so that it is described as it was; outputs are kept word for
-word in the record, and everything in it can be imported again. A tool that fails, or prints what it should
-not, ends in an error with its own last words.
+word in the record, and everything in it can be imported again. A tool that fails, takes too long, or prints
+what it should not, ends in an error with its own last words; what earlier commands printed is judged
+nevertheless, and the judgement says that it is not all.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from lanewise.machine.address import Address
     from lanewise.machine.model import Machine
 
-_LONGEST_S = 1800
-"""A tool that has said nothing for half an hour hangs."""
+LONGEST_S = 1800
+"""Time that one command may take, unless somebody says otherwise: half an hour."""
 _LOOK_S = 0.2
 _LAST_WORDS_S = 2.0
 _MOST_BYTES = 16 << 20
@@ -44,17 +45,30 @@ def measure(
     *,
     machine: Machine | None = None,
     device: Address | None = None,
+    time_limit_s: float = LONGEST_S,
     on_progress: Callable[[str], None] | None = None,
 ) -> Judgement:
-    """Run a tool, and judge its results against the machine (this one unless another is given)."""
+    """Run a tool, and judge its results against the machine (this one unless another is given).
+
+    A command that takes longer than `time_limit_s` is ended, with all that it has started. Raises
+    `InputError` when the first command to print results fails; what fails after it is `unfinished`.
+    """
     machine = read() if machine is None else machine
     outputs: list[MeasureResultCommand] = []
+    unfinished = None
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="lanewise-") as scratch:
         for command in tool.commands(Path(scratch)):
             if on_progress:
                 on_progress(" ".join(command))
-            outputs.append({"command": command, "output": _run(command, tool.name, Path(scratch))})
+            try:
+                output = _run(command, tool.name, Path(scratch), time_limit_s)
+            except InputError as error:
+                if not any(one["output"].strip() for one in outputs):
+                    raise
+                unfinished = str(error)
+                break
+            outputs.append({"command": command, "output": output})
     judgements = [
         judge(parse_measurement(one["output"], source=tool.name), machine, device=device)
         # Commands that only prepare, such as a compiler's, print nothing.
@@ -66,10 +80,10 @@ def measure(
     cases = tuple(case for judgement in judgements for case in judgement.cases)
     notes = tuple(dict.fromkeys(note for judgement in judgements for note in judgement.notes))
     record = Record(started, tuple(outputs), describe(machine))
-    return replace(judgements[0], cases=cases, notes=notes, record=record)
+    return replace(judgements[0], cases=cases, notes=notes, record=record, unfinished=unfinished)
 
 
-def _run(command: list[str], name: str, folder: Path) -> str:
+def _run(command: list[str], name: str, folder: Path, time_limit_s: float) -> str:
     """Run one command; nothing that it has started outlives it, however this ends."""
     out, errors = folder / ".stdout", folder / ".stderr"
     with out.open("wb") as to_out, errors.open("wb") as to_errors:
@@ -82,13 +96,15 @@ def _run(command: list[str], name: str, folder: Path) -> str:
             start_new_session=True,
         )
         try:
-            _wait(process, name, command, (out, errors))
+            _wait(process, name, command, (out, errors), time_limit_s)
         finally:
             _end(process)
     printed, said = (path.read_text(encoding="utf-8", errors="replace") for path in (out, errors))
     if process.returncode < 0:
         reason = signal.strsignal(-process.returncode)
-        raise InputError(f"{name} was ended by signal {-process.returncode} ({reason}); nothing is judged")
+        raise InputError(
+            f"{name} was ended by signal {-process.returncode} ({reason}); nothing of it is judged"
+        )
     if process.returncode != 0:
         words = (said.strip() or printed.strip()).splitlines()[-3:]
         raise InputError(
@@ -97,17 +113,26 @@ def _run(command: list[str], name: str, folder: Path) -> str:
     return printed
 
 
-def _wait(process: subprocess.Popen[bytes], name: str, command: list[str], files: tuple[Path, Path]) -> None:
-    """Wait for a command while it prints no more than any tool does, and no longer than any takes."""
-    latest = time.monotonic() + _LONGEST_S
+def _wait(
+    process: subprocess.Popen[bytes],
+    name: str,
+    command: list[str],
+    files: tuple[Path, Path],
+    time_limit_s: float,
+) -> None:
+    """Wait for a command while it prints no more than any tool does, and no longer than it may take."""
+    latest = time.monotonic() + time_limit_s
     while True:
         try:
-            process.wait(timeout=_LOOK_S)
+            process.wait(timeout=min(_LOOK_S, max(0.0, latest - time.monotonic())))
         except subprocess.TimeoutExpired:
-            if time.monotonic() > latest:
-                raise InputError(f"{name} did not end within {_LONGEST_S} s: {' '.join(command)}") from None
+            if time.monotonic() >= latest:
+                raise InputError(
+                    f"{name} did not end within {time_limit_s:g} s and was ended; nothing of it is judged: "
+                    f"{' '.join(command)}"
+                ) from None
         if any(file.stat().st_size > _MOST_BYTES for file in files):
-            raise InputError(f"{name} printed more than {_MOST_BYTES >> 20} MiB; nothing is judged")
+            raise InputError(f"{name} printed more than {_MOST_BYTES >> 20} MiB; nothing of it is judged")
         if process.returncode is not None:
             return
 

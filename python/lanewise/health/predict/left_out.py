@@ -1,14 +1,14 @@
 """Devices that are not predicted, and why: each is said, so that none vanishes.
 
-Leaves out what no link leads to: bridges, functions of the root complex, conventional PCI; and further
-functions of a device, which share its link.
+Leaves out bridges, what is no device of data and has no link, and further functions of a device, which share
+its link.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lanewise.machine.model import ENDPOINTS
+from lanewise.machine.model import ENDPOINTS, Kind
 from lanewise.machine.view import View, is_emulated, is_management
 
 if TYPE_CHECKING:
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Machine
 
 _MOST_ADDRESSES = 6
+_WITHOUT_LINK = (Kind.INTEGRATED_ENDPOINT, Kind.CONVENTIONAL)
 UNKNOWN_LINK = "its link is not known"
 """Why a device is left out that a better source would show."""
 
 
-def left_out(machine: Machine, predicted: Collection[Address]) -> list[str]:
-    """Say by reason which devices have no prediction; `predicted` are the addresses of those that have."""
+def left_out(
+    machine: Machine, predicted: Collection[Address], named: Iterable[Function] | None = None
+) -> list[str]:
+    """Say by reason which devices have no prediction; `predicted` are the addresses of those that have.
+
+    Of all devices, or of those that somebody `named`.
+    """
     view = View(machine)
     slots = {address.slot for address in predicted}
     reasons: dict[str, list[str]] = {}
-    for function in machine:
-        if function.address.slot in slots or not _is_device(view, function):
+    for function in machine if named is None else named:
+        if function.address.slot in slots or not (named is not None or _is_device(view, function)):
             continue
         slots.add(function.address.slot)
         reasons.setdefault(_reason(view, function), []).append(function.address.short)
@@ -36,16 +42,17 @@ def left_out(machine: Machine, predicted: Collection[Address]) -> list[str]:
 
 
 def _is_device(view: View, function: Function) -> bool:
-    """Whether a function is the end of a link, or of a class that is one where nobody says what it is."""
+    """Whether a function is the end of a link, or of a class that moves data."""
     if function.virtual or function.is_bridge or function.implied:
         return False
-    role = view.machine.role(function)
-    return role in ENDPOINTS or (role is None and view.is_data_mover(function))
+    return view.machine.role(function) in ENDPOINTS or view.is_data_mover(function)
 
 
 def _reason(view: View, function: Function) -> str:
     if reason := _of_its_kind(view, function):
         return reason
+    if view.machine.role(function) in _WITHOUT_LINK:
+        return "no link of PCI Express leads to it"
     rate = view.possible_rate(function)
     if rate is None:
         return UNKNOWN_LINK

@@ -97,6 +97,7 @@ def predict_peers(
         assumptions=(
             *_ASSUMPTIONS,
             *unstated_payloads(machine, list(concerned.values()), simulator.changes, simulator.payloads),
+            *simulator.rests_on.said(),
         ),
         notes=(*machine.notes, *machine.contradictions, *notes, *crowded, *_notes(machine, gpus, pairs)),
         simulations=simulator.runs,

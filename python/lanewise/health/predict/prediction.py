@@ -169,6 +169,7 @@ def predict(
             *_ASSUMPTIONS,
             *([_TRANSLATED] if translated else []),
             *unstated_payloads(machine, chosen, simulator.changes, simulator.payloads),
+            *simulator.rests_on.said(),
             *_known_parts(chosen),
             *_of_ways(machine, simulator.changes, chosen),
         ),
@@ -179,7 +180,7 @@ def predict(
             *_own_links(machine, chosen),
             *refused_by_the_driver([function for function in chosen if function.is_gpu]),
             *_not_together(rows, together=together),
-            *_not_predicted(machine, rows, named=devices is not None),
+            *_not_predicted(machine, rows, None if devices is None else chosen),
         ),
         simulations=simulator.runs,
     )
@@ -201,9 +202,11 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
     )
 
 
-def _not_predicted(machine: Machine, rows: list[tuple[Benchmark, Row]], *, named: bool) -> list[str]:
-    """Say which devices have no row, and why; nothing where somebody chose the devices."""
-    return [] if named else left_out(machine, {benchmark.function.address for benchmark, _ in rows})
+def _not_predicted(
+    machine: Machine, rows: list[tuple[Benchmark, Row]], named: Sequence[Function] | None
+) -> list[str]:
+    """Say which devices have no row, and why: of all, or of those that somebody named."""
+    return left_out(machine, {benchmark.function.address for benchmark, _ in rows}, named)
 
 
 def _not_together(rows: list[tuple[Benchmark, Row]], *, together: bool) -> list[str]:
@@ -288,6 +291,7 @@ def _with_all_at_once(
             [pair for benchmark in shared for pair in (*benchmark.overrides, *pace(machine, benchmark))],
         )
         if result is not None:
+            simulator.rests_on.note(result, "all at once")
             results[direction] = ({endpoint_name(b.function) for b in shared}, result)
     for benchmark, row, alone in rows:
         name = endpoint_name(benchmark.function)

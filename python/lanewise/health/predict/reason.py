@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise.rungs import SENT
-from lanewise.written import counted, is_waited_for, percent, spelled
+from lanewise.written import counted, percent, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -221,5 +221,5 @@ def _at_device(result: Run, found: LimitedBy, name: str, words: Mapping[str, str
     resource = next((each for each in result["resources"] if each["name"] == name), None)
     size = "" if resource is None else f", {resource['limit']}"
     what = _RESOURCES.get(kind, f"{spelled(kind)} of {{who}}").format(who=who)
-    how = "waited for" if is_waited_for(found) else "in use"
+    how = "in use" if found["in_use"] else "waited for"
     return owner, f"{what}{size}: {how} {share} of the time", ""

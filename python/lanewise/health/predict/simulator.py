@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import fsum
-from typing import TYPE_CHECKING, cast
+from math import ceil, fsum
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.health.predict.benchmarks import SHORTEST_FRAME
 from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
+from lanewise.health.predict.rests_on import RestsOn
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.own_rate import message_rate, said_of_rates
 from lanewise.machine.scenario import endpoint_name, scan_to_document, switch_name
 from lanewise.machine.sockets import across_sockets, interconnect_of
+from lanewise.machine.ways import Ways
 from lanewise.scenario.numbering import numbered, with_names
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from lanewise.documents import Flow, PredictPrediction, Run
     from lanewise.health.predict.benchmarks import Benchmark
@@ -36,7 +39,11 @@ if TYPE_CHECKING:
     from lanewise.machine.ways import Change
     from lanewise.scenario.numbering import Numbering
     from lanewise.scenario.tables import Run as RunTable
-    from lanewise.scenario.tables import Workload
+    from lanewise.scenario.tables import Scenario, Workload
+
+_FAST_GB_PER_S = 1.9
+"""Links of at least this rate fill within the time that benchmarks settle. Assumed: two lanes of Gen3."""
+_PAIR = 2
 
 _OF_DRIVES = ("pipeline", "media")
 """Kinds of limits that are a drive's own."""
@@ -78,6 +85,14 @@ class Row:
         return cast("PredictPrediction", dict(vars(self)))
 
 
+class Prepared(NamedTuple):
+    """The scenario of a run, with parts by number."""
+
+    text: str
+    numbering: Numbering
+    document: Scenario
+
+
 class Simulator:
     """Runs benchmarks on parts of one machine; equal parts are run once."""
 
@@ -92,10 +107,12 @@ class Simulator:
         self.payloads: dict[Address, int] = {}
         """Maximum Payload Size in bytes of the way of each device that was simulated."""
         self._results: dict[str, Run] = {}
-        self._bases: dict[Hashable, tuple[str, Numbering] | None] = {}
+        self._bases: dict[Hashable, Prepared | None] = {}
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             switch_name(f): f"switch {f.address.short}" for f in machine if f.is_bridge
         }
+        self.rests_on = RestsOn(self._words)
+        """What limits the figures so far, of what neither the machine nor the specification states."""
 
     def row(self, benchmark: Benchmark) -> Row | None:
         """Run one benchmark alone; None when the way to the root is not known well enough."""
@@ -139,6 +156,8 @@ class Simulator:
                 half_width, limit = None, None
         elif benchmark.frame_bytes and benchmark.frame_bytes <= SHORTEST_FRAME:
             binding += "; the adapter's own limit is not known"
+        if limit is not None:
+            self.rests_on.note(result, "alone")
         frames = 1e9 * goodput / benchmark.frame_bytes if benchmark.frame_bytes else None
         row = Row(
             bdf=function.address.short,
@@ -208,17 +227,24 @@ class Simulator:
         base = self._base(functions, workload, benchmark)
         if base is None:
             return None
-        text, numbering = base
-        pairs = [(numbering.path(path), value) for path, value in (*self._everywhere, *overrides)]
-        key = text + repr(pairs)
+        pairs = [(base.numbering.path(path), value) for path, value in (*self._everywhere, *overrides)]
+        key = base.text + repr(pairs)
         if key not in self._results:
             self.runs += 1
-            self._results[key] = json.loads(_core.run("prediction", pairs, source=text))
-        return with_names(self._results[key], numbering.names())
+            found: Run = json.loads(_core.run("prediction", pairs, source=base.text))
+            # What the machine and the benchmark state is none, although it has no source.
+            given = {path for path, _ in pairs}
+            found["assumptions"] = [
+                each
+                for each in found["assumptions"]
+                if each["path"] not in given and not is_plain(base.document, each["path"])
+            ]
+            self._results[key] = found
+        return with_names(self._results[key], base.numbering.names())
 
     def _base(
         self, functions: Sequence[Function], workload: Sequence[Workload], benchmark: Benchmark
-    ) -> tuple[str, Numbering] | None:
+    ) -> Prepared | None:
         """Return the scenario of a run without its overrides, made once for all that differ in those."""
         addresses = tuple(function.address for function in functions)
         key = (addresses, repr(workload), benchmark.settle_us, benchmark.measure_us)
@@ -315,7 +341,7 @@ def prepared(
     benchmark: Benchmark,
     *,
     changes: Mapping[Address, Change] | None = None,
-) -> tuple[str, Numbering]:
+) -> Prepared:
     """Make the scenario of some devices, with parts by number, and say which number is whose.
 
     Overrides of the benchmark are not in it. Raises `InputError` when the way of a device to the root is not
@@ -325,12 +351,25 @@ def prepared(
         machine,
         endpoints=[function.address for function in functions],
         workload=workload,
-        run=_window(benchmark),
+        run=_window(benchmark, _stretch(machine, functions, changes or {})),
         changes=changes,
         peer_to_peer=benchmark.peer is not None,
     )
     bare, numbering = numbered(scenario.document)
-    return scenario_text(bare), numbering
+    return Prepared(scenario_text(bare), numbering, bare)
+
+
+def is_plain(document: Scenario, path: str) -> bool:
+    """Whether a scenario states a value, given by its path in `explain`, without a source."""
+    name, _, rest = path.partition(".")
+    kinds = cast("Iterable[Mapping[str, object]]", map(document.get, ("host", "switch", "endpoint")))
+    at = next((tables[name] for tables in kinds if tables and name in tables), None)
+    for key in rest.split("."):
+        if not isinstance(at, dict):
+            # A text in a table's place says the link of a port.
+            return at is not None
+        at = at.get(key)
+    return at is not None and not (isinstance(at, dict) and "provenance" in at)
 
 
 def parties(benchmark: Benchmark) -> list[Function]:
@@ -338,11 +377,22 @@ def parties(benchmark: Benchmark) -> list[Function]:
     return [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
 
 
-def _window(benchmark: Benchmark) -> RunTable:
+def _stretch(machine: Machine, functions: Sequence[Function], changes: Mapping[Address, Change]) -> int:
+    """Say how many times as long a slow link takes; only for one device, or a pair: of many, one is slow."""
+    if len(functions) > _PAIR:
+        return 1
+    ways = Ways(machine, changes)
+    modes = [ways.modes(link) for function in functions for link in machine.link_path(function)]
+    rates = [min(rate_of(mode) or _FAST_GB_PER_S for mode in found if mode) for found in modes if found]
+    return max(1, ceil(_FAST_GB_PER_S / min(rates, default=_FAST_GB_PER_S)))
+
+
+def _window(benchmark: Benchmark, stretch: int) -> RunTable:
     """Fix the time that is measured: such runs are periodic after a moment."""
+    settle_us, measure_us = stretch * benchmark.settle_us, stretch * benchmark.measure_us
     return {
-        "warm_up": f"{benchmark.settle_us} us",
-        "time_limit": f"{benchmark.settle_us + benchmark.measure_us} us",
+        "warm_up": f"{settle_us} us",
+        "time_limit": f"{settle_us + measure_us} us",
         "relative_half_width": "0.001 %",
     }
 

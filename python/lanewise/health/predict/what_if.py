@@ -9,7 +9,8 @@ Beside changes of one device (`machine_change`) there are
 - ``3b:00.0 <-> 9b:00.0``: two devices, each where the other is.
 
 Moves, exchanges, ACS and the IOMMU are done in the order in which they are written; settings of devices come
-after all of them.
+after all of them. A payload size or a number of tags that registers on the way do not allow is refused for a
+device that is named, and is the most that they allow for each of all (`possible`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.health.predict.machine_change import ARROW, device_at, parse_address, parse_changes
+from lanewise.health.predict.possible import as_far_as_possible, refuse_impossible
 from lanewise.machine.model import Acs, Kind
 from lanewise.machine.moves import exchanged, moved
 from lanewise.machine.view import View
@@ -53,6 +55,8 @@ class WhatIf:
     """Of single devices and the links above them."""
     translates: bool | None = None
     """Whether the IOMMU is tried; None where no change is about it."""
+    notes: tuple[str, ...] = ()
+    """What was tried in place of what was asked for, a sentence each."""
 
     def without_order(self) -> dict[Address, Change] | None:
         """Return the changes without those of Relaxed Ordering; None where none is about it."""
@@ -64,13 +68,17 @@ class WhatIf:
 def parse_what_if(texts: Iterable[str], machine: Machine) -> WhatIf:
     """Read and do changes; InputError says what is wrong with the first that cannot be understood."""
     tried = WhatIf(machine)
-    settings: list[str] = []
+    settings: list[tuple[str, bool]] = []
     for text in texts:
         if _EXCHANGE.search(text):
             tried.machine = exchanged(tried.machine, *_ends(text, tried.machine))
         else:
             settings += _apply(tried, text)
-    tried.changes = parse_changes(settings, tried.machine)
+    tried.changes = parse_changes([text for text, _ in settings], tried.machine)
+    for text, is_of_all in settings:
+        if not is_of_all:
+            refuse_impossible(parse_changes([text], tried.machine), tried.machine, text)
+    tried.changes, tried.notes = as_far_as_possible(tried.changes, tried.machine)
     return tried
 
 
@@ -86,11 +94,11 @@ def _ends(text: str, machine: Machine) -> list[Function]:
     return [device_at(place.strip(), machine) for place in (first, second)]
 
 
-def _apply(tried: WhatIf, text: str) -> list[str]:
-    """Do what changes the machine, and return what is left, one text for each device."""
+def _apply(tried: WhatIf, text: str) -> list[tuple[str, bool]]:
+    """Do what changes the machine; return what is left, a text for each device, and if it is for all."""
     arrow = ARROW.search(text)
     if arrow is None:
-        return [text]
+        return [(text, False)]
     place, right = text[: arrow.start()].strip(), text[arrow.end() :]
     if match := _ACS.search(right):
         right = right.replace(match[0], " ", 1)
@@ -112,8 +120,8 @@ def _apply(tried: WhatIf, text: str) -> list[str]:
     if not right.strip(" ,") and right != text[arrow.end() :]:
         return []
     if place != _EVERYTHING:
-        return [f"{place} -> {right}"]
-    return [f"{device.address.short} -> {right}" for device in View(tried.machine).devices]
+        return [(f"{place} -> {right.strip()}", False)]
+    return [(f"{device.address.short} -> {right.strip()}", True) for device in View(tried.machine).devices]
 
 
 def _places(place: str, machine: Machine) -> list[Function]:

@@ -1,14 +1,14 @@
 """What the wire behind a network adapter carries of a benchmark's payload, from sizes of packets alone.
 
-Upper limits: full rate, one direction never held back by the other, and the largest packets. Source:
-IEEE 802.3 (7 B preamble, 1 B delimiter, 12 B gap), IBTA volume 1 (LRH 8, BTH 12, RETH 16, ICRC 4, VCRC 2),
-and RoCEv2 (Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4 besides the gap).
+Upper limits: full rate, one direction never held back by the other, and the largest packets. What a packet
+takes on its wire, the core says.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise import _core
 from lanewise.health.predict.benchmarks import LARGE, LONGEST_FRAME
 from lanewise.machine.adapters import port_of
 from lanewise.machine.scenario import endpoint_name
@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from lanewise.machine.adapters import Port
     from lanewise.machine.model import Machine
 
-_GAP = 20
-"""Preamble, delimiter and gap of an Ethernet frame, bytes."""
 _MTU = 4096
 """Payload of an RDMA packet. Assumed: the largest, which Ethernet has with jumbo frames only."""
-_INFINIBAND, _ROCE, _RETH = 26, 82, 16
-"""Bytes around each RDMA packet, and those more on the first of a write."""
 
 
 def carried_gb_per_s(machine: Machine, benchmark: Benchmark) -> tuple[float, Port] | None:
@@ -49,8 +45,7 @@ def pace(machine: Machine, benchmark: Benchmark) -> tuple[tuple[str, str], ...]:
 def _share(benchmark: Benchmark, port: Port) -> float:
     size = benchmark.frame_bytes or LARGE
     if benchmark.frame_bytes and not benchmark.rdma:
-        return size / (size + _GAP)
+        return _core.frames_carried(size)
     if not benchmark.function.does_rdma:
-        return LONGEST_FRAME / (LONGEST_FRAME + _GAP)
-    around = _INFINIBAND if port.infiniband else _ROCE
-    return size / (size + -(-size // _MTU) * around + _RETH)
+        return _core.frames_carried(LONGEST_FRAME)
+    return _core.writes_carried(size, mtu_bytes=_MTU, infiniband=port.infiniband)

@@ -56,6 +56,8 @@ _LONGEST_LINK = 4096
 _MOST_NAMES, _LONGEST_NAME = 3, 80
 _FLAT = re.compile(r"^[^:]*/([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7](?:/[^:]*)?)$")
 """A folder of functions alone, as ``cp -rL /sys/bus/pci/devices`` makes one."""
+_BARE = re.compile(r"^[^:]*/(pci[0-9a-f]{4,8}:[0-9a-f]{2}/.+)$")
+"""Folders of host bridges alone, as ``cp -a /sys/devices/pci*`` makes them."""
 _SYSFS = re.compile(r"/sys/(?:bus|class|devices)/|^/bus/\w+/(?:devices|drivers)/")
 """A member of any sysfs, one without PCI among them."""
 
@@ -257,6 +259,9 @@ def _place_in_sys(path: str) -> str | None:
             before = path[:at]
             if before in ("", "/sys") or before.endswith("/sys") or "/" not in before[1:]:
                 return path[at + 1 :]
+    bare = _BARE.search(path)
+    if bare is not None:
+        return f"devices/{bare[1]}"
     flat = _FLAT.search(path)
     if flat is not None:
         return f"bus/pci/devices/{flat[1]}"

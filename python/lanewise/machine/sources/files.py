@@ -1,27 +1,35 @@
 """A sysfs as files: what readers ask of it, and a folder that answers.
 
 Paths are relative to the folder ``sys``, or to what looks like it: the one with ``bus/pci`` or
-``devices/pci...`` in it. A folder of functions alone (``cp -rL /sys/bus/pci/devices .``) is read too.
+``devices/pci...`` in it. Where a part of it is named (``bus/pci/devices``, ``.`` within it), that is the
+folder around. A folder of functions alone (``cp -rL /sys/bus/pci/devices .``) is read too, and so is one of
+host bridges (``cp -a /sys/devices/pci* .``).
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
 MOST_FILE_BYTES = 64 << 10
 _LIVE = "/sys"
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _MOST_DEPTH = 32
 _FUNCTIONS = "bus/pci/devices"
+_DEVICES = "devices/"
+_PARTS = frozenset({"bus", "pci", "devices"})
+_BRIDGES = "pci????:??"
+_BRIDGE = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+"""The folder of a host bridge, with all that is below it."""
 
 
 class Files(Protocol):
@@ -61,17 +69,27 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         """Find the folder that is ``sys``; raises InputError when there is none."""
-        candidates = (root, root / "sys", root.parent.parent.parent if root.name == "devices" else root)
-        self._root = next((folder for folder in candidates if _is_sys(folder)), root)
-        self._flat = None if _is_sys(self._root) else _folder_of_functions(root)
-        if self._flat is None and not (self._root / "bus").is_dir() and not (self._root / "devices").is_dir():
+        around = list(_around(root))
+        self._root = next((folder for folder in (root, root / "sys", *around) if _is_sys(folder)), root)
+        self._bare = False
+        if not _is_sys(self._root):
+            bare = next((folder for folder in (root, *around) if any(folder.glob(_BRIDGES))), None)
+            self._root, self._bare = bare or root, bare is not None
+        is_whole = self._bare or _is_sys(self._root)
+        self._flat = None if is_whole else _folder_of_functions(root)
+        if (
+            self._flat is None
+            and not self._bare
+            and not (self._root / "bus").is_dir()
+            and not (self._root / "devices").is_dir()
+        ):
             raise InputError(
                 f"'{root}' is no sysfs: there is no 'bus/pci' in it; give a copy of /sys, or a file"
             )
         self.failed: list[str] = []
         self._real: dict[str, str] = {}
         """Where folders really are: asked once each, because live there are thousands of files."""
-        self._bounds = _bounds(self._root if self._flat is None else self._flat)
+        self._bounds = _bounds(self._root if self._flat is None else self._flat, root)
         devices = self._place("bus/pci/devices")
         entries = list(devices.iterdir())[:8] if devices.is_dir() else []
         self.keeps_links = not entries or any(entry.is_symlink() for entry in entries)
@@ -80,6 +98,8 @@ class Folder:
         """Return where a path below ``sys`` is in this copy."""
         if self._flat is not None and path.startswith(_FUNCTIONS):
             return self._flat / path[len(_FUNCTIONS) :].lstrip("/")
+        if self._bare and path.startswith(_DEVICES):
+            return self._root / path[len(_DEVICES) :]
         return self._root / path
 
     def names(self, folder: str) -> list[str]:
@@ -137,7 +157,7 @@ class Folder:
         if self.names("bus/pci/devices"):
             return []
         found: list[str] = []
-        base = self._root / "devices"
+        base = self._place(_DEVICES)
         for start in sorted(place for place in base.glob("pci*") if not place.is_symlink()):
             for folder, below, _ in os.walk(start):
                 relative = os.path.relpath(folder, base)
@@ -148,13 +168,25 @@ class Folder:
         return found
 
 
-def _bounds(root: Path) -> tuple[str, ...]:
-    """Return the folders that paths may lead to: the copy itself, the host's name beside it, or live /sys."""
+def _bounds(root: Path, named: Path) -> tuple[str, ...]:
+    """Return the folders that paths may lead to: the copy itself, the host's name beside it, or live /sys.
+
+    The copy is what somebody `named`, and more where that is only a part of it.
+    """
     real = os.path.realpath(root)
     if real == _LIVE or real.startswith(_LIVE + os.sep):
         return (_LIVE, "/proc/sys/kernel/hostname")
     beside = os.path.join(os.path.dirname(real), "proc/sys/kernel/hostname")
-    return (real, beside) if os.path.basename(real) == "sys" else (real,)
+    copy = (real, os.path.realpath(named))
+    return (*copy, beside) if os.path.basename(real) == "sys" else copy
+
+
+def _around(root: Path) -> Iterator[Path]:
+    """List the folders around one that is a part of a sysfs by its name, like ``bus`` or ``pci0000:00``."""
+    folder = Path(os.path.realpath(root))
+    while folder.name in _PARTS or _BRIDGE.fullmatch(folder.name):
+        folder = folder.parent
+        yield folder
 
 
 def _is_sys(folder: Path) -> bool:

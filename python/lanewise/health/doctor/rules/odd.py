@@ -9,6 +9,8 @@ from lanewise.health.doctor import alike, traits
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.link_traits import MANY, OF_LINKS, Trait, is_of_a_server, speed, top_speed, width
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.severity import by_loss, payload_share
+from lanewise.machine.lanes import rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -27,9 +29,10 @@ ODD = Rule(
     "where each register by itself may be in order.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
     "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
-    "other's rate; info for other differences, for a link of which hwloc knows nothing, and where the slot "
-    "explains them, unless it is that of one of four and more adapters for RDMA, uplinks of switches, or "
-    "GPUs that drive no display or share a switch",
+    "other's rate; info for other differences, for a link that carries all that its device's own wires or "
+    "media need, for one of which hwloc knows nothing, and where the slot explains them, unless it is that "
+    "of one of four and more adapters for RDMA, uplinks of switches, or GPUs that drive no display or share "
+    "a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
@@ -90,6 +93,7 @@ def _compared(
         equal = uplinks or is_of_a_server(view, member) or member.does_rdma
         many = len(members) >= MANY and equal
         loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
+        loss = loss and (trait not in OF_LINKS or _is_felt(view, member, alike_ones[0]))
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
             bdf,
@@ -107,6 +111,17 @@ def _runs_odd(view: View, members: list[Function], member: Function) -> bool:
     """Whether the speed at which its link runs is odd, too, and says the same."""
     found = alike.odd_ones(members, lambda one: speed(view, one))
     return found is not None and member in found[0]
+
+
+def _is_felt(view: View, member: Function, usual: Function) -> bool:
+    """Whether a device that is known can use what a link like that of its likes would give it."""
+    own = view.own_rate(member)
+    links = [view.machine.link_above(one) for one in (member, usual)]
+    now, then = (rate_of(link.now) if link is not None else None for link in links)
+    if own is None or now is None or then is None:
+        return True
+    share = payload_share(view.payload(member))
+    return by_loss(now * share, then * share, own) is Severity.WARNING
 
 
 def _slot_explains(view: View, function: Function, trait: Trait) -> bool:

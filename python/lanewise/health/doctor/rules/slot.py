@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.health.doctor.rig import both_ways
-from lanewise.health.doctor.words import SOLDERED, port_words
+from lanewise.health.doctor.rules.split import empty_beside
+from lanewise.health.doctor.words import SOLDERED, listed, port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import Kind
 from lanewise.machine.topology import is_chipset_uplink
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanewise.health.doctor.rig import Trial
-    from lanewise.machine.model import Link
+    from lanewise.machine.model import Function, Link
     from lanewise.machine.view import View
 
 ABOVE_SLOT = Rule(
@@ -47,6 +48,7 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
         limit, could = rate_of(link.reach), rate_of(device)
         if limit is None or could is None or could <= limit:
             continue
+        beside = _split_off(view, link)
         yield this.finding(
             Severity.INFO,
             link.device.address.short,
@@ -55,8 +57,12 @@ def devices_above_their_slot(view: View, this: Rule) -> Iterable[Finding]:
                 f"{link.device.address.short} LnkCap: {device} ({link.device.name})",
                 f"{port_words(link.upper)} LnkCap: {port} ({link.upper.name})",
                 *_as_the_firmware_says(view, link),
+                *(
+                    f"{port.address.short} LnkCap: {port.link.capability}; nothing behind it"
+                    for port in beside
+                ),
             ],
-            fix=_fix(view, link, this),
+            fix=_fix(view, link, this, beside),
             trial=_trial(view, link),
         )
 
@@ -73,10 +79,38 @@ _ENCLOSED = (
 )
 
 
-def _fix(view: View, link: Link, this: Rule) -> str | None:
+def _split_off(view: View, link: Link) -> list[Function]:
+    """Return empty ports that may have lanes of the same slot; none where the board decides."""
+    if view.is_thunderbolt(link.upper) or view.is_wired_on_board(link):
+        return []
+    return empty_beside(view, link)
+
+
+def _fix(view: View, link: Link, this: Rule, beside: list[Function]) -> str | None:
     if view.is_thunderbolt(link.upper):
         return _ENCLOSED
-    return SOLDERED if view.is_wired_on_board(link) else _better_slots(view, link, this)
+    if view.is_wired_on_board(link):
+        return SOLDERED
+    better = _better_slots(view, link, this)
+    split = _split_words(view, link, beside)
+    return f"{better or this.fix} {split}" if split else better
+
+
+def _split_words(view: View, link: Link, beside: list[Function]) -> str:
+    """Say where the rest of a slot's lanes may be; empty where nothing points to a slot that is split."""
+    lanes, slot = link.upper.link.capability.width or 0, view.machine.slot_of(link.device)
+    if beside:
+        own = "has" if len(beside) == 1 else "have"
+        return (
+            f"If {listed(beside)}, empty beside {port_words(link.upper)}, {own} lanes of the same slot, the "
+            "slot is split: give it all of them in the firmware setup (PCIe bifurcation)."
+        )
+    if slot is not None and slot.lanes is not None and lanes and slot.lanes > lanes:
+        return (
+            f"The firmware says that {slot.name} has x{slot.lanes} wired, and its port has x{lanes}: look at "
+            "PCIe bifurcation in the firmware setup."
+        )
+    return ""
 
 
 def _better_slots(view: View, link: Link, this: Rule) -> str | None:

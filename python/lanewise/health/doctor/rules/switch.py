@@ -11,11 +11,12 @@ from lanewise.health.doctor.rig import Leaf, Rig, Trial
 from lanewise.health.doctor.words import listed
 from lanewise.machine.lanes import lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
+from lanewise.machine.model import LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.machine.model import Link, LinkMode, Switch
+    from lanewise.machine.model import Link, Switch
     from lanewise.machine.view import View
 
 _NOTICEABLE = 1.2
@@ -39,7 +40,9 @@ OVERSUBSCRIBED = Rule(
     fix="Spread the busiest devices over several switches or root ports, or use a switch with a wider "
     "upstream link. If they rarely work at once, leave it.",
     references=("PCIe Base 5.0 §1.3.3 (Switch)",),
-    not_said="Empty ports, placeholders and management functions below the switch; the switch inside a GPU.",
+    not_said="Uplinks that would carry enough if they ran as the switch can (see `link-width`, `link-speed`, "
+    "`link-one-end`, `device-above-slot`); empty ports, placeholders and management functions below the "
+    "switch; the switch inside a GPU.",
     bearing=Bearing.EXPLAINS,
     profiles=PERFORMANCE,
 )
@@ -102,7 +105,7 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
             continue
         if not above.limit.known and _is_far_slower(above, below):
             continue
-        uplink = _mode(above)
+        uplink = _built(above)
         rates = [rate_of(_mode(link)) for link in below]
         used = fsum(_usable(view, link) or 0.0 for link in below)
         up_rate, sum_rate = rate_of(uplink), fsum(rate for rate in rates if rate)
@@ -133,6 +136,16 @@ def _mode(link: Link) -> LinkMode:
     return link.now if link.now.known else widest_mode(link) or link.now
 
 
+def _built(uplink: Link) -> LinkMode:
+    """Return what the upstream port of a switch can do: an uplink that does less has findings of its own.
+
+    Those say what to do about a bad cable or a small slot, and more switches are not it. Where the source
+    does not tell what the switch can do, it is as it runs.
+    """
+    can = uplink.device.link.capability
+    return can if can.known else _mode(uplink)
+
+
 def _usable(view: View, link: Link) -> float | None:
     """Return what a device can write, in GB/s: no more than its wires or media, where known."""
     rate, own = rate_of(_mode(link)), view.own_rate(link.device)
@@ -140,10 +153,11 @@ def _usable(view: View, link: Link) -> float | None:
 
 
 def _evidence(view: View, switch: Switch, above: Link, below: list[Link], total: float) -> list[str]:
-    up = rate_of(_mode(above)) or 0.0
+    built = _built(above)
+    up = rate_of(built) or 0.0
     lines = [
-        f"{above.upper.address.short} -> {switch.upstream.address.short}: {_mode(above)}, {up:.1f} GB/s "
-        "after coding",
+        f"{above.upper.address.short} -> {switch.upstream.address.short}: {built}, {up:.1f} GB/s "
+        "after coding" + ("" if above.now in (built, LinkMode()) else f" (runs at {above.now})"),
         *(
             f"{link.upper.address.short} -> {link.device.address.short}: {_mode(link)} ({link.device.name})"
             for link in below

@@ -8,7 +8,7 @@ from lanewise.health.doctor import alike
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.one_end import ONE_END, lonely_devices
-from lanewise.health.doctor.severity import FEW_LANES, by_loss
+from lanewise.health.doctor.severity import FEW_LANES, by_loss, payload_share
 from lanewise.machine.address import Address
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
@@ -30,7 +30,8 @@ DOWNGRADED = Rule(
     why="Behind speed and width `lspci` says whether they are what that end can do. Snippets that keep only "
     "LnkSta keep that word. A slot that has no more is no fault: then the port says `ok`.",
     severity="warning where the port at the other end is called downgraded too, for lanes where most "
-    "devices of the kind have more, and for lanes where no port is in the source; info otherwise",
+    "devices of the kind have more, and for lanes where no port is in the source; info otherwise, "
+    "and for devices whose own wires or media need no more",
     cost="stated: not known without LnkCap",
     fix="Take the whole dump (`sudo lspci -vvv`), or keep LnkCap as well: `lspci -vv | grep -P "
     '"^[0-9a-f]|LnkCap:|LnkSta:"`. A card that should have more: reseat it, look at risers and bifurcation.',
@@ -76,8 +77,9 @@ def downgraded_links(view: View, this: Rule) -> Iterable[Finding]:
         silent = not any(port.link.said_of_width for port in ports)
         wider = _wider_likes(view, function) if lanes and silent else []
         what = " and ".join(word for word, said in (("width", lanes), ("speed", speed)) if said)
+        fault = bool(agreeing or wider or (lanes and not ports)) and not _is_enough(view, function)
         yield this.finding(
-            Severity.WARNING if agreeing or wider or (lanes and not ports) else Severity.INFO,
+            Severity.WARNING if fault else Severity.INFO,
             bdf,
             f"the link of {bdf} runs at {link.status}, and lspci calls its {what} downgraded"
             + ("" if agreeing or wider or not ports else ", as its slot may be"),
@@ -87,6 +89,14 @@ def downgraded_links(view: View, this: Rule) -> Iterable[Finding]:
                 *(f"{one.address.short}, of its kind, has x{one.link.status.width}" for one in wider[:2]),
             ],
         )
+
+
+def _is_enough(view: View, function: Function) -> bool:
+    """Whether a device that is known uses no more than its link carries now, whatever both ends could do."""
+    own, now = view.own_rate(function), rate_of(function.link.status)
+    if own is None or now is None:
+        return False
+    return by_loss(now * payload_share(view.payload(function)), own.of("write"), own) is Severity.INFO
 
 
 def _wider_likes(view: View, function: Function) -> list[Function]:

@@ -1,0 +1,36 @@
+"""What the core's catalog says, asked with a small scenario: parameters by path, with their provenance.
+
+The whole catalog takes thirty times as long, and a health check runs on every boot.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lanewise import _core
+
+if TYPE_CHECKING:
+    from lanewise.documents import ExplainedParameter
+
+
+@cache
+def explained(scenario: str) -> dict[str, ExplainedParameter]:
+    """Return every parameter of a scenario, given as text, by its path."""
+    found = json.loads(_core.explain("catalog", source=scenario))
+    return {parameter["path"]: parameter for parameter in found["parameters"]}
+
+
+def gb_per_s(text: str | None) -> float | None:
+    """Read a rate as the core prints it; 10⁹ bytes a second. None where it is none."""
+    number, _, unit = (text or "").partition(" ")
+    factor = {"GB/s": 1.0, "MB/s": 1e-3}.get(unit)
+    return None if factor is None else float(number) * factor
+
+
+def whole_bytes(text: str | None) -> int | None:
+    """Read a size as the core prints it, in bytes; None where it is none."""
+    number, _, unit = (text or "").partition(" ")
+    factor = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}.get(unit)
+    return None if factor is None else round(float(number)) * factor

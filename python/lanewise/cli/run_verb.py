@@ -250,7 +250,7 @@ def _run_why(
     else:
         print_why(proof)
     _report(proof, scenario, report)
-    _exit_as(proof.end_reason)
+    _exit_as("Interrupted" if proof.document["why"]["interrupted"] else proof.end_reason)
 
 
 def _report(result: "RunResult", scenario: Path, report: Path | None) -> None:

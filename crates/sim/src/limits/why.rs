@@ -36,6 +36,8 @@ pub struct Why {
     pub times: u32,
     /// The verdict in a sentence.
     pub sentence: String,
+    /// It was interrupted before all candidates were tried, so that the verdict is of those that were.
+    pub interrupted: bool,
     /// What each brings, the most first.
     pub larger: Vec<Larger>,
 }
@@ -99,11 +101,15 @@ pub fn why(
         ));
     }
     if !interrupted {
-        larger.extend(one_behind_the_other(scenario, &before, &larger, progress)?);
+        match one_behind_the_other(scenario, &before, &larger, progress)? {
+            Row::Interrupted => interrupted = true,
+            Row::Brings(together) => larger.push(together),
+            Row::BringsLittle => {}
+        }
     }
     order::sort_by(&mut larger, |a, b| b.gain_percent.total_cmp(&a.gain_percent));
-    let sentence = verdict(&larger, before.limited_by.as_ref());
-    before.why = Some(Why { times: TIMES, sentence, larger });
+    let sentence = verdict(&larger, before.limited_by.as_ref(), interrupted);
+    before.why = Some(Why { times: TIMES, sentence, interrupted, larger });
     Ok(before)
 }
 
@@ -115,6 +121,16 @@ fn words(scenario: &Scenario, group: &Group) -> String {
     }
 }
 
+/// What came of making larger what stands one behind the other.
+enum Row {
+    /// So much.
+    Brings(Larger),
+    /// Nothing that is worth a word, or there is no such row.
+    BringsLittle,
+    /// It was interrupted.
+    Interrupted,
+}
+
 /// Where what the run speaks for brings little alone, because the next is as small: it and those behind it, each found in a run with those
 /// before it larger, until all together bring as much as the best alone.
 fn one_behind_the_other(
@@ -122,12 +138,12 @@ fn one_behind_the_other(
     before: &Results,
     alone: &[Larger],
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
-) -> Result<Option<Larger>, AssemblyError> {
+) -> Result<Row, AssemblyError> {
     let guess = before.limited_by.as_ref();
     let is_guess = |each: &&Larger| guess.is_some_and(|guess| each.names.contains(&guess.name));
     let best = alone.iter().map(|each| each.gain_percent).fold(0.0, f64::max);
     if !alone.iter().find(is_guess).is_some_and(|guess| guess.gain_percent < LITTLE * 100.0) {
-        return Ok(None);
+        return Ok(Row::BringsLittle);
     }
     let mut all: Vec<Group> = likeliest(scenario, before).into_iter().collect();
     let mut last = None;
@@ -136,7 +152,7 @@ fn one_behind_the_other(
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { break };
         let after = run(&rig, progress)?;
         if after.end_reason == EndName::Interrupted {
-            break;
+            return Ok(Row::Interrupted);
         }
         let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join("; then ");
         let found = Larger::new(scenario, &members, ("together", together, 0.0), before, &after);
@@ -152,7 +168,7 @@ fn one_behind_the_other(
             None => break,
         }
     }
-    Ok(last)
+    Ok(last.map_or(Row::BringsLittle, Row::Brings))
 }
 
 /// Those that the run speaks for, and what is always worth a try: latencies on the way of what is read.
@@ -237,7 +253,16 @@ fn totals(results: &Results) -> (f64, f64) {
     (data().map(|flow| flow.goodput_gb_per_s).sum(), data().map(|flow| flow.operations_per_s).sum())
 }
 
-fn verdict(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
+fn verdict(larger: &[Larger], guess: Option<&LimitedBy>, interrupted: bool) -> String {
+    let found = found(larger, guess);
+    match (interrupted, larger.len()) {
+        (false, _) => found,
+        (true, 0) => "Interrupted before anything was tried: nothing is proven".to_owned(),
+        (true, tried) => format!("{found}; interrupted when {tried} had been tried"),
+    }
+}
+
+fn found(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
         return format!("None of these brings {:.0} % or more, ten times larger", NOTHING * 100.0);
     };

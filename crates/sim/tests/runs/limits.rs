@@ -268,8 +268,11 @@ fn a_proof_that_is_broken_off_ends() {
         if broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let run = why(&scenario(RIG, &settings), &mut hears).expect("trees of devices");
-    let tried = run.why.expect("asked for").larger.len();
-    assert!(broken && after == 0 && tried == 0, "{broken}, {after} times more, {tried}");
+    let why = run.why.expect("asked for");
+    let tried = why.larger.len();
+    assert!(broken && after == 0 && tried == 0 && why.interrupted, "{broken}, {after} times more, {tried}");
+    assert_eq!(why.sentence, "Interrupted before anything was tried: nothing is proven");
+    assert_eq!(run.end_reason, EndName::TimeLimit);
 }
 
 /// A full cache of translations is no limit: where all that is asked for is in it, and where nothing is.

@@ -215,7 +215,7 @@ OTHERS = {
     "intel-gaudi-3": r"^1da3:106[03] ",
     "intel-i225": r"^8086:.*\bI22[56]\b",
     "intel-i350": r"^8086:.*\bI350\b",
-    "intel-x520": r"^8086:.*\b82599",
+    "intel-x520": r"^8086:.*\b(82599|2P X520 Adapter)",
     "intel-x550": r"^8086:.*\bX550",
     "intel-x710": r"^8086:.*\bX710\b",
     "intel-xl710": r"^8086:.*\bXL710\b",

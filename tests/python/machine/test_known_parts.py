@@ -158,7 +158,7 @@ CORPUS = corpus_folder()
 @pytest.mark.parametrize(
     ("dump", "parts"),
     [
-        ("lspci-vvv/dell-r730-p100.vvv", {"nvidia-p100-pcie", "broadcom-sas3108"}),
+        ("lspci-vvv/dell-r730-p100.vvv", {"nvidia-p100-pcie", "broadcom-sas3108", "intel-x520"}),
         ("lspci-vvv/lenovo-p920-pp.vvv", {"intel-x710", "aquantia-aqc107"}),
         ("lspci-vvv/pcibench-dell-t620-snb.vvv", {"intel-i350"}),
         ("lspci-vvv/supermicro-6049p-pp.vvv", {"intel-670p", "broadcom-sas3008"}),

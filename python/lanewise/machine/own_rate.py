@@ -127,9 +127,11 @@ def said_of_rates(part: str) -> str:
     """Say how much of what a prediction takes from a part somebody has published; the rest the part assumes.
 
     Of a drive that is its two rates, of a GPU the packets of its copy engines, of an adapter its send buffer
-    and its messages.
+    and its messages. Nothing is said of a part that has none of them, such as a storage adapter's.
     """
     assumed = {value["provenance"] == "assumed" for value in _rates_of_any(part)}
+    if not assumed:
+        return ""
     if assumed == {True, False}:
         return "partly as published, partly as its part assumes"
     return "as published" if assumed == {False} else "as its part assumes"

@@ -1,4 +1,4 @@
-"""GPUs, adapters, switches and processors that are known by name or number, and their catalog parts.
+"""GPUs, accelerators, adapters, switches and processors that are known by name or number, and their parts.
 
 A part says what no dump does: the units in which a GPU copies, what an adapter takes for a message. What the
 dump does say (link, payload and request sizes, tags) holds before it. Drives are in `drives`; a name that
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _HOST_BRIDGE = 0x0600
 """Class of host bridges, and of the functions of data fabrics."""
+_ACCELERATOR = 0x12
+"""Base class of processing accelerators."""
 
 
 def switch_part(bridge: Function) -> str | None:
@@ -41,7 +43,7 @@ def part_of(function: Function) -> str | None:
     """Return the catalog part of a device; None when it is not known which device it is."""
     if function.virtual:
         return None
-    return drive_part(function) or _gpu_or_adapter(function)
+    return drive_part(function) or _other_part(function)
 
 
 def gpu_part(function: Function) -> str | None:
@@ -49,8 +51,9 @@ def gpu_part(function: Function) -> str | None:
     return part_of(function) if function.is_gpu else None
 
 
-def _gpu_or_adapter(function: Function) -> str | None:
-    if not (function.is_gpu or function.is_nic):
+def _other_part(function: Function) -> str | None:
+    """Return the part of a GPU, an adapter or an accelerator; sound of a graphics card has its name, too."""
+    if not (function.is_gpu or function.is_nic or function.is_storage or function.is_class(_ACCELERATOR)):
         return None
     identity = function.identity
     return known_as(function, (identity.subsystem_name, identity.device_name), OTHERS)

@@ -323,7 +323,8 @@ class _Writer:
         part = part_of(function)
         if part is not None:
             endpoint["part"] = part
-            self._note(*path, "part", f"known by its name; rates {said_of_rates(part)}")
+            rates = said_of_rates(part)
+            self._note(*path, "part", "known by its name" + (f"; rates {rates}" if rates else ""))
         elif function.is_nvme:
             part = _DRIVE_PARTS[max(3, min(5, modes.lower.generation or 3))]
             endpoint["part"] = part

@@ -63,7 +63,52 @@ RYZEN = "Advanced Micro Devices, Inc. [AMD] Raphael/Granite Ridge Root Complex [
         ),
         (
             "Ethernet controller [0200]: Realtek RTL8125 2.5GbE Controller [10ec:8125]",
+            "realtek-rtl8125",
+        ),
+        ("Ethernet controller [0200]: Realtek RTL8127 10GbE Controller [10ec:8127]", None),
+        (
+            "Ethernet controller [0200]: Intel Corporation Ethernet Controller I226-V [8086:125c]",
+            "intel-i225",
+        ),
+        (
+            "Ethernet controller [0200]: Broadcom BCM57608 25Gb/50Gb/100Gb/200Gb/400Gb Ethernet [14e4:1760]",
+            "broadcom-bcm57608",
+        ),
+        ("Ethernet controller [0200]: Broadcom BCM57504 NetXtreme-E RDMA Partition [14e4:1804]", None),
+        ("VGA compatible controller [0300]: NVIDIA AD107 [GeForce RTX 4060] [10de:2882]", "nvidia-rtx-4060"),
+        (
+            "VGA compatible controller [0300]: NVIDIA AD106 [GeForce RTX 4060 Ti] [10de:2803]",
+            "nvidia-rtx-4060-ti",
+        ),
+        (
+            "VGA compatible controller [0300]: NVIDIA AD107M [GeForce RTX 4060 Max-Q / Mobile] [10de:28a0]",
             None,
+        ),
+        (
+            "VGA compatible controller [0300]: NVIDIA GP102 [GeForce GTX 1080 Ti] [10de:1b06]",
+            "nvidia-gtx-1080-ti",
+        ),
+        ("VGA compatible controller [0300]: NVIDIA GP104 [GeForce GTX 1080] [10de:1b80]", "nvidia-gtx-1080"),
+        (
+            "VGA compatible controller [0300]: AMD/ATI Navi 23 [Radeon RX 6600/6600 XT/6600M] [1002:73ff]",
+            "amd-rx-6600",
+        ),
+        ("Audio device [0403]: AMD/ATI Vega 10 HDMI Audio [Radeon Vega 56/64] [1002:aaf8]", None),
+        (
+            "Serial Attached SCSI controller [0107]: LSI SAS3008 PCI-Express Fusion-MPT SAS-3 [1000:0097]",
+            "broadcom-sas3008",
+        ),
+        (
+            "RAID bus controller [0104]: Broadcom / LSI MegaRAID SAS-3 3108 [Invader] [1000:005d]",
+            "broadcom-sas3108",
+        ),
+        (
+            "Fibre Channel [0c04]: QLogic ISP2722-based 16/32Gb Fibre Channel to PCIe Adapter [1077:2261]",
+            "qlogic-isp2722",
+        ),
+        (
+            "Processing accelerators [1200]: Habana Labs Ltd. Gaudi2 AI Training Accelerator [1da3:1020]",
+            "intel-gaudi-2",
         ),
     ],
 )
@@ -82,6 +127,18 @@ def test_a_name_or_a_number_leads_to_the_part(device: str, part: str | None) -> 
         ),
         ("Intel Corporation Raptor Lake-S Host Bridge/DRAM Controller [8086:a700]", "intel-raptor-lake-s"),
         ("AMD Matisse/Vermeer Data Fabric: Device 18h; Function 0 [1022:1440]", "amd-ryzen-am4"),
+        ("Intel Corporation Xeon E3-1200 v3 Processor DRAM Controller [8086:0c08]", "intel-haswell-s"),
+        (
+            "Intel Corporation 8th Gen Core Processor Host Bridge/DRAM Registers [8086:3ec2]",
+            "intel-coffee-lake-s",
+        ),
+        ("Intel Corporation Core Ultra 200S Series Processors Host Bridge [8086:7d1b]", "intel-arrow-lake-s"),
+        ("Ampere Computing, LLC Altra PCI Express Root Complex A [1def:e100]", "ampere-altra"),
+        (
+            "Advanced Micro Devices, Inc. [AMD] Strix Halo Data Fabric; Function 0 [1022:12b8]",
+            "amd-strix-halo",
+        ),
+        ("Advanced Micro Devices, Inc. [AMD] Genoa/Bergamo Root Complex [1022:14a4]", None),
         ("Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex [1022:1480]", None),
         ("Intel Corporation 12th Gen Core Processor Host Bridge/DRAM Registers [8086:4641]", None),
     ],
@@ -101,10 +158,10 @@ CORPUS = corpus_folder()
 @pytest.mark.parametrize(
     ("dump", "parts"),
     [
-        ("lspci-vvv/dell-r730-p100.vvv", {"nvidia-p100-pcie"}),
+        ("lspci-vvv/dell-r730-p100.vvv", {"nvidia-p100-pcie", "broadcom-sas3108", "intel-x520"}),
         ("lspci-vvv/lenovo-p920-pp.vvv", {"intel-x710", "aquantia-aqc107"}),
         ("lspci-vvv/pcibench-dell-t620-snb.vvv", {"intel-i350"}),
-        ("lspci-vvv/supermicro-6049p-pp.vvv", {"intel-670p"}),
+        ("lspci-vvv/supermicro-6049p-pp.vvv", {"intel-670p", "broadcom-sas3008"}),
         ("lspci-xxxx/lambda-vector-rtx4090.nnDvvvxxx", {"nvidia-rtx-4090"}),
         ("lspci-vvv/dell-xe9680-8xh100.vvv", {"nvidia-h100-sxm", "broadcom-pex89144"}),
         ("lspci-xxxx/supermicro-4028gr-tr-plx-only.vxxx", {"plx-pex8747"}),

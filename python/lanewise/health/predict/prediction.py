@@ -236,7 +236,7 @@ def _known_parts(chosen: Sequence[Function]) -> list[str]:
     for part, addresses in parts.items():
         others = " and others" if len(addresses) > _MOST_ADDRESSES else ""
         where = ", ".join(addresses[:_MOST_ADDRESSES]) + others
-        said.append(f"{where}: {said_of_rates(part)}, with sources in 'lanewise parts {part}'")
+        said.append(f"{where}: {said_of_rates(part) or 'known'}, with sources in 'lanewise parts {part}'")
     return said
 
 

@@ -320,22 +320,3 @@ fn two_wires_that_are_half_full_are_not_one_that_is() {
     let gain = flow(&deeper, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
     assert!(gain > 1.3, "{gain}");
 }
-
-/// One message at a time: the wire is in use one way and then the other, and a faster one would bring most.
-#[test]
-fn wires_that_are_used_in_turn_add_up() {
-    let latency = [
-        ("workload.test.tool", "ib_write_lat"),
-        ("workload.test.size", "64 KiB"),
-        ("run.time_limit", "2 ms"),
-    ];
-    let before = results(CABLE, &latency);
-    let wires = before.resources.iter().filter(|each| each.name.ends_with(".port1.wire"));
-    let used: Vec<f64> = wires.map(|each| each.utilisation).collect();
-    assert!(used.iter().all(|used| (0.2..0.5).contains(used)), "{used:?}");
-    let found = limit(&before, "test");
-    assert_eq!(found.kind, "wire_beyond", "{}", found.words);
-    let faster = results(CABLE, &[&latency[..], &[("network.cable.kind", "infiniband-hdr")]].concat());
-    let gain = flow(&faster, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
-    assert!(gain > 1.2, "{gain}");
-}

@@ -223,8 +223,7 @@ impl RdmaNetwork {
                 WireEnd::Switch(sender) => &self.switch_ports[sender as usize].room,
             };
             let (size, book) = sender.book_at(at);
-            let place =
-                PortOf { device: self.nics[end.nic].config.device, port: end.port as u32, name: &name };
+            let place = PortOf { device: self.nics[end.nic].config.device, port: end.port, name: &name };
             let id = place.part(RdmaPart::ReceiveBuffer { port: place.port });
             let receives = of_buffer(id, format!("{name}.receive_buffer"), size, book);
             port.resources(place, at).chain([receives])

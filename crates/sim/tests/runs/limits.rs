@@ -256,6 +256,15 @@ fn turns_of_walkers_are_in_use_as_often_as_one_walks() {
     assert!(expected > 0.2 && (turns.utilisation / expected - 1.0).abs() < 0.01, "{turns:?} for {expected}");
 }
 
+/// What is ready for a port long before it gets there is under way: the wire is idle meanwhile.
+#[test]
+fn what_is_on_its_way_to_the_port_is_outstanding() {
+    let far = [("card.path_latency", "50 us"), ("workload.stream.size", "4 KiB")];
+    limited(RIG, &far, "window", &["card.window"], 800.0);
+    let few = [("card.path_latency", "20 us"), ("workload.stream.outstanding", "4")];
+    limited(RIG, &few, "window", &["card.window"], 50.0);
+}
+
 /// Who breaks a proof hears no more of it, and what was broken off is not taken for a gain.
 #[test]
 fn a_proof_that_is_broken_off_ends() {

@@ -208,6 +208,14 @@ impl Evidence<'_> {
         if !is_paced {
             inside += held_back;
         }
+        // What is on the device's own path to the port is ready for it, while the wire is idle. Behind an adapter, messages wait.
+        let has_path = share("wire") == 0.0
+            && matches!(&self.fabric().devices[device].kind,
+                DeviceKind::Endpoint(endpoint) if !endpoint.dma.path_latency.is_zero());
+        if let Some(link) = self.above[device].filter(|_| has_path) {
+            let idle = share_of(&self.results.links[link].upstream.time_attribution, "idle");
+            inside += (share("port") - (1.0 - idle)).max(0.0);
+        }
         // For the rest of that time it waits for what is on its way, and not for the rate at which it comes.
         let beyond = self.ends[flow.name.as_str()]
             .carried()

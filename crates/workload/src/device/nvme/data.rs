@@ -178,18 +178,15 @@ impl Drives {
         let state = &self.commands[slot as usize];
         let Command { drive: ssd, queue, polled, .. } = state.command;
         self.ssds[ssd as usize].in_software += 1;
-        let (token, notify) = match polled {
-            true => (Token::of(Kind::Polled, slot), Notify::Done),
-            false => (Token::of(Kind::Ignored, slot), Notify::Nothing),
-        };
+        let arrived = if polled { Kind::Polled } else { Kind::Written };
         let transfer = Transfer {
             offset: u64::from(queue) * QUEUE_AREA + COMPLETIONS,
             length: COMPLETION,
-            ..self.control(slot, Direction::Write, token, notify)
+            ..self.control(slot, Direction::Write, Token::of(arrived, slot), Notify::Done)
         };
         ports.submit(self.ssds[ssd as usize].posted_channel, transfer);
-        if notify == Notify::Nothing {
-            self.queues[queue as usize].completions.post(slot);
+        if !polled {
+            self.queues[queue as usize].post(slot);
             self.consider_interrupt(queue, ports);
         }
     }
@@ -204,6 +201,8 @@ impl Drives {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => ports.set_timer(at, Token::of(Kind::Moderation, queue)),
             InterruptAction::Send { first } => {
+                // A message leaves nothing behind in the drive that would keep it from sending the next.
+                pair.completions.take_signalled();
                 let channel = drive.posted_channel;
                 let token = Token::of(Kind::Interrupt, queue);
                 let transfer = Transfer {

@@ -69,9 +69,48 @@ pub(crate) enum Notice {
 pub(super) struct QueuePair {
     pub drive: u32,
     core: u32,
+    /// Those of which no interrupt tells yet.
     pub completions: Completions,
+    /// Completions on their way to memory and there, in the order in which the queue has them.
+    entries: VecDeque<Entry>,
+    /// A handler will look into the queue.
+    is_looked_at: bool,
     /// Commands that were put in so far: where the next one goes.
     pub tail: u64,
+}
+
+/// A completion that the driver has not taken.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: u32,
+    /// It is in memory.
+    is_written: bool,
+}
+
+impl QueuePair {
+    fn new(drive: u32, core: u32) -> Self {
+        let completions = Completions::default();
+        Self { drive, core, completions, entries: VecDeque::new(), is_looked_at: false, tail: 0 }
+    }
+
+    /// The drive hands a completion to its way to memory.
+    pub fn post(&mut self, slot: u32) {
+        self.completions.post(slot);
+        self.entries.push_back(Entry { slot, is_written: false });
+    }
+
+    /// A completion is in memory.
+    fn written(&mut self, slot: u32) {
+        let entry = self.entries.iter_mut().find(|entry| entry.slot == slot);
+        entry.expect("a completion that arrives was posted").is_written = true;
+    }
+
+    /// The next completion that a driver finds: it reads them in order, as far as their phase tags say that they are there (NVMe
+    /// Base 2.0 §3.3.3.2).
+    fn take(&mut self) -> Option<u32> {
+        self.entries.front().filter(|entry| entry.is_written)?;
+        self.entries.pop_front().map(|entry| entry.slot)
+    }
 }
 
 /// Drives of any number of hosts.
@@ -125,7 +164,7 @@ impl Drives {
     pub(crate) fn queue_of(&mut self, drive: u32, core: u32) -> u32 {
         let known = self.queues.iter().position(|queue| (queue.drive, queue.core) == (drive, core));
         known.unwrap_or_else(|| {
-            self.queues.push(QueuePair { drive, core, completions: Completions::default(), tail: 0 });
+            self.queues.push(QueuePair::new(drive, core));
             self.queues.len() - 1
         }) as u32
     }
@@ -147,9 +186,17 @@ impl Drives {
         ports.mmio_write(device, DOORBELL, Token::of(Kind::Doorbell, slot));
     }
 
-    /// Slots whose completions the handler of a queue's interrupt finds, also those that came after it.
+    /// An interrupt of a queue is at its core; whether a handler has to be called. One that is about to look finds all that is there
+    /// when it does.
+    pub(crate) fn wake(&mut self, queue: u32) -> bool {
+        !std::mem::replace(&mut self.queues[queue as usize].is_looked_at, true)
+    }
+
+    /// Slots of the completions that the handler of a queue's interrupt finds in memory, also those that came after it.
     pub(crate) fn take_completions(&mut self, queue: u32) -> Vec<u32> {
-        self.queues[queue as usize].completions.take_all()
+        let pair = &mut self.queues[queue as usize];
+        pair.is_looked_at = false;
+        std::iter::from_fn(|| pair.take()).collect()
     }
 
     /// The handler says how far it has read.
@@ -179,6 +226,10 @@ impl Drives {
             Kind::Drained => self.drained(subject, detail, ports),
             Kind::Accepted => self.accepted(subject, ports),
             Kind::Moderation => self.moderation_due(subject, ports),
+            Kind::Written => {
+                let queue = self.commands[subject as usize].command.queue;
+                self.queues[queue as usize].written(subject);
+            }
             Kind::Polled => self.notices.push_back(Notice::Completed { slot: subject }),
             Kind::Interrupt => self.notices.push_back(Notice::Interrupt { queue: subject }),
             Kind::Ignored => {}

@@ -26,6 +26,8 @@ kinds! {
         Drained,
         /// The drive has accepted all data of a write.
         Accepted,
+        /// A completion of which an interrupt tells is in memory.
+        Written,
         /// A completion that a core polls for is in memory.
         Polled,
         /// The moderation timer of a queue. Subject: queue.

@@ -51,16 +51,20 @@ pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
     }
 }
 
-fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWorkload) {
-    let mut bench = Bench::new(Rate::from_bytes_per_second(rate), Span::from_ns(500));
-    let mut workload = NvmeWorkload::new(NvmeConfig {
+fn jobs(ssd: SsdConfig, fio: FioConfig) -> NvmeWorkload {
+    NvmeWorkload::new(NvmeConfig {
         hosts: vec![host()],
         ssds: vec![ssd],
         paths: vec![PathConfig { ssd: 0, host: 0 }],
         groups: vec![GroupConfig { fio, host: 0, memory: DataMemory::Host, fabrics: None }],
         network: RdmaNetworkConfig::default(),
         moves: Vec::new(),
-    });
+    })
+}
+
+fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWorkload) {
+    let mut bench = Bench::new(Rate::from_bytes_per_second(rate), Span::from_ns(500));
+    let mut workload = jobs(ssd, fio);
     bench.run(&mut workload, time);
     (bench, workload)
 }
@@ -193,6 +197,22 @@ fn polling_saves_the_interrupt() {
     let polled = run(ssd(), fio, FAST, Span::from_ms(2)).0;
     let saved = interrupts.operations("job", "write").1 - polled.operations("job", "write").1;
     assert!((700.0..=701.0).contains(&saved), "the interrupt and its message: {saved} ns");
+}
+
+/// On a link that is slower than the drive, what ends an I/O stands behind the data of those after it.
+#[test]
+fn no_io_is_over_before_its_data_is_in_memory() {
+    let block = Bytes::from_kib(16);
+    let slow = Rate::from_bytes_per_second(2_000_000_000);
+    let (mut bench, mut workload) = (Bench::new(slow, Span::from_ns(500)), jobs(ssd(), job(block, 16, 100)));
+    bench.run(&mut workload, Span::ZERO);
+    for _ in 0..4_000 {
+        bench.go_on(&mut workload, Span::from_us(1));
+        let (done, arrived) = (bench.operations("job", "read").0, bench.payload("job", "read"));
+        assert!(done * block.get() <= arrived, "{:?}: {done} over with {arrived} B here", bench.now);
+    }
+    let rate = bench.payload("job", "read") as f64 / 4e-3 / 1e9;
+    assert!((1.99..=2.0).contains(&rate), "nothing but the link limits it: {rate} GB/s");
 }
 
 #[test]

@@ -200,8 +200,11 @@ impl NvmeWorkload {
         }
     }
 
-    /// An interrupt arrived: its handler runs when the core gets to it.
+    /// An interrupt arrived: its handler runs when the core gets to it, once for all that arrive until then.
     fn take_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
+        if !self.drives.wake(queue) {
+            return;
+        }
         let (ssd, core) = self.drives.ends_of(queue);
         let host = self.drives.drive(ssd).config.host;
         let cost = self.config.hosts[host].interrupt_cost;
@@ -213,7 +216,11 @@ impl NvmeWorkload {
     fn serve_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
         let (ssd, core) = self.drives.ends_of(queue);
         let host = self.drives.drive(ssd).config.host;
-        for slot in self.drives.take_completions(queue) {
+        let found = self.drives.take_completions(queue);
+        if found.is_empty() {
+            return;
+        }
+        for slot in found {
             self.finish(slot, host, core, ports);
         }
         self.drives.acknowledge(queue, &mut drives(ports));

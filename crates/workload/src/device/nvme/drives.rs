@@ -199,7 +199,7 @@ impl Drives {
         std::iter::from_fn(|| pair.take()).collect()
     }
 
-    /// The handler says how far it has read.
+    /// Whoever looks into the queue says how far it has been read (NVMe over PCIe Transport 1.0 §3.1.2.2: completion queue head).
     pub(crate) fn acknowledge<M: Needs>(&self, queue: u32, ports: &mut Ports<'_, M>) {
         let device = self.ssds[self.queues[queue as usize].drive as usize].config.device;
         ports.mmio_write(device, DOORBELL, Token::of(Kind::Ignored, queue));

@@ -215,6 +215,18 @@ fn no_io_is_over_before_its_data_is_in_memory() {
     assert!((1.99..=2.0).contains(&rate), "nothing but the link limits it: {rate} GB/s");
 }
 
+/// Each I/O rings twice: for its command, and for its completion.
+#[test]
+fn a_drive_is_told_how_far_its_completions_were_read_whoever_finds_them() {
+    for polled in [false, true] {
+        let fio = FioConfig { polled, ..job(Bytes::from_kib(4), 1, 100) };
+        let (bench, _) = run(ssd(), fio, FAST, Span::from_ms(2));
+        let done = bench.operations("job", "read").0;
+        let under_way = bench.stores - 2 * done;
+        assert!(done > 100 && under_way <= 2, "polled {polled}: {} stores for {done} I/Os", bench.stores);
+    }
+}
+
 #[test]
 fn moderation_trades_latency_for_interrupts() {
     let moderated = SsdConfig { interrupt_completions: 8, interrupt_delay: Span::from_us(100), ..ssd() };

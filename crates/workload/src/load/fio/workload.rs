@@ -192,9 +192,11 @@ impl NvmeWorkload {
         match notice {
             Notice::Completed { slot } => {
                 let state = &self.slots[slot as usize];
-                let core = self.drives.ends_of(state.queue).1;
+                let queue = state.queue;
+                let core = self.drives.ends_of(queue).1;
                 let host = self.drives.drive(state.ssd).config.host;
                 self.finish(slot, host, core, ports);
+                self.drives.acknowledge(queue, &mut drives(ports));
             }
             Notice::Interrupt { queue } => self.take_interrupt(queue, ports),
         }

@@ -31,6 +31,8 @@ pub(crate) struct Bench {
     channels: u32,
     /// Offsets of the transfers of the first flow, in order of submission.
     pub(crate) offsets: Vec<u64>,
+    /// When each read was submitted, and its bytes.
+    pub(crate) reads: Vec<(Time, Bytes)>,
     /// Stores by cores.
     pub(crate) stores: u64,
     /// Largest latency of any operation.
@@ -67,6 +69,7 @@ impl Bench {
             flows: Vec::new(),
             channels: 0,
             offsets: Vec::new(),
+            reads: Vec::new(),
             stores: 0,
             worst_latency: Span::ZERO,
             handled: 0,
@@ -169,6 +172,7 @@ impl Dma for Bench {
                 (sent, sent + self.latency)
             }
             Direction::Read => {
+                self.reads.push((self.now, transfer.length));
                 let done = self.downstream[device].reserve(self.now + self.latency, transfer.length);
                 (self.now, done)
             }

@@ -45,6 +45,8 @@ pub(super) struct Active {
     /// Bytes handed to DMA so far, and bytes that have arrived in the drive.
     pub moved: u64,
     pub arrived: u64,
+    /// Entries of its list of pages that are still to be read, and pages of the list that were.
+    pub list: (u64, u64),
     /// It is a write that goes on where one of the last ended.
     pub sequential: bool,
 }
@@ -177,7 +179,7 @@ impl Drives {
 
     /// The command of a slot is in its queue: tells the drive.
     pub(crate) fn submit<M: Needs>(&mut self, slot: u32, command: Command, ports: &mut Ports<'_, M>) {
-        let active = Active { command, moved: 0, arrived: 0, sequential: false };
+        let active = Active { command, moved: 0, arrived: 0, list: (0, 0), sequential: false };
         if self.commands.len() <= slot as usize {
             self.commands.resize(slot as usize + 1, active);
         }
@@ -218,7 +220,7 @@ impl Drives {
             Kind::Doorbell => self.doorbell_arrived(subject, ports),
             Kind::Fetched => self.commands_fetched(subject, detail, ports),
             Kind::Processed => self.command_processed(subject, ports),
-            Kind::PagesFetched => self.start_data(subject, ports),
+            Kind::PagesFetched => self.fetch_pages(subject, ports),
             Kind::MediaReady => self.media_ready(subject, detail, ports),
             Kind::Crossed => self.crossed(subject, ports),
             Kind::DataSent => self.data_sent(subject, detail, ports),

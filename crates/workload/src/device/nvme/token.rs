@@ -12,7 +12,7 @@ kinds! {
         Fetched,
         /// The drive's processor has understood the command.
         Processed,
-        /// The list of pages is in the drive.
+        /// A page of the list of pages is in the drive.
         PagesFetched,
         /// A piece of read data is out of the media. Detail: bytes.
         MediaReady,

@@ -227,6 +227,22 @@ fn a_drive_is_told_how_far_its_completions_were_read_whoever_finds_them() {
     }
 }
 
+/// A page of a list holds 512 entries, the last of which leads to the next page if there is one.
+#[test]
+fn pages_of_a_list_are_read_one_after_another() {
+    let lists = |mib: u64| {
+        let (bench, _) = run(ssd(), job(Bytes::from_kib(mib << 10), 1, 100), FAST, Span::from_us(20));
+        bench.reads
+    };
+    let bytes = |reads: &[(Time, Bytes)]| reads.iter().map(|read| read.1.get()).collect::<Vec<_>>();
+    assert_eq!(bytes(&lists(2)), [64, 511 * 8]);
+    let long = lists(8);
+    assert_eq!(bytes(&long), [64, 4096, 4096, 4096, 4096, 3 * 8], "2,047 entries and 4 that lead on");
+    for pair in long[1..].windows(2) {
+        assert_eq!(pair[1].0 - pair[0].0, Span::from_ns(500 + 4096 / 16), "each when the last is here");
+    }
+}
+
 #[test]
 fn moderation_trades_latency_for_interrupts() {
     let moderated = SsdConfig { interrupt_completions: 8, interrupt_delay: Span::from_us(100), ..ssd() };

@@ -1,5 +1,6 @@
 //! One clone of a job: which block of which file comes next, and when it may be asked for.
 
+use super::blocks::{BlockSizes, Blocks};
 use super::jobs::FioConfig;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
@@ -124,9 +125,12 @@ impl Job {
         let before = self.config.effective_depth();
         let after = config.effective_depth();
         self.config = config;
-        let (smallest, end) = (self.config.blocks.smallest(), self.config.size);
-        for next in self.next_offset.iter_mut().flatten().filter(|next| Bytes::new(**next) + smallest > end) {
-            *next = 0;
+        let Blocks { reads, writes } = &self.config.blocks;
+        for (way, sizes) in [reads, writes].into_iter().enumerate() {
+            let Some(smallest) = sizes.as_ref().map(BlockSizes::smallest) else { continue };
+            for next in self.next_offset.iter_mut().map(|next| &mut next[way]) {
+                *next = after_block(Bytes::new(*next), smallest, self.config.size);
+            }
         }
         let back = self.spare.len().min(after.saturating_sub(before) as usize);
         self.free.extend(self.spare.drain(..back));
@@ -187,8 +191,7 @@ impl Job {
             Bytes::new(*next)
         };
         let size = sizes.draw(end - offset, &mut self.sizes);
-        let after = offset + size;
-        *next = if after + smallest > end { 0 } else { after.get() };
+        *next = after_block(offset + size, smallest, end);
         Request { file: file as u32, write, offset: offset.get(), size: size.get() }
     }
 
@@ -209,6 +212,11 @@ impl Job {
     }
 }
 
+/// Where a sequential block starts when the last ended here: at the start of the file if the smallest of its direction does not fit.
+fn after_block(at: Bytes, smallest: Bytes, end: Bytes) -> u64 {
+    if at + smallest > end { 0 } else { at.get() }
+}
+
 /// The time for `size` bytes when so many take `interval`.
 fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
     Span::from_ticks((u128::from(interval.ticks()) * u128::from(size) / u128::from(bytes.get())) as u64)
@@ -216,7 +224,7 @@ fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{BlockSizes, Blocks, IoEngine, JobTool, Pattern, Thinking};
+    use super::super::{IoEngine, JobTool, Pattern, Thinking};
     use super::*;
 
     const KIB_4: BlockSizes = BlockSizes::One(Bytes::from_kib(4));
@@ -365,6 +373,34 @@ pub(crate) mod tests {
         let first = issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(first.size / 4_096);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
+    }
+
+    /// What begins behind the last place where a block of its own direction fits begins again at the start of the file.
+    #[test]
+    fn blocks_that_become_larger_end_where_the_file_does() {
+        for larger in [
+            BlockSizes::Range(Bytes::from_kib(64), Bytes::from_kib(128)),
+            BlockSizes::One(Bytes::from_kib(128)),
+        ] {
+            let sizes = BlockSizes::Range(Bytes::from_kib(4), Bytes::from_kib(128));
+            let pattern = Pattern { read_percent: 1, random: false };
+            let size = Bytes::from_kib(256);
+            let before = FioConfig {
+                pattern,
+                blocks: Blocks { writes: Some(sizes), ..reads(KIB_4) },
+                size,
+                files: vec![0],
+                ..config()
+            };
+            let mut job = job(before.clone());
+            job.next_offset[0][1] = 248 << 10;
+            job.retune(FioConfig { blocks: Blocks { writes: Some(larger), ..reads(KIB_4) }, ..before });
+            assert_eq!(job.next_offset, [[0, 0]]);
+            for _ in 0..100 {
+                let Request { offset, size: bytes, .. } = issue(&mut job, Time::ZERO);
+                assert!(offset + bytes <= size.get(), "{bytes} B at {offset}");
+            }
+        }
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Job {
             // fio asks whether the last I/O was beyond the end, not whether the next one is.
             *left = left.saturating_sub(request.size);
         }
-        if let Some(interval) = self.config.interval {
+        if let Some(interval) = self.config.interval() {
             // fio holds the average, so an I/O that was late does not delay those after it.
             self.next_at += times(interval, request.size, self.config.blocks.smallest());
         }
@@ -224,7 +224,7 @@ fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{IoEngine, JobTool, Pattern, Thinking};
+    use super::super::{IoEngine, JobTool, Pace, Pattern, Thinking};
     use super::*;
 
     const KIB_4: BlockSizes = BlockSizes::One(Bytes::from_kib(4));
@@ -247,7 +247,7 @@ pub(crate) mod tests {
             size: Bytes::from_kib(16),
             time_based: true,
             runtime: None,
-            interval: None,
+            pace: None,
             thinking: None,
             group_reporting: true,
             same_group: false,
@@ -302,7 +302,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_rate_spaces_the_ios() {
-        let mut job = job(FioConfig { interval: Some(Span::from_us(1)), ..config() });
+        let mut job = job(FioConfig { pace: Some(Pace::Ios(Span::from_us(1))), ..config() });
         issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(1);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
@@ -368,8 +368,8 @@ pub(crate) mod tests {
     #[test]
     fn a_rate_gives_longer_blocks_more_time() {
         let blocks = BlockSizes::Split(vec![(Bytes::from_kib(4), 1), (Bytes::from_kib(16), 99)]);
-        let interval = Some(Span::from_us(1));
-        let mut job = job(FioConfig { blocks: reads(blocks), interval, ..config() });
+        let pace = Some(Pace::Ios(Span::from_us(1)));
+        let mut job = job(FioConfig { blocks: reads(blocks), pace, ..config() });
         let first = issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(first.size / 4_096);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));

@@ -34,7 +34,7 @@ mod workload;
 pub use blocks::{BlockSizes, Blocks};
 pub use config::{DataMemory, GpuConfig, GroupConfig, NvmeConfig, PathConfig};
 pub use fabrics::FabricsConfig;
-pub use jobs::{FioConfig, IoEngine, JobTool, Pattern, Thinking};
+pub use jobs::{FioConfig, IoEngine, JobTool, Pace, Pattern, Thinking};
 pub use moving::MoveConfig;
 pub use staging::Staging;
 pub use workload::NvmeWorkload;

@@ -44,7 +44,7 @@ pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
         size: Bytes::new(1 << 30),
         time_based: true,
         runtime: None,
-        interval: None,
+        pace: None,
         thinking: None,
         group_reporting: true,
         same_group: false,

@@ -9,6 +9,7 @@
 //! what cores do with the data, page tables, and that lines of one page are near each other.
 
 use crate::host::lines::{LineBuffers, Purpose, Store};
+use crate::load::measured::{measured, per};
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
@@ -249,22 +250,22 @@ impl Workload for StreamWorkload {
 
     fn report(&self, window: (Time, Time)) -> Vec<Metric> {
         let seconds = (window.1 - window.0).as_seconds();
-        let rate = |lines: u64| lines as f64 * LINE.get() as f64 / seconds / 1e9;
         let Counts { loads, stores, reads, writes, loading } = self.counts;
-        let metric = |name: &str, value| Metric { name: name.to_owned(), value };
-        if self.config.kind == "pointer-chase" {
-            let ns = loading as f64 / TICKS_PER_NS as f64;
-            return vec![
-                metric("Latency (ns)", ns / loads.max(1) as f64),
-                metric("Loads (GB/s)", rate(loads)),
-            ];
-        }
-        vec![
-            metric("Loads (GB/s)", rate(loads)),
-            metric("Stores (GB/s)", rate(stores)),
-            metric("Lines read and written (GB/s)", rate(reads + writes)),
-            metric("Lines read, share", reads as f64 / ((reads + writes).max(1)) as f64),
-        ]
+        let lines = reads + writes;
+        let rate = |of: u64| per(of as f64 * LINE.get() as f64 / 1e9, seconds).filter(|_| lines > 0);
+        let metrics = match self.config.kind {
+            "pointer-chase" => vec![
+                measured("Latency (ns)", per(loading as f64 / TICKS_PER_NS as f64, loads as f64)),
+                measured("Loads (GB/s)", rate(loads)),
+            ],
+            _ => vec![
+                measured("Loads (GB/s)", rate(loads)),
+                measured("Stores (GB/s)", rate(stores)),
+                measured("Lines read and written (GB/s)", rate(lines)),
+                measured("Lines read, share", per(reads as f64, lines as f64)),
+            ],
+        };
+        metrics.into_iter().flatten().collect()
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
@@ -304,5 +305,37 @@ impl LoadConfig for StreamConfig {
     fn enlarge(&mut self, resource: &str, kind: ResourceKind, larger: &mut Larger) -> Option<()> {
         let is_mine = kind == ResourceKind::LineBuffers && resource == format!("{}.lines", self.name);
         is_mine.then(|| larger.more(&mut self.outstanding))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(kind: &'static str) -> StreamConfig {
+        StreamConfig {
+            name: "stream".into(),
+            kind,
+            device: DeviceId(0),
+            device_name: "cxl0".into(),
+            cores: 1,
+            outstanding: 1,
+            stores: 0,
+            store: Store::Cached,
+            interval: Span::ZERO,
+            is_interval_random: false,
+            span: LINE,
+            is_random: false,
+        }
+    }
+
+    #[test]
+    fn no_line_has_no_rate_and_no_latency() {
+        for kind in ["stream", "pointer-chase"] {
+            for span in [Span::ZERO, Span::from_us(1)] {
+                let found = StreamWorkload::new(config(kind)).report((Time::ZERO, Time::ZERO + span));
+                assert!(found.is_empty(), "{kind}: {found:?}");
+            }
+        }
     }
 }

@@ -335,10 +335,12 @@ impl Driver for Perftest {
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let size = metric("bytes (B)", self.config.size.get() as f64);
         if self.config.tool.is_latency() {
+            let known = [size, metric("iterations", self.samples.len() as f64)];
+            if self.samples.len() == 0 {
+                return known.into();
+            }
             let sorted = self.samples.sorted();
-            return vec![
-                size,
-                metric("iterations", self.samples.len() as f64),
+            let latencies = [
                 metric("t_min (us)", quantile_us(&sorted, 0.0)),
                 metric("t_max (us)", quantile_us(&sorted, 1.0)),
                 metric("t_typical (us)", quantile_us(&sorted, 0.5)),
@@ -347,6 +349,7 @@ impl Driver for Perftest {
                 metric("99 % percentile (us)", quantile_us(&sorted, 0.99)),
                 metric("99.9 % percentile (us)", quantile_us(&sorted, 0.999)),
             ];
+            return known.into_iter().chain(latencies).collect();
         }
         let messages: u64 = self.posting_sides().map(|side| side.messages(self.config.iterations)).sum();
         let mut metrics = vec![size, metric("iterations", messages as f64)];

@@ -47,6 +47,8 @@ pub(crate) struct Job {
     /// Bytes that it may still ask for; none for no limit.
     left: Option<u64>,
     ends_at: Option<Time>,
+    /// When its last I/O was over.
+    last: Time,
     next_at: Time,
     /// I/Os that may still complete before it thinks.
     until_thought: u32,
@@ -79,6 +81,7 @@ impl Job {
             next_offset: vec![[0, 0]; files],
             left: (!config.time_based).then_some(bytes.get()),
             ends_at: config.runtime.map(|runtime| now + runtime),
+            last: now,
             next_at: now,
             until_thought,
             directions,
@@ -91,8 +94,7 @@ impl Job {
 
     /// The next I/O, if there is one to issue now. `usable` says which files can be used.
     pub(crate) fn next(&mut self, now: Time, usable: impl Fn(usize) -> bool) -> Next {
-        let over = self.ends_at.is_some_and(|end| now >= end) || self.left == Some(0);
-        if over || self.free.is_empty() || self.asleep {
+        if self.is_over(now) || self.free.is_empty() || self.asleep {
             return Next::Wait;
         }
         if self.is_about_to_think() {
@@ -117,6 +119,18 @@ impl Job {
             self.next_at += times(interval, request.size, self.config.blocks.smallest());
         }
         Next::Issue(slot, request)
+    }
+
+    /// Whether it asks for nothing more.
+    fn is_over(&self, now: Time) -> bool {
+        self.ends_at.is_some_and(|end| now >= end) || self.left == Some(0)
+    }
+
+    /// When it ended, if it has: with its last I/O, or with its runtime if nothing was in flight then.
+    pub(crate) fn ended(&self, now: Time) -> Option<Time> {
+        let by_time = self.ends_at.filter(|end| *end <= now && self.left != Some(0));
+        let has_ended = self.is_over(now) && self.in_flight() == 0;
+        has_ended.then(|| by_time.map_or(self.last, |end| end.max(self.last)))
     }
 
     /// Takes other settings, which hold from the next I/O on. Slots beyond those that may be in flight are left out as they come
@@ -201,7 +215,8 @@ impl Job {
     }
 
     /// An I/O is over.
-    pub(crate) fn completed(&mut self, slot: u32) {
+    pub(crate) fn completed(&mut self, slot: u32, now: Time) {
+        self.last = now;
         self.until_thought = self.until_thought.saturating_sub(1);
         if self.slots > self.config.effective_depth() {
             self.slots -= 1;
@@ -263,7 +278,7 @@ pub(crate) mod tests {
     fn issue(job: &mut Job, now: Time) -> Request {
         match job.next(now, |_| true) {
             Next::Issue(slot, request) => {
-                job.completed(slot);
+                job.completed(slot, now);
                 request
             }
             other => panic!("{other:?}"),
@@ -320,9 +335,9 @@ pub(crate) mod tests {
             panic!("two are allowed in flight")
         };
         let (one, two) = (Time::ZERO + Span::from_us(1), Time::ZERO + Span::from_us(2));
-        job.completed(first);
+        job.completed(first, one);
         assert_eq!(job.next(one, |_| true), Next::Wait, "one is still on its way");
-        job.completed(second);
+        job.completed(second, two);
         let over = two + pause.time;
         assert_eq!(job.next(two, |_| true), Next::Sleep(over), "from the last completion on");
         job.awake();

@@ -288,6 +288,25 @@ fn thinking_comes_on_top_of_each_io() {
     }
 }
 
+/// Its rates and its share of a core are of its own time, as fio's `runtime` is, however long others go on.
+#[test]
+fn a_job_that_ends_early_is_reported_over_its_own_time() {
+    let fio = FioConfig { runtime: Some(Span::from_us(400)), ..job(Bytes::from_kib(4), 1, 100) };
+    let (bench, workload) = run(ssd(), fio, FAST, Span::from_ms(4));
+    let metrics = workload.report((Time::ZERO, Time::ZERO + Span::from_ms(4)));
+    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    let (done, latency) = bench.operations("job", "read");
+    // One after another, each after 500 ns of the thread; the last one began before 400 us and ended after.
+    let took = done as f64 * (500.0 + latency) / 1e6;
+    assert!((0.4..0.42).contains(&took), "{took} ms");
+    assert!((value("job.read.runtime") - took).abs() < 1e-6, "{}", value("job.read.runtime"));
+    assert!((value("job.read.iops") * took / 1e3 - done as f64).abs() < 1e-3);
+    assert!((value("job.usr_cpu") - done as f64 * 0.5e-3 / took * 100.0).abs() < 1e-3);
+    // A window that is over before the job is.
+    let half = workload.report((Time::ZERO, Time::ZERO + Span::from_us(200)));
+    assert_eq!(half.iter().find(|metric| metric.name == "job.read.runtime").unwrap().value, 0.2);
+}
+
 #[test]
 fn a_sized_job_ends() {
     let fio =

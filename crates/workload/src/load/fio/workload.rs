@@ -252,7 +252,7 @@ impl NvmeWorkload {
         let flows = self.flows[group];
         ports.operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
         self.tally_of(index).add(request.write, request.size, submission, completion);
-        self.jobs[job as usize].completed(index);
+        self.jobs[job as usize].completed(index, now);
         let attached = self.connections[job as usize].is_none();
         let ssd = self.slots[index as usize].ssd;
         let drive = self.drives.drive_mut(ssd);
@@ -368,8 +368,9 @@ impl Workload for NvmeWorkload {
         self.reports(window).into_iter().flatten().collect()
     }
 
-    fn reports(&self, (start, end): (Time, Time)) -> Vec<Vec<Metric>> {
-        self.reports.all(end.saturating_since(start))
+    fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
+        let ended: Vec<Option<Time>> = self.jobs.iter().map(|job| job.ended(window.1)).collect();
+        self.reports.all(window, &ended)
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {

@@ -13,7 +13,7 @@ use crate::ports::Event;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A command that a driver puts into a queue.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +120,8 @@ impl QueuePair {
 pub(crate) struct Drives {
     pub(super) ssds: Vec<Ssd>,
     pub(super) queues: Vec<QueuePair>,
+    /// Of a drive and a core.
+    queue_of: BTreeMap<(u32, u32), u32>,
     /// By slot; those that are over stay until the next.
     pub(super) commands: Vec<Active>,
     notices: VecDeque<Notice>,
@@ -164,11 +166,11 @@ impl Drives {
 
     /// The pair of queues of a core on a drive; it is made when it is first asked for.
     pub(crate) fn queue_of(&mut self, drive: u32, core: u32) -> u32 {
-        let known = self.queues.iter().position(|queue| (queue.drive, queue.core) == (drive, core));
-        known.unwrap_or_else(|| {
-            self.queues.push(QueuePair::new(drive, core));
-            self.queues.len() - 1
-        }) as u32
+        let Self { queues, queue_of, .. } = self;
+        *queue_of.entry((drive, core)).or_insert_with(|| {
+            queues.push(QueuePair::new(drive, core));
+            queues.len() as u32 - 1
+        })
     }
 
     /// Drive and core of a queue.
@@ -263,5 +265,18 @@ impl Drives {
     /// Bytes in their buffers.
     pub(crate) fn held(&self) -> u64 {
         self.ssds.iter().map(Ssd::held).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_has_one_pair_of_queues_on_each_drive() {
+        let mut drives = Drives::default();
+        let ends = [(0, 0), (0, 1), (1, 0), (0, 1), (1, 0)];
+        assert_eq!(ends.map(|(drive, core)| drives.queue_of(drive, core)), [0, 1, 2, 1, 2]);
+        assert_eq!([0, 1, 2].map(|queue| drives.ends_of(queue)), ends[..3]);
     }
 }

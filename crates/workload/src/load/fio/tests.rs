@@ -307,6 +307,26 @@ fn a_job_that_ends_early_is_reported_over_its_own_time() {
     assert_eq!(half.iter().find(|metric| metric.name == "job.read.runtime").unwrap().value, 0.2);
 }
 
+/// Buffers are for the largest block, whatever the last one was when a slot is opened.
+#[test]
+fn buffers_of_slots_that_come_later_lie_behind_all_others() {
+    let [small, large] = [4, 64].map(Bytes::from_kib);
+    let sizes = BlockSizes::Split(vec![(small, 99), (large, 1)]);
+    let fio = FioConfig { blocks: Blocks { reads: Some(sizes), writes: None }, ..job(large, 4, 100) };
+    let mut bench = Bench::new(Rate::from_bytes_per_second(FAST), Span::from_ns(500));
+    let mut workload = jobs(ssd(), fio);
+    bench.run(&mut workload, Span::from_ms(1));
+    let mut deeper = workload.config.clone();
+    deeper.groups[0].fio.depth = 8;
+    let now = bench.now;
+    workload.retune(&deeper, &mut crate::ports::Ports::of(&mut bench, now));
+    let buffers: Vec<u64> = workload.slots.iter().map(|slot| slot.buffer).collect();
+    assert_eq!(buffers.len(), 8);
+    for pair in buffers.windows(2) {
+        assert!(pair[1] - pair[0] >= large.get(), "{buffers:?}");
+    }
+}
+
 #[test]
 fn a_sized_job_ends() {
     let fio =

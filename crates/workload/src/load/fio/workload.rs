@@ -38,6 +38,8 @@ pub struct NvmeWorkload {
     /// What does that for the clones of each group.
     copiers: Vec<Vec<Copier>>,
     pub(super) slots: Vec<Slot>,
+    /// Where the buffer of the next slot may begin.
+    next_buffer: u64,
     /// Of each group.
     flows: Vec<Flows>,
     pub(super) jobs: Vec<Job>,
@@ -73,6 +75,7 @@ impl NvmeWorkload {
             copied: Copied::default(),
             copiers: Vec::new(),
             slots: Vec::new(),
+            next_buffer: BUFFERS,
             flows: Vec::new(),
             jobs: Vec::new(),
             cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
@@ -117,8 +120,8 @@ impl NvmeWorkload {
 
     /// A slot of a job, which is the clone of this number of its group.
     fn open_slot(&mut self, job: u32, (group, clone): (u32, u32), block: Bytes) -> u32 {
-        let before = self.slots.last().map_or(BUFFERS, |slot| slot.buffer + slot.request.size);
-        let buffer = Bytes::new(before).round_up_to(PAGE).get();
+        let buffer = Bytes::new(self.next_buffer).round_up_to(PAGE).get();
+        self.next_buffer = buffer + block.get();
         let request = Request { file: 0, write: false, offset: 0, size: block.get() };
         let copiers = self.copiers[group as usize].clone();
         let lane = self.open_lane((self.slots.len() as u32, buffer), clone, &copiers);
@@ -292,7 +295,7 @@ impl NvmeWorkload {
     }
 
     /// Takes other settings: drives from the next piece of work on, jobs from their next I/O on.
-    fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
+    pub(super) fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
         self.config = to.clone();
         self.drives.retune(&self.config.ssds);
         for index in 0..self.jobs.len() {

@@ -23,13 +23,32 @@ use lanewise_units::{Bytes, Span, TICKS_PER_NS, Time};
 /// Parts that a share of stores is counted in.
 pub const WHOLE: u64 = 1_000_000;
 
+/// What the cores do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamKind {
+    /// Lines one after another, many in flight.
+    Stream,
+    /// Loads that each wait for the one before.
+    PointerChase,
+}
+
+impl StreamKind {
+    /// Its word in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::PointerChase => "pointer-chase",
+        }
+    }
+}
+
 /// Settings of a stream or a pointer chase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamConfig {
     /// Name of its flows.
     pub name: String,
-    /// Its word in scenarios.
-    pub kind: &'static str,
+    /// Which of the two it is.
+    pub kind: StreamKind,
     /// The memory expander.
     pub device: DeviceId,
     /// The expander's name.
@@ -254,11 +273,11 @@ impl Workload for StreamWorkload {
         let lines = reads + writes;
         let rate = |of: u64| per(of as f64 * LINE.get() as f64 / 1e9, seconds).filter(|_| lines > 0);
         let metrics = match self.config.kind {
-            "pointer-chase" => vec![
+            StreamKind::PointerChase => vec![
                 measured("Latency (ns)", per(loading as f64 / TICKS_PER_NS as f64, loads as f64)),
                 measured("Loads (GB/s)", rate(loads)),
             ],
-            _ => vec![
+            StreamKind::Stream => vec![
                 measured("Loads (GB/s)", rate(loads)),
                 measured("Stores (GB/s)", rate(stores)),
                 measured("Lines read and written (GB/s)", rate(lines)),
@@ -291,13 +310,13 @@ impl LoadConfig for StreamConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, self.kind)
+        Tool::one(&self.name, self.kind.word())
     }
 
     fn demands(&self) -> Vec<Demand> {
         let of = match self.kind {
-            "stream" => format!("{0}.cores × {0}.outstanding", self.name),
-            _ => format!("{}.cores", self.name),
+            StreamKind::Stream => format!("{0}.cores × {0}.outstanding", self.name),
+            StreamKind::PointerChase => format!("{}.cores", self.name),
         };
         vec![Demand { operations: u64::from(self.cores) * u64::from(self.outstanding), of }]
     }
@@ -312,7 +331,7 @@ impl LoadConfig for StreamConfig {
 mod tests {
     use super::*;
 
-    fn config(kind: &'static str) -> StreamConfig {
+    fn config(kind: StreamKind) -> StreamConfig {
         StreamConfig {
             name: "stream".into(),
             kind,
@@ -331,10 +350,10 @@ mod tests {
 
     #[test]
     fn no_line_has_no_rate_and_no_latency() {
-        for kind in ["stream", "pointer-chase"] {
+        for kind in [StreamKind::Stream, StreamKind::PointerChase] {
             for span in [Span::ZERO, Span::from_us(1)] {
                 let found = StreamWorkload::new(config(kind)).report((Time::ZERO, Time::ZERO + span));
-                assert!(found.is_empty(), "{kind}: {found:?}");
+                assert!(found.is_empty(), "{kind:?}: {found:?}");
             }
         }
     }

@@ -31,6 +31,10 @@ pub(crate) struct Bench {
     channels: u32,
     /// Offsets of the transfers of the first flow, in order of submission.
     pub(crate) offsets: Vec<u64>,
+    /// When each read was submitted, and its bytes.
+    pub(crate) reads: Vec<(Time, Bytes)>,
+    /// Stores by cores.
+    pub(crate) stores: u64,
     /// Largest latency of any operation.
     pub(crate) worst_latency: Span,
     /// Events handed to the instrument.
@@ -65,6 +69,8 @@ impl Bench {
             flows: Vec::new(),
             channels: 0,
             offsets: Vec::new(),
+            reads: Vec::new(),
+            stores: 0,
             worst_latency: Span::ZERO,
             handled: 0,
         }
@@ -166,6 +172,7 @@ impl Dma for Bench {
                 (sent, sent + self.latency)
             }
             Direction::Read => {
+                self.reads.push((self.now, transfer.length));
                 let done = self.downstream[device].reserve(self.now + self.latency, transfer.length);
                 (self.now, done)
             }
@@ -188,6 +195,7 @@ impl Dma for Bench {
 
 impl Mmio for Bench {
     fn mmio_write(&mut self, _device: DeviceId, _bytes: Bytes, token: u64) {
+        self.stores += 1;
         self.at(self.now + self.latency, WorkloadEvent::MmioWriteArrived { token });
     }
 

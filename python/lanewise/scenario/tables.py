@@ -2635,7 +2635,7 @@ class WorkloadSmartflow(TypedDict):
     resolution: NotRequired[float | str | Sourced]
     """Distance of two loads at which a search ends, as a part of the load. Default: 0.5 %."""
     trial: NotRequired[str | Sourced]
-    """How long frames are sent in a trial. A backlog that grows in it counts as loss. Default: 5 ms."""
+    """How long frames are sent in a trial, at least. A backlog that grows counts as loss. Default: 5 ms."""
     buckets: NotRequired[list[str] | Sourced]
     """Upper ends of the buckets of a latency distribution, ascending. Default: ["10 us", "20 us", "50 us",
     "100 us", "200 us", "500 us", "1 ms"].

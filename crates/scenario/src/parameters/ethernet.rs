@@ -200,7 +200,7 @@ parameters! {
         /// Distance of two loads at which a search ends, as a part of the load.
         resolution: Fraction = "0.5 %" in "0.0001" to "0.5",
         Assumed "small beside the differences that are looked for";
-        /// How long frames are sent in a trial. A backlog that grows in it counts as loss.
+        /// How long frames are sent in a trial, at least. A backlog that grows counts as loss.
         trial: Span = "5 ms" in "10 us" to "60 s",
         Assumed "thousands of frames; a real trial takes a minute";
         /// Upper ends of the buckets of a latency distribution, ascending.

@@ -14,7 +14,7 @@ use lanewise_fabric::config::{
 };
 use lanewise_units::{Bytes, Generation, Span, order};
 use lanewise_workload::host::lines::Store;
-use lanewise_workload::load::stream::{StreamConfig, WHOLE};
+use lanewise_workload::load::stream::{StreamConfig, StreamKind, WHOLE};
 use std::collections::BTreeSet;
 
 /// Cores that read and write lines.
@@ -241,7 +241,7 @@ fn streams(
         output.idle.because(format!("{path}.pace"), "there is no `interval`");
     }
     let config = |seat: Seat| StreamConfig {
-        kind: "stream",
+        kind: StreamKind::Stream,
         device: seat.device(),
         name: seat.name,
         device_name: seat.device_name,
@@ -273,7 +273,7 @@ fn chases(
         return Vec::new();
     }
     let config = |seat: Seat| StreamConfig {
-        kind: "pointer-chase",
+        kind: StreamKind::PointerChase,
         device: seat.device(),
         name: seat.name,
         device_name: seat.device_name,

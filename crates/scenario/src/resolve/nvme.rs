@@ -22,7 +22,7 @@ use lanewise_units::{Bytes, Span, TICKS_PER_SECOND};
 use lanewise_workload::device::nvme::SsdConfig;
 use lanewise_workload::device::rdma::RdmaNetworkConfig;
 use lanewise_workload::host::NvmeHostConfig;
-use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, JobTool, Pattern, Thinking};
+use lanewise_workload::load::fio::{Blocks, FioConfig, IoEngine, JobTool, Pace, Pattern, Thinking};
 use lanewise_workload::load::fio::{FabricsConfig, GroupConfig, MoveConfig, NvmeConfig, PathConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -117,7 +117,7 @@ fn group(
             (inputs.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
-    let interval = interval(workload, parameters, &path, blocks.smallest(), output)?;
+    let pace = pace(workload, parameters, &path, output)?;
     if is_fio {
         say_what_is_idle(parameters, &path, &mut output.idle);
     }
@@ -133,7 +133,7 @@ fn group(
         files.push(system.config.paths.len());
         system.config.paths.push(PathConfig { ssd, host });
     }
-    let fio = fio(job, (pattern, blocks), files, size, interval);
+    let fio = fio(job, (pattern, blocks), files, size, pace);
     Some(match reached {
         None => GroupConfig { fio, host, memory, fabrics: None },
         Some(reach) => {
@@ -265,14 +265,13 @@ fn size(
     None
 }
 
-/// Time between two I/Os of the smallest size, of a clone that a rate holds back.
-fn interval(
+/// What holds each clone back, if something does.
+fn pace(
     workload: &WrittenWorkload,
     parameters: &FioParameters,
     path: &str,
-    smallest: Bytes,
     output: &mut Output,
-) -> Option<Option<Span>> {
+) -> Option<Option<Pace>> {
     match (parameters.rate, parameters.rate_iops) {
         (Some(rate), Some(_)) => {
             let (found, allowed) = (rate.to_string(), "\"none\" beside `rate_iops`".to_owned());
@@ -280,8 +279,8 @@ fn interval(
             output.report(place(workload, "rate"), problem, Some("one of the two limits a job".to_owned()));
             None
         }
-        (Some(rate), None) => Some(Some(rate.span_ceil(smallest))),
-        (None, Some(ios)) => Some(Some(Span::from_ticks(TICKS_PER_SECOND / u64::from(ios)))),
+        (Some(rate), None) => Some(Some(Pace::Bytes(rate))),
+        (None, Some(ios)) => Some(Some(Pace::Ios(Span::from_ticks(TICKS_PER_SECOND / u64::from(ios))))),
         (None, None) => Some(None),
     }
 }
@@ -422,7 +421,7 @@ fn fio(
     (pattern, blocks): (Pattern, Blocks),
     files: Vec<usize>,
     size: Bytes,
-    interval: Option<Span>,
+    pace: Option<Pace>,
 ) -> FioConfig {
     let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     FioConfig {
@@ -442,7 +441,7 @@ fn fio(
         size,
         time_based: parameters.time_based,
         runtime: parameters.runtime,
-        interval,
+        pace,
         thinking: (!pause.time.is_zero()).then_some(pause),
         group_reporting: parameters.group_reporting,
         same_group: parameters.same_group,

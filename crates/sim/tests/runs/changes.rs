@@ -225,6 +225,17 @@ fn a_mix_takes_another_share() {
     assert_eq!(refused.codes(), ["fixed-in-a-run"]);
 }
 
+/// Buffers are for the blocks of the start: larger ones are refused, and are no other rate under the name of the smaller ones.
+#[test]
+fn blocks_that_do_not_fit_the_buffers_are_refused_at_any_rate() {
+    let mut session = begun(&DRIVE.replace("iodepth = 32", "iodepth = 32\nrate = \"100 MB/s\""));
+    go(&mut session, us(100));
+    let refused = session.change("workload.job.bs", "128 KiB").expect_err("buffers are for 64 KiB");
+    assert_eq!(refused.codes(), ["fixed-in-a-run"]);
+    assert!(session.changes().is_empty());
+    assert_eq!(change(&mut session, "workload.job.bs", "16 KiB")[0].after, "16 KiB");
+}
+
 /// A bit in a million wrong: with TLPs of 256 B and their framing, about one in 450 is damaged, and each damage is replayed.
 #[test]
 fn more_bit_errors_make_more_replays() {

@@ -1,7 +1,7 @@
 //! Completions on their way to the host's software: how many of them, and after how long, make an interrupt due.
 //!
-//! What a device has written waits until enough have gathered or the oldest has waited long enough; then one interrupt
-//! tells of all of them. While one is on its way or being served there is no other.
+//! What a device has handed to its way to memory waits until enough have gathered or the oldest has waited long enough; then one
+//! interrupt, which takes the same way behind them, tells of all of them. There is no other until its completions are taken.
 
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -36,16 +36,16 @@ pub(crate) enum InterruptAction {
 /// Completions of one queue, by their slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completions {
-    /// Written, and of which no interrupt has told.
+    /// On their way to memory or there, and of which no interrupt tells.
     posted: VecDeque<u32>,
-    /// Of which the interrupt tells that is on its way or being served.
+    /// Of which the last interrupt tells.
     signalled: VecDeque<u32>,
     /// When an interrupt is due for those posted.
     deadline: Option<Time>,
 }
 
 impl Completions {
-    /// A completion was written.
+    /// A completion is on its way to memory.
     pub(crate) fn post(&mut self, slot: u32) {
         self.posted.push_back(slot);
     }
@@ -75,15 +75,9 @@ impl Completions {
         self.deadline == Some(now)
     }
 
-    /// What a handler finds that looks only at what its interrupt tells of.
+    /// What the last interrupt tells of: the next may be sent.
     pub(crate) fn take_signalled(&mut self) -> VecDeque<u32> {
         std::mem::take(&mut self.signalled)
-    }
-
-    /// What a handler finds that looks into the queue: that, and what came since.
-    pub(crate) fn take_all(&mut self) -> Vec<u32> {
-        self.deadline = None;
-        self.signalled.drain(..).chain(self.posted.drain(..)).collect()
     }
 }
 
@@ -115,17 +109,5 @@ mod tests {
             InterruptAction::Send { first: 3 },
             "it has waited long enough"
         );
-    }
-
-    #[test]
-    fn a_handler_that_looks_into_the_queue_finds_what_came_since() {
-        let mut completions = Completions::default();
-        completions.post(1);
-        completions.post(2);
-        assert_eq!(completions.moderate(at(0), TWO), InterruptAction::Send { first: 1 });
-        completions.post(3);
-        assert_eq!(completions.take_all(), [1, 2, 3]);
-        completions.post(4);
-        assert_eq!(completions.moderate(at(20), TWO), InterruptAction::At(at(30)));
     }
 }

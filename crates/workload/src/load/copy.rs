@@ -63,7 +63,8 @@ struct Stream {
     begun: u32,
 }
 
-/// What was measured of one size and way.
+/// What was measured of one size in one stream. Copies of a stream follow each other, so what ends after the first has ended was
+/// moved since then, however many streams end together.
 #[derive(Clone, Copy, Default, Debug)]
 struct Measured {
     bytes: u64,
@@ -84,7 +85,7 @@ pub struct CopyWorkload {
     phase: usize,
     /// Streams that have copies of this size to make.
     busy: usize,
-    /// By size, then by way.
+    /// By size, then by stream.
     measured: Vec<Vec<Measured>>,
 }
 
@@ -102,7 +103,7 @@ impl CopyWorkload {
         assert!(sizes.iter().all(|size| *size > Bytes::ZERO) && !sizes.is_empty(), "{name}: nothing to copy");
         assert!(copies.map_or(sizes.len() == 1, |copies| copies > 0), "{name}: a size without an end");
         assert!(config.costs.can_stage(), "{name}: no buffer to stage in");
-        let measured = vec![vec![Measured::default(); ways.len()]; sizes.len()];
+        let measured = vec![vec![Measured::default(); ways.len() * *streams as usize]; sizes.len()];
         Self {
             config,
             flows: Vec::new(),
@@ -162,7 +163,7 @@ impl CopyWorkload {
         let (now, size) = (ports.now(), self.size());
         let Stream { way, started, begun, .. } = self.streams[stream];
         ports.operation_done(self.flows[way], now - started);
-        let measured = &mut self.measured[self.phase][way];
+        let measured = &mut self.measured[self.phase][stream];
         measured.latency.add(now - started);
         match measured.since {
             // Whole copies only: the first of an endless row ends when measuring begins.
@@ -207,10 +208,11 @@ impl Workload for CopyWorkload {
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let several = self.config.sizes.len() > 1;
-        for (size, by_way) in self.config.sizes.iter().zip(&self.measured) {
+        for (size, by_stream) in self.config.sizes.iter().zip(&self.measured) {
+            let by_way = by_stream.chunks(self.config.streams as usize);
             for (way, measured) in self.config.ways.iter().zip(by_way) {
                 let what = if several { format!("{} {size}", way.word) } else { way.word.to_owned() };
-                metrics.extend(measured.metrics(&what));
+                metrics.extend(metrics_of_way(&what, measured, self.config.copies.is_some()));
             }
         }
         metrics
@@ -233,24 +235,41 @@ impl Workload for CopyWorkload {
 }
 
 impl Measured {
-    /// GB/s are 10^9 bytes a second, as bandwidthTest and nvbandwidth print them. Of no copy, a rate and latencies say nothing.
-    fn metrics(&self, what: &str) -> Vec<Metric> {
-        let span = self.since.map_or(Span::ZERO, |since| self.until.saturating_since(since));
-        let rate = if span.is_zero() { 0.0 } else { self.bytes as f64 / span.as_seconds() / 1e9 };
-        let us = Span::from_us(1);
-        let metric = |unit: &str, value| Metric { name: format!("{what} {unit}"), value };
-        let copies = metric("copies", self.latency.count() as f64);
-        if self.latency.count() == 0 {
-            return vec![copies];
-        }
-        vec![
-            metric("(GB/s)", rate),
-            metric("mean latency of a copy (us)", self.latency.mean(us)),
-            metric("least latency of a copy (us)", self.latency.least(us)),
-            metric("largest latency of a copy (us)", self.latency.largest(us)),
-            copies,
-        ]
+    fn span(&self) -> Span {
+        self.since.map_or(Span::ZERO, |since| self.until.saturating_since(since))
     }
+}
+
+/// Bytes a second of a way: of a list all that has ended over its time; of endless rows what each stream does, added up. None
+/// before each has done something.
+fn rate(streams: &[Measured], is_list: bool) -> Option<f64> {
+    if is_list {
+        let span = streams.iter().map(Measured::span).max().filter(|span| !span.is_zero())?;
+        return Some(streams.iter().map(|stream| stream.bytes).sum::<u64>() as f64 / span.as_seconds());
+    }
+    let rates = streams.iter().map(|stream| {
+        let span = stream.span();
+        (!span.is_zero()).then(|| stream.bytes as f64 / span.as_seconds())
+    });
+    rates.sum()
+}
+
+/// GB/s are 10^9 bytes a second, as bandwidthTest and nvbandwidth print them. Of no copy, a rate and latencies say nothing.
+fn metrics_of_way(what: &str, streams: &[Measured], is_list: bool) -> Vec<Metric> {
+    let latency = streams.iter().fold(LatencyTally::default(), |sum, stream| sum.plus(stream.latency));
+    let us = Span::from_us(1);
+    let metric = |unit: &str, value| Metric { name: format!("{what} {unit}"), value };
+    let rate = rate(streams, is_list).map(|rate| metric("(GB/s)", rate / 1e9));
+    let copies = metric("copies", latency.count() as f64);
+    if latency.count() == 0 {
+        return vec![copies];
+    }
+    let latencies = [
+        metric("mean latency of a copy (us)", latency.mean(us)),
+        metric("least latency of a copy (us)", latency.least(us)),
+        metric("largest latency of a copy (us)", latency.largest(us)),
+    ];
+    rate.into_iter().chain(latencies).chain([copies]).collect()
 }
 
 impl CopyConfig {

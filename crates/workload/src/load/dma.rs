@@ -293,7 +293,11 @@ impl LoadConfig for DmaConfig {
     }
 
     fn demands(&self) -> Vec<Demand> {
-        vec![Demand { operations: u64::from(self.outstanding) * 2, of: format!("{}.outstanding", self.name) }]
+        let ways = if self.direction == DmaDirection::Both { 2 } else { 1 };
+        vec![Demand {
+            operations: u64::from(self.outstanding) * ways,
+            of: format!("{}.outstanding", self.name),
+        }]
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {
@@ -366,6 +370,13 @@ mod tests {
         bench.run(&mut DmaWorkload::new(config(DmaDirection::Both)), Span::from_ms(1));
         assert!(bench.payload("stream", "read") > 990_000);
         assert!(bench.payload("stream", "write") > 990_000);
+    }
+
+    #[test]
+    fn only_both_directions_have_twice_as_many_open() {
+        let open = |direction| config(direction).demands()[0].operations;
+        let ways = [DmaDirection::Read, DmaDirection::Write, DmaDirection::Both];
+        assert_eq!(ways.map(open), [16, 16, 32]);
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod smartflow;
 pub mod stream;
 pub mod turnaround;
 
+mod measured;
 mod settings;
 
 pub use settings::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};

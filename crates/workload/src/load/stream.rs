@@ -9,6 +9,7 @@
 //! what cores do with the data, page tables, and that lines of one page are near each other.
 
 use crate::host::lines::{LineBuffers, Purpose, Store};
+use crate::load::measured::{measured, per};
 use crate::load::{Demand, Larger, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
@@ -22,13 +23,32 @@ use lanewise_units::{Bytes, Span, TICKS_PER_NS, Time};
 /// Parts that a share of stores is counted in.
 pub const WHOLE: u64 = 1_000_000;
 
+/// What the cores do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamKind {
+    /// Lines one after another, many in flight.
+    Stream,
+    /// Loads that each wait for the one before.
+    PointerChase,
+}
+
+impl StreamKind {
+    /// Its word in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::PointerChase => "pointer-chase",
+        }
+    }
+}
+
 /// Settings of a stream or a pointer chase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamConfig {
     /// Name of its flows.
     pub name: String,
-    /// Its word in scenarios.
-    pub kind: &'static str,
+    /// Which of the two it is.
+    pub kind: StreamKind,
     /// The memory expander.
     pub device: DeviceId,
     /// The expander's name.
@@ -249,22 +269,22 @@ impl Workload for StreamWorkload {
 
     fn report(&self, window: (Time, Time)) -> Vec<Metric> {
         let seconds = (window.1 - window.0).as_seconds();
-        let rate = |lines: u64| lines as f64 * LINE.get() as f64 / seconds / 1e9;
         let Counts { loads, stores, reads, writes, loading } = self.counts;
-        let metric = |name: &str, value| Metric { name: name.to_owned(), value };
-        if self.config.kind == "pointer-chase" {
-            let ns = loading as f64 / TICKS_PER_NS as f64;
-            return vec![
-                metric("Latency (ns)", ns / loads.max(1) as f64),
-                metric("Loads (GB/s)", rate(loads)),
-            ];
-        }
-        vec![
-            metric("Loads (GB/s)", rate(loads)),
-            metric("Stores (GB/s)", rate(stores)),
-            metric("Lines read and written (GB/s)", rate(reads + writes)),
-            metric("Lines read, share", reads as f64 / ((reads + writes).max(1)) as f64),
-        ]
+        let lines = reads + writes;
+        let rate = |of: u64| per(of as f64 * LINE.get() as f64 / 1e9, seconds).filter(|_| lines > 0);
+        let metrics = match self.config.kind {
+            StreamKind::PointerChase => vec![
+                measured("Latency (ns)", per(loading as f64 / TICKS_PER_NS as f64, loads as f64)),
+                measured("Loads (GB/s)", rate(loads)),
+            ],
+            StreamKind::Stream => vec![
+                measured("Loads (GB/s)", rate(loads)),
+                measured("Stores (GB/s)", rate(stores)),
+                measured("Lines read and written (GB/s)", rate(lines)),
+                measured("Lines read, share", per(reads as f64, lines as f64)),
+            ],
+        };
+        metrics.into_iter().flatten().collect()
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
@@ -291,13 +311,13 @@ impl LoadConfig for StreamConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, self.kind)
+        Tool::one(&self.name, self.kind.word())
     }
 
     fn demands(&self) -> Vec<Demand> {
         let of = match self.kind {
-            "stream" => format!("{0}.cores × {0}.outstanding", self.name),
-            _ => format!("{}.cores", self.name),
+            StreamKind::Stream => format!("{0}.cores × {0}.outstanding", self.name),
+            StreamKind::PointerChase => format!("{}.cores", self.name),
         };
         vec![Demand { operations: u64::from(self.cores) * u64::from(self.outstanding), of }]
     }
@@ -305,5 +325,37 @@ impl LoadConfig for StreamConfig {
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         let is_mine = *resource == ResourceId::of_load(&self.name, LoadPart::Lines);
         is_mine.then(|| larger.more(&mut self.outstanding))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(kind: StreamKind) -> StreamConfig {
+        StreamConfig {
+            name: "stream".into(),
+            kind,
+            device: DeviceId(0),
+            device_name: "cxl0".into(),
+            cores: 1,
+            outstanding: 1,
+            stores: 0,
+            store: Store::Cached,
+            interval: Span::ZERO,
+            is_interval_random: false,
+            span: LINE,
+            is_random: false,
+        }
+    }
+
+    #[test]
+    fn no_line_has_no_rate_and_no_latency() {
+        for kind in [StreamKind::Stream, StreamKind::PointerChase] {
+            for span in [Span::ZERO, Span::from_us(1)] {
+                let found = StreamWorkload::new(config(kind)).report((Time::ZERO, Time::ZERO + span));
+                assert!(found.is_empty(), "{kind:?}: {found:?}");
+            }
+        }
     }
 }

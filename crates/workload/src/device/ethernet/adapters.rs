@@ -234,7 +234,7 @@ impl Adapters {
                 self.fetch_transmit(port, ports);
             }
             Kind::TransmitFetched => {
-                self.ports[port].fetched_transmit(detail);
+                self.ports[port].fetched_transmit();
                 self.run_engine(self.nic_of[port], ports);
             }
             Kind::FrameRead => self.frame_read(port, ports),

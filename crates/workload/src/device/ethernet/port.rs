@@ -58,10 +58,11 @@ pub(crate) struct Port {
     pub(crate) timer_set: bool,
     pub(crate) next_interrupt: Time,
     // Transmit.
-    /// Frames that the driver has put into the ring, in order; descriptors are fetched from the front.
+    /// Frames that the driver has put into the ring and of which the adapter has asked for no descriptor, in order.
     posted: VecDeque<Frame>,
     announced: u32,
-    fetching_transmit: bool,
+    /// Frames whose descriptors are being fetched.
+    fetching_transmit: VecDeque<Frame>,
     ready: VecDeque<Frame>,
     transmit_used: u32,
     transmit_fifo_used: u64,
@@ -87,7 +88,7 @@ impl Port {
             next_interrupt: Time::ZERO,
             posted: VecDeque::new(),
             announced: 0,
-            fetching_transmit: false,
+            fetching_transmit: VecDeque::new(),
             ready: VecDeque::new(),
             transmit_used: 0,
             transmit_fifo_used: 0,
@@ -193,14 +194,14 @@ impl Port {
         true
     }
 
-    /// Puts frames of a higher priority ahead of those that the adapter has not fetched: the newest frame moves up.
+    /// Puts frames of a higher priority ahead of those that the adapter has not begun to fetch: the newest frame moves up.
     pub(crate) fn sort_newest(&mut self) {
         let Some(newest) = self.posted.pop_back() else { return };
         let place = self.posted.partition_point(|other| other.priority >= newest.priority);
         self.posted.insert(place, newest);
     }
 
-    /// Gives a frame that found the ring full the place of one of a lower priority that the adapter has not fetched, if
+    /// Gives a frame that found the ring full the place of one of a lower priority that the adapter has not begun to fetch, if
     /// there is one. Returns the frame that is lost.
     pub(crate) fn push_out(&mut self, frame: Frame) -> Frame {
         let Some(last) = self.posted.back_mut().filter(|last| last.priority < frame.priority) else {
@@ -220,19 +221,17 @@ impl Port {
     pub(crate) fn fetch_transmit(&mut self, config: &NicConfig) -> Option<u32> {
         let room = config.descriptor_prefetch.saturating_sub(self.ready.len() as u32);
         let count = self.announced.min(room);
-        if self.fetching_transmit || count == 0 {
+        if !self.fetching_transmit.is_empty() || count == 0 {
             return None;
         }
-        self.fetching_transmit = true;
+        self.fetching_transmit.extend(self.posted.drain(..count as usize));
         self.announced -= count;
         Some(count)
     }
 
     /// Transmit descriptors are on chip.
-    pub(crate) fn fetched_transmit(&mut self, count: u32) {
-        self.fetching_transmit = false;
-        let frames = self.posted.drain(..count as usize);
-        self.ready.extend(frames);
+    pub(crate) fn fetched_transmit(&mut self) {
+        self.ready.append(&mut self.fetching_transmit);
     }
 
     /// The next frame to read, if there is room for it.
@@ -332,7 +331,7 @@ mod tests {
         assert_eq!(port.fetch_transmit(&config), None, "the doorbell has not arrived");
         port.announce(2);
         assert_eq!(port.fetch_transmit(&config), Some(2));
-        port.fetched_transmit(2);
+        port.fetched_transmit();
         let read = port.next_read(&config).expect("room in the FIFO");
         port.stored(read);
         assert_eq!(port.write_back_transmit(&NicConfig { write_back_batch: 4, ..config.clone() }), None);
@@ -355,7 +354,34 @@ mod tests {
         assert_eq!(port.push_out(of(3)), of(3), "an equal one is not pushed out");
         port.announce(2);
         port.fetch_transmit(&config);
-        port.fetched_transmit(2);
+        port.fetched_transmit();
         assert_eq!([port.next_read(&config), port.next_read(&config)], [Some(of(7)), Some(of(3))]);
+    }
+
+    #[test]
+    fn what_is_being_fetched_keeps_its_turn_and_its_place() {
+        let config = NicConfig { transmit_ring: 2, ..nic(0) };
+        let of = |priority| Frame { priority, ..frame(64) };
+        let mut port = Port::new(&config);
+        for priority in [0, 1] {
+            assert!(port.post(&config, of(priority)));
+        }
+        port.announce(2);
+        assert_eq!(port.fetch_transmit(&config), Some(2));
+        assert_eq!(port.push_out(of(7)), of(7), "the adapter reads both");
+        port.fetched_transmit();
+        assert_eq!([port.next_read(&config), port.next_read(&config)], [Some(of(0)), Some(of(1))]);
+
+        let mut port = Port::new(&NicConfig { transmit_ring: 3, ..config.clone() });
+        assert!(port.post(&config, of(0)));
+        port.announce(1);
+        port.fetch_transmit(&config);
+        assert!(port.post(&config, of(7)));
+        port.sort_newest();
+        port.fetched_transmit();
+        port.announce(1);
+        port.fetch_transmit(&config);
+        port.fetched_transmit();
+        assert_eq!([port.next_read(&config), port.next_read(&config)], [Some(of(0)), Some(of(7))]);
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct Adapters {
     /// Where status writes and interrupts go, in host memory.
     pub(super) status_area: u64,
     notices: VecDeque<Notice>,
+    /// Adapters that may wait for something else since it was last said, some of them twice.
+    touched: Vec<u32>,
 }
 
 impl Adapters {
@@ -120,6 +122,7 @@ impl Adapters {
             self.media.push((id, format!("{}.{}.media", hba.name, placement.name)));
             self.places.push((placement.hba as u32, placement.port as u32));
         }
+        self.touched.extend(0..hbas.len() as u32);
     }
 
     /// So many slots there are: commands lie first in host memory, then what adapters write. Returns where that begins.
@@ -140,6 +143,7 @@ impl Adapters {
 
     /// An adapter, to be changed.
     pub(crate) fn hba_mut(&mut self, hba: u32) -> &mut Hba {
+        self.touched.push(hba);
         &mut self.hbas[hba as usize]
     }
 
@@ -184,6 +188,7 @@ impl Adapters {
     /// Takes an event.
     pub(crate) fn react<M: Needs>(&mut self, event: Event<Kind>, ports: &mut Ports<'_, M>) {
         let Token { kind, subject, detail } = event.token();
+        self.touched.push(self.concerned(kind, subject));
         match kind {
             Kind::Doorbell => self.take_command(subject, ports),
             Kind::Processed => self.fetch_command(subject, ports),
@@ -200,10 +205,28 @@ impl Adapters {
         }
     }
 
-    /// Says what each adapter waits for.
+    /// Adapter that an event is about.
+    fn concerned(&self, kind: Kind, subject: u32) -> u32 {
+        match kind {
+            Kind::Arrived | Kind::Departed | Kind::Moderation | Kind::Interrupt => subject,
+            Kind::Media => self.place_of_drive(subject).0,
+            Kind::Doorbell
+            | Kind::Processed
+            | Kind::CommandFetched
+            | Kind::CrossedInbound
+            | Kind::DataSent
+            | Kind::DataFetched
+            | Kind::CrossedOutbound => self.place_of_drive(self.commands[subject as usize].command.drive).0,
+        }
+    }
+
+    /// Says what the adapters wait for that something happened to: call at the end of each event.
     pub(crate) fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let now = ports.now();
-        for hba in &mut self.hbas {
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for hba in self.touched.drain(..) {
+            let hba = &mut self.hbas[hba as usize];
             let state = hba.waits_for(&self.drives, now);
             hba.waiting.say(state, hba.config.device, ports);
         }

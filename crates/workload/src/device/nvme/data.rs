@@ -3,7 +3,7 @@
 //! Each function is one event; each ends by starting whatever the event made possible.
 
 use super::drives::{Command, Drives};
-use super::ssd::{COMMAND, COMPLETION, page_list};
+use super::ssd::{COMMAND, COMPLETION, first_page, page_list};
 use super::token::{Kind, Needs, Ports, Token};
 use crate::device::completions::{INTERRUPT, InterruptAction, Moderation};
 use crate::host::memory::PAGE;
@@ -18,6 +18,8 @@ const QUEUE_ENTRIES: u64 = 1024;
 const COMPLETIONS: u64 = 64 * 1024;
 /// Where the lists of pages begin in host memory, a page for each slot.
 const PAGE_LISTS: u64 = 1 << 30;
+/// From each page of a list to the next, which the driver took from its pool at another time.
+const NEXT_PAGE: u64 = 64 << 20;
 
 impl Drives {
     /// The doorbell arrived.
@@ -62,19 +64,29 @@ impl Drives {
         let state = &self.commands[slot as usize];
         let Command { drive, size, .. } = state.command;
         self.ssds[drive as usize].processed();
-        let Some(length) = page_list(Bytes::new(size)) else {
+        self.commands[slot as usize].list.0 = page_list(Bytes::new(size));
+        self.fetch_pages(slot, ports);
+    }
+
+    /// Reads the next page of the list of pages: only the one before says where it is.
+    pub(super) fn fetch_pages<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+        let (left, page) = self.commands[slot as usize].list;
+        if left == 0 {
             return self.start_data(slot, ports);
-        };
+        }
+        let (entries, length) = first_page(left);
+        self.commands[slot as usize].list = (left - entries, page + 1);
         let transfer = Transfer {
-            offset: PAGE_LISTS + u64::from(slot) * PAGE.get(),
+            offset: PAGE_LISTS + u64::from(slot) * PAGE.get() + page * NEXT_PAGE,
             length,
             ..self.control(slot, Direction::Read, Token::of(Kind::PagesFetched, slot), Notify::Done)
         };
-        ports.submit(self.ssds[drive as usize].command_channel, transfer);
+        ports
+            .submit(self.ssds[self.commands[slot as usize].command.drive as usize].command_channel, transfer);
     }
 
     /// The drive knows all it needs.
-    pub(super) fn start_data<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
+    fn start_data<M: Needs>(&mut self, slot: u32, ports: &mut Ports<'_, M>) {
         let state = &self.commands[slot as usize];
         let Command { drive: ssd, write, offset, size, .. } = state.command;
         let drive = &mut self.ssds[ssd as usize];
@@ -178,18 +190,15 @@ impl Drives {
         let state = &self.commands[slot as usize];
         let Command { drive: ssd, queue, polled, .. } = state.command;
         self.ssds[ssd as usize].in_software += 1;
-        let (token, notify) = match polled {
-            true => (Token::of(Kind::Polled, slot), Notify::Done),
-            false => (Token::of(Kind::Ignored, slot), Notify::Nothing),
-        };
+        let arrived = if polled { Kind::Polled } else { Kind::Written };
         let transfer = Transfer {
             offset: u64::from(queue) * QUEUE_AREA + COMPLETIONS,
             length: COMPLETION,
-            ..self.control(slot, Direction::Write, token, notify)
+            ..self.control(slot, Direction::Write, Token::of(arrived, slot), Notify::Done)
         };
         ports.submit(self.ssds[ssd as usize].posted_channel, transfer);
-        if notify == Notify::Nothing {
-            self.queues[queue as usize].completions.post(slot);
+        if !polled {
+            self.queues[queue as usize].post(slot);
             self.consider_interrupt(queue, ports);
         }
     }
@@ -204,6 +213,8 @@ impl Drives {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => ports.set_timer(at, Token::of(Kind::Moderation, queue)),
             InterruptAction::Send { first } => {
+                // A message leaves nothing behind in the drive that would keep it from sending the next.
+                pair.completions.take_signalled();
                 let channel = drive.posted_channel;
                 let token = Token::of(Kind::Interrupt, queue);
                 let transfer = Transfer {

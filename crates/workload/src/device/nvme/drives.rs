@@ -13,7 +13,7 @@ use crate::ports::Event;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Target};
 use lanewise_units::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A command that a driver puts into a queue.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Active {
     /// Bytes handed to DMA so far, and bytes that have arrived in the drive.
     pub moved: u64,
     pub arrived: u64,
+    /// Entries of its list of pages that are still to be read, and pages of the list that were.
+    pub list: (u64, u64),
     /// It is a write that goes on where one of the last ended.
     pub sequential: bool,
 }
@@ -69,9 +71,48 @@ pub(crate) enum Notice {
 pub(super) struct QueuePair {
     pub drive: u32,
     core: u32,
+    /// Those of which no interrupt tells yet.
     pub completions: Completions,
+    /// Completions on their way to memory and there, in the order in which the queue has them.
+    entries: VecDeque<Entry>,
+    /// A handler will look into the queue.
+    is_looked_at: bool,
     /// Commands that were put in so far: where the next one goes.
     pub tail: u64,
+}
+
+/// A completion that the driver has not taken.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: u32,
+    /// It is in memory.
+    is_written: bool,
+}
+
+impl QueuePair {
+    fn new(drive: u32, core: u32) -> Self {
+        let completions = Completions::default();
+        Self { drive, core, completions, entries: VecDeque::new(), is_looked_at: false, tail: 0 }
+    }
+
+    /// The drive hands a completion to its way to memory.
+    pub fn post(&mut self, slot: u32) {
+        self.completions.post(slot);
+        self.entries.push_back(Entry { slot, is_written: false });
+    }
+
+    /// A completion is in memory.
+    fn written(&mut self, slot: u32) {
+        let entry = self.entries.iter_mut().find(|entry| entry.slot == slot);
+        entry.expect("a completion that arrives was posted").is_written = true;
+    }
+
+    /// The next completion that a driver finds: it reads them in order, as far as their phase tags say that they are there (NVMe
+    /// Base 2.0 §3.3.3.2).
+    fn take(&mut self) -> Option<u32> {
+        self.entries.front().filter(|entry| entry.is_written)?;
+        self.entries.pop_front().map(|entry| entry.slot)
+    }
 }
 
 /// Drives of any number of hosts.
@@ -79,6 +120,8 @@ pub(super) struct QueuePair {
 pub(crate) struct Drives {
     pub(super) ssds: Vec<Ssd>,
     pub(super) queues: Vec<QueuePair>,
+    /// Of a drive and a core.
+    queue_of: BTreeMap<(u32, u32), u32>,
     /// By slot; those that are over stay until the next.
     pub(super) commands: Vec<Active>,
     notices: VecDeque<Notice>,
@@ -123,11 +166,11 @@ impl Drives {
 
     /// The pair of queues of a core on a drive; it is made when it is first asked for.
     pub(crate) fn queue_of(&mut self, drive: u32, core: u32) -> u32 {
-        let known = self.queues.iter().position(|queue| (queue.drive, queue.core) == (drive, core));
-        known.unwrap_or_else(|| {
-            self.queues.push(QueuePair { drive, core, completions: Completions::default(), tail: 0 });
-            self.queues.len() - 1
-        }) as u32
+        let Self { queues, queue_of, .. } = self;
+        *queue_of.entry((drive, core)).or_insert_with(|| {
+            queues.push(QueuePair::new(drive, core));
+            queues.len() as u32 - 1
+        })
     }
 
     /// Drive and core of a queue.
@@ -138,7 +181,7 @@ impl Drives {
 
     /// The command of a slot is in its queue: tells the drive.
     pub(crate) fn submit<M: Needs>(&mut self, slot: u32, command: Command, ports: &mut Ports<'_, M>) {
-        let active = Active { command, moved: 0, arrived: 0, sequential: false };
+        let active = Active { command, moved: 0, arrived: 0, list: (0, 0), sequential: false };
         if self.commands.len() <= slot as usize {
             self.commands.resize(slot as usize + 1, active);
         }
@@ -147,12 +190,20 @@ impl Drives {
         ports.mmio_write(device, DOORBELL, Token::of(Kind::Doorbell, slot));
     }
 
-    /// Slots whose completions the handler of a queue's interrupt finds, also those that came after it.
-    pub(crate) fn take_completions(&mut self, queue: u32) -> Vec<u32> {
-        self.queues[queue as usize].completions.take_all()
+    /// An interrupt of a queue is at its core; whether a handler has to be called. One that is about to look finds all that is there
+    /// when it does.
+    pub(crate) fn wake(&mut self, queue: u32) -> bool {
+        !std::mem::replace(&mut self.queues[queue as usize].is_looked_at, true)
     }
 
-    /// The handler says how far it has read.
+    /// Slots of the completions that the handler of a queue's interrupt finds in memory, also those that came after it.
+    pub(crate) fn take_completions(&mut self, queue: u32) -> Vec<u32> {
+        let pair = &mut self.queues[queue as usize];
+        pair.is_looked_at = false;
+        std::iter::from_fn(|| pair.take()).collect()
+    }
+
+    /// Whoever looks into the queue says how far it has been read (NVMe over PCIe Transport 1.0 §3.1.2.2: completion queue head).
     pub(crate) fn acknowledge<M: Needs>(&self, queue: u32, ports: &mut Ports<'_, M>) {
         let device = self.ssds[self.queues[queue as usize].drive as usize].config.device;
         ports.mmio_write(device, DOORBELL, Token::of(Kind::Ignored, queue));
@@ -171,7 +222,7 @@ impl Drives {
             Kind::Doorbell => self.doorbell_arrived(subject, ports),
             Kind::Fetched => self.commands_fetched(subject, detail, ports),
             Kind::Processed => self.command_processed(subject, ports),
-            Kind::PagesFetched => self.start_data(subject, ports),
+            Kind::PagesFetched => self.fetch_pages(subject, ports),
             Kind::MediaReady => self.media_ready(subject, detail, ports),
             Kind::Crossed => self.crossed(subject, ports),
             Kind::DataSent => self.data_sent(subject, detail, ports),
@@ -179,6 +230,10 @@ impl Drives {
             Kind::Drained => self.drained(subject, detail, ports),
             Kind::Accepted => self.accepted(subject, ports),
             Kind::Moderation => self.moderation_due(subject, ports),
+            Kind::Written => {
+                let queue = self.commands[subject as usize].command.queue;
+                self.queues[queue as usize].written(subject);
+            }
             Kind::Polled => self.notices.push_back(Notice::Completed { slot: subject }),
             Kind::Interrupt => self.notices.push_back(Notice::Interrupt { queue: subject }),
             Kind::Ignored => {}
@@ -210,5 +265,18 @@ impl Drives {
     /// Bytes in their buffers.
     pub(crate) fn held(&self) -> u64 {
         self.ssds.iter().map(Ssd::held).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_has_one_pair_of_queues_on_each_drive() {
+        let mut drives = Drives::default();
+        let ends = [(0, 0), (0, 1), (1, 0), (0, 1), (1, 0)];
+        assert_eq!(ends.map(|(drive, core)| drives.queue_of(drive, core)), [0, 1, 2, 1, 2]);
+        assert_eq!([0, 1, 2].map(|queue| drives.ends_of(queue)), ends[..3]);
     }
 }

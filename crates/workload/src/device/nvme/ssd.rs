@@ -367,12 +367,25 @@ pub(crate) const COMPLETION: Bytes = Bytes::new(16);
 /// Bytes of a doorbell register (NVMe over PCIe Transport 1.0 §3.1.2).
 pub(crate) const DOORBELL: Bytes = Bytes::new(4);
 
-/// Bytes of the PRP list of a command, which the drive has to read; none when two entries in the command are enough
-/// (NVMe Base 2.0 §4.1.1: 8 B for each page, the first page's in the command itself).
-pub(crate) fn page_list(size: Bytes) -> Option<Bytes> {
+/// Bytes of an entry of a PRP list.
+const ENTRY: Bytes = Bytes::new(8);
+
+/// Entries of the PRP list of a command, which the drive has to read; none when the two in the command are enough
+/// (NVMe Base 2.0 §4.1.1: one for each page, the first page's in the command itself).
+pub(crate) fn page_list(size: Bytes) -> u64 {
     match size.div_ceil(PAGE) {
-        0..=2 => None,
-        pages => Some(Bytes::new(8 * (pages - 1))),
+        0..=2 => 0,
+        pages => pages - 1,
+    }
+}
+
+/// How many of so many entries are in the first page of a list, and its bytes: the last entry of a page that does not hold them
+/// all says where the list goes on.
+pub(crate) fn first_page(entries: u64) -> (u64, Bytes) {
+    let room = PAGE.get() / ENTRY.get();
+    match entries <= room {
+        true => (entries, ENTRY * entries),
+        false => (room - 1, PAGE),
     }
 }
 

@@ -12,7 +12,7 @@ kinds! {
         Fetched,
         /// The drive's processor has understood the command.
         Processed,
-        /// The list of pages is in the drive.
+        /// A page of the list of pages is in the drive.
         PagesFetched,
         /// A piece of read data is out of the media. Detail: bytes.
         MediaReady,
@@ -26,6 +26,8 @@ kinds! {
         Drained,
         /// The drive has accepted all data of a write.
         Accepted,
+        /// A completion of which an interrupt tells is in memory.
+        Written,
         /// A completion that a core polls for is in memory.
         Polled,
         /// The moderation timer of a queue. Subject: queue.

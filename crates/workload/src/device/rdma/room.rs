@@ -28,6 +28,8 @@ pub(super) struct Room {
     left: u64,
     /// Credits on their way back, and when they are here.
     returning: VecDeque<(Time, u64)>,
+    /// All of these together.
+    on_their_way: u64,
     /// The way back.
     latency: Span,
     /// A timer for credits is running.
@@ -48,6 +50,7 @@ impl Room {
             capacity: capacity.get(),
             left: capacity.get(),
             returning: VecDeque::new(),
+            on_their_way: 0,
             latency,
             timer: false,
             paused: false,
@@ -72,6 +75,7 @@ impl Room {
             && at <= now
         {
             self.returning.pop_front();
+            self.on_their_way -= bytes;
             self.left += bytes;
         }
         !self.paused && cost <= self.left
@@ -108,6 +112,7 @@ impl Room {
     pub(super) fn give_back(&mut self, now: Time, bytes: u64) {
         if bytes > 0 {
             self.returning.push_back((now + self.latency, bytes));
+            self.on_their_way += bytes;
             self.held.set(self.outstanding(), now);
         }
     }
@@ -130,6 +135,6 @@ impl Room {
 
     /// What is on its way to the other side, or there.
     pub(super) fn outstanding(&self) -> u64 {
-        self.capacity - self.left - self.returning.iter().map(|(_, bytes)| bytes).sum::<u64>()
+        self.capacity - self.left - self.on_their_way
     }
 }

@@ -62,6 +62,21 @@ fn streams_hide_each_others_overhead() {
     assert!(rate > 0.99 && rate <= 1.0 + 1e-9, "{rate}");
 }
 
+/// Rounds of streams that end nearly together: the first of each only begins its own row.
+#[test]
+fn a_rate_is_the_same_after_few_rounds_and_after_many() {
+    let four = CopyConfig { engines: 4, streams: 4, ..config(down()) };
+    for rounds in [3, 30] {
+        let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000_000), Span::from_ns(500));
+        let mut instrument = CopyWorkload::new(four.clone());
+        // 5 us, 500 ns there, 100 ns of data, 1 us; streams are 100 ns apart from the first round on.
+        bench.run(&mut instrument, Span::from_ns(rounds * 6_600 + 350));
+        let found = instrument.report((Time::ZERO, bench.now));
+        let rate = found.iter().find(|metric| metric.name == "host-to-device (GB/s)").expect("a rate").value;
+        assert!((rate - 4.0 * 100.0 / 6.6).abs() < 1e-9, "{rounds} rounds: {rate}");
+    }
+}
+
 #[test]
 fn sizes_follow_each_other_and_end() {
     let sizes = [1_000u64, 10_000, 100_000];
@@ -93,7 +108,7 @@ fn an_instrument_with_a_list_ends() {
 /// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
 #[test]
 fn no_copy_has_no_rate_and_no_latency() {
-    let metrics = Measured::default().metrics("host-to-device");
+    let metrics = metrics_of_way("host-to-device", &[Measured::default()], false);
     let named: Vec<(&str, f64)> = metrics.iter().map(|each| (each.name.as_str(), each.value)).collect();
     assert_eq!(named, [("host-to-device copies", 0.0)]);
 }

@@ -1,5 +1,6 @@
 //! One clone of a job: which block of which file comes next, and when it may be asked for.
 
+use super::blocks::{BlockSizes, Blocks};
 use super::jobs::FioConfig;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
@@ -46,6 +47,8 @@ pub(crate) struct Job {
     /// Bytes that it may still ask for; none for no limit.
     left: Option<u64>,
     ends_at: Option<Time>,
+    /// When its last I/O was over.
+    last: Time,
     next_at: Time,
     /// I/Os that may still complete before it thinks.
     until_thought: u32,
@@ -78,6 +81,7 @@ impl Job {
             next_offset: vec![[0, 0]; files],
             left: (!config.time_based).then_some(bytes.get()),
             ends_at: config.runtime.map(|runtime| now + runtime),
+            last: now,
             next_at: now,
             until_thought,
             directions,
@@ -90,8 +94,7 @@ impl Job {
 
     /// The next I/O, if there is one to issue now. `usable` says which files can be used.
     pub(crate) fn next(&mut self, now: Time, usable: impl Fn(usize) -> bool) -> Next {
-        let over = self.ends_at.is_some_and(|end| now >= end) || self.left == Some(0);
-        if over || self.free.is_empty() || self.asleep {
+        if self.is_over(now) || self.free.is_empty() || self.asleep {
             return Next::Wait;
         }
         if self.is_about_to_think() {
@@ -111,11 +114,23 @@ impl Job {
             // fio asks whether the last I/O was beyond the end, not whether the next one is.
             *left = left.saturating_sub(request.size);
         }
-        if let Some(interval) = self.config.interval {
+        if let Some(interval) = self.config.interval() {
             // fio holds the average, so an I/O that was late does not delay those after it.
             self.next_at += times(interval, request.size, self.config.blocks.smallest());
         }
         Next::Issue(slot, request)
+    }
+
+    /// Whether it asks for nothing more.
+    fn is_over(&self, now: Time) -> bool {
+        self.ends_at.is_some_and(|end| now >= end) || self.left == Some(0)
+    }
+
+    /// When it ended, if it has: with its last I/O, or with its runtime if nothing was in flight then.
+    pub(crate) fn ended(&self, now: Time) -> Option<Time> {
+        let by_time = self.ends_at.filter(|end| *end <= now && self.left != Some(0));
+        let has_ended = self.is_over(now) && self.in_flight() == 0;
+        has_ended.then(|| by_time.map_or(self.last, |end| end.max(self.last)))
     }
 
     /// Takes other settings, which hold from the next I/O on. Slots beyond those that may be in flight are left out as they come
@@ -124,9 +139,12 @@ impl Job {
         let before = self.config.effective_depth();
         let after = config.effective_depth();
         self.config = config;
-        let (smallest, end) = (self.config.blocks.smallest(), self.config.size);
-        for next in self.next_offset.iter_mut().flatten().filter(|next| Bytes::new(**next) + smallest > end) {
-            *next = 0;
+        let Blocks { reads, writes } = &self.config.blocks;
+        for (way, sizes) in [reads, writes].into_iter().enumerate() {
+            let Some(smallest) = sizes.as_ref().map(BlockSizes::smallest) else { continue };
+            for next in self.next_offset.iter_mut().map(|next| &mut next[way]) {
+                *next = after_block(Bytes::new(*next), smallest, self.config.size);
+            }
         }
         let back = self.spare.len().min(after.saturating_sub(before) as usize);
         self.free.extend(self.spare.drain(..back));
@@ -187,8 +205,7 @@ impl Job {
             Bytes::new(*next)
         };
         let size = sizes.draw(end - offset, &mut self.sizes);
-        let after = offset + size;
-        *next = if after + smallest > end { 0 } else { after.get() };
+        *next = after_block(offset + size, smallest, end);
         Request { file: file as u32, write, offset: offset.get(), size: size.get() }
     }
 
@@ -198,7 +215,8 @@ impl Job {
     }
 
     /// An I/O is over.
-    pub(crate) fn completed(&mut self, slot: u32) {
+    pub(crate) fn completed(&mut self, slot: u32, now: Time) {
+        self.last = now;
         self.until_thought = self.until_thought.saturating_sub(1);
         if self.slots > self.config.effective_depth() {
             self.slots -= 1;
@@ -209,6 +227,11 @@ impl Job {
     }
 }
 
+/// Where a sequential block starts when the last ended here: at the start of the file if the smallest of its direction does not fit.
+fn after_block(at: Bytes, smallest: Bytes, end: Bytes) -> u64 {
+    if at + smallest > end { 0 } else { at.get() }
+}
+
 /// The time for `size` bytes when so many take `interval`.
 fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
     Span::from_ticks((u128::from(interval.ticks()) * u128::from(size) / u128::from(bytes.get())) as u64)
@@ -216,7 +239,7 @@ fn times(interval: Span, size: u64, bytes: Bytes) -> Span {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::{BlockSizes, Blocks, IoEngine, JobTool, Pattern, Thinking};
+    use super::super::{IoEngine, JobTool, Pace, Pattern, Thinking};
     use super::*;
 
     const KIB_4: BlockSizes = BlockSizes::One(Bytes::from_kib(4));
@@ -239,7 +262,7 @@ pub(crate) mod tests {
             size: Bytes::from_kib(16),
             time_based: true,
             runtime: None,
-            interval: None,
+            pace: None,
             thinking: None,
             group_reporting: true,
             same_group: false,
@@ -255,7 +278,7 @@ pub(crate) mod tests {
     fn issue(job: &mut Job, now: Time) -> Request {
         match job.next(now, |_| true) {
             Next::Issue(slot, request) => {
-                job.completed(slot);
+                job.completed(slot, now);
                 request
             }
             other => panic!("{other:?}"),
@@ -294,7 +317,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_rate_spaces_the_ios() {
-        let mut job = job(FioConfig { interval: Some(Span::from_us(1)), ..config() });
+        let mut job = job(FioConfig { pace: Some(Pace::Ios(Span::from_us(1))), ..config() });
         issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(1);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
@@ -312,9 +335,9 @@ pub(crate) mod tests {
             panic!("two are allowed in flight")
         };
         let (one, two) = (Time::ZERO + Span::from_us(1), Time::ZERO + Span::from_us(2));
-        job.completed(first);
+        job.completed(first, one);
         assert_eq!(job.next(one, |_| true), Next::Wait, "one is still on its way");
-        job.completed(second);
+        job.completed(second, two);
         let over = two + pause.time;
         assert_eq!(job.next(two, |_| true), Next::Sleep(over), "from the last completion on");
         job.awake();
@@ -360,11 +383,39 @@ pub(crate) mod tests {
     #[test]
     fn a_rate_gives_longer_blocks_more_time() {
         let blocks = BlockSizes::Split(vec![(Bytes::from_kib(4), 1), (Bytes::from_kib(16), 99)]);
-        let interval = Some(Span::from_us(1));
-        let mut job = job(FioConfig { blocks: reads(blocks), interval, ..config() });
+        let pace = Some(Pace::Ios(Span::from_us(1)));
+        let mut job = job(FioConfig { blocks: reads(blocks), pace, ..config() });
         let first = issue(&mut job, Time::ZERO);
         let due = Time::ZERO + Span::from_us(first.size / 4_096);
         assert_eq!(job.next(Time::ZERO, |_| true), Next::Sleep(due));
+    }
+
+    /// What begins behind the last place where a block of its own direction fits begins again at the start of the file.
+    #[test]
+    fn blocks_that_become_larger_end_where_the_file_does() {
+        for larger in [
+            BlockSizes::Range(Bytes::from_kib(64), Bytes::from_kib(128)),
+            BlockSizes::One(Bytes::from_kib(128)),
+        ] {
+            let sizes = BlockSizes::Range(Bytes::from_kib(4), Bytes::from_kib(128));
+            let pattern = Pattern { read_percent: 1, random: false };
+            let size = Bytes::from_kib(256);
+            let before = FioConfig {
+                pattern,
+                blocks: Blocks { writes: Some(sizes), ..reads(KIB_4) },
+                size,
+                files: vec![0],
+                ..config()
+            };
+            let mut job = job(before.clone());
+            job.next_offset[0][1] = 248 << 10;
+            job.retune(FioConfig { blocks: Blocks { writes: Some(larger), ..reads(KIB_4) }, ..before });
+            assert_eq!(job.next_offset, [[0, 0]]);
+            for _ in 0..100 {
+                let Request { offset, size: bytes, .. } = issue(&mut job, Time::ZERO);
+                assert!(offset + bytes <= size.get(), "{bytes} B at {offset}");
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! direction of a mix, and the map with which fio visits each random block once before it visits any twice.
 
 use super::blocks::Blocks;
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Rate, Span};
 
 /// What a job does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,6 +51,15 @@ pub struct Thinking {
     pub blocks: u32,
 }
 
+/// What a clone of a job is held to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// So many bytes a second (`rate`).
+    Bytes(Rate),
+    /// So much time from one I/O of the smallest size to the next (`rate_iops`).
+    Ios(Span),
+}
+
 /// One job section of a job file, with its clones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioConfig {
@@ -78,8 +87,8 @@ pub struct FioConfig {
     pub time_based: bool,
     /// Time after which no more I/Os are issued.
     pub runtime: Option<Span>,
-    /// Time between two I/Os of the smallest size of a clone, on average, that it is held to; longer ones take more.
-    pub interval: Option<Span>,
+    /// What each clone is held to, on average.
+    pub pace: Option<Pace>,
     /// What a clone does besides.
     pub thinking: Option<Thinking>,
     /// Whether clones are reported together.
@@ -107,13 +116,21 @@ impl FioConfig {
             mixed.depth = other.depth;
         }
         // A job without a rate keeps no account of when its next I/O is due.
-        if self.interval.is_some() == other.interval.is_some() {
-            mixed.interval = other.interval;
+        if self.pace.is_some() == other.pace.is_some() {
+            mixed.pace = other.pace;
         }
         if self.thinking.is_some() == other.thinking.is_some() {
             mixed.thinking = other.thinking;
         }
         mixed
+    }
+
+    /// Time between two I/Os of the smallest size that a clone is held to; longer ones take more.
+    pub(crate) fn interval(&self) -> Option<Span> {
+        self.pace.map(|pace| match pace {
+            Pace::Bytes(rate) => rate.span_ceil(self.blocks.smallest()),
+            Pace::Ios(interval) => interval,
+        })
     }
 
     /// I/Os in flight for each clone, after what the engine allows.
@@ -135,7 +152,33 @@ impl FioConfig {
         self.blocks.check(&self.name, self.pattern.read_percent);
         assert!(self.size >= self.blocks.largest(), "{}: no block in the file", self.name);
         assert!(self.pattern.read_percent <= 100, "{}: more than all are reads", self.name);
-        assert!(self.interval != Some(Span::ZERO), "{}: a rate without end", self.name);
+        assert!(self.interval() != Some(Span::ZERO), "{}: a rate without end", self.name);
         assert!(self.thinking.is_none_or(|pause| pause.blocks > 0), "{}: nothing but pauses", self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BlockSizes;
+    use super::super::job::tests::config;
+    use super::*;
+
+    fn reads(kib: u64) -> Blocks {
+        Blocks { reads: Some(BlockSizes::One(Bytes::from_kib(kib))), writes: None }
+    }
+
+    /// Buffers are for 64 KiB: 128 are not taken, and nothing else is another for it.
+    #[test]
+    fn blocks_that_are_not_taken_leave_the_rate_as_it_is() {
+        let pace = Some(Pace::Bytes(Rate::from_bytes_per_second(65_536_000)));
+        let first = FioConfig { blocks: reads(64), pace, size: Bytes::new(1 << 30), ..config() };
+        let wanted = FioConfig { blocks: reads(128), ..first.clone() };
+        assert_eq!(first.with_live_settings_of(&wanted, &first), first);
+        let taken = first.with_live_settings_of(&FioConfig { blocks: reads(16), ..first.clone() }, &first);
+        assert_eq!([&first, &taken].map(FioConfig::interval), [1_000, 250].map(|us| Some(Span::from_us(us))));
+        let quicker =
+            FioConfig { pace: Some(Pace::Bytes(Rate::from_bytes_per_second(131_072_000))), ..wanted };
+        let found = first.with_live_settings_of(&quicker, &first);
+        assert_eq!((found.interval(), &found.blocks), (Some(Span::from_us(500)), &first.blocks));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A read: the job's thread and the driver take CPU time, put a command into a submission queue and ring its doorbell; the drive
 //! does the rest ([`crate::device::nvme`]), up to an interrupt; the host's interrupt and completion work ends the I/O, and the job
-//! starts the next one in its place. Each job has a queue of its own on each drive, as Linux gives each core one.
+//! starts the next one in its place. Each core has a pair of queues on each drive, as Linux gives it: jobs on one core share it.
 //!
 //! Data may go to or come from a GPU, straight or by way of a buffer: `copied.rs`.
 //!
@@ -34,7 +34,7 @@ mod workload;
 pub use blocks::{BlockSizes, Blocks};
 pub use config::{DataMemory, GpuConfig, GroupConfig, NvmeConfig, PathConfig};
 pub use fabrics::FabricsConfig;
-pub use jobs::{FioConfig, IoEngine, JobTool, Pattern, Thinking};
+pub use jobs::{FioConfig, IoEngine, JobTool, Pace, Pattern, Thinking};
 pub use moving::MoveConfig;
 pub use staging::Staging;
 pub use workload::NvmeWorkload;

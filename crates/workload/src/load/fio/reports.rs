@@ -6,7 +6,7 @@
 use super::jobs::{FioConfig, JobTool};
 use super::report::GroupTally;
 use lanewise_fabric::workload::Metric;
-use lanewise_units::Span;
+use lanewise_units::Time;
 
 /// The entries of a report, and the one of each clone.
 #[derive(Debug)]
@@ -59,13 +59,19 @@ impl Reports {
         self.entries.iter_mut().for_each(|entry| entry.tally = GroupTally::default());
     }
 
-    /// Everything that was counted in this time: first fio's report, if there is a job of fio's, then one for each of gdsio's.
-    pub(crate) fn all(&self, window: Span) -> Vec<Vec<Metric>> {
-        let of = |tool| self.entries.iter().filter(move |entry| entry.tool == tool);
+    /// Everything that was counted in a window: first fio's report, if there is a job of fio's, then one for each of gdsio's. The time of
+    /// an entry is up to the end of its last clone, as fio's is: `ended` says when each ended, by its number, if it has.
+    pub(crate) fn all(&self, (start, end): (Time, Time), ended: &[Option<Time>]) -> Vec<Vec<Metric>> {
+        let mut until = vec![start; self.entries.len()];
+        for (entry, ended) in self.of_clone.iter().zip(ended) {
+            until[*entry] = until[*entry].max(ended.map_or(end, |ended| ended.min(end)));
+        }
+        let window = |number: usize| until[number].saturating_since(start);
+        let of = |tool| self.entries.iter().enumerate().filter(move |(_, entry)| entry.tool == tool);
         let fio: Vec<Metric> = of(JobTool::Fio)
-            .flat_map(|entry| entry.tally.metrics(&entry.name, entry.clones, window))
+            .flat_map(|(number, entry)| entry.tally.metrics(&entry.name, entry.clones, window(number)))
             .collect();
-        let gdsio = of(JobTool::Gdsio).map(|entry| entry.tally.gdsio_metrics(window));
+        let gdsio = of(JobTool::Gdsio).map(|(number, entry)| entry.tally.gdsio_metrics(window(number)));
         (!fio.is_empty()).then_some(fio).into_iter().chain(gdsio).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! NVMe drives under fio as a load: what it may have open, when it moves drives, and what makes it larger.
 
 use super::fabrics;
-use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Staging};
+use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Pace, Staging};
 use crate::host::NvmeHostConfig;
 use crate::load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
@@ -94,11 +94,19 @@ impl LoadConfig for NvmeConfig {
         if !self.uses(device) {
             return None;
         }
-        let jobs = self.groups.iter_mut().map(|group| &mut group.fio);
-        let pauses = jobs.flat_map(|fio| {
-            fio.interval.iter_mut().chain(fio.thinking.iter_mut().map(|pause| &mut pause.time))
-        });
-        pauses.map(|pause| larger.shorten(pause)).reduce(|(), ()| ())
+        let mut is_held_back = false;
+        for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
+            is_held_back |= fio.pace.is_some() || fio.thinking.is_some();
+            match &mut fio.pace {
+                Some(Pace::Bytes(rate)) => larger.quicken(rate),
+                Some(Pace::Ios(interval)) => larger.shorten(interval),
+                None => {}
+            }
+            if let Some(pause) = &mut fio.thinking {
+                larger.shorten(&mut pause.time);
+            }
+        }
+        is_held_back.then_some(())
     }
 
     fn open_at_most(&self) -> Vec<(String, u64)> {

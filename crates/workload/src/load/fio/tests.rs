@@ -45,23 +45,27 @@ pub(super) fn job(block: Bytes, depth: u32, read_percent: u32) -> FioConfig {
         size: Bytes::new(1 << 30),
         time_based: true,
         runtime: None,
-        interval: None,
+        pace: None,
         thinking: None,
         group_reporting: true,
         same_group: false,
     }
 }
 
-fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWorkload) {
-    let mut bench = Bench::new(Rate::from_bytes_per_second(rate), Span::from_ns(500));
-    let mut workload = NvmeWorkload::new(NvmeConfig {
+fn jobs(ssd: SsdConfig, fio: FioConfig) -> NvmeWorkload {
+    NvmeWorkload::new(NvmeConfig {
         hosts: vec![host()],
         ssds: vec![ssd],
         paths: vec![PathConfig { ssd: 0, host: 0 }],
         groups: vec![GroupConfig { fio, host: 0, memory: DataMemory::Host, fabrics: None }],
         network: RdmaNetworkConfig::default(),
         moves: Vec::new(),
-    });
+    })
+}
+
+fn run(ssd: SsdConfig, fio: FioConfig, rate: u64, time: Span) -> (Bench, NvmeWorkload) {
+    let mut bench = Bench::new(Rate::from_bytes_per_second(rate), Span::from_ns(500));
+    let mut workload = jobs(ssd, fio);
     bench.run(&mut workload, time);
     (bench, workload)
 }
@@ -196,6 +200,50 @@ fn polling_saves_the_interrupt() {
     assert!((700.0..=701.0).contains(&saved), "the interrupt and its message: {saved} ns");
 }
 
+/// On a link that is slower than the drive, what ends an I/O stands behind the data of those after it.
+#[test]
+fn no_io_is_over_before_its_data_is_in_memory() {
+    let block = Bytes::from_kib(16);
+    let slow = Rate::from_bytes_per_second(2_000_000_000);
+    let (mut bench, mut workload) = (Bench::new(slow, Span::from_ns(500)), jobs(ssd(), job(block, 16, 100)));
+    bench.run(&mut workload, Span::ZERO);
+    for _ in 0..4_000 {
+        bench.go_on(&mut workload, Span::from_us(1));
+        let (done, arrived) = (bench.operations("job", "read").0, bench.payload("job", "read"));
+        assert!(done * block.get() <= arrived, "{:?}: {done} over with {arrived} B here", bench.now);
+    }
+    let rate = bench.payload("job", "read") as f64 / 4e-3 / 1e9;
+    assert!((1.99..=2.0).contains(&rate), "nothing but the link limits it: {rate} GB/s");
+}
+
+/// Each I/O rings twice: for its command, and for its completion.
+#[test]
+fn a_drive_is_told_how_far_its_completions_were_read_whoever_finds_them() {
+    for polled in [false, true] {
+        let fio = FioConfig { polled, ..job(Bytes::from_kib(4), 1, 100) };
+        let (bench, _) = run(ssd(), fio, FAST, Span::from_ms(2));
+        let done = bench.operations("job", "read").0;
+        let under_way = bench.stores - 2 * done;
+        assert!(done > 100 && under_way <= 2, "polled {polled}: {} stores for {done} I/Os", bench.stores);
+    }
+}
+
+/// A page of a list holds 512 entries, the last of which leads to the next page if there is one.
+#[test]
+fn pages_of_a_list_are_read_one_after_another() {
+    let lists = |mib: u64| {
+        let (bench, _) = run(ssd(), job(Bytes::from_kib(mib << 10), 1, 100), FAST, Span::from_us(20));
+        bench.reads
+    };
+    let bytes = |reads: &[(Time, Bytes)]| reads.iter().map(|read| read.1.get()).collect::<Vec<_>>();
+    assert_eq!(bytes(&lists(2)), [64, 511 * 8]);
+    let long = lists(8);
+    assert_eq!(bytes(&long), [64, 4096, 4096, 4096, 4096, 3 * 8], "2,047 entries and 4 that lead on");
+    for pair in long[1..].windows(2) {
+        assert_eq!(pair[1].0 - pair[0].0, Span::from_ns(500 + 4096 / 16), "each when the last is here");
+    }
+}
+
 #[test]
 fn moderation_trades_latency_for_interrupts() {
     let moderated = SsdConfig { interrupt_completions: 8, interrupt_delay: Span::from_us(100), ..ssd() };
@@ -238,6 +286,45 @@ fn thinking_comes_on_top_of_each_io() {
         let round = f64::from(blocks) * (500.0 + latency) + 20_000.0;
         let expected = time.as_ns() / round * f64::from(blocks);
         assert!((done as f64 - expected).abs() <= f64::from(blocks), "{done} I/Os, {expected} expected");
+    }
+}
+
+/// Its rates and its share of a core are of its own time, as fio's `runtime` is, however long others go on.
+#[test]
+fn a_job_that_ends_early_is_reported_over_its_own_time() {
+    let fio = FioConfig { runtime: Some(Span::from_us(400)), ..job(Bytes::from_kib(4), 1, 100) };
+    let (bench, workload) = run(ssd(), fio, FAST, Span::from_ms(4));
+    let metrics = workload.report((Time::ZERO, Time::ZERO + Span::from_ms(4)));
+    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    let (done, latency) = bench.operations("job", "read");
+    // One after another, each after 500 ns of the thread; the last one began before 400 us and ended after.
+    let took = done as f64 * (500.0 + latency) / 1e6;
+    assert!((0.4..0.42).contains(&took), "{took} ms");
+    assert!((value("job.read.runtime") - took).abs() < 1e-6, "{}", value("job.read.runtime"));
+    assert!((value("job.read.iops") * took / 1e3 - done as f64).abs() < 1e-3);
+    assert!((value("job.usr_cpu") - done as f64 * 0.5e-3 / took * 100.0).abs() < 1e-3);
+    // A window that is over before the job is.
+    let half = workload.report((Time::ZERO, Time::ZERO + Span::from_us(200)));
+    assert_eq!(half.iter().find(|metric| metric.name == "job.read.runtime").unwrap().value, 0.2);
+}
+
+/// Buffers are for the largest block, whatever the last one was when a slot is opened.
+#[test]
+fn buffers_of_slots_that_come_later_lie_behind_all_others() {
+    let [small, large] = [4, 64].map(Bytes::from_kib);
+    let sizes = BlockSizes::Split(vec![(small, 99), (large, 1)]);
+    let fio = FioConfig { blocks: Blocks { reads: Some(sizes), writes: None }, ..job(large, 4, 100) };
+    let mut bench = Bench::new(Rate::from_bytes_per_second(FAST), Span::from_ns(500));
+    let mut workload = jobs(ssd(), fio);
+    bench.run(&mut workload, Span::from_ms(1));
+    let mut deeper = workload.config.clone();
+    deeper.groups[0].fio.depth = 8;
+    let now = bench.now;
+    workload.retune(&deeper, &mut crate::ports::Ports::of(&mut bench, now));
+    let buffers: Vec<u64> = workload.slots.iter().map(|slot| slot.buffer).collect();
+    assert_eq!(buffers.len(), 8);
+    for pair in buffers.windows(2) {
+        assert!(pair[1] - pair[0] >= large.get(), "{buffers:?}");
     }
 }
 

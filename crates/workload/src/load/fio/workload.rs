@@ -39,6 +39,8 @@ pub struct NvmeWorkload {
     /// What does that for the clones of each group.
     copiers: Vec<Vec<Copier>>,
     pub(super) slots: Vec<Slot>,
+    /// Where the buffer of the next slot may begin.
+    next_buffer: u64,
     /// Of each group.
     flows: Vec<Flows>,
     pub(super) jobs: Vec<Job>,
@@ -74,6 +76,7 @@ impl NvmeWorkload {
             copied: Copied::default(),
             copiers: Vec::new(),
             slots: Vec::new(),
+            next_buffer: BUFFERS,
             flows: Vec::new(),
             jobs: Vec::new(),
             cores: config.hosts.iter().map(|host| Cores::new(host.cores)).collect(),
@@ -118,8 +121,8 @@ impl NvmeWorkload {
 
     /// A slot of a job, which is the clone of this number of its group.
     fn open_slot(&mut self, job: u32, (group, clone): (u32, u32), block: Bytes) -> u32 {
-        let before = self.slots.last().map_or(BUFFERS, |slot| slot.buffer + slot.request.size);
-        let buffer = Bytes::new(before).round_up_to(PAGE).get();
+        let buffer = Bytes::new(self.next_buffer).round_up_to(PAGE).get();
+        self.next_buffer = buffer + block.get();
         let request = Request { file: 0, write: false, offset: 0, size: block.get() };
         let copiers = self.copiers[group as usize].clone();
         let lane = self.open_lane((self.slots.len() as u32, buffer), clone, &copiers);
@@ -193,16 +196,21 @@ impl NvmeWorkload {
         match notice {
             Notice::Completed { slot } => {
                 let state = &self.slots[slot as usize];
-                let core = self.drives.ends_of(state.queue).1;
+                let queue = state.queue;
+                let core = self.drives.ends_of(queue).1;
                 let host = self.drives.drive(state.ssd).config.host;
                 self.finish(slot, host, core, ports);
+                self.drives.acknowledge(queue, &mut drives(ports));
             }
             Notice::Interrupt { queue } => self.take_interrupt(queue, ports),
         }
     }
 
-    /// An interrupt arrived: its handler runs when the core gets to it.
+    /// An interrupt arrived: its handler runs when the core gets to it, once for all that arrive until then.
     fn take_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
+        if !self.drives.wake(queue) {
+            return;
+        }
         let (ssd, core) = self.drives.ends_of(queue);
         let host = self.drives.drive(ssd).config.host;
         let cost = self.config.hosts[host].interrupt_cost;
@@ -214,7 +222,11 @@ impl NvmeWorkload {
     fn serve_interrupt<M: Needs>(&mut self, queue: u32, ports: &mut Ports<'_, M>) {
         let (ssd, core) = self.drives.ends_of(queue);
         let host = self.drives.drive(ssd).config.host;
-        for slot in self.drives.take_completions(queue) {
+        let found = self.drives.take_completions(queue);
+        if found.is_empty() {
+            return;
+        }
+        for slot in found {
             self.finish(slot, host, core, ports);
         }
         self.drives.acknowledge(queue, &mut drives(ports));
@@ -244,7 +256,7 @@ impl NvmeWorkload {
         let flows = self.flows[group];
         ports.operation_done(if request.write { flows.write } else { flows.read }, submission + completion);
         self.tally_of(index).add(request.write, request.size, submission, completion);
-        self.jobs[job as usize].completed(index);
+        self.jobs[job as usize].completed(index, now);
         let attached = self.connections[job as usize].is_none();
         let ssd = self.slots[index as usize].ssd;
         let drive = self.drives.drive_mut(ssd);
@@ -284,7 +296,7 @@ impl NvmeWorkload {
     }
 
     /// Takes other settings: drives from the next piece of work on, jobs from their next I/O on.
-    fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
+    pub(super) fn retune<M: Needs>(&mut self, to: &NvmeConfig, ports: &mut Ports<'_, M>) {
         self.config = to.clone();
         self.drives.retune(&self.config.ssds);
         for index in 0..self.jobs.len() {
@@ -360,8 +372,9 @@ impl Workload for NvmeWorkload {
         self.reports(window).into_iter().flatten().collect()
     }
 
-    fn reports(&self, (start, end): (Time, Time)) -> Vec<Vec<Metric>> {
-        self.reports.all(end.saturating_since(start))
+    fn reports(&self, window: (Time, Time)) -> Vec<Vec<Metric>> {
+        let ended: Vec<Option<Time>> = self.jobs.iter().map(|job| job.ended(window.1)).collect();
+        self.reports.all(window, &ended)
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {

@@ -14,6 +14,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
+use crate::load::measured::{measured, per};
 use crate::load::{LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
@@ -300,8 +301,8 @@ impl Workload for FramesWorkload {
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let mut metrics = metrics(&self.config.scenes, &self.rendered);
-        let name = "register read round trip (ns)".to_owned();
-        metrics.push(Metric { name, value: self.read_time.as_ns() / self.reads.max(1) as f64 });
+        let round_trip = per(self.read_time.as_ns(), self.reads as f64);
+        metrics.extend(measured("register read round trip (ns)", round_trip));
         metrics
     }
 

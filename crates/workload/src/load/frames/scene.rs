@@ -1,5 +1,6 @@
 //! What is rendered one after another, what each scene came to, and the score of those that count.
 
+use crate::load::measured::{measured, per};
 use lanewise_fabric::workload::Metric;
 use lanewise_units::{Bytes, Span, Time};
 
@@ -42,25 +43,25 @@ impl Rendered {
         self.time += end - start;
     }
 
-    fn per_second(&self) -> f64 {
-        if self.frames > 0 { f64::from(self.frames) / self.time.as_seconds() } else { 0.0 }
+    /// None of no frame.
+    fn per_second(&self) -> Option<f64> {
+        per(self.frames.into(), self.time.as_seconds())
     }
 }
 
 /// The numbers of a scene without a name, or of each that has one, and the score.
 pub(super) fn metrics(scenes: &[Scene], rendered: &[Rendered]) -> Vec<Metric> {
-    let metric = |name: String, value| Metric { name, value };
     let mut metrics = Vec::new();
     for (scene, done) in scenes.iter().zip(rendered) {
         if let Some(name) = &scene.name {
-            metrics.push(metric(format!("{name} (frames/s)"), done.per_second()));
+            metrics.extend(measured(&format!("{name} (frames/s)"), done.per_second()));
             continue;
         }
-        metrics.push(metric("frames per second".to_owned(), done.per_second()));
-        let milliseconds = done.time.as_seconds() * 1e3 / f64::from(done.frames.max(1));
-        metrics.push(metric("frame time (ms)".to_owned(), milliseconds));
+        metrics.extend(measured("frames per second", done.per_second()));
+        let milliseconds = per(done.time.as_seconds() * 1e3, done.frames.into());
+        metrics.extend(measured("frame time (ms)", milliseconds));
     }
-    metrics.extend(score(scenes, rendered).map(|score| metric("3DMark05 score".to_owned(), score)));
+    metrics.extend(measured("3DMark05 score", score(scenes, rendered)));
     metrics
 }
 
@@ -68,10 +69,10 @@ pub(super) fn metrics(scenes: &[Scene], rendered: &[Rendered]) -> Vec<Metric> {
 fn score(scenes: &[Scene], rendered: &[Rendered]) -> Option<f64> {
     let tests: Vec<&Rendered> =
         scenes.iter().zip(rendered).filter(|(scene, _)| scene.scored).map(|(_, done)| done).collect();
-    if tests.is_empty() || tests.iter().any(|done| done.frames == 0) {
+    if tests.is_empty() {
         return None;
     }
     let share = 1.0 / tests.len() as f64;
-    let mean: f64 = tests.iter().map(|done| done.per_second().powf(share)).product();
-    Some(SCORE_PER_FRAME * mean)
+    let mean: Option<f64> = tests.iter().map(|done| Some(done.per_second()?.powf(share))).product();
+    mean.map(|mean| SCORE_PER_FRAME * mean)
 }

@@ -50,6 +50,15 @@ fn a_frame_is_work_and_round_trips() {
 }
 
 #[test]
+fn no_frame_has_no_time_and_no_rate() {
+    let named = Scene { name: Some("canyon".into()), ..scene() };
+    for scene in [scene(), named] {
+        let (metrics, ended) = report(game(1, vec![scene]), 500, Span::from_us(10));
+        assert!(metrics.is_empty() && ended == Some(false), "{metrics:?}");
+    }
+}
+
+#[test]
 fn latency_costs_as_many_round_trips_as_there_are_batches() {
     let more = frame_us(2, scene(), 700) - frame_us(2, scene(), 500);
     assert!((more - 100.0 * 0.4).abs() < 0.5, "{more}");
@@ -106,7 +115,7 @@ fn there_is_no_score_before_the_last_game_test_has_shown_a_frame() {
     // One frame of 1 ms, two of 2 ms, then the first of 4 ms: none of it is over after 8 ms.
     let (metrics, ended) = report(game(1, tests_of_a_benchmark()), 500, Span::from_ms(8));
     assert_eq!(ended, Some(false));
-    assert_eq!(value(&metrics, "four (frames/s)"), Some(0.0));
+    assert_eq!(value(&metrics, "four (frames/s)"), None);
     assert_eq!(value(&metrics, "3DMark05 score"), None);
 }
 

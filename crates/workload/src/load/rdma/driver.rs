@@ -5,6 +5,7 @@ use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::{Completion, EndId, WorkRequest};
 use crate::flows::Flows;
+use crate::load::measured::per;
 use crate::ports::{self, needs};
 use crate::server::reading;
 use crate::token::{self, Joined, kinds};
@@ -141,13 +142,10 @@ impl Throughput {
         self.first.map_or(Span::ZERO, |first| self.last.saturating_since(first))
     }
 
-    /// Bytes and messages a second.
-    pub(super) fn rates(&self) -> (f64, f64) {
-        let span = self.span();
-        if span.is_zero() {
-            return (0.0, 0.0);
-        }
-        (self.bytes as f64 / span.as_seconds(), self.messages as f64 / span.as_seconds())
+    /// Bytes and messages a second; none before two looks.
+    pub(super) fn rates(&self) -> Option<(f64, f64)> {
+        let seconds = self.span().as_seconds();
+        Some((per(self.bytes as f64, seconds)?, per(self.messages as f64, seconds)?))
     }
 
     pub(super) fn messages(&self) -> u64 {
@@ -172,6 +170,11 @@ impl Samples {
 
     pub(super) fn len(&self) -> usize {
         self.taken.len()
+    }
+
+    /// What a figure is of them; none of none.
+    pub(super) fn of(&self, figure: impl Fn(&Self) -> f64) -> Option<f64> {
+        (!self.taken.is_empty()).then(|| figure(self))
     }
 
     pub(super) fn mean_us(&self) -> f64 {
@@ -219,7 +222,7 @@ mod tests {
         throughput.add(at(10), 5, 5000);
         throughput.add(at(11), 1, 1000);
         throughput.add(at(13), 1, 1000);
-        let (bytes, messages) = throughput.rates();
+        let (bytes, messages) = throughput.rates().expect("three looks");
         assert!((bytes - 2000.0 / 3e-6).abs() < 1.0 && (messages - 2.0 / 3e-6).abs() < 1e-3);
     }
 

@@ -11,6 +11,7 @@ use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use crate::device::rdma::Completion;
 use crate::device::rdma::NicPort;
 use crate::host::{MpiHostConfig, VerbsHostConfig};
+use crate::load::measured::measured;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
 use lanewise_observe::FlowId;
@@ -207,15 +208,16 @@ impl Driver for Osu {
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let size = metric("Size (B)", self.config.size.get() as f64);
         // Without a measurement there is no number, rather than a zero.
-        if !self.has_measured() && self.samples.len() == 0 {
-            return vec![size];
-        }
-        let (bytes, messages) = self.throughput.rates();
-        match self.config.tool {
-            OsuTool::Latency => vec![size, metric("Latency (us)", self.samples.mean_us())],
+        let numbers = match self.config.tool {
+            OsuTool::Latency => vec![measured("Latency (us)", self.samples.of(Samples::mean_us))],
             OsuTool::Bandwidth | OsuTool::BidirectionalBandwidth => {
-                vec![size, metric("Bandwidth (MB/s)", bytes / 1e6), metric("Messages per second", messages)]
+                let (bytes, messages) = self.throughput.rates().unzip();
+                vec![
+                    measured("Bandwidth (MB/s)", bytes.map(|bytes| bytes / 1e6)),
+                    measured("Messages per second", messages),
+                ]
             }
-        }
+        };
+        [size].into_iter().chain(numbers.into_iter().flatten()).collect()
     }
 }

@@ -13,14 +13,14 @@ use self::side::{Pair, Side};
 use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
 use super::peak::{MOST_ITERATIONS, Peak};
 use crate::device::rdma::NicPort;
-use crate::device::rdma::{Completion, CompletionKind, Opcode, WorkRequest};
+use crate::device::rdma::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::host::VerbsHostConfig;
 use crate::host::memory::PAGE;
 use lanewise_fabric::workload::{Metric, Target};
 use lanewise_fabric::{ResourceReading, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Which test.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -94,6 +94,8 @@ const MEBIBYTE: f64 = 1_048_576.0;
 pub(super) struct Perftest {
     config: PerftestConfig,
     sides: Vec<Side>,
+    /// Side and queue pair of each end.
+    places: BTreeMap<EndId, (usize, usize)>,
     base: u64,
     /// Flow of the messages of a latency test.
     flow: Option<FlowId>,
@@ -128,6 +130,7 @@ impl Perftest {
         });
         Self {
             sides: sides.collect(),
+            places: BTreeMap::new(),
             config,
             base: 0,
             flow: None,
@@ -263,6 +266,7 @@ impl Driver for Perftest {
         }
         for _ in 0..self.config.queue_pairs {
             for (side, end) in at.network.connect(ports, flows).into_iter().enumerate() {
+                self.places.insert(end, (side, self.sides[side].pairs.len()));
                 self.sides[side].pairs.push(Pair {
                     end,
                     posted: 0,
@@ -289,11 +293,7 @@ impl Driver for Perftest {
         if !self.is_awaited(completion.kind) {
             return;
         }
-        let found = |side: &Side| side.pairs.iter().position(|pair| pair.end == completion.end);
-        let (side, pair) = match (found(&self.sides[0]), found(&self.sides[1])) {
-            (Some(pair), _) => (0, pair),
-            (None, pair) => (1, pair.expect("completions go to the tool whose end it is")),
-        };
+        let (side, pair) = self.places[&completion.end];
         let state = &mut self.sides[side];
         state.polled.push_back((pair, completion.id as u32));
         let done = state.thread.occupy(at.now() + state.host.poll_latency, state.host.poll_cost);
@@ -335,10 +335,12 @@ impl Driver for Perftest {
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let size = metric("bytes (B)", self.config.size.get() as f64);
         if self.config.tool.is_latency() {
+            let known = [size, metric("iterations", self.samples.len() as f64)];
+            if self.samples.len() == 0 {
+                return known.into();
+            }
             let sorted = self.samples.sorted();
-            return vec![
-                size,
-                metric("iterations", self.samples.len() as f64),
+            let latencies = [
                 metric("t_min (us)", quantile_us(&sorted, 0.0)),
                 metric("t_max (us)", quantile_us(&sorted, 1.0)),
                 metric("t_typical (us)", quantile_us(&sorted, 0.5)),
@@ -347,6 +349,7 @@ impl Driver for Perftest {
                 metric("99 % percentile (us)", quantile_us(&sorted, 0.99)),
                 metric("99.9 % percentile (us)", quantile_us(&sorted, 0.999)),
             ];
+            return known.into_iter().chain(latencies).collect();
         }
         let messages: u64 = self.posting_sides().map(|side| side.messages(self.config.iterations)).sum();
         let mut metrics = vec![size, metric("iterations", messages as f64)];

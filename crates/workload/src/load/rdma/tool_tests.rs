@@ -354,6 +354,23 @@ fn transactions(connections: u32) -> (RdmaNetworkConfig, RdmaToolConfig) {
     (network, RdmaToolConfig::Transactions(config))
 }
 
+/// Sizes and counts are known from the start; all else waits for something to be measured.
+#[test]
+fn nothing_measured_has_no_rate_and_no_latency() {
+    let known = |metric: &Metric| matches!(&*metric.name, "bytes (B)" | "Size (B)" | "iterations");
+    let verbs = |tool| (network(4096), RdmaToolConfig::Perftest(perftest(tool)));
+    let tools = [
+        transactions(1),
+        verbs(PerftestTool::WriteLatency),
+        verbs(PerftestTool::SendLatency),
+        verbs(PerftestTool::WriteBandwidth),
+    ];
+    for (network, tool) in tools {
+        let outcome = run_over(network, tool, Span::from_ns(10));
+        assert!(outcome.metrics.iter().all(known), "{:?}", outcome.metrics);
+    }
+}
+
 #[test]
 fn a_busy_server_spends_its_time_on_work_and_tcp() {
     let (network, tool) = transactions(16);

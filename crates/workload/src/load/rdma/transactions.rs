@@ -6,10 +6,11 @@
 //! Leaves out: interrupt moderation and the interrupt's own packet, losses, congestion control, stacks on cores of
 //! their own, delayed acknowledgements: with one request in flight they travel with responses.
 
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
+use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, quantile_us, threads};
 use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
+use crate::load::measured::measured;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{ResourceReading, Station};
 use lanewise_observe::FlowId;
@@ -176,12 +177,14 @@ impl Driver for Transactions {
 
     fn report(&self, _window: (Time, Time)) -> Vec<Metric> {
         let sorted = self.samples.sorted();
-        vec![
-            metric("Transactions per second", self.throughput.rates().1),
-            metric("Mean response time (us)", self.samples.mean_us()),
-            metric("Median response time (us)", quantile_us(&sorted, 0.5)),
-            metric("99 % response time (us)", quantile_us(&sorted, 0.99)),
-            metric("Half round trip (us)", self.samples.mean_us() / 2.0),
-        ]
+        let half = |samples: &Samples| samples.mean_us() / 2.0;
+        let metrics = [
+            measured("Transactions per second", self.throughput.rates().map(|(_, messages)| messages)),
+            measured("Mean response time (us)", self.samples.of(Samples::mean_us)),
+            measured("Median response time (us)", self.samples.of(|_| quantile_us(&sorted, 0.5))),
+            measured("99 % response time (us)", self.samples.of(|_| quantile_us(&sorted, 0.99))),
+            measured("Half round trip (us)", self.samples.of(half)),
+        ];
+        metrics.into_iter().flatten().collect()
     }
 }

@@ -67,7 +67,7 @@ pub struct SmartFlowConfig {
     pub loads: Vec<Load>,
     /// When a search ends.
     pub resolution: Resolution,
-    /// How long frames are sent in a trial.
+    /// How long frames are sent in a trial; for longer where that is too short for sixteen frames of each flow.
     pub trial: Span,
     /// Upper ends of the buckets of a latency distribution, ascending; one more is for everything above.
     pub buckets: Vec<Span>,

@@ -3,7 +3,7 @@
 use super::config::{Load, SmartFlowConfig, SmartFlowTest};
 use super::report;
 use super::search::Search;
-use super::trial::{Count, Trial};
+use super::trial::{Count, FEWEST_FRAMES, Trial};
 use lanewise_fabric::workload::Metric;
 use lanewise_network::ethernet::{EthernetRate, line_bytes};
 use lanewise_units::{Bytes, Span, TICKS_PER_SECOND, Time};
@@ -44,7 +44,8 @@ impl SmartFlow {
                 SmartFlowTest::LatencySnapshot => self.config.snapshot_frames,
                 _ => 0,
             };
-            Count::new(trial, self.config.flows.len(), snapshot, now, self.config.trial)
+            let length = self.config.trial.max(self.interval(trial) * FEWEST_FRAMES);
+            Count::new(trial, self.config.flows.len(), snapshot, now, length)
         });
         self.buckets.fill(0);
         self.count.is_some()

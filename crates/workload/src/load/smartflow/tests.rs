@@ -92,6 +92,41 @@ fn throughput_is_what_the_core_can_do() {
     assert_eq!(value(&metrics, "throughput 1518 B (% of line)"), 100.0);
 }
 
+/// 200 us hold a frame and a half of 1,518 B at 100 Mb/s: a trial lasts for as many as it takes to tell.
+#[test]
+fn a_trial_is_never_too_short_for_its_frames() {
+    let test = SmartFlowConfig {
+        sizes: vec![Bytes::new(1518), Bytes::new(64)],
+        trial: Span::from_us(200),
+        ..smartflow(SmartFlowTest::Throughput)
+    };
+    let metrics = run(test, |config| {
+        config.nics.iter_mut().for_each(|nic| nic.rate = EthernetRate::Mbit100);
+    });
+    assert_eq!(value(&metrics, "throughput 1518 B (% of line)"), 100.0);
+    assert_eq!(value(&metrics, "throughput 64 B (% of line)"), 100.0);
+}
+
+/// At a millionth of the line a frame comes each 0.67 s: the trial is over when its time is, and not with the next frame.
+#[test]
+fn a_trial_ends_with_its_time() {
+    let test = SmartFlowConfig {
+        sizes: vec![Bytes::new(64)],
+        loads: vec![Load(1_000), Load(1_000)],
+        trial: Span::from_us(11_000),
+        ..smartflow(SmartFlowTest::SmartTracker)
+    };
+    let config =
+        EthernetConfig { name: "bridge".into(), nics: vec![nic(0), nic(1)], stack: stack(), smartflow: test };
+    let mut instrument = EthernetWorkload::new(config);
+    let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+    // Frames of a flow are 672 us apart, so that 16 of them take 10,752 us.
+    bench.run(&mut instrument, Span::from_us(21_999));
+    assert_eq!(instrument.has_ended(), Some(false));
+    bench.go_on(&mut instrument, Span::from_us(1));
+    assert_eq!(instrument.has_ended(), Some(true));
+}
+
 #[test]
 fn a_register_read_for_each_frame_costs_its_round_trip() {
     let metrics = run(smartflow(SmartFlowTest::Throughput), |config| config.stack.packet_reads = 2);

@@ -9,6 +9,8 @@ kinds! {
     pub(crate) enum Kind {
         /// The last bit of a frame of a flow is in; the flow's next one follows. Flow.
         FrameIn,
+        /// No more frames of a trial come in.
+        TrialOver,
         /// A register has been read. Core.
         RegisterRead,
         /// A piece of work is done. Core.

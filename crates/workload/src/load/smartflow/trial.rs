@@ -3,7 +3,8 @@
 //! RFC 2544 wants trials of a minute, in which a host that is a little too slow overflows every buffer on the way. A
 //! simulated trial is milliseconds, so loss alone would come too late. It therefore also looks at what waits inside
 //! the host: when even the emptiest moment of the trial's last quarter holds more than that of the second quarter,
-//! by more than a few frames of each flow, the backlog grows, and a longer trial would lose frames.
+//! by more than a few frames of each flow, the backlog grows, and a longer trial would lose frames. That takes some frames in each
+//! quarter: a trial is longer than was asked for where it would have fewer.
 
 use super::config::Load;
 use crate::latency::LatencyTally;
@@ -11,6 +12,9 @@ use lanewise_units::{Bytes, Span, Time};
 
 /// Growth of the least backlog that is no growth yet, in frames of each flow: frames that are on their way anyway.
 const BACKLOG_NOISE: u64 = 2;
+
+/// Frames of each flow that a trial has at least, the same number in each quarter.
+pub(super) const FEWEST_FRAMES: u64 = 16;
 
 /// What is to be tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,9 +68,14 @@ impl Count {
         }
     }
 
+    /// When no more frames of it come in.
+    pub(super) fn end(&self) -> Time {
+        self.start + self.length
+    }
+
     /// Whether a frame whose last bit comes in at `at` still belongs to the trial.
     pub(super) fn lasts_until(&self, at: Time) -> bool {
-        at < self.start + self.length
+        at < self.end()
     }
 
     pub(super) fn sent(&mut self, flow: usize) {

@@ -75,7 +75,9 @@ impl EthernetWorkload {
         if !self.smartflow.start(now) {
             return;
         }
-        let trial = self.smartflow.count.as_ref().expect("just started").trial;
+        let count = self.smartflow.count.as_ref().expect("just started");
+        let trial = count.trial;
+        ports.set_timer(count.end(), token::with(Kind::TrialOver, 0, self.trial));
         let flows = self.config.smartflow.flows.len() as u64;
         let interval = self.smartflow.interval(trial);
         let frame = self.config.nics[0].rate.line_span(trial.size);
@@ -95,7 +97,7 @@ impl EthernetWorkload {
         let Some(count) = &mut self.smartflow.count else { return };
         let trial = count.trial;
         if !count.lasts_until(now) {
-            return self.end_if_over(ports);
+            return;
         }
         count.sent(flow);
         let priority = self.config.smartflow.flows[flow].priority;
@@ -164,7 +166,8 @@ impl<M: Needs> Instrument<M> for EthernetWorkload {
                 let Token { kind, subject, detail } = event.token();
                 match kind {
                     Kind::FrameIn if detail == self.trial => self.frame_in(subject as usize, ports),
-                    Kind::FrameIn => {}
+                    Kind::TrialOver if detail == self.trial => self.end_if_over(ports),
+                    Kind::FrameIn | Kind::TrialOver => {}
                     Kind::RegisterRead => self.register_read(subject as usize, ports),
                     Kind::WorkDone => self.run_core(subject as usize, ports),
                 }

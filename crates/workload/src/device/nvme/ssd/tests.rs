@@ -39,10 +39,14 @@ fn ssd() -> Ssd {
 
 #[test]
 fn a_page_list_is_read_from_the_third_page_on() {
-    assert_eq!(page_list(Bytes::from_kib(4)), None);
-    assert_eq!(page_list(Bytes::from_kib(8)), None);
-    assert_eq!(page_list(Bytes::from_kib(12)), Some(Bytes::new(16)));
-    assert_eq!(page_list(Bytes::from_kib(128)), Some(Bytes::new(248)), "the 31 pages after the first");
+    assert_eq!([4, 8, 12, 128].map(|kib| page_list(Bytes::from_kib(kib))), [0, 0, 2, 31]);
+}
+
+#[test]
+fn a_list_of_one_page_has_no_entry_that_leads_on() {
+    assert_eq!(first_page(31), (31, Bytes::new(248)));
+    assert_eq!(first_page(512), (512, Bytes::from_kib(4)));
+    assert_eq!(first_page(513), (511, Bytes::from_kib(4)));
 }
 
 #[test]

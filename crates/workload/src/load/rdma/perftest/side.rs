@@ -74,7 +74,7 @@ impl Side {
         }
         // When some have ended, the others go faster: that is no rate of all of them.
         let moving = |pair: &Pair| pair.throughput.span() >= SHORTEST_WINDOW && pair.completed < iterations;
-        let rates = || self.pairs.iter().map(|pair| pair.throughput.rates().1);
-        self.pairs.iter().all(moving).then(|| rates().sum())
+        let rate = |pair: &Pair| pair.throughput.rates().map(|(_, messages)| messages);
+        self.pairs.iter().map(|pair| rate(pair).filter(|_| moving(pair))).sum()
     }
 }

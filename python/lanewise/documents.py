@@ -344,8 +344,7 @@ class DoctorSummaryExpected(TypedDict):
 
 
 class Draw(TypedDict):
-    """lanewise draw [FILE|SOURCE|RUN] --json: what the picture shows, before alike branches are put together.
-    """
+    """lanewise draw [FILE|SOURCE|RUN] --json: what the picture shows, before alike branches are put together."""
 
     format: Format
     title: str
@@ -1355,6 +1354,8 @@ class ReproduceExperimentSensitivity(TypedDict):
     made_on: str
     runs: int
     varied: list[str]
+    one_way: list[str]
+    refused: list[str]
     cells: list[ReproduceExperimentSensitivityCell]
 
 

@@ -79,7 +79,10 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
 
 def _facts(result: StudyResult) -> Iterator[tuple[str, str]]:
     study = result.study
-    yield "varied", "; ".join(study.over) or "the seed"
+    yield (
+        "varied",
+        "; ".join(axis if isinstance(axis, str) else axis.text for axis in study.over) or "the seed",
+    )
     if study.search is not None:
         yield from search_facts(study.search)
     if study.sample:

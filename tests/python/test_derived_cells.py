@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import documents
 import pytest
@@ -285,3 +286,34 @@ def test_a_condition_on_a_number_keeps_the_rows_that_have_it() -> None:
     (use,) = result.links["utilisation"].unique()[:1]
     of_use = Metric.parse("min links.utilisation", {"utilisation": ["7", str(use)]})
     assert of_use.read(result) == use
+
+
+@pytest.mark.parametrize(
+    ("band", "simulated", "missed"),
+    [
+        ({"band_percent": 3.0}, 5.0, True),
+        ({"band_points": 3.0}, 5.0, True),
+        ({"band_points": 3.0}, 2.0, False),
+        ({"between": (0.0, 1.0)}, None, True),
+        ({}, 5.0, False),
+    ],
+)
+def test_a_cell_whose_band_says_nothing_is_a_miss(
+    band: dict[str, Any], simulated: float | None, missed: bool
+) -> None:
+    """Of nothing no percentage can be said, and what is not simulated is in no band."""
+    given: dict[str, Any] = {"band_percent": None, "band_points": None, "between": None, **band}
+    cell = ReproducedCell(
+        cell="x",
+        unit="%",
+        published=0.0,
+        simulated=simulated,
+        verdict="P",
+        role="predicted",
+        fitted_on=(),
+        claim="",
+        computed_as="",
+        note="",
+        **given,
+    )
+    assert cell.is_miss is missed

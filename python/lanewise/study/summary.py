@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+from lanewise.experiment.spread import half_width
 from lanewise.study.points import SEED
 from lanewise.written import plain, with_unit
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from lanewise.study.study import StudyResult
 
-_STUDENT_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Two-sided 95 % points of Student's t, 1 to 10 degrees of freedom: NIST/SEMATECH e-Handbook, §1.3.6.7.2."""
 _MOST_PARTS = 10
 """Of a parameter's range in a sample."""
 _FEWEST_OF_PART = 20
@@ -175,16 +174,8 @@ def _spot(
     return Spot(
         {path: first[path] for path in paths},
         fmean(values),
-        _half_width(values) if has_seeds else None,
+        half_width(values) if has_seeds else None,
         first["limited_by"],
         len(values),
         units,
     )
-
-
-def _half_width(values: Sequence[float]) -> float | None:
-    """Return half the width of the 95 % interval of a mean; above eleven values it is a little wide."""
-    if len(values) < 2:
-        return None
-    factor = _STUDENT_95[min(len(values) - 1, len(_STUDENT_95)) - 1]
-    return factor * stdev(values) / math.sqrt(len(values))

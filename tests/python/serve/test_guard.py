@@ -43,6 +43,8 @@ def test_pages_from_elsewhere_are_refused(server: Server) -> None:
         refused = client.post("/api/runs", json={"scenario": ""}, headers={"Origin": "https://evil.example"})
         assert refused.status_code == 403
         assert "evil.example" in message_of(refused)
+        damaged = client.get("/api/status", headers={"Origin": "http://["})
+        assert (damaged.status_code, message_of(damaged)) == (403, "pages from 'http://[' may not ask here")
         assert client.get("/api/status", headers={"Origin": server.address}).status_code == 200
     with (
         pytest.raises(WebSocketException),

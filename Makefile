@@ -180,11 +180,12 @@ command-line-page: $(STAMPS)/extension
 	@$(QUIET) "command line page is current" $(BIN)/python -m lanewise.cli.reference $(COMMAND_LINE_PAGE) --check
 
 python-lint: $(STAMPS)/test-tools
-	@$(ONCE) "ruff" "pyproject.toml python tests benches examples docs .ci" $(BIN)/ruff check --quiet python tests benches examples docs .ci
-	@$(ONCE) "ruff format" "pyproject.toml python tests benches examples docs .ci" $(BIN)/ruff format --quiet --check python tests benches examples docs .ci
+	@$(ONCE) "ruff" "pyproject.toml python tests benches examples docs validation .ci" $(BIN)/ruff check --quiet python tests benches examples docs validation .ci
+	@$(ONCE) "ruff format" "pyproject.toml python tests benches examples docs validation .ci" $(BIN)/ruff format --quiet --check python tests benches examples docs validation .ci
 
 python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
+	@$(ONCE) "mypy of .ci" "pyproject.toml constraints.txt python .ci" $(BIN)/mypy $(wildcard .ci/*.py)
 
 python-test: setup
 	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(PYTEST) --ignore tests/wasm --ignore tests/site --ignore tests/cluster"

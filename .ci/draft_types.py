@@ -77,7 +77,7 @@ def module() -> str:
 
 def classes() -> dict[str, ast.ClassDef]:
     """Return the definitions by name."""
-    found = {}
+    found: dict[str, ast.ClassDef] = {}
     for file, names in CLASSES.items():
         tree = ast.parse((MACHINE / file).read_text(encoding="utf-8"))
         nodes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

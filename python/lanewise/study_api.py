@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from lanewise.api import Overrides
     from lanewise.runs.simulator import Scenario
+    from lanewise.study.axes import Axis
     from lanewise.study.running import PointsDone
     from lanewise.study.study import StudyResult
 
@@ -35,9 +36,9 @@ def sweep(
     """Run a scenario at every point of a grid, on all cores.
 
     `scenario` is as in `run`, or the path of a study file, which says all that is asked, a search included:
-    then nothing else says what is asked. `over` is a mapping of paths and their values, or axes as the
-    command line has them, like "ssd.count=1..24". `seeds` is how many, from 1 on, or which: the same ones at
-    each point.
+    then nothing else says what is asked. `over` is a mapping of paths and their values, each taken as it is,
+    or axes as the command line has them, like "ssd.count=1..24". `seeds` is how many, from 1 on, or which:
+    the same ones at each point.
     `sample` takes points between the ends of the axes instead: "lhs:100", "sobol:128" or "random:50"; with
     "saltelli:64", which takes 64 for each axis and twice 64 more, the result has ``sobol_indices``.
     `metrics` are numbers beside those that every study has, like "max links.utilisation where link=sw0".
@@ -66,7 +67,7 @@ def sweep(
     from lanewise.study.study import make_study
     from lanewise.study.study_file import study_at
 
-    axes = _axes(over) if isinstance(over, Mapping) else list(over)
+    axes = _axes(over)
     given = run_pairs(overrides, None, None)
     asked = study_at(scenario, is_told_more=bool(axes or seeds or sample or metrics or given))
     study = asked or make_study(
@@ -126,7 +127,7 @@ def search(
 
     study = make_study(
         scenario,
-        over=_axes(over) if isinstance(over, Mapping) else list(over),
+        over=_axes(over),
         seeds=seeds,
         search=Search(
             _several(maximize), _several(minimize), _several(subject_to), trials, search_seed, batch
@@ -163,13 +164,16 @@ def _several(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _axes(over: Mapping[str, Iterable[object]]) -> list[str]:
-    """Write a mapping as axes."""
+def _axes(over: Mapping[str, Iterable[object]] | Sequence[str]) -> list[str | Axis]:
+    """Return axes as they are written, or those of a mapping, whose values are taken as they are."""
+    from lanewise.study.axes import axis_of
     from lanewise.toml import override
 
-    axes = []
+    if not isinstance(over, Mapping):
+        return list(over)
+    axes: list[str | Axis] = []
     for path, values in over.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"the values of '{path}' are a list; found {values!r}")
-        axes.append(f"{path}={','.join(override(value) for value in values)}")
+        axes.append(axis_of(path, [override(value) for value in values]))
     return axes

@@ -31,7 +31,8 @@ class FakeCore:
         flows_every_s: float | None = None,
         threads: int | None = None,
     ) -> str:
-        self.asked.append((source or path, dict(overrides)))
+        is_file = path != "-" and not path.startswith("<")
+        self.asked.append((path if is_file or source is None else source, dict(overrides)))
         if progress is not None:
             report = {"simulated_s": 0.01, "time_limit_s": 0.05, "events": 1000, "measuring_since_s": 0.004}
             progress(report if flows_every_s is None else {**report, "flows": documents.live_flows()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import documents
 import pytest
@@ -255,3 +256,64 @@ def test_an_instrument_is_asked_in_its_own_words() -> None:
         Metric.parse("pair: throughput 64 B (Mb/s)").read(result)
     with pytest.raises(MetricError, match="no instrument 'osu'; it has pair, other, third, smartflow, fio"):
         Metric.parse("osu: bandwidth").read(result)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"mps_bytes": "256 B"}, "column 'mps_bytes' of 'links' has no '256 B': each .* is a whole number"),
+        ({"mps_bytes": ["8", "-8"]}, "column 'mps_bytes' of 'links' has no '8 or -8'"),
+        ({"mps_bytes": "1e30"}, "no '1e30'"),
+        ({"mps_bytes": str(2**70)}, "no '1180"),
+        ({"utilisation": "much"}, "column 'utilisation' of 'links' has no 'much': each .* is a number"),
+    ],
+)
+def test_a_condition_on_a_number_is_checked_before_anything_runs(
+    where: dict[str, str | list[str]], said: str
+) -> None:
+    with pytest.raises(MetricError, match=said):
+        Metric.parse("max links.utilisation", where).check()
+
+
+def test_a_condition_on_a_number_keeps_the_rows_that_have_it() -> None:
+    result = RunResult(documents.run_document())
+    for size in result.links["mps_bytes"].unique():
+        metric = Metric.parse("max links.goodput_gb_per_s", {"mps_bytes": str(size)})
+        metric.check()
+        assert metric.read(result) == result.links.filter(mps_bytes=size)["goodput_gb_per_s"].max()
+    with pytest.raises(MetricError, match="no row of 'links' has a goodput_gb_per_s where mps_bytes=3"):
+        Metric.parse("max links.goodput_gb_per_s", {"mps_bytes": "3"}).read(result)
+    (use,) = result.links["utilisation"].unique()[:1]
+    of_use = Metric.parse("min links.utilisation", {"utilisation": ["7", str(use)]})
+    assert of_use.read(result) == use
+
+
+@pytest.mark.parametrize(
+    ("band", "simulated", "missed"),
+    [
+        ({"band_percent": 3.0}, 5.0, True),
+        ({"band_points": 3.0}, 5.0, True),
+        ({"band_points": 3.0}, 2.0, False),
+        ({"between": (0.0, 1.0)}, None, True),
+        ({}, 5.0, False),
+    ],
+)
+def test_a_cell_whose_band_says_nothing_is_a_miss(
+    band: dict[str, Any], simulated: float | None, missed: bool
+) -> None:
+    """Of nothing no percentage can be said, and what is not simulated is in no band."""
+    given: dict[str, Any] = {"band_percent": None, "band_points": None, "between": None, **band}
+    cell = ReproducedCell(
+        cell="x",
+        unit="%",
+        published=0.0,
+        simulated=simulated,
+        verdict="P",
+        role="predicted",
+        fitted_on=(),
+        claim="",
+        computed_as="",
+        note="",
+        **given,
+    )
+    assert cell.is_miss is missed

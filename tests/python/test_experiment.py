@@ -254,6 +254,7 @@ def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
         ("band_percent = 3", "band_percent = -3", "'band_percent' is -3"),
         ("[10, 200]", "[200, 10]", "the lower number comes first"),
         ('source = "a report"', "", "'source' is missing"),
+        ("published = 500", "published = 0", "cell 'with': 'band_percent' of nothing: use 'band_points'"),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(folder: Path, right: str, wrong: str, said: str) -> None:

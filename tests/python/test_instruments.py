@@ -200,6 +200,7 @@ def test_clones_that_are_not_reported_together_are_jobs_of_one_name() -> None:
     measurement = fio.parse(text)
     assert [case.name for case in measurement.cases] == ["load read", "load read"]
     assert [case.operations for case in measurement.cases] == [3, 4]
+    assert [case.raw["groupid"] for case in measurement.cases] == [0, 0]
     assert [(case.queue_depth, case.workers) for case in measurement.cases] == [(64, 1), (64, 1)]
 
 

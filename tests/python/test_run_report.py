@@ -213,7 +213,13 @@ def test_what_a_run_rests_on_is_what_whatif_finds(switch: WhyResult) -> None:
     # Nothing that was varied is one of them without moving anything; what does nothing is not listed.
     assert all(effect.size >= 1 for effect in effects.values())
     assert "server.memory.banks" not in effects
-    assert switch.rests_on.left_out == ()
+    assert switch.rests_on.left_out == switch.rests_on.refused == ()
+    # Half of 64 B is refused, and twice as much is not; 1.188 is no percentile, and counters at 127.
+    assert set(switch.rests_on.one_way) == {
+        *("run.latency_percentile", "server.rcb", "server.peer.largest_packet"),
+        *(f"server.slots.slot1.credits.{pool}_header" for pool in ("posted", "non_posted")),
+        *(f"sw0.ports.port0.credits.{pool}_header" for pool in ("posted", "non_posted", "completion")),
+    }
 
 
 def test_a_search_for_what_matters_is_bounded(switch: WhyResult) -> None:

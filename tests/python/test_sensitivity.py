@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import documents
 import pytest
@@ -13,10 +13,13 @@ from fake_core import FakeCore
 
 import lanewise as package
 from lanewise import _core
-from lanewise.experiment.candidates import candidates_of
+from lanewise.experiment.candidates import candidates_of, tried
 from lanewise.experiment.definition import ExperimentError
 from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.sensitivity import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EXPECTED = """
     id = "TINY"
@@ -93,8 +96,23 @@ def rig(tmp_path: Path, core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> Fake
     return core
 
 
-def test_equal_parts_are_one_candidate_and_powers_of_two_are_halved() -> None:
-    found = {one.name: one for one in candidates_of(parameters({}))}
+def not_allowed(values: Sequence[tuple[str, str]]) -> bool:
+    """The core of `rig`: maximum payloads are powers of two from 128 B on."""
+    sizes = [int(value.split()[0]) for path, value in values if path.endswith("mps")]
+    return any(size < 128 or size & (size - 1) for size in sizes)
+
+
+def test_equal_parts_are_one_candidate_and_what_is_refused_is_halved() -> None:
+    asked: list[int] = []
+
+    def is_allowed(values: Sequence[tuple[str, str]]) -> bool:
+        asked.append(len(values))
+        return not not_allowed(values)
+
+    found = {one.name: one for one in tried(list(candidates_of(parameters({}))), is_allowed)}
+    assert max(asked) == 6, "of all at once"
+    assert (found["server.mps"].refused, found["server.mps"].harmful) == (("64 B",), "256 B")
+    assert not any(one.refused or one.is_halved for one in found.values() if one.name != "server.mps")
     assert found["hba#.tags"].paths == ("hba0.tags", "hba1.tags")
     assert (found["hba#.tags"].lower, found["hba#.tags"].higher) == ("26", "38")
     assert (found["server.mps"].lower, found["server.mps"].higher) == ("64 B", "256 B")
@@ -110,6 +128,56 @@ def test_equal_parts_are_one_candidate_and_powers_of_two_are_halved() -> None:
             "server.read_engines",
         ),
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed", "lower", "higher", "refused"),
+    [
+        ("64 B", {"32 B", "128 B"}, "32 B", "128 B", ()),
+        ("64 B", {"128 B"}, "32 B", "128 B", ("32 B",)),
+        ("64 B", {"32 B"}, "32 B", "128 B", ("128 B",)),
+        ("64 B", set(), "32 B", "128 B", ("32 B", "128 B")),
+        ("5 bits", {"10 bits"}, "2 bits", "10 bits", ("2 bits",)),
+        ("1", set(), "1", "2", ("2",)),
+    ],
+)
+def test_where_both_steps_are_refused_there_is_no_such_value(
+    value: str, allowed: set[str], lower: str, higher: str, refused: tuple[str, ...]
+) -> None:
+    rows = [{"path": "a.b", "value": value, "provenance": "assumed", "source": "", "role": "claim"}]
+    (one,) = tried(list(candidates_of(rows)), lambda values: all(each in allowed for _, each in values))
+    assert (one.lower, one.higher, one.refused) == (lower, higher, refused)
+    assert one.is_fixed is (not allowed)
+
+
+def test_what_may_be_no_other_is_not_called_varied(
+    tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path, value in (("server.mps", "4096 B"), ("server.peer.largest_packet", "64 B")):
+        monkeypatch.setitem(PARAMETERS, path, (value, "assumed"))
+
+    def explain(path: str, overrides: Any, *_: object) -> str:
+        for name, value in overrides:
+            if name.endswith("mps") and value not in ("2048 B", "4096 B"):
+                raise _core.ScenarioError(f"{value} is not allowed")
+            if name.endswith("largest_packet"):
+                raise _core.ScenarioError(f"{value} is not allowed")
+        return json.dumps({"title": "", "parameters": parameters(dict(overrides)), "links": []})
+
+    monkeypatch.setattr(_core, "explain", explain)
+    (sensitivity,) = package.sensitivity(tmp_path).values()
+    assert sensitivity.refused == ("server.peer.largest_packet = 64 B",)
+    assert sensitivity.one_way == ("server.mps = 4096 B",)
+    assert sensitivity.varied == (
+        "hba#.tags = 32",
+        "server.memory_latency = 200 ns",
+        "server.mps = 4096 B",
+        "server.read_engines = 64",
+        "server.write_bandwidth = 2.5 GB/s",
+    )
+    assert not any("largest_packet" in path for _, asked in rig.asked for path in asked)
+    read_back = stored(load_experiment(tmp_path))
+    assert read_back == sensitivity
 
 
 def test_what_moves_a_prediction_is_found_and_stored(tmp_path: Path, rig: FakeCore) -> None:

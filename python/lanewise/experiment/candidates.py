@@ -3,18 +3,18 @@
 What is assumed, calibrated or published may; what a specification or a data sheet fixes is not. What a
 workload does may as well, and so may how long a run is: it was chosen. Parameters of equal parts that
 have equal values (both adapters, all ports) are one candidate and are varied together. A number is varied by
-20 % both ways; a size that has to be a power of two is halved and doubled; a one becomes two, as nothing is
-nearer.
+20 % both ways; a one becomes two, as nothing is nearer. Where the core refuses that, as of a size that has to
+be a power of two, it is halved or doubled; where that is refused, too, there is no such value (`tried`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from lanewise.documents import Assumption, ExplainedParameter
 
@@ -22,7 +22,6 @@ STEP = 0.2
 """Relative change of a varied number."""
 
 _CANDIDATES = ("assumed", "calibrated", "published")
-_POWERS_OF_TWO = ("mps", "mrrs", "rcb", "completion_combine", "mps_supported", "read_request")
 _TIMES = ("ns", "us", "ms", "s")
 QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (?P<unit>[A-Za-z/%]+))?")
 """A number and its unit, as `explain` prints them."""
@@ -46,7 +45,21 @@ class Candidate:
     lower: str
     higher: str
     harmful: str
-    """Whichever of both slows things down."""
+    """Whichever of both slows things down; the other one where that is refused."""
+    refused: tuple[str, ...] = ()
+    """Of both, what no scenario may say; see `tried`."""
+    is_halved: bool = False
+    """Whether either is half or twice the value."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it can be neither lower nor higher."""
+        return {self.lower, self.higher} <= {self.value, *self.refused}
+
+    @property
+    def entry(self) -> str:
+        """It and its value, as lists of what was varied have it."""
+        return f"{self.name} = {self.value}"
 
 
 def candidates_of(
@@ -66,18 +79,76 @@ def candidates_of(
         match = QUANTITY.fullmatch(value)
         if match is None or not float(match["number"]):
             continue
-        low, high = _both_ways(name.rpartition(".")[2], match["number"], match["unit"])
+        low, high = _both_ways(match, (1 - STEP, 1 + STEP))
         if value == low == high:
             continue
-        # Twice as much of a one that holds nothing up shows as little as half of it would: it is tried alone.
-        harmful = high if match["unit"] in _TIMES or value == low else low
+        harmful = _harmful(value, low, high, ())
         yield Candidate(name, tuple(paths), value, provenance, low, high, harmful)
 
 
-def _both_ways(leaf: str, number: str, unit: str | None) -> tuple[str, str]:
+def tried(
+    candidates: Sequence[Candidate], is_allowed: Callable[[Sequence[tuple[str, str]]], bool]
+) -> list[Candidate]:
+    """Return candidates with values that are allowed: by 20 %, or else half or twice, or else `refused`.
+
+    `is_allowed` says whether there can be a scenario with other values. It is asked of many at once, and of
+    parts where it refuses them.
+    """
+    found = list(candidates)
+    for is_lower in (True, False):
+        at = _refused(found, range(len(found)), is_lower, is_allowed)
+        for index in at:
+            one = found[index]
+            match = QUANTITY.fullmatch(one.value)
+            assert match is not None
+            half, twice = _both_ways(match, (0.5, 2.0))
+            low, high = (half, one.higher) if is_lower else (one.lower, twice)
+            found[index] = replace(one, lower=low, higher=high, is_halved=True)
+        for index in _refused(found, at, is_lower, is_allowed):
+            one = found[index]
+            found[index] = replace(one, refused=(*one.refused, one.lower if is_lower else one.higher))
+    return [replace(one, harmful=_harmful(one.value, one.lower, one.higher, one.refused)) for one in found]
+
+
+def _refused(
+    candidates: Sequence[Candidate],
+    at: Sequence[int],
+    is_lower: bool,
+    is_allowed: Callable[[Sequence[tuple[str, str]]], bool],
+) -> list[int]:
+    """Return those of the candidates at `at` whose lower or higher value is refused by itself."""
+    values = [
+        (path, value)
+        for one in (candidates[index] for index in at)
+        if (value := one.lower if is_lower else one.higher) != one.value
+        for path in one.paths
+    ]
+    if not values or is_allowed(values):
+        return []
+    if len(at) == 1:
+        return list(at)
+    middle = len(at) // 2
+    return [
+        index
+        for part in (at[:middle], at[middle:])
+        for index in _refused(candidates, part, is_lower, is_allowed)
+    ]
+
+
+def _harmful(value: str, low: str, high: str, refused: Sequence[str]) -> str:
+    """Return which of two values slows things down, if it is allowed.
+
+    Twice as much of a one that holds nothing up shows as little as half of it would: it is tried alone.
+    """
+    is_time = any(value.endswith(f" {unit}") for unit in _TIMES)
+    first, second = (high, low) if is_time or value == low else (low, high)
+    return second if first in refused else first
+
+
+def _both_ways(match: re.Match[str], factors: tuple[float, float]) -> tuple[str, str]:
     """Return the lower and the higher value to try."""
+    number, unit = match["number"], match["unit"]
     whole = "." not in number and "e" not in number and unit not in ("GB/s", "MB/s", *_TIMES)
-    factors = (0.5, 2.0) if leaf in _POWERS_OF_TWO else (1 - STEP, 1 + STEP)
     values = [float(number) * factor for factor in factors]
     texts = [str(max(1, round(value))) if whole else f"{value:.6g}" for value in values]
     if whole and texts[1] == number:
@@ -88,16 +159,18 @@ def _both_ways(leaf: str, number: str, unit: str | None) -> tuple[str, str]:
 
 
 def by_component(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Group candidates by what they belong to, like a host or a drive; powers of two and ones apart.
+    """Group candidates by what they belong to, like a host or a drive; others apart.
 
-    Ones all grow, and powers of two are all halved: among themselves effects add up.
+    Ones all grow, sizes are halved, and what cannot be lowered helps: among themselves effects add up.
     """
     groups: dict[str, list[Candidate]] = {}
     for one in candidates:
         if one.value == one.lower:
             key = "ones"
-        elif one.name.rpartition(".")[2] in _POWERS_OF_TWO:
-            key = "powers of two"
+        elif one.harmful != _harmful(one.value, one.lower, one.higher, ()):
+            key = "helps"
+        elif one.is_halved:
+            key = "halved"
         else:
             key = one.name.partition(".")[0] + "."
         groups.setdefault(key, []).append(one)

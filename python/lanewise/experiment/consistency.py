@@ -39,6 +39,8 @@ def cell_problems(cell: Cell) -> Iterator[str]:
         yield "'band_percent' is missing (or 'band_points', or 'between')"
     if len(bands) > 1:
         yield f"has both '{bands[0]}' and '{bands[1]}'"
+    if cell.band_percent is not None and cell.published == 0:
+        yield "'band_percent' of nothing: use 'band_points'"
     yield from source_problems(cell)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import ScenarioError
-from lanewise.experiment.candidates import by_component, candidates_of
+from lanewise.experiment.candidates import by_component, candidates_of, tried
 from lanewise.runs.simulator import resolve, simulate
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ class RestsOn:
     runs: int
     left_out: tuple[str, ...] = ()
     """Parameters that were not looked at: it would have taken too many runs, or the search was ended."""
+    refused: tuple[str, ...] = ()
+    """Parameters that were not varied: the scenario allows neither a lower nor a higher value."""
+    one_way: tuple[str, ...] = ()
+    """Parameters that were varied one way: the scenario does not allow the other one."""
     is_whole: bool = True
     """The search was not ended from outside."""
 
@@ -102,14 +106,18 @@ class _Search:
         self.scenario, self.base, self.progress, self.most_runs = scenario, base, progress, most_runs
         self.runs = 0
         self.is_stopped = False
+        self.fixed: list[Candidate] = []
+        """What can be no other."""
 
     def found(self) -> RestsOn:
         parameters = resolve(self.scenario, self.base.overrides).document["parameters"]
         set_by_hand = {path for path, _ in self.base.overrides}
-        candidates = list(candidates_of(parameters, but=set_by_hand))
+        candidates = tried(list(candidates_of(parameters, but=set_by_hand)), self._is_allowed)
         sources = {each["path"]: each["source"] for each in parameters}
-        effects, left = [], []
-        waiting = by_component(candidates)
+        effects: list[Dependence] = []
+        left: list[Candidate] = []
+        self.fixed = [one for one in candidates if one.is_fixed]
+        waiting = by_component([one for one in candidates if not one.is_fixed])
         while waiting:
             group = waiting.pop(0)
             if not self.is_stopped and self.runs + 2 <= self.most_runs:
@@ -119,9 +127,25 @@ class _Search:
                     waiting = [*halves, *waiting]
                     continue
             # Not tried, or not to its end: a run that was ended says nothing.
-            left += [path for one in group for path in one.paths]
+            left += group
         largest_first = tuple(sorted(effects, key=lambda each: -each.size))
-        return RestsOn(largest_first, len(candidates), self.runs, tuple(left), not self.is_stopped)
+        varied = [one for one in candidates if one not in left and one not in self.fixed]
+        return RestsOn(
+            largest_first,
+            len(varied),
+            self.runs,
+            _paths(left),
+            _paths(self.fixed),
+            _paths([one for one in varied if one.refused]),
+            is_whole=not self.is_stopped,
+        )
+
+    def _is_allowed(self, values: Sequence[tuple[str, str]]) -> bool:
+        try:
+            resolve(self.scenario, [*self.base.overrides, *values])
+        except ScenarioError:
+            return False
+        return True
 
     def _tried(
         self, group: list[Candidate], sources: dict[str, str]
@@ -129,6 +153,10 @@ class _Search:
         """Return the effect of a candidate, if it has one, or the halves of a group that has."""
         if len(group) == 1:
             effect = self._both_ways(group[0], sources)
+            if not self.is_stopped and effect is None:
+                self.fixed += group
+            if effect is None:
+                return [], []
             return ([effect], []) if effect.size >= MATTERS_FROM_PERCENT else ([], [])
         moved = self._varied([(one, one.harmful) for one in group], "")
         if moved is not None and moved.size < MATTERS_FROM_PERCENT:
@@ -136,10 +164,21 @@ class _Search:
         middle = len(group) // 2
         return [], [group[:middle], group[middle:]]
 
-    def _both_ways(self, one: Candidate, sources: dict[str, str]) -> Dependence:
-        lower, higher = (
-            self._varied([(one, value)], value) or Moved(value, None, None)
+    def _both_ways(self, one: Candidate, sources: dict[str, str]) -> Dependence | None:
+        """Return what a value moves; None where it can be no other after all."""
+        found = [
+            None if value in one.refused else self._varied([(one, value)], value)
             for value in (one.lower, one.higher)
+        ]
+        if all(
+            each is None
+            for each, value in zip(found, (one.lower, one.higher), strict=True)
+            if value != one.value
+        ):
+            return None
+        lower, higher = (
+            each or Moved(value, None, None)
+            for each, value in zip(found, (one.lower, one.higher), strict=True)
         )
         return Dependence(one.paths, one.value, one.provenance, sources[one.paths[0]], lower, higher)
 
@@ -166,6 +205,10 @@ class _Search:
             return None
         same = result.flows.filter(flow=flow["flow"], direction=flow["direction"])
         return None if same.is_empty() else same["latency_ns_mean"][0]
+
+
+def _paths(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    return tuple(path for one in candidates for path in one.paths)
 
 
 def _done(result: RunResult) -> float:

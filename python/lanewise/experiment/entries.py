@@ -195,4 +195,6 @@ class RestsOn(TypedDict, total=False):
     inputs: str
     runs: int
     varied: list[str]
+    one_way: list[str]
+    refused: list[str]
     cell: list[RestingEntry]

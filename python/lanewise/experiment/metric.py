@@ -73,7 +73,7 @@ class Metric:
         return cls(reduction, "instruments", "value", {"metric": (name.strip(),)}, words[0])
 
     def check(self) -> None:
-        """Raise MetricError where no run has such a table or column, or no numbers in it."""
+        """Raise MetricError where no run has such a table or column, no numbers in it, or no such values."""
         columns = RUN_TABLES.get(self.table)
         if columns is None:
             raise MetricError(f"a run has no table '{self.table}'; it has {', '.join(RUN_TABLES)}")
@@ -86,6 +86,26 @@ class Metric:
             raise MetricError(
                 f"column '{self.column}' of '{self.table}' has no numbers; those that have are {numbers}"
             )
+        for column, allowed in self.where.items():
+            self._values(column, columns[column], allowed)
+
+    def _values(
+        self, column: str, kind: pl.DataType | type[pl.DataType], texts: Sequence[str]
+    ) -> list[str] | list[int] | list[float]:
+        """Return values as a column has them; MetricError for those that it cannot have."""
+        if kind == pl.String:
+            return list(texts)
+        if not kind.is_numeric():
+            raise MetricError(f"column '{column}' of '{self.table}' has lists, and no condition")
+        what = "whole number from 0 on" if kind.is_integer() else "number"
+        try:
+            values = [int(text) for text in texts] if kind.is_integer() else [float(text) for text in texts]
+            return pl.Series(values, dtype=kind, strict=True).to_list()
+        except (ValueError, OverflowError, TypeError, pl.exceptions.PolarsError):
+            found = " or ".join(texts)
+            raise MetricError(
+                f"column '{column}' of '{self.table}' has no '{found}': each of its values is a {what}"
+            ) from None
 
     def read(self, result: RunResult) -> float:
         """Return the number; MetricError when the run has no such table, column or row."""
@@ -97,7 +117,8 @@ class Metric:
             counted = (table["workload"] == self.instrument) | (table["kind"] == self.instrument)
         candidates = counted
         for column, allowed in self.where.items():
-            counted = counted & table[column].is_in(list(allowed))
+            kind = RUN_TABLES[self.table][column]
+            counted = counted & table[column].is_in(self._values(column, kind, allowed))
         values = table[self.column].filter(counted).drop_nulls()
         if values.is_empty():
             raise MetricError(self._nothing_found(table, table.filter(candidates)))

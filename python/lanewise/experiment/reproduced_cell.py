@@ -92,8 +92,10 @@ class ReproducedCell:
 
     @property
     def is_miss(self) -> bool:
-        """Whether it counts and is outside its band."""
-        return self.role != "excluded" and self.within_band is False
+        """Whether it counts and is not within its band: outside, or so that it cannot be said."""
+        bands = (self.band_percent, self.band_points, self.between)
+        has_band = any(band is not None for band in bands)
+        return self.role != "excluded" and has_band and not self.within_band
 
     @property
     def surprise(self) -> str:

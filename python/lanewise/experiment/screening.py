@@ -20,7 +20,8 @@ from math import exp, log
 from typing import TYPE_CHECKING
 
 from lanewise import __version__
-from lanewise.experiment.candidates import Candidate, by_component, candidates_of
+from lanewise.errors import ScenarioError
+from lanewise.experiment.candidates import Candidate, by_component, candidates_of, tried
 from lanewise.experiment.refitting import (
     STEP,
     Slopes,
@@ -75,7 +76,12 @@ def analyse(
     """Vary what the predictions of an experiment may rest on; `on_progress` hears how many runs it took."""
     study = _Study(experiment, cache, on_progress)
     cells = [study.cell(cell) for cell in predicted(experiment)]
-    return Sensitivity(__version__, inputs_hash(experiment), study.runs, tuple(cells), varied(experiment))
+    refused = tuple(sorted(one.entry for one in study.tried.values() if one.is_fixed))
+    one_way = tuple(sorted(one.entry for one in study.tried.values() if one.refused and not one.is_fixed))
+    kept = tuple(entry for entry in varied(experiment) if entry not in refused)
+    return Sensitivity(
+        __version__, inputs_hash(experiment), study.runs, tuple(cells), kept, refused=refused, one_way=one_way
+    )
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ class _Study:
         self.results: dict[Job, RunResult | None] = {}
         self.parameters: dict[Job, dict[str, str]] = {}
         self.slopes: dict[tuple[str, ...], Slopes | None] = {}
+        self.tried: dict[str, Candidate] = {}
+        """Candidates with values that the first job that has them allows, by entry."""
         self.whole = experiment
         """With every seed."""
         self.experiment = experiment
@@ -119,7 +127,7 @@ class _Study:
         base = self._samples(self.whole, cell, ())
         assert base is not None, f"{cell.id} is not simulated"
         here = self.experiment.cell(cell.id)
-        influential = self._screen(here, self._candidates(here))
+        influential = self._screen(here, [one for one in self._candidates(here) if not one.is_fixed])
         effects = [self._effect(here, one) for one in influential]
         shown = [effect for effect in effects if effect.size_percent >= _shown_from(cell)]
         largest_first = tuple(sorted(shown, key=lambda one: -one.size_percent))
@@ -134,13 +142,14 @@ class _Study:
         return known / abs(_unit(cell, mean(samples)) or 1.0) > _shown_from(cell) / 4
 
     def _effect(self, cell: Cell, one: Candidate) -> Effect:
-        self._simulate(
-            self.experiment, [cell, *self._fitted_on(cell)], [((one, one.lower),), ((one, one.higher),)]
-        )
+        values = [value for value in (one.lower, one.higher) if value not in one.refused]
+        self._simulate(self.experiment, [cell, *self._fitted_on(cell)], [((one, value),) for value in values])
 
         def change(value: str) -> float | None:
             if value == one.value:
                 return 0.0
+            if value in one.refused:
+                return None
             found = self._refitted(cell, one, value)
             return None if found is None else round(found.mean, 3) if found.size else 0.0
 
@@ -248,14 +257,30 @@ class _Study:
         return [self.experiment.cell(id_) for id_ in ids]
 
     def _candidates(self, cell: Cell) -> list[Candidate]:
-        found: dict[tuple[str, str], Candidate] = {}
+        found: dict[str, Candidate] = {}
         for job in jobs_behind(self.experiment, cell):
             parameters = resolve(job.scenario, job.overrides).document["parameters"]
-            for one in candidates_of(parameters, but=axes(self.experiment)):
-                known = found.get((one.name, one.value))
-                paths = one.paths if known is None else (*known.paths, *one.paths)
-                found[one.name, one.value] = replace(one, paths=tuple(dict.fromkeys(paths)))
+            here = list(candidates_of(parameters, but=axes(self.experiment)))
+            self._try([one for one in here if one.entry not in self.tried], job)
+            for one in here:
+                known = found.get(one.entry, self.tried[one.entry])
+                paths = one.paths if one.entry not in found else (*known.paths, *one.paths)
+                found[one.entry] = replace(known, paths=tuple(dict.fromkeys(paths)))
         return list(found.values())
+
+    def _try(self, candidates: Sequence[Candidate], job: Job) -> None:
+        """Find values of candidates that a job allows."""
+
+        def is_allowed(values: Sequence[tuple[str, str]]) -> bool:
+            varied = {path for path, _ in values}
+            kept = [each for each in job.overrides if each[0] not in varied]
+            try:
+                resolve(job.scenario, [*kept, *values])
+            except ScenarioError:
+                return False
+            return True
+
+        self.tried |= {one.entry: one for one in tried(candidates, is_allowed)}
 
     def _varied(self, job: Job, variation: Variation) -> Job:
         """Return a job with the varied values, where its parameters have the value that is varied."""

@@ -133,11 +133,15 @@ class Sensitivity:
     cells: tuple[CellSensitivity, ...]
     """The predicted ones."""
     varied: tuple[str, ...] = ()
-    """Every candidate as "name = value"."""
+    """Every value that was, as "name = value"."""
     stale: bool = False
     """Whether a parameter has changed since, or the core."""
     made_on: str = ""
     """The core it was made on, when that is known to be another; empty when it is not."""
+    refused: tuple[str, ...] = ()
+    """Candidates that were not varied, as the core allows neither of the values that were tried."""
+    one_way: tuple[str, ...] = ()
+    """Of what was varied, that which the core allows one way only."""
 
     @property
     def why_stale(self) -> str:
@@ -186,6 +190,8 @@ class Sensitivity:
             "made_on": self.made_on,
             "runs": self.runs,
             "varied": list(self.varied),
+            "one_way": list(self.one_way),
+            "refused": list(self.refused),
             "cells": [
                 {
                     "cell": each.cell,
@@ -219,12 +225,14 @@ class Sensitivity:
                 "inputs": self.inputs,
                 "runs": self.runs,
                 "varied": self.varied,
+                **({"one_way": self.one_way} if self.one_way else {}),
+                **({"refused": self.refused} if self.refused else {}),
                 "cell": cells,
             },
             head=[
                 f"Made by `lanewise reproduce --sensitivity` for experiments/{folder}: changes of each cell."
             ],
-            spread={("varied",), ("cell", "moved_by")},
+            spread={("varied",), ("one_way",), ("refused",), ("cell", "moved_by")},
         )
 
 
@@ -262,6 +270,8 @@ def _read(experiment: Experiment, document: RestsOn) -> Sensitivity:
             for cell in document["cell"]
         ),
         varied=tuple(document.get("varied", ())),
+        one_way=tuple(document.get("one_way", ())),
+        refused=tuple(document.get("refused", ())),
         made_on=document.get("made_on", ""),
         stale="made_on" in document
         or document["inputs"] != inputs_hash(experiment)
@@ -316,12 +326,12 @@ def inputs_hash(experiment: Experiment) -> str:
 
 
 def varied(experiment: Experiment) -> tuple[str, ...]:
-    """Return every candidate behind the predicted cells as "name = value"."""
+    """Return every candidate behind the predicted cells as "name = value", whether it can vary or not."""
     jobs = dict.fromkeys(job for cell in predicted(experiment) for job in jobs_behind(experiment, cell))
     found = set()
     for job in jobs:
         rows = resolve(job.scenario, job.overrides).document["parameters"]
-        found |= {f"{one.name} = {one.value}" for one in candidates_of(rows, but=axes(experiment))}
+        found |= {one.entry for one in candidates_of(rows, but=axes(experiment))}
     return tuple(sorted(found))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from lanewise.errors import InputError
@@ -23,6 +24,8 @@ MOST_BYTES = 64 << 20
 _MOST_OF_XZ = 256 << 20
 """Memory that xz may take; the largest of its levels takes 65 MiB."""
 _PIECE = 1 << 20
+_XZ = b"\xfd7zXZ\x00"
+"""What a stream of xz begins with."""
 _TAR_AT = 257
 _NESTED = 2
 
@@ -66,7 +69,7 @@ def _opener(data: bytes) -> Callable[[], IO[bytes]] | None:
         import bz2
 
         return lambda: bz2.BZ2File(io.BytesIO(data))
-    if data[:6] == b"\xfd7zXZ\x00" or data[:3] == b"]\x00\x00":
+    if data[: len(_XZ)] == _XZ or data[:3] == b"]\x00\x00":
         return lambda: cast("IO[bytes]", io.BufferedReader(_Xz(data)))
     if data[:4] == b"\x28\xb5\x2f\xfd":
         return lambda: _zstandard(data)
@@ -117,13 +120,14 @@ class _Xz(io.RawIOBase):
             raise InputError(
                 "this is compressed with xz, which the Python here cannot read: unpack it with 'xz -d'"
             ) from None
-        self._left, self._decompressor = data, LZMADecompressor(memlimit=_MOST_OF_XZ)
+        self._make = partial(LZMADecompressor, memlimit=_MOST_OF_XZ)
+        self._left, self._decompressor = data, self._make()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: Any) -> int:
-        while not self._decompressor.eof:
+        while not self._decompressor.eof or self._begins_another():
             piece = self._decompressor.decompress(self._left, max_length=len(into))
             self._left = b""
             if piece:
@@ -132,6 +136,17 @@ class _Xz(io.RawIOBase):
             if self._decompressor.needs_input:
                 raise EOFError("it ends before its end mark")
         return 0
+
+    def _begins_another(self) -> bool:
+        """Whether another stream follows: of files that were joined, maybe with zeros between them."""
+        rest = self._decompressor.unused_data
+        padding = len(rest) - len(rest.lstrip(b"\0"))
+        if not rest[padding:]:
+            return False
+        if rest[padding : padding + len(_XZ)] != _XZ or padding % 4:
+            raise OSError("what follows the end of a compressed stream is no other one")
+        self._left, self._decompressor = rest[padding:], self._make()
+        return True
 
 
 class _Bounded(io.RawIOBase):

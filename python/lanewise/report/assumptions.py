@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.experiment.candidates import STEP, candidates_of
 from lanewise.report.content import Section, Table
-from lanewise.written import DASH, percent
+from lanewise.written import DASH, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,10 @@ def section(result: RunResult) -> Section:
     others = [row for row in rows if row["path"] not in chosen]
     tables = []
     if effects:
-        note = f"what {percent(STEP, 0)} less and more of each changes; sizes are halved and doubled"
+        note = (
+            f"what {percent(STEP, 0)} less and more of each changes; half and twice where that is refused, "
+            f"{DASH} where neither is"
+        )
         tables.append(Table("Values that matter", _EFFECTS, effects, note))
     for title, listed in (
         ("Numbers of what the data went through, and their sources", matter),
@@ -78,13 +81,22 @@ def _varied(found: RestsOn, number: int) -> list[str]:
             else "none of them moves goodput or latency by 1 % or more."
         )
     ]
+    for paths, what in (
+        (found.refused, "Not varied, as the scenario allows neither a lower nor a higher value"),
+        (found.one_way, "Varied one way, as the scenario does not allow the other one"),
+    ):
+        if paths:
+            said.append(f"{what}: {counted(len(paths), 'parameter')}, {_some(paths)}.")
     if found.left_out:
         why = "it would have taken too many runs" if found.is_whole else "the search was ended before"
         said.append(
-            f"{len(found.left_out)} parameters were not looked at, because {why}: "
-            f"{', '.join(found.left_out[:5])}{' and others' if len(found.left_out) > 5 else ''}."
+            f"{len(found.left_out)} parameters were not looked at, because {why}: {_some(found.left_out)}."
         )
     return said
+
+
+def _some(paths: Sequence[str]) -> str:
+    return f"{', '.join(paths[:5])}{' and others' if len(paths) > 5 else ''}"
 
 
 def _effect(each: Dependence) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from lanewise.report.sobol_part import sobol_section
 from lanewise.report.study_figures import MOST_SERIES, heat_map, label, lines, told, tornado, trade
 from lanewise.study.knees import alike, apart, changes, knees
 from lanewise.study.measures import GOODPUT, TAIL
-from lanewise.study.summary import effects, front, spots
+from lanewise.study.summary import effects, front, not_told, spots
 from lanewise.written import DASH, counted, fixed, plain, with_unit
 
 if TYPE_CHECKING:
@@ -36,17 +36,23 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
     failed = result.table.filter(result.table["status"] != "done")
     figures, left_out = _figures(result, found) if drawn else ([], 0)
     # A search has more trials where it is good: means over them say nothing of a parameter.
+    is_sample, is_search = result.study.sample is not None, result.study.search is not None
     moved = (
-        effects(found, paths, is_sample=result.study.sample is not None)
-        if result.study.search is None
-        else []
+        []
+        if is_search
+        else effects(found, paths, is_sample=is_sample, apart=lambda path: apart(result.study, path))
     )
     has_front = result.study.search is not None and len(result.study.search.goals) > 1
     sections = [
         Section("In short", sentences=list(_in_short(result, found))),
         *search_sections(result, drawn=drawn),
         Section("Goodput", sentences=list(_left_out(left_out)), figures=figures),
-        Section("What moves it", figures=_tornado(moved, found) if drawn else [], tables=_effects(moved)),
+        Section(
+            "What moves it",
+            sentences=[] if is_search else list(_not_compared(found, paths, moved, len(failed), is_sample)),
+            figures=_tornado(moved, found) if drawn else [],
+            tables=_effects(moved, is_sample),
+        ),
         sobol_section(result, drawn=drawn),
         Section("Goodput against latency", figures=list(_trade(result)) if drawn and not has_front else []),
         Section("All points", tables=_points(result, found, paths)),
@@ -73,7 +79,10 @@ def study_part(result: StudyResult, *, drawn: bool) -> Part:
 
 def _facts(result: StudyResult) -> Iterator[tuple[str, str]]:
     study = result.study
-    yield "varied", "; ".join(study.over) or "the seed"
+    yield (
+        "varied",
+        "; ".join(axis if isinstance(axis, str) else axis.text for axis in study.over) or "the seed",
+    )
     if study.search is not None:
         yield from search_facts(study.search)
     if study.sample:
@@ -172,7 +181,26 @@ def _tornado(moved: Sequence[Effect], found: Sequence[Spot]) -> list[Figure]:
     return [tornado(moved, "GB/s", fmean(spot.value for spot in found))] if len(moved) > 1 else []
 
 
-def _effects(moved: Sequence[Effect]) -> list[Table]:
+def _not_compared(
+    found: Sequence[Spot], paths: Sequence[str], moved: Sequence[Effect], failed: int, is_sample: bool
+) -> Iterator[str]:
+    """Say what means leave out, and which parameters cannot be told from others."""
+    if is_sample and failed:
+        yield f"Means are without {counted(failed, 'point')} that came to nothing, and may be unlike others."
+    for effect in moved:
+        if effect.left_out:
+            yield (
+                f"{effect.path}: {counted(effect.left_out, 'combination')} left out, which other values of "
+                "it do not have."
+            )
+    for path in not_told(found, paths, moved):
+        yield (
+            f"What {path} moves cannot be told from what others do: no combination of them has all of its "
+            "values."
+        )
+
+
+def _effects(moved: Sequence[Effect], is_sample: bool) -> list[Table]:
     rows = [
         (
             effect.path,
@@ -184,7 +212,12 @@ def _effects(moved: Sequence[Effect]) -> list[Table]:
         for effect in moved
     ]
     columns = ("parameter", "#least, GB/s", "at", "#most, GB/s", "at")
-    return rows_of("Mean goodput by parameter", columns, rows, "the mean over all other parameters")
+    note = (
+        "the mean over all other parameters"
+        if is_sample
+        else "the mean over the combinations of all others that each of its values has"
+    )
+    return rows_of("Mean goodput by parameter", columns, rows, note)
 
 
 def _trade(result: StudyResult) -> Iterator[Figure]:

@@ -7,7 +7,8 @@ to the user, and have to be the results of a run: one that is damaged, or of ano
 over and made again. Runs that were interrupted are not kept. A folder that cannot be written means that runs
 are done again, and is no reason to fail.
 
-The entries of another core are removed once they were not used for `UNUSED_DAYS`.
+What was not used for `UNUSED_DAYS` is removed, and of the core in use what was used longest ago while its
+entries have more than `MOST_BYTES` together.
 """
 
 from __future__ import annotations
@@ -29,20 +30,27 @@ from typing import TYPE_CHECKING
 from lanewise import _core
 from lanewise.files import HALF, NotWrittenError, write_whole
 from lanewise.results import RunResult
+from lanewise.runs.simulator import text_of_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lanewise.experiment.runner import Job
 
-FORMAT = 2
+FORMAT = 3
 """Version of an entry's layout, which is part of its name."""
 
-_MOST_BYTES = 256 << 20
-"""Of an entry; what is larger was not written here."""
+_ENDING = ".json.gz"
+_MOST_UNPACKED = 256 << 20
+"""Bytes of an entry; what is larger was not written here."""
 _PARTS = {"title": str, "end_reason": str, "flows": list, "links": list}
 """What results always have."""
 
 UNUSED_DAYS = 14
-"""How long the entries of another core are kept."""
+"""How long entries are kept that nobody asks for."""
+
+MOST_BYTES = 1 << 30
+"""Of the entries of the core in use; a run of an experiment has some dozens of KiB."""
 
 
 @dataclass(frozen=True)
@@ -64,25 +72,35 @@ class RunCache:
 
     def find(self, job: Job) -> RunResult | None:
         """Return the finished run of a job, or None when there is none that is whole."""
+        text = job.scenario if isinstance(job.scenario, str) else text_of_file(job.scenario)
+        if text is None:
+            return None
         try:
-            key = key_of(job)
-            digest, _, content = _unpacked(self._path(job)).partition(b"\n")
+            key = key_of(job, text)
+            path = self._path(key)
+            digest, _, content = _unpacked(path).partition(b"\n")
             if digest.decode("ascii") != _digest(key, content):
                 return None
-            document = json.loads(content)
-            return RunResult(document) if is_result(document) else None
-        except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+            entry = json.loads(content)
+            document, made = entry["results"], entry["made"]
+            if not is_result(document) or not isinstance(made, str | None):
+                return None
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError, RecursionError):
             return None
+        with suppress(OSError):
+            os.utime(path)
+        return RunResult(document, job.overrides, text, made)
 
     def keep(self, job: Job, result: RunResult) -> None:
-        """Store a finished run, if it can be."""
-        if result.end_reason == "Interrupted":
+        """Store a finished run, if it can be, under the text that was simulated."""
+        if result.end_reason == "Interrupted" or result.scenario_text is None:
             return
-        path = self._path(job)
+        key = key_of(job, result.scenario_text)
+        path = self._path(key)
         if path.exists() and not path.is_file():
             return  # It would be written to where it lies, and a pipe waits for a reader.
-        content = json.dumps(result.document, ensure_ascii=False).encode()
-        entry = _digest(key_of(job), content).encode() + b"\n" + content
+        content = json.dumps({"made": result.made, "results": result.document}, ensure_ascii=False).encode()
+        entry = _digest(key, content).encode() + b"\n" + content
         with suppress(NotWrittenError):
             write_whole(path, gzip.compress(entry, compresslevel=3))
 
@@ -90,8 +108,8 @@ class RunCache:
         """Forget the runs of the core in use."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _path(self, job: Job) -> Path:
-        return self.folder / f"{key_of(job)}.json.gz"
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{_ENDING}"
 
 
 def _unpacked(path: Path) -> bytes:
@@ -101,9 +119,9 @@ def _unpacked(path: Path) -> bytes:
         if not _is_ours(os.fstat(descriptor)):
             raise OSError(f"'{path}' is no file of ours")
         with gzip.GzipFile(fileobj=file) as packed:
-            content = packed.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise OSError(f"'{path}' unpacks to more than {_MOST_BYTES >> 20} MiB")
+            content = packed.read(_MOST_UNPACKED + 1)
+    if len(content) > _MOST_UNPACKED:
+        raise OSError(f"'{path}' unpacks to more than {_MOST_UNPACKED >> 20} MiB")
     return content
 
 
@@ -125,12 +143,12 @@ def is_result(document: object) -> bool:
     )
 
 
-def key_of(job: Job) -> str:
-    """Return the hash of everything that determines the result of a job."""
+def key_of(job: Job, text: str) -> str:
+    """Return the hash of everything that determines the result of a job whose scenario says `text`."""
     parts = {
         "format": FORMAT,
         "core": core_hash(),
-        "scenario": job.text(),
+        "scenario": text,
         # The path is in the result, which says what was run.
         "path": str(job.scenario),
         "overrides": [list(pair) for pair in job.overrides],
@@ -146,7 +164,7 @@ def core_hash() -> str:
 
 
 def _remove_unused(runs: Path) -> None:
-    """Remove what other cores left, once it is old; mark the present one as used."""
+    """Remove what is old, and of the present core what is too much; mark that core as used."""
     own = runs / core_hash()[:16]
     own.mkdir(parents=True, exist_ok=True)
     os.utime(own)
@@ -154,9 +172,22 @@ def _remove_unused(runs: Path) -> None:
     for half in own.glob(f"{HALF}*"):
         if _last_change(half) < time.time() - 3_600:
             half.unlink(missing_ok=True)
+    together = 0
+    for used, size, entry in sorted(_entries(own), reverse=True):
+        together += size
+        if used < oldest or together > MOST_BYTES:
+            entry.unlink(missing_ok=True)
     for folder in runs.iterdir():
         if folder.is_dir() and folder != own and _last_change(folder) < oldest:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _entries(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """Give when each entry was last used, its bytes and its path."""
+    for path in folder.glob(f"*{_ENDING}"):
+        with suppress(OSError):
+            status = path.stat()
+            yield status.st_mtime, status.st_size, path
 
 
 def _last_change(path: Path) -> float:

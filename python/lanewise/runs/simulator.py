@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.inputs import STANDARD_INPUT, read_input
+from lanewise.inputs import STANDARD_INPUT, read_file, read_input
 from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
 from lanewise.runs.file_hints import with_file_hints
 from lanewise.scenario.text import scenario_text
@@ -46,10 +46,10 @@ def simulate(
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
     its flows every so many seconds; returning False ends it. `threads` share the run, where they can.
     """
-    name, text = given(scenario)
+    name, text = _read_once(scenario)
     with with_file_hints():
         document = _core.run(name, list(overrides), progress, text, fio, flows_every_s, threads)
-    return RunResult(json.loads(document), tuple(overrides), _as_written(scenario, text), _now())
+    return RunResult(json.loads(document), tuple(overrides), text, _now())
 
 
 def prove(
@@ -58,10 +58,10 @@ def prove(
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Run a scenario, and again with each candidate for its limit ten times larger."""
-    name, text = given(scenario)
+    name, text = _read_once(scenario)
     with with_file_hints():
         document = _core.why(name, list(overrides), progress, text)
-    return WhyResult(json.loads(document), tuple(overrides), _as_written(scenario, text), _now())
+    return WhyResult(json.loads(document), tuple(overrides), text, _now())
 
 
 def resolve(
@@ -134,12 +134,20 @@ def write_wires(
     return end
 
 
-def _as_written(scenario: Scenario, text: str | None) -> str | None:
-    """Return the text of a scenario that was simulated; None when its file cannot be read any more."""
-    if text is not None or isinstance(scenario, Mapping):
-        return text
+def _read_once(scenario: Scenario) -> tuple[str, str | None]:
+    """Return what messages call a scenario, and its text, which is simulated and kept: a file may change.
+
+    None for a file that the core does not take: it says why.
+    """
+    name, text = given(scenario)
+    return name, text if text is not None else text_of_file(name)
+
+
+def text_of_file(path: str | Path) -> str | None:
+    """Return the text of a scenario's file; None for one that cannot be read, is too large or not UTF-8."""
     try:
-        return Path(scenario).read_text(encoding="utf-8")
+        content = read_file(path, _MOST_BYTES)
+        return content.decode() if len(content) <= _MOST_BYTES else None
     except (OSError, ValueError):
         return None
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
     from lanewise.serve.settings import Settings
 
-_STATUS_OF = {"busy": 503, "full": 503, "too-long": 408, "worker-died": 500, "internal": 500, "no-run": 404}
+_STATUS_OF = {
+    **{"busy": 503, "full": 503, "too-many-kept": 507},
+    **{"too-long": 408, "worker-died": 500, "internal": 500, "no-run": 404},
+}
 """What HTTP says for the code of an error; 422 for all others, which are about what was sent."""
 
 

@@ -78,7 +78,7 @@ class Guard:
         if self._settings.token is None and not is_loopback(_name_of(host)):
             return 421, "wrong-host", f"this server is not called '{host}'"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _place_of(origin) != host:
             return 403, "wrong-origin", f"pages from '{origin}' may not ask here"
         if self._settings.token is not None and not self._has_token(scope, headers):
             return (
@@ -137,6 +137,14 @@ def _name_of(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def _place_of(origin: str) -> str | None:
+    """Return name and port in an `Origin` header; None for what is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _is_any(said: list[str], expected: str) -> bool:

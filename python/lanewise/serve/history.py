@@ -6,18 +6,22 @@ import json
 import re
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
 
 _NAME = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
 _TABLE = re.compile(r"[a-z_]{1,40}")
+_AT_ONCE = 64
+"""Runs whose flows are read together."""
 
 _FLOWS = """
 select parse_path(filename)[-2] as run, * exclude (filename)
@@ -42,6 +46,8 @@ class History:
     """The runs in a folder."""
 
     folder: Path
+    _known: dict[str, Kept] = field(default_factory=dict, repr=False, compare=False)
+    """What manifests said: a run that is kept does not change."""
 
     def prepare(self) -> None:
         """Make the folder, and remove what servers that were killed left half-made; else InputError."""
@@ -78,11 +84,14 @@ class History:
         """Return what a list says of a run; None where its folder is gone or damaged."""
         folder = self.place(name)
         if folder is None:
+            self._known.pop(name, None)
             return None
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            return Kept(name, *(str(manifest[key]) for key in ("title", "end_reason", "fingerprint")))
-        return None
+        if name not in self._known:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+                words = (str(manifest[key]) for key in ("title", "end_reason", "fingerprint"))
+                self._known[name] = Kept(name, *words)
+        return self._known.get(name)
 
     def remove(self, name: str) -> bool:
         """Remove a run; whether there was one."""
@@ -92,7 +101,11 @@ class History:
         from lanewise.files import half_name
 
         # Out of sight first, in one step, so that no request finds half of a run.
-        away = folder.rename(folder.with_name(half_name(folder.name)))
+        try:
+            away = folder.rename(folder.with_name(half_name(folder.name)))
+        except FileNotFoundError:
+            return False  # Another request was quicker.
+        self._known.pop(name, None)
         shutil.rmtree(away, ignore_errors=True)
         return True
 
@@ -100,21 +113,38 @@ class History:
         """Return the flows of runs whose title contains this, newest first; units are in the names."""
         import duckdb
 
-        runs = [run for name in self.names() if (run := self.kept(name)) is not None]
-        titles = {run.id: run.title for run in runs if title is None or title.lower() in run.title.lower()}
-        tables = [str(path) for name in titles if (path := self.folder / name / "flows.parquet").is_file()]
-        if not tables:
-            return []
+        found: list[dict[str, object]] = []
         with duckdb.connect() as database:
-            try:
-                found = _flows(database, tables, most)
-            except duckdb.Error:
-                # One is damaged: each by itself, and those that are whole.
-                found = []
-                for table in tables:
-                    with suppress(duckdb.Error):
-                        found += _flows(database, [table], most - len(found))
-        return [{"run": row["run"], "title": titles[str(row["run"])], **row} for row in found]
+            runs = self._called(title)
+            while len(found) < most and (titles := dict(islice(runs, _AT_ONCE))):
+                tables = [
+                    str(path) for name in titles if (path := self.folder / name / "flows.parquet").is_file()
+                ]
+                rows = _whole_flows(database, tables, most - len(found))
+                found += [{"run": row["run"], "title": titles[str(row["run"])], **row} for row in rows]
+        return found
+
+    def _called(self, title: str | None) -> Iterator[tuple[str, str]]:
+        """Give names and titles of runs whose title contains this, newest first."""
+        for name in self.names():
+            run = self.kept(name)
+            if run is not None and (title is None or title.lower() in run.title.lower()):
+                yield name, run.title
+
+
+def _whole_flows(database: DuckDBPyConnection, tables: list[str], most: int) -> list[dict[str, object]]:
+    """Return the flows in those of some tables that are not damaged."""
+    import duckdb
+
+    if not tables:
+        return []
+    with suppress(duckdb.Error):
+        return _flows(database, tables, most)
+    found: list[dict[str, object]] = []
+    for table in tables:
+        with suppress(duckdb.Error):
+            found += _flows(database, [table], most - len(found))
+    return found
 
 
 def _flows(database: DuckDBPyConnection, tables: list[str], most: int) -> list[dict[str, object]]:

@@ -29,6 +29,9 @@ def run_routes(service: Service) -> APIRouter:
     @router.post("/runs", status_code=202, tags=["runs"])
     async def start(request: RunRequest, response: Response) -> RunState:
         """Start a run. It goes on when its client disconnects, and is kept when it is done."""
+        most = service.settings.limits.kept_runs
+        if len(await run_in_threadpool(service.history.names)) >= most:
+            raise failure(2, "too-many-kept", f"{most:,} runs are kept: remove some with DELETE /api/runs/ID")
         run = service.runs.submit(request.model_dump())
         response.headers["Location"] = f"/api/runs/{run.id}"
         return said_of(run)

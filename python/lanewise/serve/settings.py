@@ -32,6 +32,8 @@ class Limits:
     """Runs that go on at the same time, each in a process."""
     waiting_runs: int = 100
     """Runs that may wait for their turn."""
+    kept_runs: int = 10_000
+    """Runs that are kept; no other is begun until some are removed."""
     waiting_requests: int = 50
     """Requests to read a scenario or a machine that may wait for their turn."""
     run_seconds: float = 600.0

@@ -82,6 +82,27 @@ class Axis:
         """What tables call it."""
         return " & ".join(self.paths)
 
+    @property
+    def text(self) -> str:
+        """It as people read it, which may not be how an axis is written: values may hold commas."""
+        return f"{self.name}={', '.join(' & '.join(row) for row in self.rows)}"
+
+
+def axis_of(path: str, values: Sequence[str]) -> Axis:
+    """Return an axis of one parameter that takes these values, as they are: none of them is a range.
+
+    AxisError for what is no path, no value at all, and too many.
+    """
+    if "." not in path:
+        raise AxisError(f"'{path}' is no path, which has at least two parts, like 'nic.tags'")
+    if not values:
+        raise AxisError(f"'{path}' has no values")
+    if len(values) > MOST_VALUES:
+        raise AxisError(f"'{path}' has more than {MOST_VALUES:,} values")
+    for value in values:
+        number_of(value)  # Refused here rather than when the table is made.
+    return Axis((_full(path.strip()),), tuple((value,) for value in values))
+
 
 def parse_axis(text: str, *, is_sampled: bool = False) -> Axis:
     """Read an axis; AxisError says what is wrong with it.

@@ -34,12 +34,13 @@ def run_study(
     on_progress: PointsDone | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> StudyResult:
-    """Run the points of a study that are not finished yet; keep each in a folder as soon as it is.
+    """Run the points of a study that are not finished yet, or failed; keep each in a folder as soon as it is.
 
     Without a folder nothing is kept. A study that was interrupted goes on where it was. `ray` is the address
-    of a Ray cluster that runs the points, as `lanewise.sweep` has it; then `processes` are at most so many on
-    each node. `on_note` hears of nodes that are lost. Raises InputError for a study that means nothing,
-    StudyFolderError for a folder of another one, and ClusterError for a cluster that cannot be used.
+    of a Ray cluster that runs the points, as `lanewise.sweep` has it; then `processes` are at most so many
+    on each node. `on_note` hears of nodes that are lost, and of trials that failed and are not run again.
+    Raises InputError for a study that means nothing, StudyFolderError for a folder of another one, and
+    ClusterError for a cluster that cannot be used.
     """
     work = study.work()
 
@@ -52,7 +53,7 @@ def run_study(
     run: Callable[..., dict[int, Outcome]] = (
         partial(_run_left, study.points, points)
         if study.search is None
-        else partial(_search_left, study, trials)
+        else partial(_search_left, study, trials, on_note)
     )
     if folder is None:
         found = run({}, None, on_progress)
@@ -102,10 +103,15 @@ def _run_left(
     keep: Callable[[Sequence[Outcome]], None] | None,
     on_progress: PointsDone | None,
 ) -> dict[int, Outcome]:
-    """Run what is not finished; return all that is, by number. An outcome counts once it is written."""
+    """Run what is not finished, or failed; return all that is finished, by number.
+
+    An outcome counts once it is written.
+    """
     from time import monotonic
 
-    finished = {number: before[number] for number in before if number < len(points)}
+    finished = {
+        number: outcome for number, outcome in before.items() if number < len(points) and outcome.is_final
+    }
     fresh: list[Outcome] = []
     since = 0.0
 
@@ -171,6 +177,7 @@ class _MadeLate:
 def _search_left(
     study: Study,
     runner_of_trials: Callable[[], Runner],
+    on_note: Callable[[str], None] | None,
     before: Mapping[int, Outcome],
     keep: Callable[[Sequence[Outcome]], None] | None,
     on_progress: PointsDone | None,
@@ -180,6 +187,6 @@ def _search_left(
 
     runner = _MadeLate(runner_of_trials)
     try:
-        return run_search(study, runner, before, keep, on_progress)
+        return run_search(study, runner, before, keep, on_progress, on_note)
     finally:
         runner.end()

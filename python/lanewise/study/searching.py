@@ -2,6 +2,7 @@
 
 What is chosen depends on no core and on no order of finishing. A search that goes on asks for its trials anew
 from the first one on, and takes the outcomes that are there already: it chooses what it would have chosen.
+So a run that failed is done again only while no later batch was chosen in view of that.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from lanewise.extras import need
 from lanewise.study.goals import judge
 from lanewise.study.points import SEED, Point
 from lanewise.study.store import StudyFolderError
+from lanewise.written import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +31,23 @@ def run_search(
     before: Mapping[int, Outcome],
     keep: Callable[[Sequence[Outcome]], None] | None,
     on_progress: PointsDone | None,
+    on_note: Callable[[str], None] | None = None,
 ) -> dict[int, Outcome]:
     """Do the trials of a search that are not done; return the outcomes of all runs, by number.
 
-    `keep` gets outcomes as they come; the runner is not ended. StudyFolderError for outcomes of other points.
+    `keep` gets outcomes as they come; the runner is not ended. `on_note` hears of runs that failed and are
+    not done again. StudyFolderError for outcomes of other points.
     """
     search = study.search
     assert search is not None
-    finished = {number: outcome for number, outcome in before.items() if number < study.size}
+    runs = max(len(study.seeds), 1)
+    finished = _settled(before, study.size, search.batch * runs)
+    failed = sum(not outcome.is_final for outcome in finished.values())
+    if failed and on_note is not None:
+        on_note(
+            f"{counted(failed, 'run')} that failed {'is' if failed == 1 else 'are'} not done again: later "
+            "trials were chosen in view of that; in another folder the search begins anew"
+        )
 
     def tell() -> None:
         if on_progress is not None:
@@ -49,7 +60,6 @@ def run_search(
     from lanewise.study.proposals import Proposals
 
     proposals = Proposals(study.axes, search)
-    runs = max(len(study.seeds), 1)
     trials = study.size // runs
     for first in range(0, trials, search.batch):
         batch = [proposals.ask() for _ in range(min(search.batch, trials - first))]
@@ -66,6 +76,17 @@ def run_search(
             outcomes = [finished[point.number] for point in points]
             proposals.tell(each, judge(outcomes, search.goals, search.limits))
     return finished
+
+
+def _settled(before: Mapping[int, Outcome], size: int, of_a_batch: int) -> dict[int, Outcome]:
+    """Return outcomes that stay as they are: all but failures of the last batch, on which nothing rests."""
+    known = {number: outcome for number, outcome in before.items() if number < size}
+    last = max(known, default=0) // of_a_batch
+    return {
+        number: outcome
+        for number, outcome in known.items()
+        if outcome.is_final or number // of_a_batch < last
+    }
 
 
 def points_of(study: Study, trial: int, overrides: Overrides) -> list[Point]:

@@ -42,8 +42,8 @@ class Study:
     """What messages call the scenario."""
     text: str
     """The scenario."""
-    over: tuple[str, ...]
-    """Axes, as they are written."""
+    over: tuple[str | Axis, ...]
+    """Axes, as they are written, or as they are."""
     seeds: tuple[int, ...] = ()
     """The same ones at each point; none means the scenario's own."""
     sample: str | None = None
@@ -63,7 +63,10 @@ class Study:
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes. AxisError for one that means nothing."""
-        return tuple(parse_axis(text, is_sampled=self.sample is not None) for text in self.over)
+        return tuple(
+            parse_axis(axis, is_sampled=self.sample is not None) if isinstance(axis, str) else axis
+            for axis in self.over
+        )
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -120,7 +123,12 @@ class Study:
 
         return {
             "name": self.name,
-            "axes": list(self.over),
+            "axes": [
+                axis
+                if isinstance(axis, str)
+                else {"paths": list(axis.paths), "rows": [list(row) for row in axis.rows]}
+                for axis in self.over
+            ],
             "sample": self.sample,
             "samplers": self._makers(),
             "seeds": list(self.seeds),
@@ -144,7 +152,7 @@ class Study:
             return cls(
                 str(asked["name"]),
                 str(asked["scenario"]),
-                _texts(asked["axes"]),
+                tuple(map(_axis, _list(asked["axes"]))),
                 tuple(int(str(seed)) for seed in _list(asked["seeds"])),
                 None if asked["sample"] is None else str(asked["sample"]),
                 _texts(asked["measures"]),
@@ -271,7 +279,7 @@ def load_study(folder: Path) -> StudyResult:
 def make_study(
     scenario: Scenario,
     *,
-    over: Sequence[str],
+    over: Sequence[str | Axis],
     seeds: int | Sequence[int] = (),
     sample: str | None = None,
     search: Search | None = None,
@@ -303,7 +311,7 @@ def make_study(
     if search is not None:
         if sample is not None:
             raise InputError("a search chooses its points itself: leave the sample out")
-        axes = tuple(map(parse_axis, over))
+        axes = tuple(parse_axis(axis) if isinstance(axis, str) else axis for axis in over)
         check(axes, which)
         search.check(axes)
         metrics = tuple(dict.fromkeys((*metrics, *search.measures)))
@@ -316,6 +324,17 @@ def _is_default(explained: ExplainResult, path: str, axes: Sequence[Axis]) -> bo
     """Whether nothing sets a parameter: neither the scenario or an override, nor an axis."""
     places = [each["place"] for each in explained.document["parameters"] if each["path"] == path]
     return places == ["default"] and not any(path in axis.paths for axis in axes)
+
+
+def _axis(value: object) -> str | Axis:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r}")
+    paths, rows = _texts(value["paths"]), tuple(map(_texts, _list(value["rows"])))
+    if not paths or not rows or any(len(row) != len(paths) for row in rows):
+        raise ValueError(f"{value!r}")
+    return Axis(paths, rows)
 
 
 def _list(value: object) -> list[object]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+from lanewise.experiment.spread import half_width
 from lanewise.study.points import SEED
 from lanewise.written import plain, with_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
     from lanewise.study.study import StudyResult
 
-_STUDENT_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Two-sided 95 % points of Student's t, 1 to 10 degrees of freedom: NIST/SEMATECH e-Handbook, §1.3.6.7.2."""
 _MOST_PARTS = 10
 """Of a parameter's range in a sample."""
 _FEWEST_OF_PART = 20
@@ -47,7 +46,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Effect:
-    """How far a number moves with one parameter, the mean over all others taken."""
+    """How far a number moves with one parameter, all others the same: the mean over their combinations."""
 
     path: str
     least: tuple[object, float]
@@ -55,6 +54,8 @@ class Effect:
     most: tuple[object, float]
     unit: str = ""
     """Of the parameter, if it is a number."""
+    left_out: int = 0
+    """Spots that are not compared: another value of the parameter has none with the same others."""
 
     @property
     def span(self) -> float:
@@ -73,18 +74,28 @@ def spots(result: StudyResult, number: str) -> list[Spot]:
     return [_spot(group, paths, number, result.units, has_seeds=has_seeds) for group in groups]
 
 
-def effects(found: Sequence[Spot], paths: Sequence[str], *, is_sample: bool = False) -> list[Effect]:
+def effects(
+    found: Sequence[Spot],
+    paths: Sequence[str],
+    *,
+    is_sample: bool = False,
+    apart: Callable[[str], Sequence[str]] | None = None,
+) -> list[Effect]:
     """Return what each parameter moves, the one that moves most first.
 
-    In a sample hardly two points have the same value of a parameter: then the mean is over parts of its range
-    with as many points each, and a value is the text of such a part.
+    Means are over those combinations of the others that every value of the parameter has: where some points
+    cannot be built, or are not finished, means over all would compare different others. A parameter without
+    such a combination has no effect that could be told. `apart` gives the parameters of other axes than its
+    own. In a sample hardly two points have the same value of a parameter: then the mean is over parts of its
+    range with as many points each, and a value is the text of such a part.
     """
     made = []
     for path in paths:
         known = [spot for spot in found if spot.parameters[path] is not None]
+        compared = known if is_sample else _compared(known, path, apart)
         by: dict[object, list[float]] = {}
         for value, spot in (
-            parts_of(known, path) if is_sample else ((spot.parameters[path], spot) for spot in known)
+            parts_of(compared, path) if is_sample else ((spot.parameters[path], spot) for spot in compared)
         ):
             by.setdefault(value, []).append(spot.value)
         means = [(value, fmean(values)) for value, values in by.items()]
@@ -95,9 +106,28 @@ def effects(found: Sequence[Spot], paths: Sequence[str], *, is_sample: bool = Fa
                     min(means, key=lambda each: each[1]),
                     max(means, key=lambda each: each[1]),
                     known[0].units.get(path, ""),
+                    len(known) - len(compared),
                 )
             )
     return sorted(made, key=lambda effect: -effect.span)
+
+
+def _compared(known: Sequence[Spot], path: str, apart: Callable[[str], Sequence[str]] | None) -> list[Spot]:
+    """Return the spots of those combinations of other parameters that every value of this one has."""
+    values = {spot.parameters[path] for spot in known}
+    groups: dict[tuple[object, ...], list[Spot]] = {}
+    for spot in known:
+        others = [each for each in spot.parameters if each != path] if apart is None else apart(path)
+        groups.setdefault(tuple(spot.parameters[each] for each in others), []).append(spot)
+    whole = (group for group in groups.values() if {spot.parameters[path] for spot in group} == values)
+    return [spot for group in whole for spot in group]
+
+
+def not_told(found: Sequence[Spot], paths: Sequence[str], told: Sequence[Effect]) -> list[str]:
+    """Return the parameters that vary, and of which no effect could be told."""
+    known = {effect.path for effect in told}
+    varying = [path for path in paths if len({spot.parameters[path] for spot in found} - {None}) > 1]
+    return [path for path in varying if path not in known]
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -144,16 +174,8 @@ def _spot(
     return Spot(
         {path: first[path] for path in paths},
         fmean(values),
-        _half_width(values) if has_seeds else None,
+        half_width(values) if has_seeds else None,
         first["limited_by"],
         len(values),
         units,
     )
-
-
-def _half_width(values: Sequence[float]) -> float | None:
-    """Return half the width of the 95 % interval of a mean; above eleven values it is a little wide."""
-    if len(values) < 2:
-        return None
-    factor = _STUDENT_95[min(len(values) - 1, len(_STUDENT_95)) - 1]
-    return factor * stdev(values) / math.sqrt(len(values))

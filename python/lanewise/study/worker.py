@@ -38,6 +38,11 @@ class Outcome:
     overrides: tuple[tuple[str, str], ...] = ()
     """Of its run, as the driver asked for it: parameters are read from here, and never made again."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether trying again gives nothing else; what failed may have wanted memory that others had."""
+        return self.status != "failed"
+
 
 @dataclass(frozen=True)
 class Work:

@@ -139,6 +139,51 @@ def test_clones_of_a_job_are_one_result() -> None:
     assert case.verdict is Verdict.GOOD
 
 
+def of_hosts(*hosts: str, groups: tuple[int, ...] = (0, 0)) -> str:
+    """A client's output of two hosts: each drive reads at 3.5 GB/s, which together would be a full link."""
+    (job,) = json.loads(fio(3.5))["jobs"]
+    jobs = [{**job, "hostname": host, "groupid": group} for host, group in zip(hosts, groups, strict=True)]
+    return json.dumps({"fio version": "fio-3.35", "client_stats": jobs})
+
+
+def test_jobs_of_other_hosts_groups_and_runs_are_no_clones() -> None:
+    (job,) = json.loads(fio(3.5))["jobs"]
+    runs = [
+        json.dumps({"fio version": "fio-3.35", "jobs": jobs})
+        for jobs in ([job], [job, {**job, "jobname": "x"}])
+    ]
+    for text, several in (
+        (of_hosts("node1", "node2"), 2),
+        (of_hosts("node1", "node1", groups=(0, 1)), 2),
+        (of_hosts("node1", "node1"), 1),
+        ("\n".join(runs), 3),
+    ):
+        cases = judged(text, drives()).cases
+        assert [case.measured_gb_per_s for case in cases] == [
+            pytest.approx(7.0 / several if several < 3 else 3.5)
+        ] * several
+
+
+@pytest.mark.parametrize(
+    ("named", "here", "is_elsewhere"),
+    [
+        ("node2", "node1", True),
+        ("Node1.example.com", "node1", False),
+        ("192.0.2.7", "node1", False),
+        ("localhost", "node1", False),
+        ("node2", None, False),
+    ],
+)
+def test_what_another_host_measured_is_no_result_of_this_one(
+    named: str, here: str | None, is_elsewhere: bool
+) -> None:
+    (case,) = judged(of_hosts(named, groups=(0,)), replace(drives(), hostname=here)).cases
+    assert (case.verdict is Verdict.NONE) is is_elsewhere
+    assert (
+        case.binding == "measured on node2, and this is node1: it is another machine's result"
+    ) is is_elsewhere
+
+
 def test_the_only_drive_is_meant_and_one_of_several_must_be_named() -> None:
     (case,) = judged(fio(7.0, filename="/data/file"), pair()).cases
     assert case.verdict is Verdict.GOOD

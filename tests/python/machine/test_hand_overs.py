@@ -18,7 +18,9 @@ from machine_dumps import DUMPS
 
 from lanewise.errors import InputError
 from lanewise.machine import read, read_bytes
+from lanewise.machine.budget import Budget
 from lanewise.machine.model import Kind
+from lanewise.machine.unpacking import unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -335,3 +337,18 @@ class TestVirtualFunctions:
         link = machine.link_above(machine["01:00.0"])
         assert link is not None
         assert link.device.address.short == "01:00.0"
+
+
+@pytest.mark.parametrize("padding", [b"", bytes(4), bytes(4096)])
+def test_joined_files_of_xz_are_read_to_the_end(padding: bytes) -> None:
+    """As gzip's are: `cat a.xz b.xz` is a file of both, and padding of four bytes may lie between."""
+    half = len(TEXT) // 2
+    joined = padding.join(lzma.compress(part.encode()) for part in (TEXT[:half], TEXT[half:], "\n")) + padding
+    opened = unpacked(joined, Budget())
+    assert opened == f"{TEXT}\n".encode()
+
+
+@pytest.mark.parametrize("rest", [b"more", bytes(3) + lzma.compress(b"x"), lzma.compress(b"x")[:-20]])
+def test_what_follows_xz_and_is_none_is_damage(rest: bytes) -> None:
+    with pytest.raises(InputError, match="looks compressed but cannot be unpacked"):
+        unpacked(lzma.compress(b"begun") + rest, Budget())

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from lanewise.serve.app import application
 from lanewise.serve.history import History
-from lanewise.serve.settings import Settings
+from lanewise.serve.settings import Limits, Settings
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "a-word-of-some-length"
@@ -43,6 +43,8 @@ def test_pages_from_elsewhere_are_refused(server: Server) -> None:
         refused = client.post("/api/runs", json={"scenario": ""}, headers={"Origin": "https://evil.example"})
         assert refused.status_code == 403
         assert "evil.example" in message_of(refused)
+        damaged = client.get("/api/status", headers={"Origin": "http://["})
+        assert (damaged.status_code, message_of(damaged)) == (403, "pages from 'http://[' may not ask here")
         assert client.get("/api/status", headers={"Origin": server.address}).status_code == 200
     with (
         pytest.raises(WebSocketException),
@@ -182,3 +184,54 @@ def test_an_interrupt_as_soon_as_it_says_its_address_ends_it_cleanly(tmp_path: P
         assert server.process.wait(timeout=20) == 0
         assert server.process.stderr is not None
         assert "Traceback" not in server.process.stderr.read()
+
+
+def _with_runs(folder: Path, count: int) -> list[str]:
+    import polars as pl
+
+    names = [f"20261127T{number:06d}-0000000a" for number in range(count)]
+    for name in names:
+        (folder / name).mkdir()
+        said = {"title": f"rig {name}", "end_reason": "Converged", "fingerprint": "f"}
+        (folder / name / "manifest.json").write_text(json.dumps(said))
+        pl.DataFrame({"flow": ["a", "b"], "number": [1, 2]}).write_parquet(folder / name / "flows.parquet")
+    return names
+
+
+def test_of_many_runs_only_the_newest_are_read(tmp_path: Path) -> None:
+    names = _with_runs(tmp_path, 150)
+    (tmp_path / names[140] / "flows.parquet").write_bytes(b"damaged")
+    history = History(tmp_path)
+    rows = history.flows(None, 5)
+    assert [(row["run"], row["flow"]) for row in rows] == [
+        *((name, flow) for name in (names[149], names[148]) for flow in "ab"),
+        (names[147], "a"),
+    ]
+    assert len(history._known) == 64
+    assert len(history.flows(None, 1000)) == 2 * 149
+    assert [row["flow"] for row in history.flows(names[3], 1000)] == ["a", "b"]
+    (tmp_path / names[3] / "manifest.json").write_text("{}")
+    assert history.kept(names[3]) is not None, "what is kept does not change"
+
+
+def test_a_run_that_another_request_removes_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = _with_runs(tmp_path, 1)
+    history = History(tmp_path)
+    place = history.place(name)
+    assert history.remove(name)
+    monkeypatch.setattr(History, "place", lambda *_: place)
+    assert not history.remove(name)
+
+
+def test_no_run_is_begun_where_too_many_are_kept(tmp_path: Path) -> None:
+    _with_runs(tmp_path, 2)
+    limits = Limits(kept_runs=2)
+    transport = httpx.ASGITransport(application(Settings(tmp_path, limits=limits)))
+
+    async def asked() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.post("/api/runs", json={"scenario": ""})
+
+    answer = asyncio.run(asked())
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (507, "too-many-kept")
+    assert len(list(tmp_path.iterdir())) == 2

@@ -170,6 +170,34 @@ def test_a_search_goes_on_as_if_it_had_not_stopped(
     assert ended.ran == []
 
 
+def test_a_run_that_failed_is_done_again_unless_later_trials_rest_on_it() -> None:
+    asked = Study("made", "", AXES, search=Search(("goodput",), trials=32, batch=4))
+    whole = searching.run_search(asked, StandIn(hill), {}, None, None)
+
+    def failed(*numbers: int) -> dict[int, Outcome]:
+        return {each: Outcome(each, "failed", {}, "x", overrides=whole[each].overrides) for each in numbers}
+
+    said: list[str] = []
+    again = StandIn(hill)
+    found = searching.run_search(asked, again, {**whole, **failed(29, 31)}, None, None, said.append)
+    assert (found, sorted(again.ran), said) == (whole, [29, 31], [])
+
+    # A failure that the second batch has seen: replayed, it gives the same second batch, and no error.
+    class FailsOnce(StandIn):
+        def take(self, timeout_s: float | None = None) -> list[Outcome]:
+            return [failed(2)[2] if one.number == 2 else one for one in super().take(timeout_s)]
+
+    seen = searching.run_search(asked, FailsOnce(hill), {}, None, None)
+    assert seen[2].status == "failed"
+    assert [seen[each].overrides for each in range(32)] != [whole[each].overrides for each in range(32)]
+    half = {number: outcome for number, outcome in seen.items() if number < 6}
+    again = StandIn(hill)
+    assert searching.run_search(asked, again, half, None, None, said.append) == seen
+    assert sorted(again.ran) == list(range(6, 32))
+    (note,) = said
+    assert note.startswith("1 run that failed is not done again")
+
+
 def test_outcomes_of_other_points_are_refused() -> None:
     asked = Study("made", "", AXES, search=Search(("goodput",), trials=8))
     found = searching.run_search(asked, StandIn(hill), {}, None, None)

@@ -22,6 +22,8 @@ from lanewise.study.worker import Outcome
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lanewise.study.points import Point
+
 STAND_IN = """
 import json, sys, time
 from pathlib import Path
@@ -212,3 +214,59 @@ def test_an_interrupt_counts_what_is_written(
     ):
         run_study(asked, tmp_path / "study", on_progress=progress)
     assert [outcome.number for outcome in read_finished(tmp_path / "study")] == [0]
+
+
+def test_what_failed_is_run_again_and_the_last_line_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: Path
+) -> None:
+    """Of three points the first is done, the second cannot be built, and the third failed."""
+    folder, asked = tmp_path / "study", make_study(switch, over=["sw0.latency=1 ns,2 ns,3 ns"])
+    overrides = [point.overrides for point in asked.points]
+    with open_study(folder, asked.asked()) as journal:
+        journal.add([Outcome(0, "done", {"goodput_gb_per_s": 1.0}, overrides=overrides[0])])
+        journal.add([Outcome(1, "refused", {}, "x", overrides=overrides[1])])
+        journal.add([Outcome(2, "failed", {}, "out of memory", overrides=overrides[2])])
+    ran: list[int] = []
+
+    def points(left: list[Point], *_: object) -> object:
+        for point in left:
+            ran.append(point.number)
+            yield Outcome(point.number, "done", {"goodput_gb_per_s": 3.0}, overrides=point.overrides)
+
+    monkeypatch.setattr(pool, "run_points", points)
+    seen: list[tuple[int, int]] = []
+    result = run_study(asked, folder, on_progress=lambda *done: seen.append(done))
+    assert (ran, seen) == ([2], [(2, 3), (3, 3)])
+    for each in (result, load_study(folder)):
+        assert each.table["status"].to_list() == ["done", "refused", "done"]
+        assert each.table["goodput_gb_per_s"].to_list() == [1.0, None, 3.0]
+    run_study(asked, folder)
+    assert ran == [2], "nothing is left"
+
+
+def test_values_of_a_mapping_are_taken_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: Path
+) -> None:
+    """No comma of them parts them, no dots make a range, and no word joins or restricts them."""
+    import lanewise
+
+    values = ["4096 B 60 %, 65536 B 40 %", "1..3", "1 & b.n=2", "1 if c.n=2", 7, [1, 2]]
+    texts = [*values[:4], "7", "[1, 2]"]
+
+    def points(left: list[Point], *_: object) -> object:
+        return (Outcome(point.number, "done", {}, overrides=point.overrides) for point in left)
+
+    monkeypatch.setattr(pool, "run_points", points)
+    result = lanewise.sweep(switch, {"w.bs": values, "sw0.port0": ["gen4 x8"]}, out=tmp_path / "study")
+    wanted = [(("w.bs", text), ("switch.sw0.ports.port0", "gen4 x8")) for text in texts]
+    assert [outcome.overrides for outcome in result.outcomes] == wanted
+    assert json.loads((tmp_path / "study" / ASKED).read_text())["axes"] == [
+        {"paths": ["w.bs"], "rows": [[text] for text in texts]},
+        {"paths": ["switch.sw0.ports.port0"], "rows": [["gen4 x8"]]},
+    ]
+    again = load_study(tmp_path / "study")
+    assert (again.study, again.is_complete) == (result.study, True)
+    assert again.table["w.bs"].to_list() == texts
+    for wrong, said in (({"w.bs": []}, "'w.bs' has no values"), ({"bs": [1]}, "'bs' is no path")):
+        with pytest.raises(InputError, match=said):
+            lanewise.sweep(switch, wrong)

@@ -434,6 +434,11 @@ def test_means_over_seeds_have_students_interval() -> None:
     assert (spot.value, spot.runs) == (3.0, 3)
     # Standard deviation 2.6458, over the root of three, times 4.303.
     assert spot.half_width == pytest.approx(6.573, abs=1e-3)
+    twenty = make_study(SWITCH, over=["card0.link.force_width=x1"], seeds=20)
+    rows = [Outcome(number, "done", {"goodput_gb_per_s": number % 2}) for number in range(20)]
+    (spot,) = spots(StudyResult(twenty, rows), "goodput_gb_per_s")
+    # Standard deviation 0.51299, over the root of twenty, times 2.0930 (19 degrees of freedom).
+    assert spot.half_width == pytest.approx(0.24009, abs=1e-5)
     found = [Spot({"a": a, "b": b}, a * 10.0 + b, None, None, 1) for a in (1, 2) for b in (1, 2, 3)]
     assert [(effect.path, effect.span) for effect in effects(found, ["b", "a"])] == [("a", 10.0), ("b", 2.0)]
     assert front([(1.0, 1.0), (3.0, 5.0), (2.0, 2.0), (2.0, 4.0), (3.0, 6.0)]) == [1, 2, 0]

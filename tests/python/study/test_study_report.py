@@ -127,3 +127,55 @@ def test_points_of_a_sample_that_are_the_same_have_no_interval() -> None:
     same = [Outcome(at, "done", {"goodput_gb_per_s": 1.0}, overrides=(("a.n", "1"),)) for at in range(4)]
     (spot,) = spots(StudyResult(study, same), "goodput_gb_per_s")
     assert (spot.runs, spot.half_width) == (4, None)
+
+
+def with_refused(over: list[str], refused: Callable[[Mapping[str, str]], bool]) -> Part:
+    """A study whose goodput is ten times a.n and b.n, of which some points cannot be built."""
+    study = Study("made", "", tuple(over))
+    outcomes = []
+    for point in study.points:
+        values = {path: int(value) for path, value in point.overrides}
+        row = {"goodput_gb_per_s": values["a.n"] * 10.0 + values.get("b.n", 0), "limited_by": "x"}
+        if refused(dict(point.overrides)):
+            outcomes.append(Outcome(point.number, "refused", {}, "x", overrides=point.overrides))
+        else:
+            outcomes.append(Outcome(point.number, "done", row, overrides=point.overrides))
+    return study_part(StudyResult(study, outcomes), drawn=True)
+
+
+def test_a_parameter_is_compared_where_all_of_its_values_have_the_same_others() -> None:
+    """Without the points a=1 with b=1 and b=2 the mean of a=1 would be 3 / 2 too high."""
+    part = with_refused(["a.n=1,2,3", "b.n=1..4"], lambda each: each["a.n"] == "1" and int(each["b.n"]) < 3)
+    moves = section(part, "What moves it")
+    (table,) = moves.tables
+    assert [row[:5] for row in table.rows] == [
+        ("a.n", "13.500", "1", "33.500", "3"),
+        ("b.n", "26.000", "1", "29.000", "4"),
+    ]
+    assert moves.sentences == [
+        "a.n: 4 combinations left out, which other values of it do not have.",
+        "b.n: 2 combinations left out, which other values of it do not have.",
+    ]
+
+
+def test_what_cannot_be_told_from_others_is_said_to_be_so() -> None:
+    part = with_refused(["a.n=1,2", "b.n=1,2"], lambda each: each["a.n"] != each["b.n"])
+    moves = section(part, "What moves it")
+    assert (moves.tables, moves.figures) == ([], [])
+    assert [said.partition(" moves")[0] for said in moves.sentences] == ["What a.n", "What b.n"]
+    conditional = section(with_refused(["a.n=1,2", "b.n=1,2 if a.n=2"], lambda _: False), "What moves it")
+    assert [row[:5] for row in conditional.tables[0].rows] == [("b.n", "21.000", "1", "22.000", "2")]
+    assert conditional.sentences == [
+        "What a.n moves cannot be told from what others do: no combination of them has all of its values."
+    ]
+
+
+def test_parameters_in_step_are_compared_together() -> None:
+    table = section(with_refused(["a.n=1,2 & b.n=5,6", "c.n=1,2"], lambda _: False), "What moves it").tables[
+        0
+    ]
+    assert [row[:5] for row in table.rows] == [
+        ("a.n", "15.000", "1", "26.000", "2"),
+        ("b.n", "15.000", "5", "26.000", "6"),
+        ("c.n", "20.500", "1", "20.500", "1"),
+    ]

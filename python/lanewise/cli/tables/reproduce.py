@@ -187,6 +187,8 @@ def _sensitivity(sensitivity: Sensitivity) -> Group:
     note = (
         "what moves each cell: 20 % lower and higher, powers of two halved and doubled; fits to first order"
     )
+    if sensitivity.refused:
+        note += f"; not varied, as no other value is allowed: {', '.join(sensitivity.refused)}"
     if sensitivity.stale:
         note += f"; stale: {sensitivity.why_stale}"
     return style.titled("Sensitivity", table, note=note)

@@ -1,6 +1,6 @@
 """Results that say nothing about a link of this machine: taken in memory, within one machine, on another one.
 
-The output itself tells: addresses of both ends, the file that was read, what the GPUs are called.
+The output itself tells: addresses of both ends, the file that was read, what the GPUs and hosts are called.
 """
 
 from __future__ import annotations
@@ -33,6 +33,21 @@ def not_over_pcie(case: Case, tool: str) -> str:
         if tool == "fio" and engine in _NO_ENGINES
         else ""
     )
+
+
+def another_host(case: Case, machine: Machine) -> str:
+    """Say on which other host a job ran, where its tool and the description name both; empty otherwise."""
+    measured, here = _host(case.raw.get("hostname")), _host(machine.hostname)
+    if not measured or not here or measured == here:
+        return ""
+    return f"measured on {measured}, and this is {here}: it is another machine's result"
+
+
+def _host(name: object) -> str:
+    """Return the first part of a host's name; nothing for addresses, and for what every host is called."""
+    first = str(name or "").strip().lower().partition(".")[0]
+    is_name = re.fullmatch(r"[a-z0-9_-]{1,63}", first) and not first.isdecimal() and first != "localhost"
+    return first if is_name else ""
 
 
 def another_machine(measurement: Measurement, machine: Machine) -> str:

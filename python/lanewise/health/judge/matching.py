@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lanewise.health.judge.elsewhere import another_machine, not_over_pcie
+from lanewise.health.judge.elsewhere import another_host, another_machine, not_over_pcie
 from lanewise.health.predict.benchmarks import LARGE, Benchmark, dma, fast_media, fio
 from lanewise.machine.address import Address
 from lanewise.machine.function import C2C
@@ -65,7 +65,9 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
     """Match one case. `chosen` is the device a person named, where the output names none."""
     tool = str(case.raw.get("tool", measurement.tool))
     measurement = replace(measurement, tool=tool)
-    elsewhere = another_machine(measurement, machine) or not_over_pcie(case, tool)
+    elsewhere = (
+        another_machine(measurement, machine) or another_host(case, machine) or not_over_pcie(case, tool)
+    )
     if elsewhere:
         return Match(reason=elsewhere)
     if tool == "nccl-tests":

@@ -218,11 +218,17 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
 
 
 def _summed(cases: Sequence[Case]) -> list[Case]:
-    """Put clones of one job together: each reports its own part of what the device did."""
+    """Put clones of one job together: each reports its own part of what the device did.
+
+    Jobs of other hosts, of other runs, and of groups that fio runs one after another are no clones.
+    """
     groups: dict[tuple[object, ...], list[Case]] = {}
     for number, case in enumerate(cases):
         clone = case.bandwidth_bytes_per_s is not None and "job options" in case.raw
-        key = (case.name, case.direction, case.target, case.block_bytes) if clone else (number,)
+        at = tuple(case.raw.get(name) for name in ("hostname", "document", "groupid"))
+        key = (
+            (case.name, case.direction, case.target, case.block_bytes, *map(str, at)) if clone else (number,)
+        )
         groups.setdefault(key, []).append(case)
     return [_sum(alike) if len(alike) > 1 else alike[0] for alike in groups.values()]
 

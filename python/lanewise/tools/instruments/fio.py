@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.json_text import documents
@@ -60,7 +60,11 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     if not runs:
         raise ImportProblemError(_nodocument_of(text))
     outputs = list(runs.values())
-    cases = [case for document in outputs for case in _cases_of(document)]
+    cases = [
+        replace(case, raw={**case.raw, "document": number}) if len(outputs) > 1 else case
+        for number, document in enumerate(outputs, 1)
+        for case in _cases_of(document)
+    ]
     if not cases:
         raise ImportProblemError("no job of this fio output has done any I/O")
     version = str(outputs[0]["fio version"])
@@ -207,9 +211,11 @@ def _whole(value: object) -> int | None:
 
 def write(run: SimulatedRun) -> str:
     """Return the fio jobs of a run as ``fio --output-format=json`` would."""
+    groups: dict[str, int] = {}
 
-    def heading(name: str, number: int) -> Heading:
-        return Heading(name, number, _job_options(run.options_of(name)))
+    def heading(name: str, _: int) -> Heading:
+        # Clones are of one group.
+        return Heading(name, groups.setdefault(name, len(groups)), _job_options(run.options_of(name)))
 
     return document_of(run.version, {}, entries_of(run, heading))
 

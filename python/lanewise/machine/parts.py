@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from lanewise.machine.function import Function
     from lanewise.machine.model import Machine
 
-_HOST_BRIDGE = 0x0600
-"""Class of host bridges, and of the functions of data fabrics."""
-
 
 def switch_part(bridge: Function) -> str | None:
     """Return the catalog part for the switch of a bridge; None when its family has none."""
@@ -32,8 +29,11 @@ def host_part(machine: Machine) -> str | None:
     Only processors whose host bridges or data fabrics are in no others: none of servers, nor Threadripper,
     which shares them with EPYC.
     """
-    bridges = (function for function in machine if function.is_class(_HOST_BRIDGE))
-    found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in bridges} - {None}
+    kinds = {}
+    for bridge in machine.host_bridges:
+        identity = bridge.identity
+        kinds[identity.vendor_id, identity.device_id, identity.device_name] = bridge
+    found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in kinds.values()} - {None}
     return found.pop() if len(found) == 1 else None
 
 

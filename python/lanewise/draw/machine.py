@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from lanewise.draw.model import Link, Node, Sort, State, Topology
 from lanewise.machine.model import ENDPOINTS, OWN_LINKS, PORTS_TO_LINKS, Kind, LinkMode
-from lanewise.machine.sockets import sockets_of
 from lanewise.machine.view import View, is_management
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class _Drawing:
         """Return sockets and nodes, or the machine as a whole, with what is below."""
         if not self.machine.functions:
             return self._named_only()
-        sockets = sockets_of(self.machine)
+        sockets = self.machine.sockets
         known = {function.numa_node for function in self.machine} - {None}
         places: dict[tuple[int | None, int | None], list[Node]] = {}
         for function in self.machine.roots:

@@ -193,6 +193,23 @@ class Machine:
         return way[-1] if way else None
 
     @cached_property
+    def host_ports(self) -> tuple[Function, ...]:
+        """Root ports, with or without something below."""
+        return tuple(function for function in self if self.role(function) is Kind.ROOT_PORT)
+
+    @cached_property
+    def host_bridges(self) -> tuple[Function, ...]:
+        """Host bridges, and the functions of data fabrics, which have their class."""
+        return tuple(function for function in self if function.is_class(0x0600))
+
+    @cached_property
+    def sockets(self) -> Mapping[Address, int]:
+        """Socket of every function of which it is known: see `lanewise.machine.sockets`."""
+        from lanewise.machine.sockets import found_sockets
+
+        return found_sockets(self)
+
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """All links with both ends in this source, by the address of the port above.
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lanewise.machine.function import Function
     from lanewise.machine.model import Machine
 
-_HOST_BRIDGE = 0x0600
-"""Class of host bridges, and of the functions of data fabrics."""
 _ACCELERATOR = 0x12
 """Base class of processing accelerators."""
 
@@ -34,8 +32,11 @@ def host_part(machine: Machine) -> str | None:
     Only processors whose host bridges or data fabrics are in no others: none of servers, nor Threadripper,
     which shares them with EPYC.
     """
-    bridges = (function for function in machine if function.is_class(_HOST_BRIDGE))
-    found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in bridges} - {None}
+    kinds = {}
+    for bridge in machine.host_bridges:
+        identity = bridge.identity
+        kinds[identity.vendor_id, identity.device_id, identity.device_name] = bridge
+    found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in kinds.values()} - {None}
     return found.pop() if len(found) == 1 else None
 
 

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.machine.lanes import LAST_WITHOUT_FLITS
-from lanewise.machine.model import Kind
 from lanewise.machine.own_rate import said_of_rates
 from lanewise.machine.parts import host_part, part_of, switch_part
 from lanewise.machine.registers import PACKET_SIZES
 from lanewise.machine.sleep import sleep_table
-from lanewise.machine.sockets import interconnect_of, sockets_of
+from lanewise.machine.sockets import interconnect_of
 from lanewise.machine.ways import NO_CHANGE, Ways
 from lanewise.scenario.annotated import Annotated, printable
 
@@ -245,13 +244,14 @@ class _Writer:
 
     def _processor(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> Host:
         """Say what the processor is like: by its root ports' generation and maker, and by its sockets."""
-        ports = [f for f in self.machine if self.machine.role(f) is Kind.ROOT_PORT]
+        machine = self.machine
+        ports = machine.host_ports
         able = [port.link.capability.generation or 1 for port in ports]
         used = [mode.generation or 1 for _, mode in slots.values()]
         generation = max([*able, *used], default=4)
-        known = host_part(self.machine)
+        known = host_part(machine)
         part = known or _HOST_PARTS.get(generation)
-        of_host = [*ports, *(f for f in self.machine if f.is_class(0x0600))]
+        of_host = [*ports, *machine.host_bridges]
         makers = {_MAKERS.get(function.identity.vendor_id or 0) for function in of_host} - {None}
         host: Host = {}
         if part is not None:
@@ -261,7 +261,7 @@ class _Writer:
         if len(makers) == 1:
             host["maker"] = str(makers.pop())
             self._note("host", "server", "maker", "that of the root ports and host bridges")
-        sockets = len(set(sockets_of(self.machine).values()))
+        sockets = len(set(machine.sockets.values()))
         if sockets > 1 and generation in _MEMORY:
             alone, together = (
                 _assumed(f"{sockets * rate} GB/s", f"{sockets} sockets, each with memory of its own")
@@ -274,7 +274,7 @@ class _Writer:
 
     def _sockets(self, slots: Mapping[Address, tuple[Link, LinkMode]]) -> dict[Address, int]:
         """Return the socket of each root port that is used; nothing when they share one."""
-        known = sockets_of(self.machine)
+        known = self.machine.sockets
         found = {}
         for address, (link, _) in slots.items():
             socket = known.get(address, known.get(link.device.address))

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.machine.explained import explained, gb_per_s, whole_bytes
-from lanewise.machine.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +80,8 @@ _OLDEST_SET, _NEWEST = 4, 5
 """The generations of root ports of which there are sets of defaults by maker."""
 
 
-def sockets_of(machine: Machine) -> Mapping[Address, int]:
-    """Return the socket of every function whose NUMA node is known, counted from 0.
+def found_sockets(machine: Machine) -> Mapping[Address, int]:
+    """Find the socket of every function whose NUMA node is known, counted from 0.
 
     Empty for machines with one node. With more than two nodes the lower half is taken for the first of two
     sockets: sub-NUMA clustering, nodes per socket.
@@ -104,7 +103,7 @@ def sockets_of(machine: Machine) -> Mapping[Address, int]:
 
 def interconnect_of(machine: Machine) -> Interconnect:
     """Return what joins the sockets of a machine, going by its root ports."""
-    ports = [function for function in machine if machine.role(function) is Kind.ROOT_PORT]
+    ports = machine.host_ports
     generation = max((port.link.capability.generation or 0 for port in ports), default=0)
     vendors = {port.identity.vendor_id for port in ports}
     vendor = next((vendor for vendor in (_AMD, _INTEL) if vendor in vendors), _OTHER)
@@ -131,6 +130,5 @@ def _of(vendor: int, generation: int) -> Interconnect:
 
 def across_sockets(machine: Machine, first: Function, second: Function) -> bool:
     """Whether two devices are known to be on different sockets."""
-    sockets = sockets_of(machine)
-    one, other = sockets.get(first.address), sockets.get(second.address)
+    one, other = machine.sockets.get(first.address), machine.sockets.get(second.address)
     return one is not None and other is not None and one != other

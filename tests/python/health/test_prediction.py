@@ -721,3 +721,20 @@ def test_a_slow_link_gets_the_time_that_it_takes_to_fill() -> None:
     received = row(slow, "receive 64 B frames").alone_gb_per_s
     assert sent == pytest.approx(received, rel=0.05)
     assert 0.13 < (sent or 0) < 0.15
+
+
+def test_sockets_are_found_once_however_many_devices_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking through all functions for each benchmark makes a dump of many servers quadratic."""
+    calls = []
+
+    def counted(machine_: Machine) -> dict[Address, int]:
+        calls.append(machine_)
+        return {}
+
+    monkeypatch.setattr("lanewise.machine.sockets.found_sockets", counted)
+    counts = []
+    for drives in (2, 6):
+        calls.clear()
+        predict(switched(*[{"can": "16 x4"}] * drives))
+        counts.append(len(calls))
+    assert counts == [1, 1]

@@ -30,7 +30,7 @@ from lanewise.scenario.text import scenario_text
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from lanewise.documents import Flow, PredictPrediction, Run
+    from lanewise.documents import Assumption, Flow, PredictPrediction, Run
     from lanewise.health.predict.benchmarks import Benchmark
     from lanewise.health.predict.reason import Limit
     from lanewise.machine.address import Address
@@ -232,13 +232,7 @@ class Simulator:
         if key not in self._results:
             self.runs += 1
             found: Run = json.loads(_core.run("prediction", pairs, source=base.text))
-            # What the machine and the benchmark state is none, although it has no source.
-            given = {path for path, _ in pairs}
-            found["assumptions"] = [
-                each
-                for each in found["assumptions"]
-                if each["path"] not in given and not is_plain(base.document, each["path"])
-            ]
+            found["assumptions"] = _of_the_limit(found, base.document, {path for path, _ in pairs})
             self._results[key] = found
         return with_names(self._results[key], base.numbering.names())
 
@@ -357,6 +351,20 @@ def prepared(
     )
     bare, numbering = numbered(scenario.document)
     return Prepared(scenario_text(bare), numbering, bare)
+
+
+def _of_the_limit(result: Run, document: Scenario, given: set[str]) -> list[Assumption]:
+    """Keep the assumptions that would make larger what limits; a run has hundreds that do not.
+
+    What the machine or the benchmark (`given`) states is none, although it has no source.
+    """
+    limit = result["limited_by"]
+    paths = {setting["path"] for edit in (limit["edits"] if limit else ()) for setting in edit["settings"]}
+    return [
+        each
+        for each in result["assumptions"]
+        if each["path"] in paths - given and not is_plain(document, each["path"])
+    ]
 
 
 def is_plain(document: Scenario, path: str) -> bool:

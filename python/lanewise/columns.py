@@ -52,6 +52,7 @@ FLOW_COLUMNS: Columns = {
     "percentile_interval_percentile": pl.Float64,
     "percentile_interval_low_ns": pl.Float64,
     "percentile_interval_high_ns": pl.Float64,
+    "in_total": pl.Boolean,
 }
 LATENCY_COLUMNS: Columns = {
     "flow": pl.String,

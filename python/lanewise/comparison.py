@@ -133,15 +133,15 @@ def _ratio() -> pl.Expr:
 
 
 def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
-    quantities = ("goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s")
-    rows = [
-        {
-            "quantity": quantity,
-            "a": float(a.data_flows[quantity].sum()),
-            "b": float(b.data_flows[quantity].sum()),
+    def sums(run: RunResult) -> dict[str, float]:
+        return {
+            "goodput_mib_per_s": float(run.flows_in_total["goodput_mib_per_s"].sum()),
+            "goodput_gb_per_s": run.goodput_gb_per_s,
+            "operations_per_s": float(run.data_flows["operations_per_s"].sum()),
         }
-        for quantity in quantities
-    ]
+
+    sums_a, sums_b = sums(a), sums(b)
+    rows = [{"quantity": quantity, "a": of_a, "b": sums_b[quantity]} for quantity, of_a in sums_a.items()]
     return pl.DataFrame(rows).with_columns(_ratio())
 
 

@@ -499,6 +499,10 @@ class Flow(TypedDict):
     """Device it belongs to."""
     direction: str
     """`read`, `write`, or the instrument's word."""
+    in_total: bool
+    """Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as
+    the reads of an adapter, which the one at the other end of the wire writes.
+    """
     goodput_gb_per_s: float
     """Payload, 10⁹ B/s."""
     goodput_mib_per_s: float
@@ -759,6 +763,8 @@ class LiveFlow(TypedDict):
     """Device it belongs to."""
     direction: str
     """`read`, `write`, or the instrument's word."""
+    in_total: bool
+    """Whether its payload is in the total, as in results."""
     last: Rates
     """Since the last update."""
     whole: Rates
@@ -1451,6 +1457,10 @@ class Run(TypedDict):
     """What limits it, by the time that others waited; none when nothing moved."""
     phases: list[Phase]
     """Parts of the run between changes of the machine; empty when nothing changed."""
+    goodput_gb_per_s: float
+    """Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts
+    once.
+    """
     flows: list[Flow]
     """Per flow."""
     links: list[Link]
@@ -1734,6 +1744,8 @@ class State(TypedDict):
     """Events handled so far."""
     trajectory: str
     """Hash of what went over the links so far, 16 hexadecimal digits."""
+    goodput_gb_per_s: float
+    """Payload since the last look of all flows that are `in_total`, 10⁹ B/s."""
     flows: list[LiveFlow]
     """Per flow."""
     links: list[LiveLink]

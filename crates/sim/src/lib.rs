@@ -149,6 +149,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         let percentile = percent(goal.percentile);
         Some(PercentileInterval { percentile, low_ns: found.low, high_ns: found.high })
     };
+    let flows = measured::flows(simulation, measured, half_width, percentile);
     let mut results = Results {
         changes: Vec::new(),
         limited_by: None,
@@ -168,7 +169,8 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         tlp_hops: simulation.fabric.observers().tlp_hops(),
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
         phases,
-        flows: measured::flows(simulation, measured, half_width, percentile),
+        goodput_gb_per_s: measured::total(&flows, measured),
+        flows,
         links: measured::links(simulation, &scenario.fabric),
         requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),

@@ -8,7 +8,7 @@ use crate::results::{
 use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{ResourceKind, ResourceReading, Simulation};
-use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
+use lanewise_observe::{CONTROL, DirectionTally, FlowSpec, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
 
@@ -30,6 +30,7 @@ pub(crate) fn flows(
             name: tally.spec.name.clone(),
             device: tally.spec.device.clone(),
             direction: tally.spec.direction,
+            in_total: is_in_total(&tally.spec),
             goodput_gb_per_s: bytes as f64 / seconds / 1e9,
             goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
@@ -46,6 +47,17 @@ pub(crate) fn flows(
         }
     };
     simulation.listed_flows().map(flow).collect()
+}
+
+/// Whether the payload of a flow is in the total of a run.
+pub(crate) fn is_in_total(flow: &FlowSpec) -> bool {
+    flow.direction != CONTROL && !flow.repeats
+}
+
+/// Payload of flows, counted once, 10⁹ B/s.
+pub(crate) fn total(flows: &[Flow], measured: Span) -> f64 {
+    let bytes: u64 = flows.iter().filter(|flow| flow.in_total).map(|flow| flow.bytes).sum();
+    bytes as f64 / measured.as_seconds().max(f64::MIN_POSITIVE) / 1e9
 }
 
 /// Links of a run.

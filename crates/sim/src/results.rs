@@ -52,6 +52,8 @@ pub struct Results {
     pub limited_by: Option<LimitedBy>,
     /// Parts of the run between changes of the machine; empty when nothing changed.
     pub phases: Vec<crate::phases::Phase>,
+    /// Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts once.
+    pub goodput_gb_per_s: f64,
     /// Per flow.
     pub flows: Vec<Flow>,
     /// Per link.
@@ -115,6 +117,9 @@ pub struct Flow {
     pub device: String,
     /// `read`, `write`, or the instrument's word.
     pub direction: &'static str,
+    /// Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an
+    /// adapter, which the one at the other end of the wire writes.
+    pub in_total: bool,
     /// Payload, 10⁹ B/s.
     pub goodput_gb_per_s: f64,
     /// Payload, 2²⁰ B/s.

@@ -420,6 +420,8 @@ export interface Flow {
   device: string;
   /** `read`, `write`, or the instrument's word. */
   direction: string;
+  /** Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an adapter, which the one at the other end of the wire writes. */
+  in_total: boolean;
   /** Payload, 10⁹ B/s. */
   goodput_gb_per_s: number;
   /** Payload, 2²⁰ B/s. */
@@ -648,6 +650,8 @@ export interface LiveFlow {
   device: string;
   /** `read`, `write`, or the instrument's word. */
   direction: string;
+  /** Whether its payload is in the total, as in results. */
+  in_total: boolean;
   /** Since the last update. */
   last: Rates;
   /** Since measuring began; during the warm-up, since the run began. */
@@ -1266,6 +1270,8 @@ export interface Run {
   limited_by: LimitedBy | null;
   /** Parts of the run between changes of the machine; empty when nothing changed. */
   phases: Phase[];
+  /** Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts once. */
+  goodput_gb_per_s: number;
   /** Per flow. */
   flows: Flow[];
   /** Per link. */
@@ -1522,6 +1528,8 @@ export interface State {
   events: number;
   /** Hash of what went over the links so far, 16 hexadecimal digits. */
   trajectory: string;
+  /** Payload since the last look of all flows that are `in_total`, 10⁹ B/s. */
+  goodput_gb_per_s: number;
   /** Per flow. */
   flows: LiveFlow[];
   /** Per link. */

@@ -170,8 +170,7 @@ class _Search:
 
 def _done(result: RunResult) -> float:
     """Return the goodput of all data, or how many operations, where no bytes are counted."""
-    goodput = float(result.data_flows["goodput_gb_per_s"].sum())
-    return goodput or float(result.data_flows["operations_per_s"].sum())
+    return result.goodput_gb_per_s or float(result.data_flows["operations_per_s"].sum())
 
 
 def _main_flow(result: RunResult) -> dict[str, str] | None:

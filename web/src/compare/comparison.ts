@@ -64,9 +64,15 @@ function names({ links }: Results): string[] {
 }
 
 function totals(a: Results, b: Results): Total[] {
-  return (["goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s"] as const).map((quantity) => {
-    const sum = (results: Results): number => dataFlows(results).reduce((total, flow) => total + flow[quantity], 0);
-    return { quantity, a: sum(a), b: sum(b), ratio: ratioOf(sum(a), sum(b)) };
+  const sums = (results: Results): [Total["quantity"], number][] => [
+    ["goodput_mib_per_s", results.flows.filter((flow) => flow.in_total).reduce((total, flow) => total + flow.goodput_mib_per_s, 0)],
+    ["goodput_gb_per_s", results.goodput_gb_per_s],
+    ["operations_per_s", dataFlows(results).reduce((total, flow) => total + flow.operations_per_s, 0)],
+  ];
+  const ofB = sums(b);
+  return sums(a).map(([quantity, inA], index) => {
+    const inB = ofB[index]?.[1] ?? 0;
+    return { quantity, a: inA, b: inB, ratio: ratioOf(inA, inB) };
   });
 }
 

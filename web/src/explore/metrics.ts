@@ -1,6 +1,6 @@
 /** What is kept of a point's results, and the numbers that an exploration can be about. */
 import type { Flow, Latency, Results } from "lanewise";
-import { headlineOf } from "../rig/headline.ts";
+import { meanOf } from "../rig/latency.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What is kept of one flow. */
@@ -18,8 +18,6 @@ export interface Digest {
   endReason: string;
   /** The one number of the run, GB/s: of all flows, or of the busiest link where a wire other than PCI Express joins devices. */
   goodput: number;
-  /** What it is of. */
-  goodputOf: string;
   /** Of all flows of data, a second. */
   operations: number;
   flows: FlowDigest[];
@@ -56,25 +54,18 @@ export const QUANTITIES: Readonly<Record<Quantity, Measured>> = {
 
 export const TOTAL: Metric = { quantity: "goodput", of: "" };
 
-/**
- * What is kept of results.
- *
- * @param isJoined whether a wire other than PCI Express joins devices, so that a sum would count the same bytes twice
- */
-export function digestOf(results: Results, isJoined: boolean): Digest {
+/** What is kept of results. */
+export function digestOf(results: Results): Digest {
   const data = results.flows.filter((flow) => flow.direction !== "control");
   const uses = results.links.flatMap(({ name, upstream, downstream }): [string, number][] => [
     [`${name}, upstream`, upstream.utilisation],
     [`${name}, downstream`, downstream.utilisation],
   ]);
   const limit = results.limited_by;
-  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
-  const headline = headlineOf({ rates: data.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, isJoined);
   return {
     fingerprint: results.fingerprint,
     endReason: results.end_reason,
-    goodput: headline.rate ?? 0,
-    goodputOf: headline.of,
+    goodput: results.goodput_gb_per_s,
     operations: data.reduce((sum, flow) => sum + flow.operations_per_s, 0),
     flows: data.map((flow) => ({
       id: idOf(flow, data),
@@ -110,11 +101,10 @@ export function valueOf({ quantity, of }: Metric, digest: Digest): number | null
   return flow[what]?.[which] ?? null;
 }
 
-/** What a metric is, as the title of a picture. The total is of the busiest link where a wire other than PCI Express joins devices. */
-export function titleOf({ quantity, of }: Metric, isJoined: boolean): string {
+/** What a metric is, as the title of a picture. */
+export function titleOf({ quantity, of }: Metric): string {
   const { words } = QUANTITIES[quantity];
-  const all = isJoined && quantity === "goodput" ? "the busiest link" : "all flows";
-  const owner = of === "" ? all : quantity === "use" ? `the link of ${of}` : of;
+  const owner = of === "" ? "all flows" : quantity === "use" ? `the link of ${of}` : of;
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}: ${owner}`;
 }
 

@@ -75,6 +75,9 @@ LINK_COLUMNS: Columns = {
     "tlp_bandwidth_gb_per_s": pl.Float64,
     "goodput_gb_per_s": pl.Float64,
     "utilisation": pl.Float64,
+    "coded_gb_per_s": pl.Float64,
+    "after_replays_gb_per_s": pl.Float64,
+    "sent_gb_per_s": pl.Float64,
 }
 ATTRIBUTION_COLUMNS: Columns = {
     "link": pl.String,

@@ -610,10 +610,16 @@ class Ladder(TypedDict):
 
     line_rate_gb_per_s: float
     """Transfers per second × lanes ÷ 8."""
+    coded_gb_per_s: float
+    """After the line code: a share of the time is that share of this."""
     link_bandwidth_gb_per_s: float
     """After coding and the ordered sets that were sent."""
     tlp_bandwidth_gb_per_s: float
     """After the DLLPs that were sent: what TLPs with their framing could use."""
+    after_replays_gb_per_s: float
+    """After what was sent again."""
+    sent_gb_per_s: float
+    """After silence: TLPs that were sent for the first time, with headers and framing."""
     goodput_gb_per_s: float
     """Payload that was sent."""
 
@@ -709,6 +715,14 @@ class Link(TypedDict):
     """Negotiated generation, `gen1` to `gen7`."""
     width: str
     """Negotiated width, `x1` to `x32`."""
+    lanes: int
+    """As many lanes as that."""
+    gt_per_s: float
+    """Transfers of one lane, 10⁹ a second."""
+    line_code_data_bits: int
+    """Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data."""
+    line_code_sent_bits: int
+    """Bits that a lane sends, data and what the line code adds."""
     flit: bool
     """Flit Mode."""
     mps_bytes: int

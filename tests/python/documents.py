@@ -17,7 +17,10 @@ def direction(goodput: float, **shares: float) -> Document:
         "ladder": {
             "line_rate_gb_per_s": 2.5,
             "link_bandwidth_gb_per_s": 1.994,
+            "coded_gb_per_s": 2.0,
             "tlp_bandwidth_gb_per_s": 1.98,
+            "after_replays_gb_per_s": 1.98,
+            "sent_gb_per_s": 1.98 - 2.0 * shares["idle"],
             "goodput_gb_per_s": goodput,
         },
         "time_attribution": shares,

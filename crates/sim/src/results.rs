@@ -221,6 +221,14 @@ pub struct Link {
     pub generation: String,
     /// Negotiated width, `x1` to `x32`.
     pub width: String,
+    /// As many lanes as that.
+    pub lanes: u64,
+    /// Transfers of one lane, 10⁹ a second.
+    pub gt_per_s: f64,
+    /// Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data.
+    pub line_code_data_bits: u64,
+    /// Bits that a lane sends, data and what the line code adds.
+    pub line_code_sent_bits: u64,
     /// Flit Mode.
     pub flit: bool,
     /// Maximum Payload Size in force.
@@ -261,10 +269,16 @@ pub struct Direction {
 pub struct Ladder {
     /// Transfers per second × lanes ÷ 8.
     pub line_rate_gb_per_s: f64,
+    /// After the line code: a share of the time is that share of this.
+    pub coded_gb_per_s: f64,
     /// After coding and the ordered sets that were sent.
     pub link_bandwidth_gb_per_s: f64,
     /// After the DLLPs that were sent: what TLPs with their framing could use.
     pub tlp_bandwidth_gb_per_s: f64,
+    /// After what was sent again.
+    pub after_replays_gb_per_s: f64,
+    /// After silence: TLPs that were sent for the first time, with headers and framing.
+    pub sent_gb_per_s: f64,
     /// Payload that was sent.
     pub goodput_gb_per_s: f64,
 }

@@ -512,10 +512,16 @@ export interface Lab {
 export interface Ladder {
   /** Transfers per second × lanes ÷ 8. */
   line_rate_gb_per_s: number;
+  /** After the line code: a share of the time is that share of this. */
+  coded_gb_per_s: number;
   /** After coding and the ordered sets that were sent. */
   link_bandwidth_gb_per_s: number;
   /** After the DLLPs that were sent: what TLPs with their framing could use. */
   tlp_bandwidth_gb_per_s: number;
+  /** After what was sent again. */
+  after_replays_gb_per_s: number;
+  /** After silence: TLPs that were sent for the first time, with headers and framing. */
+  sent_gb_per_s: number;
   /** Payload that was sent. */
   goodput_gb_per_s: number;
 }
@@ -602,6 +608,14 @@ export interface Link {
   generation: string;
   /** Negotiated width, `x1` to `x32`. */
   width: string;
+  /** As many lanes as that. */
+  lanes: number;
+  /** Transfers of one lane, 10⁹ a second. */
+  gt_per_s: number;
+  /** Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data. */
+  line_code_data_bits: number;
+  /** Bits that a lane sends, data and what the line code adds. */
+  line_code_sent_bits: number;
   /** Flit Mode. */
   flit: boolean;
   /** Maximum Payload Size in force. */

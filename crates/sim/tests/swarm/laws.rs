@@ -16,8 +16,11 @@ fn check_direction(link: &str, direction: &Direction) {
     let ladder = &direction.ladder;
     let rungs = [
         ladder.line_rate_gb_per_s,
+        ladder.coded_gb_per_s,
         ladder.link_bandwidth_gb_per_s,
         ladder.tlp_bandwidth_gb_per_s,
+        ladder.after_replays_gb_per_s,
+        ladder.sent_gb_per_s,
         ladder.goodput_gb_per_s,
         0.0,
     ];

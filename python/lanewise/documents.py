@@ -68,6 +68,10 @@ class Assumption(TypedDict):
     """How it is known."""
     source: str
     """Where it comes from."""
+    is_out_of_the_way: bool
+    """Chosen so that nothing depends on it, as its source says: something is switched off, or never the
+    limit.
+    """
 
 
 class Bench(TypedDict):

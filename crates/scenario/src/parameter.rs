@@ -279,6 +279,13 @@ impl ResolvedParameter {
     pub fn is_assumption(&self) -> bool {
         self.role == Role::Claim && self.provenance != Provenance::Spec
     }
+
+    /// Chosen so that nothing depends on it: something is switched off, or never the limit. Its source says so, in one of a few
+    /// phrases that sources of such values share.
+    pub fn is_out_of_the_way(&self) -> bool {
+        const PHRASES: [&str; 4] = ["never the limit", "links are the limit", "no time depends", "unless"];
+        PHRASES.iter().any(|phrase| self.source.contains(phrase))
+    }
 }
 
 /// What reading collects.

@@ -288,7 +288,8 @@ fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
     let in_force = explained.into_iter().zip(&scenario.parameters);
     let assumed = in_force.filter(|(_, parameter)| parameter.is_assumption());
     assumed
-        .map(|(parameter, _)| Assumption {
+        .map(|(parameter, resolved)| Assumption {
+            is_out_of_the_way: resolved.is_out_of_the_way(),
             path: parameter.path,
             value: parameter.value,
             provenance: parameter.provenance,

@@ -380,6 +380,8 @@ pub struct Assumption {
     pub provenance: String,
     /// Where it comes from.
     pub source: String,
+    /// Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit.
+    pub is_out_of_the_way: bool,
 }
 
 fn name_of_kind<S: Serializer>(kind: &ResourceKind, serializer: S) -> Result<S::Ok, S::Error> {

@@ -32,6 +32,8 @@ export interface Assumption {
   provenance: Provenance;
   /** Where it comes from. */
   source: string;
+  /** Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit. */
+  is_out_of_the_way: boolean;
 }
 
 /** Address of a function, with its domain where there is more than one. */

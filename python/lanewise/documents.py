@@ -271,6 +271,9 @@ class Doctor(TypedDict):
     format: Format
     source: str
     findings: list[DoctorFinding]
+    alike: list[list[int]]
+    """findings that say the same of other addresses, by their places in findings; waived ones are left out.
+    """
     summary: DoctorSummary
 
 
@@ -1144,6 +1147,8 @@ class Predict(TypedDict):
     notes: list[str]
     peers: NotRequired[PredictPeers]
     """with --peers, and then there are no predictions."""
+    alike: list[list[Bdf]]
+    """addresses of devices that are the same and reach the same, to a hundredth of it."""
     predictions: list[PredictPrediction]
 
 

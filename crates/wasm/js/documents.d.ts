@@ -212,6 +212,8 @@ export interface Doctor {
   format: Format;
   source: string;
   findings: DoctorFinding[];
+  /** findings that say the same of other addresses, by their places in findings; waived ones are left out */
+  alike: number[][];
   summary: DoctorSummary;
 }
 
@@ -985,6 +987,8 @@ export interface Predict {
   notes: string[];
   /** with --peers, and then there are no predictions */
   peers?: PredictPeers;
+  /** addresses of devices that are the same and reach the same, to a hundredth of it */
+  alike: Bdf[][];
   predictions: PredictPrediction[];
 }
 

@@ -55,6 +55,21 @@ class Comparison:
         ratio: float | None = self.totals.row(0, named=True)["ratio"]
         return ratio
 
+    def beyond(self, percent: float) -> str | None:
+        """Say how the totals of the two differ by more than so much; None where they do not.
+
+        Of runs in which no bytes move, operations a second are compared.
+        """
+        sums = {row["quantity"]: (row["a"], row["b"]) for row in self.totals.iter_rows(named=True)}
+        called, (a, b) = "total goodput differs", sums["goodput_gb_per_s"]
+        if a == b == 0:
+            called, (a, b) = "operations a second differ", sums["operations_per_s"]
+        if a == b:
+            return None
+        if a == 0:
+            return "A moved nothing, and B did"
+        return None if abs(100 * (b / a - 1)) <= percent else f"{called} by more than {percent:g} %"
+
     def plot(self) -> alt.TopLevelMixin:
         """Draw the goodput of each flow in both, in MiB/s, as an Altair chart.
 

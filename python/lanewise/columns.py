@@ -56,6 +56,7 @@ FLOW_COLUMNS: Columns = {
 }
 LATENCY_COLUMNS: Columns = {
     "flow": pl.String,
+    "device": pl.String,
     "direction": pl.String,
     "counted": pl.String,
     "from_ns": pl.UInt64,
@@ -258,6 +259,7 @@ def latency_rows(flow: documents.Flow) -> Iterator[dict[str, object]]:
         for start, end, count in edges:
             yield {
                 "flow": flow["name"],
+                "device": flow["device"],
                 "direction": flow["direction"],
                 "counted": counted,
                 "from_ns": start,

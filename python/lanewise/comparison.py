@@ -37,7 +37,7 @@ class Comparison:
     totals: pl.DataFrame
     """Sums over all flows of data: quantity, a, b, ratio."""
     flows: pl.DataFrame
-    """One row per flow and direction: goodput of a and b in MiB/s, ratio, mean latency of both in ns."""
+    """One row per flow, device and direction: goodput of a and b in MiB/s, ratio, mean latencies in ns."""
     ladders: pl.DataFrame
     """One row per link and direction in both: goodput of a and b in GB/s, ratio, utilisation of both."""
     changes: pl.DataFrame
@@ -160,24 +160,42 @@ def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(_ratio())
 
 
-def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
+def flow_pairs(a: RunResult, b: RunResult) -> pl.DataFrame:
+    """Return flows of two runs in pairs: columns of `flows` as a has them, and as b has them with `_right`.
+
+    Flows of a collective or of an instrument of several devices have its name, and are one for each device;
+    several of one device are taken in their order. A flow of one of the two has null in the columns of the
+    other, and its `device` is null where it is not b's.
+    """
     keys = ["flow", "direction"]
-    # Flows of a collective or of an instrument of several devices have its name, and are one for each device.
-    matched = keys if all(run.flows.select(keys).is_unique().all() for run in (a, b)) else [*keys, "device"]
-    columns = [*matched, "goodput_mib_per_s", "latency_ns_mean"]
-    joined = (
-        a.flows.select(columns)
-        .join(b.flows.select(columns), on=matched, how="full", coalesce=True, maintain_order="left_right")
-        .rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
-        .with_columns(_ratio())
+    is_twice = not all(run.flows.select(keys).is_unique().all() for run in (a, b))
+    matched = [*keys, "device"] if is_twice else keys
+    tables = (
+        run.flows.with_columns(pl.int_range(pl.len()).over(matched).alias("number"))
+        if not run.flows.is_empty()
+        else run.flows.with_columns(pl.lit(0, pl.Int64).alias("number"))
+        for run in (a, b)
     )
-    return joined.select(
-        *keys,
-        pl.col("a").alias("a_mib_per_s"),
-        pl.col("b").alias("b_mib_per_s"),
-        "ratio",
-        pl.col("latency_ns_mean").alias("a_latency_ns_mean"),
-        pl.col("latency_ns_mean_right").alias("b_latency_ns_mean"),
+    left, right = tables
+    return left.join(right, on=[*matched, "number"], how="full", coalesce=True, maintain_order="left_right")
+
+
+def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
+    joined = flow_pairs(a, b)
+    device = pl.coalesce("device", "device_right") if "device_right" in joined.columns else pl.col("device")
+    return (
+        joined.rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
+        .with_columns(_ratio())
+        .select(
+            "flow",
+            device.alias("device"),
+            "direction",
+            pl.col("a").alias("a_mib_per_s"),
+            pl.col("b").alias("b_mib_per_s"),
+            "ratio",
+            pl.col("latency_ns_mean").alias("a_latency_ns_mean"),
+            pl.col("latency_ns_mean_right").alias("b_latency_ns_mean"),
+        )
     )
 
 

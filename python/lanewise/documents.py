@@ -211,6 +211,7 @@ class CompareFlow(TypedDict):
     """A part of a document."""
 
     flow: str
+    device: str
     direction: str
     a_mib_per_s: float | None
     b_mib_per_s: float | None

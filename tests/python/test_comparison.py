@@ -8,6 +8,8 @@ import documents
 import pytest
 
 from lanewise.comparison import Comparison, compare_runs
+from lanewise.report import run_figures
+from lanewise.report.comparison_part import comparison_part
 from lanewise.results import RunResult
 
 

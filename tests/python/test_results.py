@@ -62,7 +62,7 @@ def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
 
 def test_latencies_are_all_in_their_buckets() -> None:
     table = result().latencies
-    assert table.columns == ["flow", "direction", "counted", "from_ns", "below_ns", "count"]
+    assert table.columns == ["flow", "device", "direction", "counted", "from_ns", "below_ns", "count"]
     assert table.filter(flow="read disks0")["count"].to_list() == [10, 18, 1]
     run = lanewise.run("scenarios/switch.toml")
     for flow in run.document["flows"]:

@@ -158,6 +158,7 @@ export interface CompareTotal {
 
 export interface CompareFlow {
   flow: string;
+  device: string;
   direction: string;
   a_mib_per_s: number | null;
   b_mib_per_s: number | null;

@@ -36,10 +36,22 @@ export function dataFlows(results: Results): Flow[] {
 export function flowPairs(a: Results, b: Results): [Flow | null, Flow | null][] {
   // Names of flows are their workloads': several devices of one may have the same.
   const isTwice = [a, b].some(({ flows }) => new Set(flows.map(nameOf)).size < flows.length);
-  const key = (flow: Flow): string => (isTwice ? `${nameOf(flow)} ${flow.device}` : nameOf(flow));
-  const [inA, inB] = [new Set(a.flows.map(key)), new Map(b.flows.map((flow) => [key(flow), flow]))];
-  const left = a.flows.map((flow): [Flow, Flow | null] => [flow, inB.get(key(flow)) ?? null]);
-  return [...left, ...b.flows.filter((flow) => !inA.has(key(flow))).map((flow): [null, Flow] => [null, flow])];
+  const [inA, inB] = [keyed(a, isTwice), keyed(b, isTwice)];
+  const left = [...inA].map(([key, flow]): [Flow, Flow | null] => [flow, inB.get(key) ?? null]);
+  return [...left, ...[...inB].filter(([key]) => !inA.has(key)).map(([, flow]): [null, Flow] => [null, flow])];
+}
+
+/** Flows by what they are matched by; several of one device are taken in their order. */
+function keyed({ flows }: Results, isByDevice: boolean): Map<string, Flow> {
+  const times = new Map<string, number>();
+  return new Map(
+    flows.map((flow) => {
+      const name = isByDevice ? `${nameOf(flow)} ${flow.device}` : nameOf(flow);
+      const number = times.get(name) ?? 0;
+      times.set(name, number + 1);
+      return [`${name} ${number}`, flow];
+    }),
+  );
 }
 
 function nameOf(flow: Flow): string {
@@ -81,6 +93,7 @@ function flows(a: Results, b: Results): FlowRow[] {
     const [inA, inB] = [one?.goodput_mib_per_s ?? null, other?.goodput_mib_per_s ?? null];
     return {
       flow: (one ?? other)?.name ?? "",
+      device: (one ?? other)?.device ?? "",
       direction: (one ?? other)?.direction ?? "",
       a_mib_per_s: inA,
       b_mib_per_s: inB,

@@ -4,6 +4,7 @@
  * Flows and links are matched by name. What only one of the two has is listed as such and compared with nothing.
  */
 import type { Compare, Direction, Flow, Link, Results } from "lanewise";
+import { meanOf } from "../rig/latency.ts";
 
 export type Total = Compare["totals"][number];
 export type FlowRow = Compare["flows"][number];
@@ -98,8 +99,8 @@ function flows(a: Results, b: Results): FlowRow[] {
       a_mib_per_s: inA,
       b_mib_per_s: inB,
       ratio: ratioOf(inA, inB),
-      a_latency_ns_mean: one?.latency_ns.mean ?? null,
-      b_latency_ns_mean: other?.latency_ns.mean ?? null,
+      a_latency_ns_mean: meanOf(one?.latency_ns),
+      b_latency_ns_mean: meanOf(other?.latency_ns),
     };
   });
 }

@@ -8,15 +8,20 @@ interface FlowDigest {
   id: string;
   goodput: number;
   operations: number;
-  latency: { mean: number; p99: number | null };
-  operation: { mean: number; p99: number | null } | null;
+  latency: ShortLatency;
+  operation: ShortLatency | null;
+}
+
+interface ShortLatency {
+  mean: number | null;
+  p99: number | null;
 }
 
 /** Of results that may be megabytes: hundreds of these fit into a page. */
 export interface Digest {
   fingerprint: string;
   endReason: string;
-  /** The one number of the run, GB/s: of all flows, or of the busiest link where a wire other than PCI Express joins devices. */
+  /** The one number of the run, GB/s: payload of all flows, each byte once. */
   goodput: number;
   /** Of all flows of data, a second. */
   operations: number;
@@ -119,6 +124,6 @@ function idOf(flow: Flow, all: Flow[]): string {
   return `${flow.name}, ${flow.direction}${isTwice ? `, ${flow.device}` : ""}`;
 }
 
-function short({ mean, p99 }: Latency): { mean: number; p99: number | null } {
-  return { mean, p99 };
+function short(latency: Latency): ShortLatency {
+  return { mean: meanOf(latency), p99: latency.p99 };
 }

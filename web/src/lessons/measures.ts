@@ -1,5 +1,6 @@
 /** Numbers that lessons are about, taken from results. */
 import type { Direction, Results } from "lanewise";
+import { meanOf } from "../rig/latency.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 import { type Wire, linkOf } from "../understand/ladder.ts";
 import type { Way } from "./lessons.ts";

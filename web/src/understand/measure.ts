@@ -37,7 +37,7 @@ export function data<Of extends Measured>({ flows }: Of): Of["flows"] {
 export function latency(results: Measured, like?: Measured): number | null {
   const most = [...data(like ?? results)].sort((one, other) => other.goodput_gb_per_s - one.goodput_gb_per_s)[0];
   const same = data(results).find(({ name, direction, device }) => name === most?.name && direction === most.direction && device === most.device);
-  return same && same.latency_ns.count > 0 ? same.latency_ns.mean : null;
+  return meanOf(same?.latency_ns);
 }
 
 /** Payload where there is some, else operations a second; and what that is of. */

@@ -1,6 +1,7 @@
 /** What a run gave: what limits it, and tables of flows and links. */
 import type { LiveDirection } from "lanewise";
 import { type Rated, headlineOf } from "../rig/headline.ts";
+import { meanOf } from "../rig/latency.ts";
 import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, runStage, tab } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
@@ -106,7 +107,7 @@ export function Tables() {
                 <td>{flow.device}</td>
                 <td class="number">{rate(flow.goodput_gb_per_s)}</td>
                 <td class="number">{whole(flow.operations_per_s)} /s</td>
-                <td class="number">{nanoseconds(flow.latency_ns.mean)}</td>
+                <td class="number">{nanoseconds(meanOf(flow.latency_ns))}</td>
                 <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
               </tr>
             ))}

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Explain, Results } from "lanewise";
+import { compared } from "../../src/compare/comparison.ts";
 import { basisOf, textWith } from "../../src/explore/basis.ts";
 import { csvOf } from "../../src/explore/csv.ts";
 import { countOf, keyOf, pointAt, pointsOf } from "../../src/explore/grid.ts";

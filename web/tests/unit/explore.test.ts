@@ -49,6 +49,15 @@ test("amounts are read and written in their units", () => {
   assert.equal(written(1e9 / 3, "GB/s"), "0.3333 GB/s");
 });
 
+test("bits and bytes are what the core takes them for", () => {
+  for (const text of ["160 Gb/s", "160 Gib/s", "160000 Mb/s", "20 GB/s", "1 TB/s", "8 Tib/s"]) {
+    const { parameters } = lanewise<Explain>("explain", RIG, "--set", `server.memory_bandwidth=${text}`);
+    const meant = quantityOf(parameters.find(({ path }) => path === "server.memory_bandwidth")?.value ?? "");
+    assert.ok(meant && Math.abs((quantityOf(text)?.amount ?? 0) / meant.amount - 1) < 1e-9, text);
+  }
+  assert.deepEqual(spread({ from: "20 GB/s", to: "320 Gb/s", steps: 3, spacing: "even" }, false), ["20 GB/s", "30 GB/s", "40 GB/s"]);
+});
+
 test("values to try follow the kind and the value in force", () => {
   const around = (path: string, value: string): string => valuesAround(value, meaning(path)).join(" ");
   assert.equal(around("workload.write.outstanding", "8"), "1 2 4 8 16 32 64");
@@ -147,7 +156,7 @@ test("what is kept of results has every number that can be looked at", () => {
   assert.ok(JSON.stringify(digest).length < JSON.stringify(results).length / 10);
 });
 
-test("where a wire joins devices the total is what the busiest link carries, and not the same bytes twice", () => {
+test("what one device reads and another writes is in the total once", () => {
   const joined = lanewise<Results>("run", "scenarios/rdma_write.toml");
   const written = joined.flows.find(({ device, direction }) => device === "nic1" && direction === "write");
   assert.ok(written && written.goodput_gb_per_s > 12);

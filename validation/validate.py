@@ -196,7 +196,7 @@ def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
     flows = [flow for flow in result.document["flows"] if flow["direction"] != "control"]
     scale = TO_UNIT[unit]
     if what == "rate":
-        return scale * sum(flow["goodput_gb_per_s"] for flow in flows)
+        return scale * result.goodput_gb_per_s
     if what == "operations":
         return scale * sum(flow["operations_per_s"] for flow in flows)
     if what.startswith("latency"):

@@ -54,9 +54,11 @@ FLOW_COLUMNS: Columns = {
     "percentile_interval_high_ns": pl.Float64,
     "limited_by": pl.String,
     "limited_kind": pl.String,
+    "in_total": pl.Boolean,
 }
 LATENCY_COLUMNS: Columns = {
     "flow": pl.String,
+    "device": pl.String,
     "direction": pl.String,
     "counted": pl.String,
     "from_ns": pl.UInt64,
@@ -76,6 +78,9 @@ LINK_COLUMNS: Columns = {
     "tlp_bandwidth_gb_per_s": pl.Float64,
     "goodput_gb_per_s": pl.Float64,
     "utilisation": pl.Float64,
+    "coded_gb_per_s": pl.Float64,
+    "after_replays_gb_per_s": pl.Float64,
+    "sent_gb_per_s": pl.Float64,
 }
 ATTRIBUTION_COLUMNS: Columns = {
     "link": pl.String,
@@ -260,6 +265,7 @@ def latency_rows(flow: documents.Flow) -> Iterator[dict[str, object]]:
         for start, end, count in edges:
             yield {
                 "flow": flow["name"],
+                "device": flow["device"],
                 "direction": flow["direction"],
                 "counted": counted,
                 "from_ns": start,

@@ -37,7 +37,7 @@ class Comparison:
     totals: pl.DataFrame
     """Sums over all flows of data: quantity, a, b, ratio."""
     flows: pl.DataFrame
-    """One row per flow and direction: goodput of a and b in MiB/s, ratio, mean latency of both in ns."""
+    """One row per flow, device and direction: goodput of a and b in MiB/s, ratio, mean latencies in ns."""
     ladders: pl.DataFrame
     """One row per link and direction in both: goodput of a and b in GB/s, ratio, utilisation of both."""
     changes: pl.DataFrame
@@ -54,6 +54,21 @@ class Comparison:
         """Total goodput of b over that of a; None when a moved nothing."""
         ratio: float | None = self.totals.row(0, named=True)["ratio"]
         return ratio
+
+    def beyond(self, percent: float) -> str | None:
+        """Say how the totals of the two differ by more than so much; None where they do not.
+
+        Of runs in which no bytes move, operations a second are compared.
+        """
+        sums = {row["quantity"]: (row["a"], row["b"]) for row in self.totals.iter_rows(named=True)}
+        called, (a, b) = "total goodput differs", sums["goodput_gb_per_s"]
+        if a == b == 0:
+            called, (a, b) = "operations a second differ", sums["operations_per_s"]
+        if a == b:
+            return None
+        if a == 0:
+            return "A moved nothing, and B did"
+        return None if abs(100 * (b / a - 1)) <= percent else f"{called} by more than {percent:g} %"
 
     def plot(self) -> alt.TopLevelMixin:
         """Draw the goodput of each flow in both, in MiB/s, as an Altair chart.
@@ -133,36 +148,54 @@ def _ratio() -> pl.Expr:
 
 
 def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:
-    quantities = ("goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s")
-    rows = [
-        {
-            "quantity": quantity,
-            "a": float(a.data_flows[quantity].sum()),
-            "b": float(b.data_flows[quantity].sum()),
+    def sums(run: RunResult) -> dict[str, float]:
+        return {
+            "goodput_mib_per_s": float(run.flows_in_total["goodput_mib_per_s"].sum()),
+            "goodput_gb_per_s": run.goodput_gb_per_s,
+            "operations_per_s": float(run.data_flows["operations_per_s"].sum()),
         }
-        for quantity in quantities
-    ]
+
+    sums_a, sums_b = sums(a), sums(b)
+    rows = [{"quantity": quantity, "a": of_a, "b": sums_b[quantity]} for quantity, of_a in sums_a.items()]
     return pl.DataFrame(rows).with_columns(_ratio())
 
 
-def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
+def flow_pairs(a: RunResult, b: RunResult) -> pl.DataFrame:
+    """Return flows of two runs in pairs: columns of `flows` as a has them, and as b has them with `_right`.
+
+    Flows of a collective or of an instrument of several devices have its name, and are one for each device;
+    several of one device are taken in their order. A flow of one of the two has null in the columns of the
+    other, and its `device` is null where it is not b's.
+    """
     keys = ["flow", "direction"]
-    # Flows of a collective or of an instrument of several devices have its name, and are one for each device.
-    matched = keys if all(run.flows.select(keys).is_unique().all() for run in (a, b)) else [*keys, "device"]
-    columns = [*matched, "goodput_mib_per_s", "latency_ns_mean"]
-    joined = (
-        a.flows.select(columns)
-        .join(b.flows.select(columns), on=matched, how="full", coalesce=True, maintain_order="left_right")
-        .rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
-        .with_columns(_ratio())
+    is_twice = not all(run.flows.select(keys).is_unique().all() for run in (a, b))
+    matched = [*keys, "device"] if is_twice else keys
+    tables = (
+        run.flows.with_columns(pl.int_range(pl.len()).over(matched).alias("number"))
+        if not run.flows.is_empty()
+        else run.flows.with_columns(pl.lit(0, pl.Int64).alias("number"))
+        for run in (a, b)
     )
-    return joined.select(
-        *keys,
-        pl.col("a").alias("a_mib_per_s"),
-        pl.col("b").alias("b_mib_per_s"),
-        "ratio",
-        pl.col("latency_ns_mean").alias("a_latency_ns_mean"),
-        pl.col("latency_ns_mean_right").alias("b_latency_ns_mean"),
+    left, right = tables
+    return left.join(right, on=[*matched, "number"], how="full", coalesce=True, maintain_order="left_right")
+
+
+def _flows(a: RunResult, b: RunResult) -> pl.DataFrame:
+    joined = flow_pairs(a, b)
+    device = pl.coalesce("device", "device_right") if "device_right" in joined.columns else pl.col("device")
+    return (
+        joined.rename({"goodput_mib_per_s": "a", "goodput_mib_per_s_right": "b"})
+        .with_columns(_ratio())
+        .select(
+            "flow",
+            device.alias("device"),
+            "direction",
+            pl.col("a").alias("a_mib_per_s"),
+            pl.col("b").alias("b_mib_per_s"),
+            "ratio",
+            pl.col("latency_ns_mean").alias("a_latency_ns_mean"),
+            pl.col("latency_ns_mean_right").alias("b_latency_ns_mean"),
+        )
     )
 
 

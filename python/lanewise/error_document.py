@@ -29,6 +29,15 @@ def mistake(code: str, message: str, hint: str | None = None) -> Mistake:
 
 def _alone(status: int, text: str, error: BaseException | None) -> Mistake:
     """Return the record of a mistake of which a text was said; what follows a semicolon is its hint."""
-    message, _, hint = text.partition("; ")
+    message, hint = _parts(text)
     code = "internal" if status == _OURS else "usage" if hasattr(error, "exit_code") else "wrong-input"
     return mistake(code, message, hint or None)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Part a text at its first semicolon that is in no name of a file, which stands in quotes."""
+    for found in re.finditer("; ", text):
+        before = text[: found.start()]
+        if before.count("'") % 2 == 0 and before.count("`") % 2 == 0:
+            return before, text[found.end() :]
+    return text, ""

@@ -147,6 +147,13 @@ class RunResult(Result):
         return str(self.document["fingerprint"])
 
     @property
+    def goodput_gb_per_s(self) -> float:
+        """Payload of all flows of data, GB/s; what one device reads and another writes counts once."""
+        total = self.document.get("goodput_gb_per_s")
+        # Results of older versions do not state it.
+        return float(self.data_flows["goodput_gb_per_s"].sum() if total is None else total)
+
+    @property
     def limited_by(self) -> str | None:
         """What limits the run by the time that others waited, in a sentence; None when nothing moved.
 
@@ -173,6 +180,11 @@ class RunResult(Result):
     def data_flows(self) -> pl.DataFrame:
         """Flows of data: all but commands, status and interrupts, which have the direction `control`."""
         return self.flows.filter(pl.col("direction") != "control")
+
+    @cached_property
+    def flows_in_total(self) -> pl.DataFrame:
+        """Flows of data whose bytes no other flow counts: `goodput_gb_per_s` is their sum."""
+        return self.data_flows.filter(pl.col("in_total").fill_null(value=True))
 
     @cached_property
     def links(self) -> pl.DataFrame:

@@ -13,6 +13,7 @@ _UNITS = {
     "operations_per_s": "1/s",
     "events_per_s": "1/s",
     "tlp_hops_per_s": "1/s",
+    "per_s": "1/s",
     "bytes_per_idle_port": "B",
     "percent": "%",
     "points": "percentage points",

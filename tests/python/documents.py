@@ -17,7 +17,10 @@ def direction(goodput: float, **shares: float) -> Document:
         "ladder": {
             "line_rate_gb_per_s": 2.5,
             "link_bandwidth_gb_per_s": 1.994,
+            "coded_gb_per_s": 2.0,
             "tlp_bandwidth_gb_per_s": 1.98,
+            "after_replays_gb_per_s": 1.98,
+            "sent_gb_per_s": 1.98 - 2.0 * shares["idle"],
             "goodput_gb_per_s": goodput,
         },
         "time_attribution": shares,
@@ -48,6 +51,7 @@ def flow(name: str, device: str, goodput_gb_per_s: float) -> Document:
         "name": name,
         "device": device,
         "direction": "write",
+        "in_total": True,
         "goodput_gb_per_s": goodput_gb_per_s,
         "goodput_mib_per_s": goodput_gb_per_s * 1e9 / 2**20,
         "confidence_half_width_percent": 0.41,
@@ -83,10 +87,10 @@ def live_flows() -> list[Document]:
     whole = {"goodput_gb_per_s": 2.5, "operations_per_s": 8_000.0, "latency_ns_mean": 1_750_000.0}
     nothing = {"goodput_gb_per_s": 0.0, "operations_per_s": 0.0, "latency_ns_mean": None}
     return [
-        {"flow": "busy", "device": "hba0", "direction": "read", "last": last, "whole": whole}
-        | {"latency_ns_max": 9_000_000.0},
-        {"flow": "silent", "device": "hba1", "direction": "write", "last": nothing, "whole": nothing}
-        | {"latency_ns_max": None},
+        {"flow": "busy", "device": "hba0", "direction": "read", "in_total": True}
+        | {"last": last, "whole": whole, "latency_ns_max": 9_000_000.0},
+        {"flow": "silent", "device": "hba1", "direction": "write", "in_total": True}
+        | {"last": nothing, "whole": nothing, "latency_ns_max": None},
     ]
 
 
@@ -124,6 +128,7 @@ def run_document(*, with_switch: bool = True, end_reason: str = "Converged") -> 
         "events": 1_234_567,
         "tlp_hops": 345_678,
         "fingerprint": "0123456789abcdef",
+        "goodput_gb_per_s": 2 * each,
         "flows": [flow("read disks0", "hba0", each), flow("read disks1", "hba1", each)],
         "links": links,
         "errors": [{"port": "server.slot1", "error": "poisoned_tlp", "status_bit": 12, "count": 3}],

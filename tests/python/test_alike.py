@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from lanewise.cli.tables.alike import together
 from lanewise.cli.tables.doctor import print_diagnosis
 from lanewise.health.doctor import Cost, Diagnosis, Finding, Severity
-from lanewise.health.doctor.finding import Compared
+from lanewise.health.doctor.finding import Compared, Waived
+from lanewise.health.doctor.said_alike import together
+from lanewise.health.predict.prediction import Prediction
+from lanewise.health.predict.simulator import Row
 
 
 def dma(as_is: float, fixed: float) -> Cost:
@@ -95,3 +97,45 @@ def test_details_are_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json_has_every_finding() -> None:
     assert len(Diagnosis("dump", EIGHT, functions=16, links=8, rules=27).document["findings"]) == 8
+
+
+def test_json_says_which_findings_are_alike_and_leaves_out_what_is_waived() -> None:
+    waived = replace(EIGHT[1], waived=Waived("known", None, "waivers.toml:1"))
+    other = finding("09:00.0", cost=dma(1.5, 6.0))
+    document = Diagnosis("dump", (EIGHT[0], other, waived, EIGHT[2]), functions=4, links=4, rules=27).document
+    assert document["alike"] == [[0, 3], [1]]
+
+
+def row(bdf: str, **changes: object) -> Row:
+    plain = Row(
+        bdf=bdf,
+        device="A GPU",
+        link="gen5 x16",
+        benchmark="host to device",
+        direction="read",
+        ceiling_gb_per_s=58.4,
+        alone_gb_per_s=54.9,
+        together_gb_per_s=12.5,
+        alone_half_width_percent=0.1,
+        together_half_width_percent=0.1,
+        latency_ns=None,
+        frames_per_s=None,
+        binding="its link",
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def test_json_says_which_devices_reach_the_same_to_a_hundredth() -> None:
+    rows = (
+        row("18:00.0"),
+        row("18:00.0", benchmark="write to peer 19:00.0"),
+        row("19:00.0", alone_gb_per_s=54.5),
+        row("19:00.0", benchmark="write to peer 18:00.0"),
+        row("1a:00.0", alone_gb_per_s=54.2),
+        row("1b:00.0", ceiling_gb_per_s=29.2),
+    )
+    assert Prediction("dump", rows, ()).document["alike"] == [
+        ["18:00.0", "19:00.0"],
+        ["1a:00.0"],
+        ["1b:00.0"],
+    ]

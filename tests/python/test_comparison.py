@@ -8,6 +8,8 @@ import documents
 import pytest
 
 from lanewise.comparison import Comparison, compare_runs
+from lanewise.report import run_figures
+from lanewise.report.comparison_part import comparison_part
 from lanewise.results import RunResult
 
 
@@ -61,6 +63,79 @@ def test_flows_of_several_devices_that_have_one_name_are_matched_by_device() -> 
     assert rows["flow"].to_list() == ["ring", "ring"]
     for side in ("a_mib_per_s", "b_mib_per_s"):
         assert rows[side].to_list() == run.flows["goodput_mib_per_s"].to_list()
+
+
+def moving(goodput: float, operations: float) -> RunResult:
+    """Return a run of one flow with these rates."""
+    document = documents.run_document()
+    document["flows"] = [documents.flow("f", "d", goodput) | {"operations_per_s": operations}]
+    document["goodput_gb_per_s"] = goodput
+    return RunResult(document)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ((0.0, 0.0), (0.0, 0.0), None),
+        ((0.0, 1000.0), (0.0, 1000.0), None),
+        ((0.0, 1000.0), (0.0, 1049.0), None),
+        ((0.0, 1000.0), (0.0, 1051.0), "operations a second differ by more than 5 %"),
+        ((1.0, 10.0), (1.04, 99.0), None),
+        ((1.0, 10.0), (0.9, 10.0), "total goodput differs by more than 5 %"),
+        ((1.0, 10.0), (0.0, 10.0), "total goodput differs by more than 5 %"),
+        ((0.0, 10.0), (1.0, 10.0), "A moved nothing, and B did"),
+        ((0.0, 0.0), (0.0, 10.0), "A moved nothing, and B did"),
+    ],
+)
+def test_what_is_within_a_band_has_the_same_totals(
+    a: tuple[float, float], b: tuple[float, float], said: str | None
+) -> None:
+    assert compare_runs(moving(*a), moving(*b), names=("a", "b")).beyond(5.0) == said
+
+
+def ring(latencies: dict[str, float], *, per_device: int = 1) -> RunResult:
+    """Return a run of one workload on several devices, each with a mean latency of its own, in ns."""
+    document = documents.run_document()
+    document["flows"] = []
+    for device, mean in latencies.items():
+        for _ in range(per_device):
+            flow = documents.flow("ring", device, 1.0)
+            flow["latency_ns"] |= {"mean": mean, "p50": mean, "p99": mean, "min": mean, "max": mean}
+            flow["latency_ns"]["buckets"] = {
+                "from_ns": [int(mean)],
+                "below_ns": [int(mean) + 1],
+                "counts": [29],
+            }
+            document["flows"].append(flow)
+    return RunResult(document)
+
+
+A, B = {"gpu[0]": 1000.0, "gpu[1]": 2000.0}, {"gpu[0]": 1500.0, "gpu[1]": 9000.0}
+
+
+def test_flows_of_several_devices_keep_their_device_and_their_latencies() -> None:
+    found = compare_runs(ring(A), ring(B), names=("a", "b"))
+    columns = ("flow", "device", "a_latency_ns_mean", "b_latency_ns_mean")
+    rows = [("ring", "gpu[0]", 1000.0, 1500.0), ("ring", "gpu[1]", 2000.0, 9000.0)]
+    assert found.flows.select(columns).rows() == rows
+    assert [row["device"] for row in json.loads(found.to_json())["flows"]] == ["gpu[0]", "gpu[1]"]
+    moved = next(each for each in comparison_part(found, drawn=False).sections if each.title == "What moved")
+    said = {row[:4] for table in moved.tables for row in table.rows if row[0] == "latency, mean"}
+    assert said == {
+        ("latency, mean", "ring gpu[0] (write)", "1,000.00", "1,500.00"),
+        ("latency, mean", "ring gpu[1] (write)", "2,000.00", "9,000.00"),
+    }
+
+
+def test_several_flows_of_one_device_are_matched_in_their_order() -> None:
+    same = ring(A, per_device=2)
+    assert compare_runs(same, same, names=("a", "b")).flows.height == 4
+
+
+def test_a_curve_of_latencies_has_the_samples_of_its_own_device() -> None:
+    told = str(run_figures.latencies([("", ring(A))]))
+    assert told.count(": 29 samples") >= 2
+    assert "58 samples" not in told
 
 
 def test_json_has_everything() -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import documents
 import polars as pl
 import pytest
 
 import lanewise
+from lanewise import columns, session
+from lanewise.experiment import reproduction
 from lanewise.results import ExplainResult, PartsResult, RunResult
 from lanewise.units import unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def result() -> RunResult:
@@ -56,7 +62,7 @@ def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
 
 def test_latencies_are_all_in_their_buckets() -> None:
     table = result().latencies
-    assert table.columns == ["flow", "direction", "counted", "from_ns", "below_ns", "count"]
+    assert table.columns == ["flow", "device", "direction", "counted", "from_ns", "below_ns", "count"]
     assert table.filter(flow="read disks0")["count"].to_list() == [10, 18, 1]
     run = lanewise.run("scenarios/switch.toml")
     for flow in run.document["flows"]:
@@ -119,3 +125,23 @@ def test_parameters_show_where_they_come_from() -> None:
 )
 def test_a_columns_name_states_its_unit(column: str, unit: str | None) -> None:
     assert unit_of(column) == unit
+
+
+def tables_of_columns() -> dict[str, Mapping[str, object]]:
+    """Return every table of columns of the package, by its name."""
+    found = {}
+    for module in (columns, session, reproduction):
+        for name, value in vars(module).items():
+            if name.endswith("_COLUMNS"):
+                found[f"{module.__name__}.{name}"] = value
+    return found
+
+
+def test_what_is_per_second_is_not_in_seconds() -> None:
+    tables = tables_of_columns()
+    assert len(tables) > 15
+    rates = {column: unit_of(column) for table in tables.values() for column in table if "_per_s" in column}
+    assert {"operations_before_per_s", "tlps_per_s", "served_per_s"} <= rates.keys()
+    assert {column: unit for column, unit in rates.items() if unit is None or unit == "s"} == {}
+    assert {unit_of(f"{what}_per_s") for what in ("operations_after", "dllps", "served", "frames")} == {"1/s"}
+    assert unit_of("goodput_before_gb_per_s") == "GB/s"

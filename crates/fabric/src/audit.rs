@@ -537,7 +537,13 @@ mod tests {
         let mut simulation = busy();
         let (at, payload) = (simulation.fabric.now(), Bytes::new(200_000));
         let (name, device, latency) = ("f".to_owned(), simulation.names()[2].clone(), LatencyOf::Request);
-        let flow = simulation.fabric.add_flow(FlowSpec { name, device, direction: "write", latency });
+        let flow = simulation.fabric.add_flow(FlowSpec {
+            name,
+            device,
+            direction: "write",
+            latency,
+            repeats: false,
+        });
         simulation.fabric.observers.observe(at, Fact::Delivered { flow, payload });
         simulation.fabric.own_books.told_bytes += payload.get();
         let names = simulation.names().to_vec();

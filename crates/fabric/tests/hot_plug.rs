@@ -55,6 +55,7 @@ impl Workload for Plug {
             device: "card".into(),
             direction,
             latency: LatencyOf::Request,
+            repeats: false,
         };
         self.flow = fabric.add_flow(spec("write"));
         self.round(fabric);
@@ -127,7 +128,13 @@ struct Hurry {
 impl Workload for Hurry {
     fn start(&mut self, fabric: &mut Fabric) {
         let name = "write".to_owned();
-        let spec = FlowSpec { name, device: "card".into(), direction: "write", latency: LatencyOf::Request };
+        let spec = FlowSpec {
+            name,
+            device: "card".into(),
+            direction: "write",
+            latency: LatencyOf::Request,
+            repeats: false,
+        };
         let transfer = Transfer {
             direction: Direction::Write,
             target: Target::HostMemory,

@@ -14,6 +14,9 @@ pub struct FlowSpec {
     pub direction: &'static str,
     /// What its latencies are of.
     pub latency: LatencyOf,
+    /// Whether another flow counts the same bytes, so that a sum over all leaves these out: an adapter reads what goes over a wire, and
+    /// the one at the other end writes it.
+    pub repeats: bool,
 }
 
 /// `direction` of a flow that carries no data: doorbells, commands, descriptors.
@@ -127,7 +130,13 @@ mod tests {
     use std::mem::offset_of;
 
     fn flow(latency: LatencyOf) -> FlowTally {
-        FlowTally::new(FlowSpec { name: "f".into(), device: "d".into(), direction: "read", latency })
+        FlowTally::new(FlowSpec {
+            name: "f".into(),
+            device: "d".into(),
+            direction: "read",
+            latency,
+            repeats: false,
+        })
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn row<'py>(py: Python<'py>, update: &FlowUpdate) -> PyResult<Bound<'py, PyDict>
     row.set_item("flow", &update.flow)?;
     row.set_item("device", &update.device)?;
     row.set_item("direction", update.direction)?;
+    row.set_item("in_total", update.in_total)?;
     row.set_item("last", rates(py, &update.last)?)?;
     row.set_item("whole", rates(py, &update.whole)?)?;
     row.set_item("latency_ns_max", update.latency_ns_max)?;

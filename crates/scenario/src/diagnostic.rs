@@ -110,7 +110,7 @@ impl Diagnostics {
         DiagnosticRecord {
             code: diagnostic.problem.code(),
             message: diagnostic.problem.to_string(),
-            path: file.map(|file| file.path.clone()),
+            path: file.map(|file| file.path.clone()).or_else(|| diagnostic.problem.file().map(str::to_owned)),
             line: position.map(|(line, _)| line),
             column: position.map(|(_, column)| column),
             hint: diagnostic.hint.clone(),

@@ -70,6 +70,25 @@ pub enum FieldDefault {
     Required,
 }
 
+/// What a text of a scenario is the name of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Names {
+    /// Components, or ports of them: `nic`, `nic[3]`, `nic[*].port1`.
+    Components,
+    /// Places in the list `devices` beside it, counted from 0.
+    Places,
+}
+
+impl Names {
+    /// The word that the schema has for it, under `x-names`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Components => "components",
+            Self::Places => "places",
+        }
+    }
+}
+
 /// One parameter.
 #[derive(Debug)]
 pub struct Field {
@@ -91,6 +110,8 @@ pub struct Field {
     pub source: &'static str,
     /// Whether a text is a value of the parameter, within its range.
     pub accepts: fn(&str) -> bool,
+    /// What its texts name, beside words of its own such as "auto"; none for other values.
+    pub names: Option<Names>,
 }
 
 /// The parameters of one kind of component.
@@ -140,7 +161,7 @@ macro_rules! parameters {
         $name:ident, $role:ident $title:literal {
             $(
                 $(#[doc = $field_doc:literal])+
-                $key:ident: $type:ty = $default:tt $(in $low:literal to $high:literal)?,
+                $key:ident: $type:ty = $default:tt $(in $low:literal to $high:literal)? $(names $names:ident)?,
                 $provenance:ident $source:literal;
             )*
             $(flatten $flat:ident: $flat_type:ty;)*
@@ -173,6 +194,7 @@ macro_rules! parameters {
                         text,
                         $crate::parameter::field_range!($($low $high)?),
                     ),
+                    names: $crate::parameter::field_names!($($names)?),
                 },)*],
                 flattened: &[$(&<$flat_type as $crate::parameter::ParameterTable>::SCHEMA,)*],
                 groups: &[$((
@@ -216,6 +238,17 @@ macro_rules! field_range {
     };
 }
 pub(crate) use field_range;
+
+/// What a field names in [`parameters!`].
+macro_rules! field_names {
+    () => {
+        None
+    };
+    ($names:ident) => {
+        Some($crate::parameter::Names::$names)
+    };
+}
+pub(crate) use field_names;
 
 /// Whether a text is a value of a type, within a range.
 pub(crate) fn accepts<T: ParameterType>(text: &str, range: Option<(&str, &str)>) -> bool {
@@ -278,6 +311,13 @@ impl ResolvedParameter {
     /// A claim about hardware that the specification does not make.
     pub fn is_assumption(&self) -> bool {
         self.role == Role::Claim && self.provenance != Provenance::Spec
+    }
+
+    /// Chosen so that nothing depends on it: something is switched off, or never the limit. Its source says so, in one of a few
+    /// phrases that sources of such values share.
+    pub fn is_out_of_the_way(&self) -> bool {
+        const PHRASES: [&str; 4] = ["never the limit", "links are the limit", "no time depends", "unless"];
+        PHRASES.iter().any(|phrase| self.source.contains(phrase))
     }
 }
 

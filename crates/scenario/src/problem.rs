@@ -29,6 +29,16 @@ macro_rules! problems {
     };
 }
 
+impl Problem {
+    /// The file that it is about, where it is in none.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            Self::UnreadableFile { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
 problems! {
     /// The file could not be read at all.
     "unreadable-file" UnreadableFile { path, reason } = "cannot read `{path}`: {reason}";

@@ -1,6 +1,6 @@
 //! JSON Schema of scenario files, for editors. Generated from the parameter tables.
 
-use crate::parameter::{FieldDefault, ParameterTable, Provenance, TableSchema};
+use crate::parameter::{FieldDefault, Names, ParameterTable, Provenance, TableSchema};
 use crate::parameters::{FirmwareParameters, RunParameters};
 use crate::resolve::WORKLOAD_KINDS;
 use crate::structure::{ComponentKind, StructuralKey};
@@ -51,6 +51,7 @@ pub(crate) fn table_schema(table: &'static TableSchema, structural: &[Structural
     for key in structural {
         let mut schema = (key.schema)();
         schema["description"] = json!(key.doc);
+        mark(&mut schema, key.names);
         properties.insert(key.key.into(), schema);
     }
     for field in table.all_fields() {
@@ -60,6 +61,7 @@ pub(crate) fn table_schema(table: &'static TableSchema, structural: &[Structural
             description.push_str(&format!(" Default: {text}."));
         }
         schema["description"] = json!(description);
+        mark(&mut schema, field.names);
         properties.insert(field.key.into(), schema);
     }
     for (key, group) in table.all_groups() {
@@ -71,6 +73,13 @@ pub(crate) fn table_schema(table: &'static TableSchema, structural: &[Structural
         "additionalProperties": false,
         "properties": properties,
     })
+}
+
+/// Says what the texts of a key name.
+fn mark(schema: &mut Json, names: Option<Names>) {
+    if let Some(names) = names {
+        schema["x-names"] = json!(names.word());
+    }
 }
 
 /// A value, or the value with its provenance.

@@ -1,6 +1,6 @@
 //! What kinds of components there are, and the keys that say how they hang together.
 
-use crate::parameter::{ParameterTable, TableSchema, parameters};
+use crate::parameter::{Names, ParameterTable, TableSchema, parameters};
 use crate::parameters::{
     CableParameters, EndpointParameters, HostParameters, LinkParameters, NetworkParameters,
     NetworkSwitchParameters, PortParameters, RetimerParameters, StorageParameters, SwitchParameters,
@@ -41,6 +41,8 @@ pub struct StructuralKey {
     pub doc: &'static str,
     /// JSON Schema of what may be written.
     pub schema: fn() -> Json,
+    /// What its texts name; none for other values.
+    pub names: Option<Names>,
 }
 
 parameters! {
@@ -77,17 +79,20 @@ const PART: StructuralKey = StructuralKey {
     key: "part",
     doc: "Name of a catalog part, whose values hold where nothing else is written.",
     schema: String::schema,
+    names: None,
 };
 const ATTACH: StructuralKey = StructuralKey {
     key: "attach",
     doc: "Where it is plugged in: \"server.slot1\", \"sw0.port1\", or \"sw0.*\" for the next free ports. \"sw[*].*\" fills the first of \
           several switches first, \"sw[*].port1..port2\" these two ports of each; `explain` draws what came where.",
     schema: String::schema,
+    names: Some(Names::Components),
 };
 const ADAPTER: StructuralKey = StructuralKey {
     key: "attach",
     doc: "The host bus adapter that the drives are behind: the name of an endpoint with a wire.",
     schema: String::schema,
+    names: Some(Names::Components),
 };
 const ENDS: StructuralKey = StructuralKey {
     key: "ends",
@@ -95,47 +100,60 @@ const ENDS: StructuralKey = StructuralKey {
           with as many wires as they have: [\"nic[*]\", \"leaf[*]\"] gives each adapter a port of a switch, [\"leaf[*]\", \"spine[*]\"] joins \
           each leaf to each spine.",
     schema: Vec::<String>::schema,
+    names: Some(Names::Components),
 };
-const RUNS_ON: StructuralKey =
-    StructuralKey { key: "attach", doc: "The host that it runs on.", schema: String::schema };
+const RUNS_ON: StructuralKey = StructuralKey {
+    key: "attach",
+    doc: "The host that it runs on.",
+    schema: String::schema,
+    names: Some(Names::Components),
+};
 const COUNT: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on, on the free ports in order.",
     schema: u32::schema,
+    names: None,
 };
 const HOSTS: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on. `name[*].slot1` is that slot of each, `name[*].*` all slots of the first, then \
           of the next.",
     schema: u32::schema,
+    names: None,
 };
 const SWITCHES: StructuralKey = StructuralKey {
     key: "count",
     doc: "So many of them, named `name[0]`, `name[1]` and so on.",
     schema: u32::schema,
+    names: None,
 };
 const PARTITION: StructuralKey = StructuralKey {
     key: "partition_of",
     doc: "The switch that this is another partition of: the same part with an upstream port of its own. A port belongs to \
           one partition.",
     schema: String::schema,
+    names: Some(Names::Components),
 };
-const LINK: StructuralKey = StructuralKey { key: "link", doc: "The link above it.", schema: link_schema };
+const LINK: StructuralKey =
+    StructuralKey { key: "link", doc: "The link above it.", schema: link_schema, names: None };
 const MAKER: StructuralKey = StructuralKey {
     key: "maker",
     doc: "Maker of the processor, \"intel\" or \"amd\": with the generation of its fastest slot it decides which set of defaults \
           holds where neither scenario nor part says anything.",
     schema: String::schema,
+    names: None,
 };
 const SLOTS: StructuralKey = StructuralKey {
     key: "slots",
     doc: "Its slots by name. \"slot1..slot4\" stands for four slots alike.",
     schema: host_slots_schema,
+    names: None,
 };
 const PORTS: StructuralKey = StructuralKey {
     key: "ports",
     doc: "Its ports by name; port0 faces upstream. \"port1..port8\" stands for eight ports alike.",
     schema: slots_schema,
+    names: None,
 };
 
 fn link_schema() -> Json {

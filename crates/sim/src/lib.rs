@@ -151,6 +151,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         let percentile = percent(goal.percentile);
         Some(PercentileInterval { percentile, low_ns: found.low, high_ns: found.high })
     };
+    let flows = measured::flows(simulation, measured, half_width, percentile);
     let mut results = Results {
         changes: Vec::new(),
         limited_by: None,
@@ -170,7 +171,8 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         tlp_hops: simulation.fabric.observers().tlp_hops(),
         fingerprint: format!("{:016x}", simulation.fabric.observers().fingerprint()),
         phases,
-        flows: measured::flows(simulation, measured, half_width, percentile),
+        goodput_gb_per_s: measured::total(&flows, measured),
+        flows,
         links: measured::links(simulation, &scenario.fabric),
         requesters: measured::requesters(simulation, &scenario.fabric, outcome.end),
         buffers: measured::buffers(simulation, &scenario.fabric, outcome.end),
@@ -334,7 +336,8 @@ fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
     let in_force = explained.into_iter().zip(&scenario.parameters);
     let assumed = in_force.filter(|(_, parameter)| parameter.is_assumption());
     assumed
-        .map(|(parameter, _)| Assumption {
+        .map(|(parameter, resolved)| Assumption {
+            is_out_of_the_way: resolved.is_out_of_the_way(),
             path: parameter.path,
             value: parameter.value,
             provenance: parameter.provenance,

@@ -8,7 +8,7 @@ use crate::results::{
 use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{Part, ResourceKind, ResourceReading, Simulation, StorageAdapterPart};
-use lanewise_observe::{DirectionTally, LatencyOf, RequesterState, Use};
+use lanewise_observe::{CONTROL, DirectionTally, FlowSpec, LatencyOf, RequesterState, Use};
 use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
 
@@ -30,6 +30,7 @@ pub(crate) fn flows(
             name: tally.spec.name.clone(),
             device: tally.spec.device.clone(),
             direction: tally.spec.direction,
+            in_total: is_in_total(&tally.spec),
             goodput_gb_per_s: bytes as f64 / seconds / 1e9,
             goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
@@ -49,6 +50,17 @@ pub(crate) fn flows(
     simulation.listed_flows().map(flow).collect()
 }
 
+/// Whether the payload of a flow is in the total of a run.
+pub(crate) fn is_in_total(flow: &FlowSpec) -> bool {
+    flow.direction != CONTROL && !flow.repeats
+}
+
+/// Payload of flows, counted once, 10⁹ B/s.
+pub(crate) fn total(flows: &[Flow], measured: Span) -> f64 {
+    let bytes: u64 = flows.iter().filter(|flow| flow.in_total).map(|flow| flow.bytes).sum();
+    bytes as f64 / measured.as_seconds().max(f64::MIN_POSITIVE) / 1e9
+}
+
 /// Links of a run.
 pub(crate) fn links(simulation: &Simulation, config: &FabricConfig) -> Vec<Link> {
     let link = |link: &LinkConfig| Link {
@@ -57,6 +69,10 @@ pub(crate) fn links(simulation: &Simulation, config: &FabricConfig) -> Vec<Link>
         lower: config.port_path(link.lower),
         generation: link.mode.generation.to_string(),
         width: link.mode.width.to_string(),
+        lanes: link.mode.width.lanes(),
+        gt_per_s: link.mode.generation.transfers_e8_per_second() as f64 / 10.0,
+        line_code_data_bits: link.mode.line_code().share().0,
+        line_code_sent_bits: link.mode.line_code().share().1,
         flit: link.mode.flit,
         mps_bytes: config.devices[link.lower.0].ports[link.lower.1].mps.get(),
         upstream: direction(simulation, link, link.lower, link.upper),
@@ -78,13 +94,12 @@ fn direction(
     let named = |value: &dyn Fn(Use) -> Value| {
         Use::ALL.iter().map(|on| (on.name().to_owned(), value(*on))).collect::<Map<String, Value>>()
     };
-    let silent: f64 = Use::ALL.iter().filter(|on| on.is_silent()).map(|on| tally.share(*on)).sum();
     Direction {
         ladder: ladder(link, &tally),
         time_attribution: named(&|on| tally.share(on).into()),
         time_attribution_ticks: named(&|on| tally.spent_on(on).ticks().into()),
         measured_ticks: tally.total().ticks(),
-        utilisation: 1.0 - silent,
+        utilisation: 1.0 - silence(&tally),
         tlps: sent.tlps_sent,
         dllps: sent.dllps_sent,
         naks: observers.counters(index(receiver)).errors.naks_sent,
@@ -92,14 +107,26 @@ fn direction(
     }
 }
 
+/// Part of the time that nothing was on the wire.
+fn silence(tally: &DirectionTally) -> f64 {
+    Use::ALL.iter().filter(|on| on.is_silent()).map(|on| tally.share(*on)).sum()
+}
+
+/// What is left at each rung. Floats: none is below the next.
 fn ladder(link: &LinkConfig, tally: &DirectionTally) -> Ladder {
     let coded = link.mode.coded_gb_per_s();
+    let goodput = coded * tally.share(Use::Payload);
     let link_bandwidth = coded * (1.0 - tally.share(Use::OrderedSet));
+    let tlp_bandwidth = link_bandwidth - coded * tally.share(Use::Dllp);
+    let after_replays = (tlp_bandwidth - coded * tally.share(Use::Replay)).max(goodput);
     Ladder {
         line_rate_gb_per_s: link.mode.line_rate_bits_per_second() as f64 / 8e9,
+        coded_gb_per_s: coded,
         link_bandwidth_gb_per_s: link_bandwidth,
-        tlp_bandwidth_gb_per_s: link_bandwidth - coded * tally.share(Use::Dllp),
-        goodput_gb_per_s: coded * tally.share(Use::Payload),
+        tlp_bandwidth_gb_per_s: tlp_bandwidth,
+        after_replays_gb_per_s: after_replays,
+        sent_gb_per_s: (after_replays - coded * silence(tally)).max(goodput),
+        goodput_gb_per_s: goodput,
     }
 }
 

@@ -3,6 +3,7 @@
 //! As in IOmeter's display of results, a flow has rates since the last update and of the whole test, which begins when the
 //! warm-up is over. Leaves out: the largest latency since the last update, because only that of the whole test is kept.
 
+use crate::measured::is_in_total;
 use lanewise_fabric::Simulation;
 use lanewise_observe::FlowTally;
 use lanewise_units::{Span, Time};
@@ -49,6 +50,8 @@ pub struct FlowUpdate {
     pub device: String,
     /// `read`, `write`, or the instrument's word.
     pub direction: &'static str,
+    /// Whether its payload is in the total, as in results.
+    pub in_total: bool,
     /// Since the last update.
     pub last: Rates,
     /// Since measuring began; during the warm-up, since the run began.
@@ -96,6 +99,7 @@ impl Updates {
                 flow: tally.spec.name.clone(),
                 device: tally.spec.device.clone(),
                 direction: tally.spec.direction,
+                in_total: is_in_total(&tally.spec),
                 last,
                 whole: counts.since(&Counts::default(), now.saturating_since(began)),
                 latency_ns_max: (counts.operations > 0).then(|| tally.latency_max_ns()),

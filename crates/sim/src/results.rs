@@ -52,6 +52,8 @@ pub struct Results {
     pub limited_by: Option<LimitedBy>,
     /// Parts of the run between changes of the machine; empty when nothing changed.
     pub phases: Vec<crate::phases::Phase>,
+    /// Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts once.
+    pub goodput_gb_per_s: f64,
     /// Per flow.
     pub flows: Vec<Flow>,
     /// Per link.
@@ -115,6 +117,9 @@ pub struct Flow {
     pub device: String,
     /// `read`, `write`, or the instrument's word.
     pub direction: &'static str,
+    /// Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an
+    /// adapter, which the one at the other end of the wire writes.
+    pub in_total: bool,
     /// Payload, 10⁹ B/s.
     pub goodput_gb_per_s: f64,
     /// Payload, 2²⁰ B/s.
@@ -227,6 +232,14 @@ pub struct Link {
     pub generation: String,
     /// Negotiated width, `x1` to `x32`.
     pub width: String,
+    /// As many lanes as that.
+    pub lanes: u64,
+    /// Transfers of one lane, 10⁹ a second.
+    pub gt_per_s: f64,
+    /// Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data.
+    pub line_code_data_bits: u64,
+    /// Bits that a lane sends, data and what the line code adds.
+    pub line_code_sent_bits: u64,
     /// Flit Mode.
     pub flit: bool,
     /// Maximum Payload Size in force.
@@ -267,10 +280,16 @@ pub struct Direction {
 pub struct Ladder {
     /// Transfers per second × lanes ÷ 8.
     pub line_rate_gb_per_s: f64,
+    /// After the line code: a share of the time is that share of this.
+    pub coded_gb_per_s: f64,
     /// After coding and the ordered sets that were sent.
     pub link_bandwidth_gb_per_s: f64,
     /// After the DLLPs that were sent: what TLPs with their framing could use.
     pub tlp_bandwidth_gb_per_s: f64,
+    /// After what was sent again.
+    pub after_replays_gb_per_s: f64,
+    /// After silence: TLPs that were sent for the first time, with headers and framing.
+    pub sent_gb_per_s: f64,
     /// Payload that was sent.
     pub goodput_gb_per_s: f64,
 }
@@ -375,6 +394,8 @@ pub struct Assumption {
     pub provenance: String,
     /// Where it comes from.
     pub source: String,
+    /// Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit.
+    pub is_out_of_the_way: bool,
 }
 
 fn name_of_kind<S: Serializer>(kind: &ResourceKind, serializer: S) -> Result<S::Ok, S::Error> {

@@ -40,6 +40,8 @@ pub struct State {
     /// Hash of what went over the links so far, 16 hexadecimal digits.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     pub trajectory: String,
+    /// Payload since the last look of all flows that are `in_total`, 10⁹ B/s.
+    pub goodput_gb_per_s: f64,
     /// Per flow.
     pub flows: Vec<FlowUpdate>,
     /// Per link.
@@ -204,6 +206,7 @@ pub(crate) fn read(
     let window = now.saturating_since(looks.at);
     let since_look = seconds(now.saturating_since(looks.last));
     let reading = Reading { config: &scenario.fabric, progress, now, seconds: seconds(window), since_look };
+    let flows = looks.flows.next(progress);
     let state = State {
         time_s: progress.simulated.as_seconds(),
         time_ticks: progress.simulated.ticks(),
@@ -216,7 +219,12 @@ pub(crate) fn read(
         window_s: window.as_seconds(),
         events: progress.events,
         trajectory: format!("{:016x}", progress.simulation.fabric.observers().fingerprint()),
-        flows: looks.flows.next(progress),
+        goodput_gb_per_s: flows
+            .iter()
+            .filter(|flow| flow.in_total)
+            .map(|flow| flow.last.goodput_gb_per_s)
+            .sum(),
+        flows,
         links: scenario.fabric.links.iter().map(|link| reading.link(link, &mut looks.directions)).collect(),
         requesters: reading.requesters(&mut looks.requesters),
         resources: reading.resources(&mut looks.resources),

@@ -16,18 +16,39 @@ pub(crate) struct Flows {
     pub control: FlowId,
 }
 
+/// Which data of one side another flow counts, too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Repeats {
+    /// What is read.
+    pub read: bool,
+    /// What is written.
+    pub write: bool,
+}
+
+impl Repeats {
+    /// Of an adapter on a wire: what it reads, the adapter at the other end writes.
+    pub(crate) const READ: Self = Self { read: true, write: false };
+    /// Of an adapter on the way of data that its load counts.
+    pub(crate) const ALL: Self = Self { read: true, write: true };
+}
+
 impl Flows {
     /// Declares three flows of a name at a device, or at several with their names joined.
     pub(crate) fn add<M: Tally, K: Kind>(
         name: &str,
         device: &str,
         latency: LatencyOf,
+        repeats: Repeats,
         ports: &mut Ports<'_, M, K>,
     ) -> Self {
-        let mut flow = |direction| {
+        let mut flow = |direction, repeats| {
             let (name, device) = (name.to_owned(), device.to_owned());
-            ports.add_flow(FlowSpec { name, device, direction, latency })
+            ports.add_flow(FlowSpec { name, device, direction, latency, repeats })
         };
-        Self { read: flow("read"), write: flow("write"), control: flow(CONTROL) }
+        Self {
+            read: flow("read", repeats.read),
+            write: flow("write", repeats.write),
+            control: flow(CONTROL, false),
+        }
     }
 }

@@ -85,7 +85,8 @@ def live_table(
         )
     if len(busy) > 1:
         table.add_section()
-        sums = [sum(flow[window]["goodput_gb_per_s"] for flow in busy) for window in windows]
+        once = [flow for flow in busy if flow["in_total"]]
+        sums = [sum(flow[window]["goodput_gb_per_s"] for flow in once) for window in windows]
         table.add_row("all", "", "", *(style.fixed(total, 3) for total in sums))
     whole = (
         "since the run began: it is warming up"

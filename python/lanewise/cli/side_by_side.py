@@ -120,7 +120,6 @@ def _print(comparison: "Comparison", *, within: float | None, report: Path | Non
         from lanewise.cli.report_verb import write
 
         write([("", comparison)], report)
-    ratio = comparison.goodput_ratio
-    if within is not None and (ratio is None or not abs(100 * (ratio - 1)) <= within):
-        typer.echo(f"total goodput differs by more than {within:g} %", err=True)
+    if within is not None and (why := comparison.beyond(within)) is not None:
+        typer.echo(why, err=True)
         raise typer.Exit(ExitStatus.FINDINGS)

@@ -203,7 +203,7 @@ class _Search:
         flow = _main_flow(self.base)
         if flow is None:
             return None
-        same = result.flows.filter(flow=flow["flow"], direction=flow["direction"])
+        same = result.flows.filter(**flow)
         return None if same.is_empty() else same["latency_ns_mean"][0]
 
 
@@ -213,13 +213,12 @@ def _paths(candidates: Sequence[Candidate]) -> tuple[str, ...]:
 
 def _done(result: RunResult) -> float:
     """Return the goodput of all data, or how many operations, where no bytes are counted."""
-    goodput = float(result.data_flows["goodput_gb_per_s"].sum())
-    return goodput or float(result.data_flows["operations_per_s"].sum())
+    return result.goodput_gb_per_s or float(result.data_flows["operations_per_s"].sum())
 
 
 def _main_flow(result: RunResult) -> dict[str, str] | None:
     flows = result.data_flows.sort("goodput_gb_per_s", descending=True, maintain_order=True)
-    return next(flows.select("flow", "direction").iter_rows(named=True), None)
+    return next(flows.select("flow", "device", "direction").iter_rows(named=True), None)
 
 
 def _latency(result: RunResult) -> float | None:

@@ -25,8 +25,8 @@ _LITTLE = 0.1
 
 
 def total_goodput(result: RunResult) -> float:
-    """Return the goodput of all flows of data, GB/s."""
-    return float(result.data_flows["goodput_gb_per_s"].sum())
+    """Return the goodput of all flows of data, GB/s; what one device reads and another writes counts once."""
+    return result.goodput_gb_per_s
 
 
 def largest_latency(result: RunResult) -> tuple[Row, str] | None:
@@ -54,7 +54,7 @@ def gain(percent_more: float) -> str:
 def tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield the numbers that matter most, each with what it is."""
     goodput = total_goodput(result)
-    moving = result.data_flows.filter(result.data_flows["payload_bytes"] > 0)
+    moving = result.flows_in_total.filter(result.flows_in_total["payload_bytes"] > 0)
     if goodput:
         yield f"{goodput:.3f} GB/s", f"goodput of all data, {counted(moving.height, 'flow')}"
     if goodput < _LITTLE and (done := float(result.data_flows["operations_per_s"].sum())):
@@ -88,7 +88,7 @@ def in_short(result: RunResult) -> Section:
 
 
 def _gives(result: RunResult) -> str:
-    moving = result.data_flows.filter(result.data_flows["payload_bytes"] > 0)
+    moving = result.flows_in_total.filter(result.flows_in_total["payload_bytes"] > 0)
     if result.end_reason == "Stalled":
         waiting = "; ".join(result.document.get("stalled_waiting", []))
         return f"The run stalled: nothing moves any more{f': {waiting}' if waiting else ''}."

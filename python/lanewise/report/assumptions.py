@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lanewise.results import RunResult
 
 _ORDER = {"assumed": 0, "calibrated": 1, "published": 2, "datasheet": 3}
-_SAY_NO_MORE = ("never the limit", "links are the limit", "no time depends", "unless")
-"""In a source: the value was chosen so that nothing depends on it."""
 _MOST_FOLDED = 2_000
 _EFFECTS = (
     *("parameter", "#value", "provenance"),
@@ -123,12 +121,16 @@ def _that_may_matter(result: RunResult, rows: Sequence[Row]) -> list[Row]:
     on_the_way = _components_in_use(result)
     varied = {path for one in candidates_of(result.document["assumptions"]) for path in one.paths}
     limit = _limit_of(result)
+    # Results of older versions do not say it.
+    out_of_the_way = {
+        each["path"] for each in result.document["assumptions"] if each.get("is_out_of_the_way", False)
+    }
     kept = [
         row
         for row in rows
         if row["path"] in varied
         and _component(row["path"]) in on_the_way
-        and not any(words in (row["source"] or "") for words in _SAY_NO_MORE)
+        and row["path"] not in out_of_the_way
     ]
     return sorted(
         kept, key=lambda row: (_component(row["path"]) != limit, _ORDER.get(row["provenance"], len(_ORDER)))

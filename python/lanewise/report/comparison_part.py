@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from difflib import unified_diff
 from math import inf, log
 from typing import TYPE_CHECKING
 
+from lanewise.comparison import flow_pairs
 from lanewise.report import run_figures
 from lanewise.report.content import Part, Section, Table
 from lanewise.report.rows import rows_of
@@ -197,22 +199,18 @@ def _metrics(comparison: Comparison) -> Iterator[tuple[float, tuple[str, ...]]]:
         if row["quantity"] in units:
             name, unit, digits = units[row["quantity"]]
             yield _metric(name, "all data", row["a"], row["b"], unit, digits)
-    for row in comparison.flows.iter_rows(named=True):
-        flow = f"{row['flow']} ({row['direction']})"
+    called = _names_of_flows(comparison)
+    for row, flow in zip(comparison.flows.iter_rows(named=True), called, strict=True):
         if row["a_mib_per_s"] or row["b_mib_per_s"]:
             yield _metric("goodput", flow, row["a_mib_per_s"], row["b_mib_per_s"], "MiB/s", 1)
-    a, b = (
-        {(row["flow"], row["direction"]): row for row in run.flows.iter_rows(named=True)}
-        for run in comparison.runs
-    )
-    for key in dict.fromkeys([*a, *b]):
+    for row, flow in zip(flow_pairs(*comparison.runs).iter_rows(named=True), called, strict=True):
         for name in ("mean", "p50", "p99"):
-            one, other = (side[key][f"latency_ns_{name}"] if key in side else None for side in (a, b))
+            one, other = (row[f"latency_ns_{name}{side}"] for side in ("", "_right"))
             if one is not None or other is not None:
                 unit, scale = time_scale([one, other])
                 yield _metric(
                     f"latency, {name}",
-                    f"{key[0]} ({key[1]})",
+                    flow,
                     None if one is None else one / scale,
                     None if other is None else other / scale,
                     unit,
@@ -222,6 +220,16 @@ def _metrics(comparison: Comparison) -> Iterator[tuple[float, tuple[str, ...]]]:
         if row["a_gb_per_s"] or row["b_gb_per_s"]:
             of = f"{row['link']} {row['direction']}"
             yield _metric("goodput of a link", of, row["a_gb_per_s"], row["b_gb_per_s"], "GB/s", 3)
+
+
+def _names_of_flows(comparison: Comparison) -> list[str]:
+    """Name the flows of a comparison, with their devices where several have one name."""
+    rows = comparison.flows.select("flow", "device", "direction").rows()
+    times = Counter((flow, direction) for flow, _, direction in rows)
+    return [
+        f"{flow}{f' {device}' if times[flow, direction] > 1 else ''} ({direction})"
+        for flow, device, direction in rows
+    ]
 
 
 def _metric(

@@ -45,10 +45,9 @@ def _sentence(result: RunResult, row: Row) -> str:
         f"{link:.3f}, DLLPs {tlp:.3f}, and {goodput:.3f} GB/s are payload."
     )
     overhead = shares.get("header", 0.0) + shares.get("framing", 0.0)
-    if not shares.get("payload") or not goodput:
+    # A share of the time is that share of what is left after coding, which older versions do not state.
+    if not shares.get("payload") or not goodput or (carried := row["coded_gb_per_s"]) is None:
         return said
-    # A share of the time is that share of what the wire carries after coding.
-    carried = goodput / shares["payload"]
     said += f" Headers and framing took {overhead * carried:.3f} GB/s"
     if (replayed := shares.get("replay", 0.0)) >= _WORTH_A_WORD:
         said += f", replays {replayed * carried:.3f} GB/s"

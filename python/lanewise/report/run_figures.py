@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem, together
+from lanewise.columns import LATENCY_COLUMNS, frame, latency_rows
 from lanewise.grouping import grouped, same_number
 from lanewise.plotting import rank
 from lanewise.report.bars import BELOW_NAME, WIDTH, bars, bars_of, drawn, lines_of, names_of
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from lanewise import documents
     from lanewise.columns import Row
     from lanewise.results import RunResult, WhyResult
 
     Side = tuple[str, RunResult]
     """What a run is called in a figure, and the run; called nothing where it is the only one."""
+    _Found = tuple[Row, str, documents.Flow]
+    """A flow, by which of its latencies, and as the core said it."""
 
 _MOST_CURVES = 6
 _MOST_BARS = 12
@@ -100,29 +105,33 @@ class _Curve:
 
 def _curves(sides: Sequence[Side], what: str) -> Iterable[_Curve]:
     for side, result in sides:
-        table = result.latencies.filter(counted=what)
         found = []
-        for row in result.flows.iter_rows(named=True):
+        rows = result.flows.iter_rows(named=True)
+        for row, flow in zip(rows, result.document["flows"], strict=True):
             kind = "latency_ns" if row["counted"] == what else "operation_latency_ns"
             if row[f"{kind}_mean"] is not None and (row["counted"] or "operations") in (what, "requests"):
-                found.append((row, kind))
-        for group in grouped(found, _words_of, _alike):
-            row, kind = group[0]
-            buckets = table.filter(flow=row["flow"], direction=row["direction"])
+                found.append((row, kind, flow))
+        groups = grouped(found, _words_of, _alike)
+        times = Counter((row["flow"], row["direction"]) for (row, *_), *_ in groups)
+        for group in groups:
+            row, kind, flow = group[0]
+            buckets = frame(latency_rows(flow), LATENCY_COLUMNS).filter(counted=what)
             if buckets.is_empty():
                 continue
-            name = f"{together([row['flow'] for row, _ in group])} ({row['direction']})"
+            name = f"{together([row['flow'] for row, *_ in group])} ({row['direction']})"
+            if times[row["flow"], row["direction"]] > 1:
+                name = f"{together([row['device'] for row, *_ in group])}, {name}"
             each = ", each" if len(group) > 1 else ""
             name += f"{each}{f', {side}' if side else ''}"
             yield _Curve(name, row["flow"], buckets, row[f"{kind}_min"], row[f"{kind}_max"])
 
 
-def _words_of(flow: tuple[Row, str]) -> tuple[str, str, str]:
-    row, kind = flow
+def _words_of(flow: _Found) -> tuple[str, str, str]:
+    row, kind, _ = flow
     return stem(row["flow"]), row["direction"], kind
 
 
-def _alike(one: tuple[Row, str], other: tuple[Row, str]) -> bool:
+def _alike(one: _Found, other: _Found) -> bool:
     """Whether the latencies of two flows are the same to a person."""
     names = (f"{one[1]}_{name}" for name in ("min", "mean", "p50", "p99", "max"))
     return all(same_number(one[0][name], other[0][name]) for name in names)

@@ -108,12 +108,13 @@ def _flows(result: RunResult) -> Section:
     note = "GB/s is 10⁹ B/s, MiB/s 2²⁰ B/s; \N{PLUS-MINUS SIGN}: half of the confidence interval"
     if len(flows) > len(groups):
         note += f"; {_EACH}"
+    if result.flows_in_total.height < result.data_flows.height:
+        note += "; what one device reads and another writes counts once"
     tables = alike_rows_of("Flows", columns, groups, _flow, note)
     if len(flows) > 1:
-        data = result.data_flows
         total = (
-            fixed(float(data["goodput_gb_per_s"].sum()), 3),
-            fixed(float(data["goodput_mib_per_s"].sum()), 1),
+            fixed(result.goodput_gb_per_s, 3),
+            fixed(float(result.flows_in_total["goodput_mib_per_s"].sum()), 1),
         )
         first = tables[0]
         with_sum = [*first.rows, ("all data", "", "", *total, "", "", "")]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
+from errno import EIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from lanewise.documents import Mistake
 
-_UNREADABLE = re.compile(
-    r"cannot read `(?P<path>.*)`: (?P<why>No such file or directory|Is a directory|Input/output error)"
-)
+_UNREADABLE = "unreadable-file"
+"""Code of the core's mistake about a file that it could not read, whose record has the path."""
 
 
 @contextmanager
@@ -36,19 +35,26 @@ def with_file_hints() -> Iterator[None]:
 
 
 def _completed(mistake: Mistake) -> Mistake:
-    found = _UNREADABLE.fullmatch(mistake["message"])
-    if found is None:
+    path = mistake["path"]
+    if mistake["code"] != _UNREADABLE or path is None:
         return mistake
-    path = Path(found["path"])
-    return {**mistake, "path": str(path), "hint": _hint(path, found["why"]) or mistake["hint"]}
+    return {**mistake, "hint": _hint(Path(path)) or mistake["hint"]}
 
 
-def _hint(path: Path, why: str) -> str:
-    if why.startswith("Input"):
-        return READ_FAILED
-    if why.startswith("Is a"):
+def _hint(path: Path) -> str:
+    """Say what to do about a file that could not be read, by what happens when it is read again."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return ""
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except FileNotFoundError:
+        return _about_a_name(path)
+    except IsADirectoryError:
         return "a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
-    return _about_a_name(path)
+    except OSError as error:
+        return READ_FAILED if error.errno == EIO else ""
+    return ""
 
 
 def _about_a_name(path: Path) -> str:

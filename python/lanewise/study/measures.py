@@ -29,7 +29,7 @@ GOODPUT = "goodput_gb_per_s"
 TAIL = "latency_ns_p99"
 
 NUMBERS = {
-    GOODPUT: "payload of all flows of data",
+    GOODPUT: "payload of all flows of data; what one device reads and another writes counts once",
     "operations_per_s": "operations of all flows of data",
     "latency_ns_mean": "mean latency over the operations of all flows of data",
     TAIL: "the largest 99th percentile of any flow of data",
@@ -46,7 +46,7 @@ _IN_BRACKETS = re.compile(r"\(([^()]+)\)\s*$")
 
 _FIRST_TABLE = ',"links":'
 """Behind what `row_of` reads by itself."""
-_OF_ROWS = {"flows", "limited_by", "end_reason", "simulated_s", "fingerprint"}
+_OF_ROWS = {"flows", GOODPUT, "limited_by", "end_reason", "simulated_s", "fingerprint"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def row_of(
     tails = [p99 for flow in flows if (p99 := flow["latency_ns"]["p99"]) is not None]
     limit = document["limited_by"]
     row: dict[str, Value] = {
-        "goodput_gb_per_s": sum(flow["goodput_gb_per_s"] for flow in flows),
+        "goodput_gb_per_s": document["goodput_gb_per_s"],
         "operations_per_s": sum(flow["operations_per_s"] for flow in flows),
         "latency_ns_mean": _mean_latency(means),
         "latency_ns_p99": max(tails, default=None),

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from machines import GPU, function, machine, pair
 
-from lanewise.cli.tables.alike import together
 from lanewise.errors import InputError
 from lanewise.health.doctor import Finding, Severity, diagnose
 from lanewise.health.doctor.devices import short_name
 from lanewise.health.doctor.formats import junit, sarif
 from lanewise.health.doctor.prometheus import prometheus
+from lanewise.health.doctor.said_alike import together
 from lanewise.health.predict import predict
 from lanewise.machine.model import Address, Identity, Kind, Machine, PhysicalSlot
 

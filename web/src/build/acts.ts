@@ -7,9 +7,10 @@ import type { Part } from "lanewise";
 import type { Device, Rig } from "../rig/topology.ts";
 import { ofPort } from "../rig/topology.ts";
 import { applied, readToml, setKey } from "../toml/edit.ts";
+import { SECTIONS } from "../toml/names.ts";
 import type { Keys } from "../toml/place.ts";
 import { type Table, at, tableAt } from "../toml/plain.ts";
-import { partsOf, referencesIn, withReferences } from "../toml/references.ts";
+import { partsOf, placesOf, referencesIn, withReferences } from "../toml/references.ts";
 import { renamed, sectionText, withSection, withoutKey } from "../toml/sections.ts";
 import { stemOf } from "./parts.ts";
 
@@ -21,7 +22,6 @@ export interface Act {
   device: string | null;
 }
 
-const SECTIONS = ["host", "switch", "endpoint", "storage", "network", "system", "retimer", "link_cable", "network_switch"];
 /** In the order that they are written in. */
 const ABOVE: Record<string, string[]> = {
   host: [],
@@ -40,8 +40,8 @@ export function withPart(text: string, part: Part, attach: string | null): Act {
   return { text: withSection(text, lines.join("\n"), part.kind, ABOVE[part.kind] ?? []), said, device: name };
 }
 
-/** A device on another port, with all that hangs on it. One of several leaves its group for that. */
-export function moved(text: string, device: string, port: string, rig: Rig): Act | null {
+/** A device on another port, with all that hangs on it. One of several leaves its group for that. A sentence where that cannot be. */
+export function moved(text: string, device: string, port: string, rig: Rig): Act | string | null {
   const written = readToml(text) ?? {};
   const { group, index } = partsOf(device);
   const keys = keysOf(written, group);
@@ -51,6 +51,8 @@ export function moved(text: string, device: string, port: string, rig: Rig): Act
     const made = withKey(text, [...keys, "attach"], JSON.stringify(port));
     return made === null ? null : { text: made, said: `Moved ${device} to ${port}.`, device };
   }
+  const shifted = numbersShift(text, written, group);
+  if (shifted !== null) return shifted;
   const name = freeName(group, written, false);
   const alone = withoutKeyOf(renamed(sectionText(text, keys), keys, [keys[0] as string, name]), [keys[0] as string, name], "count");
   const attached = withKey(alone, [keys[0] as string, name, "attach"], JSON.stringify(port));
@@ -70,10 +72,24 @@ function withThoseBelow(text: string, below: readonly Device[], name: string, ri
     const attach = keys && at(readToml(made), [...keys, "attach"]);
     // One that is attached to this very port has gone with it.
     if (typeof index !== "number" || String(attach).startsWith(`${name}.`)) continue;
-    made = moved(made, each.name, `${name}.${each.port}`, rig)?.text ?? null;
-    if (made === null) return null;
+    const act = moved(made, each.name, `${name}.${each.port}`, rig);
+    if (act === null || typeof act === "string") return null;
+    made = act.text;
   }
   return made;
+}
+
+/** Why the numbers of a group's members cannot change: what goes by places or ranges of them would mean others. Null where they can. */
+export function numbersShift(text: string, written: Table, group: string): string | null {
+  const workload = placesOf(written, group);
+  if (workload !== null) return `${calledWork(written, workload)} goes by places in its list of devices, which would be those of others then. Write it in the editor.`;
+  const range = referencesIn(text).find(({ value }) => value.startsWith(`${group}[`) && /^\[\d+\.\./.test(partsOf(value).rest));
+  return range ? `${range.value} would be others then. Write it in the editor.` : null;
+}
+
+function calledWork(written: Table, index: number): string {
+  const name = at(written, ["workload", index, "name"]) ?? at(written, ["workload", index, "kind"]);
+  return `The workload ${String(name)}`;
 }
 
 /** One more of a device: a larger group, or where that cannot be a group, a section of its own on a free port. */
@@ -170,6 +186,10 @@ function enlarged(text: string, written: Table, keys: Keys, group: string): Act 
   let made = withKey(text, [...keys, "count"], String(count + 1));
   if (made !== null && !attach.endsWith(".*")) made = withKey(made, [...keys, "attach"], JSON.stringify(`${ofPort(attach).device}.*`));
   if (made === null) return null;
+  // Behind the new one in a list of devices, all have another place.
+  const workload = placesOf(written, group);
+  const devices = workload === null ? [] : at(written, ["workload", workload, "devices"]);
+  if (Array.isArray(devices) && devices.slice(0, -1).some((each) => partsOf(String(each)).group === group)) return null;
   if (!isGroup(written, keys)) {
     const others = referencesIn(text).some(({ keys: of, value }) => of[0] !== "workload" && partsOf(value).group === group);
     if (others) return null;

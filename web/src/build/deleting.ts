@@ -9,10 +9,10 @@ import type { Keys } from "../toml/place.ts";
 import { type Table, at, tableAt } from "../toml/plain.ts";
 import { partsOf, referencesIn, withReferences } from "../toml/references.ts";
 import { withoutKey, withoutSection } from "../toml/sections.ts";
-import { type Act, countOf, find, isGroup, keysOf, withKey } from "./acts.ts";
+import { type Act, countOf, find, isGroup, keysOf, numbersShift, withKey } from "./acts.ts";
 
-/** Without a device, all that hangs on it, and the work that only these did. */
-export function without(text: string, device: string, rig: Rig): Act | null {
+/** Without a device, all that hangs on it, and the work that only these did. A sentence where that cannot be. */
+export function without(text: string, device: string, rig: Rig): Act | string | null {
   const gone = new Set<string>();
   const down = (each: Device): void => {
     gone.add(each.name);
@@ -39,7 +39,7 @@ export function withoutWorkload(text: string, index: number): Act {
 }
 
 /** `left` has, by group, the members that stay. */
-function withoutGroups(text: string, written: Table, left: Map<string, number[]>, device: string, count: number): Act | null {
+function withoutGroups(text: string, written: Table, left: Map<string, number[]>, device: string, count: number): Act | string | null {
   const lost = new Set<string>();
   for (const [group, stay] of left) if (stay.length === 0) lost.add(group);
   // What is not PCI Express, and hangs on what goes: drives behind an adapter, cables, what runs on a host.
@@ -52,6 +52,11 @@ function withoutGroups(text: string, written: Table, left: Map<string, number[]>
   let made = text;
   const idle = idleWork(text, written, left, lost);
   for (const index of [...idle].sort((one, other) => other - one)) made = withoutSection(made, ["workload", index]);
+  for (const [group, stay] of left) {
+    const isLess = stay.length < members(written, keysOf(written, group) ?? []).length;
+    const shifted = isLess ? numbersShift(made, readToml(made) ?? {}, group) : null;
+    if (shifted !== null) return shifted;
+  }
   made = withoutNames(made, left, lost);
   made = withReferences(made, ({ value }) => renumbered(value, left));
   for (const [group, stay] of left) {

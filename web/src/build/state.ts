@@ -44,10 +44,14 @@ export async function judged(after: string): Promise<Verdict> {
   }
 }
 
-/** Does the first of some acts, on the text `before`, that gives a sound text; else says why the first does not. */
-export async function perform(acts: readonly (Act | null)[], before = text.value): Promise<boolean> {
+/** Does the first of some acts, on the text `before`, that gives a sound text; else says why the first does not. A text is why one cannot be. */
+export async function perform(acts: readonly (Act | string | null)[], before = text.value): Promise<boolean> {
   let refused = "The text has no place for it. Write it in the editor.";
   for (const act of acts.filter((each) => each !== null)) {
+    if (typeof act === "string") {
+      if (act === acts.find((each) => each !== null)) refused = act;
+      continue;
+    }
     const verdict = await judged(act.text);
     if (verdict.fits) {
       // What was typed meanwhile stays.

@@ -4,6 +4,7 @@
  * Flows and links are matched by name. What only one of the two has is listed as such and compared with nothing.
  */
 import type { Compare, Direction, Flow, Link, Results } from "lanewise";
+import { meanOf } from "../rig/latency.ts";
 
 export type Total = Compare["totals"][number];
 export type FlowRow = Compare["flows"][number];
@@ -36,10 +37,22 @@ export function dataFlows(results: Results): Flow[] {
 export function flowPairs(a: Results, b: Results): [Flow | null, Flow | null][] {
   // Names of flows are their workloads': several devices of one may have the same.
   const isTwice = [a, b].some(({ flows }) => new Set(flows.map(nameOf)).size < flows.length);
-  const key = (flow: Flow): string => (isTwice ? `${nameOf(flow)} ${flow.device}` : nameOf(flow));
-  const [inA, inB] = [new Set(a.flows.map(key)), new Map(b.flows.map((flow) => [key(flow), flow]))];
-  const left = a.flows.map((flow): [Flow, Flow | null] => [flow, inB.get(key(flow)) ?? null]);
-  return [...left, ...b.flows.filter((flow) => !inA.has(key(flow))).map((flow): [null, Flow] => [null, flow])];
+  const [inA, inB] = [keyed(a, isTwice), keyed(b, isTwice)];
+  const left = [...inA].map(([key, flow]): [Flow, Flow | null] => [flow, inB.get(key) ?? null]);
+  return [...left, ...[...inB].filter(([key]) => !inA.has(key)).map(([, flow]): [null, Flow] => [null, flow])];
+}
+
+/** Flows by what they are matched by; several of one device are taken in their order. */
+function keyed({ flows }: Results, isByDevice: boolean): Map<string, Flow> {
+  const times = new Map<string, number>();
+  return new Map(
+    flows.map((flow) => {
+      const name = isByDevice ? `${nameOf(flow)} ${flow.device}` : nameOf(flow);
+      const number = times.get(name) ?? 0;
+      times.set(name, number + 1);
+      return [`${name} ${number}`, flow];
+    }),
+  );
 }
 
 function nameOf(flow: Flow): string {
@@ -64,9 +77,15 @@ function names({ links }: Results): string[] {
 }
 
 function totals(a: Results, b: Results): Total[] {
-  return (["goodput_mib_per_s", "goodput_gb_per_s", "operations_per_s"] as const).map((quantity) => {
-    const sum = (results: Results): number => dataFlows(results).reduce((total, flow) => total + flow[quantity], 0);
-    return { quantity, a: sum(a), b: sum(b), ratio: ratioOf(sum(a), sum(b)) };
+  const sums = (results: Results): [Total["quantity"], number][] => [
+    ["goodput_mib_per_s", results.flows.filter((flow) => flow.in_total).reduce((total, flow) => total + flow.goodput_mib_per_s, 0)],
+    ["goodput_gb_per_s", results.goodput_gb_per_s],
+    ["operations_per_s", dataFlows(results).reduce((total, flow) => total + flow.operations_per_s, 0)],
+  ];
+  const ofB = sums(b);
+  return sums(a).map(([quantity, inA], index) => {
+    const inB = ofB[index]?.[1] ?? 0;
+    return { quantity, a: inA, b: inB, ratio: ratioOf(inA, inB) };
   });
 }
 
@@ -75,12 +94,13 @@ function flows(a: Results, b: Results): FlowRow[] {
     const [inA, inB] = [one?.goodput_mib_per_s ?? null, other?.goodput_mib_per_s ?? null];
     return {
       flow: (one ?? other)?.name ?? "",
+      device: (one ?? other)?.device ?? "",
       direction: (one ?? other)?.direction ?? "",
       a_mib_per_s: inA,
       b_mib_per_s: inB,
       ratio: ratioOf(inA, inB),
-      a_latency_ns_mean: one?.latency_ns.mean ?? null,
-      b_latency_ns_mean: other?.latency_ns.mean ?? null,
+      a_latency_ns_mean: meanOf(one?.latency_ns),
+      b_latency_ns_mean: meanOf(other?.latency_ns),
     };
   });
 }

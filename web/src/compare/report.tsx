@@ -11,7 +11,6 @@ const MOST_ROWS = 14;
 export function Report({ a, b }: { a: Whole; b: Whole }) {
   const comparison = compared(a.results, b.results);
   const { moved, still } = movedOf(a.results, b.results, comparison);
-  const isJoined = a.rig.sideLinks.length > 0 || b.rig.sideLinks.length > 0;
   const only = [["A", comparison.links_only_in_a] as const, ["B", comparison.links_only_in_b] as const];
   return (
     <div class="report">
@@ -24,7 +23,6 @@ export function Report({ a, b }: { a: Whole; b: Whole }) {
       </div>
       <Different difference={differenceOf(a.explained, b.explained)} isSameText={a.text === b.text} />
       <MovedTable id="moved-table" caption="What moved, the largest change first" rows={moved} />
-      {isJoined && <p class="legend">Sums over all flows count twice what goes over a wire between two devices: it is read at one end and written at the other.</p>}
       {moved.length === 0 && <p>No number moved by half a percent, which is how well they are known.</p>}
       {still.length > 0 && (
         <details>

@@ -59,9 +59,8 @@ export function isWhole(side: Side | null): side is Whole {
 }
 
 /** The one number of a side. */
-export function answerOf({ rig, results }: Whole): Headline {
-  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
-  return headlineOf({ rates: results.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, rig.sideLinks.length > 0);
+export function answerOf({ results }: Whole): Headline {
+  return headlineOf(results);
 }
 
 /** Keeps what is in the editor as A. */

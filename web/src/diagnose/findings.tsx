@@ -11,8 +11,7 @@ const MANY_NS = 10_000;
 
 export function Findings({ doctor }: { doctor: Doctor }) {
   const { summary } = doctor;
-  const counting = doctor.findings.filter((each) => !each.waived);
-  const groups = alike(counting);
+  const groups = alike(doctor);
   return (
     <>
       <p id="verdict" class={`verdict ${summary.error > 0 ? "error" : summary.warning > 0 ? "warning" : "healthy"}`}>

@@ -8,7 +8,7 @@ const MOST_ADDRESSES = 8;
 export function Predictions({ predict }: { predict: Predict }) {
   return (
     <>
-      {reached(predict.predictions).map((group) => (
+      {reached(predict).map((group) => (
         <Table key={group.addresses[0]} group={group} />
       ))}
       <details>

@@ -11,7 +11,7 @@ import { type Metric, TOTAL, metricsOf, titleOf } from "./metrics.ts";
 import { PointView } from "./point.tsx";
 import { limitersOf } from "./points.ts";
 import { PointTable } from "./table.tsx";
-import { axes, count, found, isJoined, isOutdated, isTooMany, left, metric, paths, progress, rows, start, stop, workers } from "./state.ts";
+import { axes, count, found, isOutdated, isTooMany, left, metric, paths, progress, rows, start, stop, workers } from "./state.ts";
 
 export function ExploreTab() {
   return (
@@ -59,7 +59,7 @@ function MetricChoice() {
       <select id="explore-metric" value={keyOf(metric.value)} onChange={(event) => (metric.value = known[event.currentTarget.selectedIndex] ?? TOTAL)}>
         {known.map((each) => (
           <option key={keyOf(each)} value={keyOf(each)}>
-            {titleOf(each, isJoined.value)}
+            {titleOf(each)}
           </option>
         ))}
       </select>

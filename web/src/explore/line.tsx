@@ -1,7 +1,7 @@
 /** One parameter: its values along a line, and where along it another thing becomes the limit. */
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
 import { NOTHING, type PointRow, isEarly, kneesOf, limitersOf, saidOf } from "./points.ts";
-import { axes, choose, chosen, isJoined, metric, rows } from "./state.ts";
+import { axes, choose, chosen, metric, rows } from "./state.ts";
 
 const WIDTH = 640;
 const HEIGHT = 280;
@@ -29,10 +29,10 @@ export function Line() {
   return (
     <figure class="line-plot">
       <figcaption>
-        {titleOf(metric.value, isJoined.value)} over <code>{axis.path}</code>
+        {titleOf(metric.value)} over <code>{axis.path}</code>
       </figcaption>
       <div class="table-scroll" tabindex={0} role="group" aria-label="Picture of the points">
-        <svg id="explore-line" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${titleOf(metric.value, isJoined.value)} over ${axis.path}: the table of points has the numbers`}>
+        <svg id="explore-line" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${titleOf(metric.value)} over ${axis.path}: the table of points has the numbers`}>
           {ticksOf(top).map((tick) => (
             <g key={tick}>
               <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} />

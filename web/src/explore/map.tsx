@@ -4,7 +4,7 @@ import { useRef } from "preact/hooks";
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
 import { type Limiter, NOTHING, type PointRow, isEarly, limiterOf, limitersOf, saidOf } from "./points.ts";
 import { colourAt, css, inkOn, scaleOf } from "./scale.ts";
-import { axes, choose, chosen, isJoined, metric, rows } from "./state.ts";
+import { axes, choose, chosen, metric, rows } from "./state.ts";
 
 /** What the map is coloured by. */
 const shows = signal<"value" | "limiter">("value");
@@ -42,7 +42,7 @@ export function HeatMap() {
   return (
     <figure class="heat-plot">
       <figcaption>
-        {shows.value === "value" ? titleOf(metric.value, isJoined.value) : "Limited by"}: to the right <code>{across.path}</code>, upwards <code>{up.path}</code>
+        {shows.value === "value" ? titleOf(metric.value) : "Limited by"}: to the right <code>{across.path}</code>, upwards <code>{up.path}</code>
       </figcaption>
       <label>
         Coloured by{" "}
@@ -52,7 +52,7 @@ export function HeatMap() {
         </select>
       </label>
       <div class="table-scroll" tabindex={0} role="group" aria-label="Map of the points">
-        <table class="heat" role="grid" aria-label={`${titleOf(metric.value, isJoined.value)} over ${across.path} and ${up.path}`} onPointerLeave={() => (under.value = null)}>
+        <table class="heat" role="grid" aria-label={`${titleOf(metric.value)} over ${across.path} and ${up.path}`} onPointerLeave={() => (under.value = null)}>
           <tbody ref={body}>
             {up.values
               .map((value, index) => ({ value, index }))

@@ -1,6 +1,6 @@
 /** What is kept of a point's results, and the numbers that an exploration can be about. */
 import type { Flow, Latency, Results } from "lanewise";
-import { headlineOf } from "../rig/headline.ts";
+import { meanOf } from "../rig/latency.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What is kept of one flow. */
@@ -8,18 +8,21 @@ interface FlowDigest {
   id: string;
   goodput: number;
   operations: number;
-  latency: { mean: number; p99: number | null };
-  operation: { mean: number; p99: number | null } | null;
+  latency: ShortLatency;
+  operation: ShortLatency | null;
+}
+
+interface ShortLatency {
+  mean: number | null;
+  p99: number | null;
 }
 
 /** Of results that may be megabytes: hundreds of these fit into a page. */
 export interface Digest {
   fingerprint: string;
   endReason: string;
-  /** The one number of the run, GB/s: of all flows, or of the busiest link where a wire other than PCI Express joins devices. */
+  /** The one number of the run, GB/s: payload of all flows, each byte once. */
   goodput: number;
-  /** What it is of. */
-  goodputOf: string;
   /** Of all flows of data, a second. */
   operations: number;
   flows: FlowDigest[];
@@ -56,25 +59,18 @@ export const QUANTITIES: Readonly<Record<Quantity, Measured>> = {
 
 export const TOTAL: Metric = { quantity: "goodput", of: "" };
 
-/**
- * What is kept of results.
- *
- * @param isJoined whether a wire other than PCI Express joins devices, so that a sum would count the same bytes twice
- */
-export function digestOf(results: Results, isJoined: boolean): Digest {
+/** What is kept of results. */
+export function digestOf(results: Results): Digest {
   const data = results.flows.filter((flow) => flow.direction !== "control");
   const uses = results.links.flatMap(({ name, upstream, downstream }): [string, number][] => [
     [`${name}, upstream`, upstream.utilisation],
     [`${name}, downstream`, downstream.utilisation],
   ]);
   const limit = results.limited_by;
-  const links = results.links.map(({ name, upstream, downstream }): [string, number, number] => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]);
-  const headline = headlineOf({ rates: data.map((flow) => [flow.direction, flow.goodput_gb_per_s]), links }, isJoined);
   return {
     fingerprint: results.fingerprint,
     endReason: results.end_reason,
-    goodput: headline.rate ?? 0,
-    goodputOf: headline.of,
+    goodput: results.goodput_gb_per_s,
     operations: data.reduce((sum, flow) => sum + flow.operations_per_s, 0),
     flows: data.map((flow) => ({
       id: idOf(flow, data),
@@ -110,11 +106,10 @@ export function valueOf({ quantity, of }: Metric, digest: Digest): number | null
   return flow[what]?.[which] ?? null;
 }
 
-/** What a metric is, as the title of a picture. The total is of the busiest link where a wire other than PCI Express joins devices. */
-export function titleOf({ quantity, of }: Metric, isJoined: boolean): string {
+/** What a metric is, as the title of a picture. */
+export function titleOf({ quantity, of }: Metric): string {
   const { words } = QUANTITIES[quantity];
-  const all = isJoined && quantity === "goodput" ? "the busiest link" : "all flows";
-  const owner = of === "" ? all : quantity === "use" ? `the link of ${of}` : of;
+  const owner = of === "" ? "all flows" : quantity === "use" ? `the link of ${of}` : of;
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}: ${owner}`;
 }
 
@@ -129,6 +124,6 @@ function idOf(flow: Flow, all: Flow[]): string {
   return `${flow.name}, ${flow.direction}${isTwice ? `, ${flow.device}` : ""}`;
 }
 
-function short({ mean, p99 }: Latency): { mean: number; p99: number | null } {
-  return { mean, p99 };
+function short(latency: Latency): ShortLatency {
+  return { mean: meanOf(latency), p99: latency.p99 };
 }

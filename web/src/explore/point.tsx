@@ -2,7 +2,7 @@
 import { isSound } from "../state/store.ts";
 import { QUANTITIES, titleOf, valueOf } from "./metrics.ts";
 import { saidOf } from "./points.ts";
-import { axes, choose, chosen, computeChosen, isJoined, isOutdated, metric, point, pointFound, takeOver } from "./state.ts";
+import { axes, choose, chosen, computeChosen, isOutdated, metric, point, pointFound, takeOver } from "./state.ts";
 
 export function PointView() {
   return (
@@ -55,12 +55,11 @@ function PointAnswer() {
   if (found.state === "failed") return <p class="mistake">It cannot be simulated: {found.words}</p>;
   const { digest } = found;
   const value = valueOf(metric.value, digest);
-  const isTotal = metric.value.of === "" && metric.value.quantity === "goodput";
   return (
     <>
       <p class="total">
         {value === null ? "–" : QUANTITIES[metric.value.quantity].say(value)}
-        <small>{isTotal && isJoined.value ? digest.goodputOf : titleOf(metric.value, isJoined.value)}</small>
+        <small>{titleOf(metric.value)}</small>
       </p>
       <p>
         <strong>{saidOf(digest)}</strong>{" "}

@@ -58,9 +58,6 @@ export const isTooMany = computed(() => count.value > MOST_POINTS);
 export const isOutdated = computed(() => found.value.size > 0 && basis.value !== basisNow());
 export const left = computed(() => progress.value && timeLeft(progress.value.done, progress.value.all, progress.value.seconds));
 
-/** A wire other than PCI Express joins devices: then the same bytes are read here and written there. */
-export const isJoined = computed(() => (store.rig.value?.sideLinks.length ?? 0) > 0);
-
 /** What nobody has chosen: another scenario has something else to begin with. */
 let begunWith: Axis[] = [];
 
@@ -202,7 +199,6 @@ function isMissing(state: Found | null): boolean {
 /** Whether it came to something. */
 async function compute({ overrides }: GridPoint, isNext: boolean): Promise<boolean> {
   const [text, path, of] = [store.text.peek(), store.fileName.peek(), basis.peek()];
-  const ofJoined = isJoined.peek();
   const key = keyOf(overrides);
   const put = (state: Found | null): void => {
     if (basis.peek() !== of) return;
@@ -213,7 +209,7 @@ async function compute({ overrides }: GridPoint, isNext: boolean): Promise<boole
   };
   const work = async (simulator: Connection): Promise<Found> => {
     put({ state: "under way" });
-    return { state: "done", digest: digestOf(await simulator.run(text, { path, overrides }), ofJoined) };
+    return { state: "done", digest: digestOf(await simulator.run(text, { path, overrides })) };
   };
   try {
     put(await pool.do(work, isNext));

@@ -1,5 +1,6 @@
 /** Numbers that lessons are about, taken from results. */
 import type { Direction, Results } from "lanewise";
+import { meanOf } from "../rig/latency.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 import { type Wire, linkOf } from "../understand/ladder.ts";
 import type { Way } from "./lessons.ts";
@@ -14,7 +15,7 @@ interface Measured {
 }
 
 export const MEASURES: Readonly<Record<Measure, Measured>> = {
-  payload: { name: "Payload of all flows", of: payload, words: rate },
+  payload: { name: "Payload of all flows", of: ({ goodput_gb_per_s }) => goodput_gb_per_s, words: rate },
   "of-line": {
     name: "Payload, as a part of the line rate",
     of: (_, { ladder }) => ladder.goodput_gb_per_s / ladder.line_rate_gb_per_s,
@@ -23,9 +24,9 @@ export const MEASURES: Readonly<Record<Measure, Measured>> = {
   around: { name: "The wire's time for headers and framing", of: (_, wire) => share(wire, "header") + share(wire, "framing"), words: percent },
   idle: { name: "The wire's time with nothing to send", of: (_, wire) => share(wire, "idle"), words: percent },
   credits: { name: "The wire's time without posted data credits", of: (_, wire) => share(wire, "blocked_posted_data"), words: percent },
-  requests: { name: "Requests a second", of: (results) => sum(results, "operations_per_s"), words: whole },
-  request: { name: "The mean time of a request", of: ({ flows }) => mean(flows.map((flow) => flow.latency_ns.mean)), words: nanoseconds },
-  operation: { name: "The mean time of an operation", of: ({ flows }) => mean(flows.map((flow) => flow.operation_latency_ns?.mean ?? null)), words: nanoseconds },
+  requests: { name: "Requests a second", of: ({ flows }) => flows.reduce((total, flow) => total + flow.operations_per_s, 0), words: whole },
+  request: { name: "The mean time of a request", of: ({ flows }) => mean(flows.map((flow) => meanOf(flow.latency_ns))), words: nanoseconds },
+  operation: { name: "The mean time of an operation", of: ({ flows }) => mean(flows.map((flow) => meanOf(flow.operation_latency_ns))), words: nanoseconds },
 };
 
 /** A number of results. */
@@ -48,14 +49,6 @@ export function sentence(measure: Measure, before: number, after: number): strin
   const way = wayOf(before, after);
   if (way === "as much") return `${name} stayed at ${words(after)}.`;
   return `${name} ${way === "more" ? "rose" : "fell"} from ${words(before)} to ${words(after)}.`;
-}
-
-function payload(results: Results): number {
-  return sum(results, "goodput_gb_per_s");
-}
-
-function sum(results: Results, key: "goodput_gb_per_s" | "operations_per_s"): number {
-  return results.flows.reduce((total, flow) => total + flow[key], 0);
 }
 
 function share(wire: Direction, use: string): number {

@@ -1,29 +1,21 @@
-/** The one number of a run. */
+/** The one number of a run, as the core states it. */
 
+/** Results of a run, or its state while it goes on: both have the total. */
 export interface Rated {
-  /** Direction and goodput of each flow, GB/s. */
-  rates: [string, number][];
-  /** Name of each link, with its goodput upstream and downstream, GB/s. */
-  links: [string, number, number][];
+  /** Payload of all flows that are in the total, GB/s. */
+  goodput_gb_per_s: number;
+  flows: readonly { in_total: boolean }[];
 }
 
 export interface Headline {
-  /** GB/s; undefined where nothing has a rate. */
-  rate: number | undefined;
+  /** GB/s. */
+  rate: number;
   /** What it is of. */
   of: string;
 }
 
-/**
- * Where a wire joins two devices the same bytes are read here and written there, so that a sum of flows would count them
- * twice: then it is what the busiest link carries.
- */
-export function headlineOf({ rates, links }: Rated, isJoined: boolean): Headline {
-  if (isJoined) {
-    const directions = links.flatMap(([name, up, down]): [string, number][] => [[`${name}, upstream`, up], [`${name}, downstream`, down]]);
-    const busiest = directions.sort((one, other) => other[1] - one[1])[0];
-    return { rate: busiest?.[1], of: `over ${busiest?.[0]}` };
-  }
-  const sum = rates.filter(([direction]) => direction !== "control").reduce((total, [, one]) => total + one, 0);
-  return { rate: sum, of: rates.length === 1 ? "of payload" : "of payload, all flows" };
+/** What one device reads and another writes, over a wire between them, is in the total once. */
+export function headlineOf({ goodput_gb_per_s, flows }: Rated): Headline {
+  const counted = flows.filter((flow) => flow.in_total).length;
+  return { rate: goodput_gb_per_s, of: counted === 1 ? "of payload" : "of payload, all flows" };
 }

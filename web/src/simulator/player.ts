@@ -93,7 +93,7 @@ export class Player {
     this.#setPlaying(false);
   }
 
-  /** Goes on until a packet is sent somewhere, for so many events at most. */
+  /** Goes on until a packet is sent somewhere, for so many events at most; how far it came is shown where none was. */
   async packet(): Promise<void> {
     this.pause();
     await this.#guarded(async (turn) => {
@@ -101,7 +101,7 @@ export class Player {
         const step = await this.#stepped({ events: 1 });
         if (step.over) return this.#finish(step);
         const state = await this.#state();
-        if (!hasSent(state)) continue;
+        if (!hasSent(state) && event < STEP_EVENTS - 1) continue;
         this.#listener.looked(state, step);
         return;
       }

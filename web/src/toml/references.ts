@@ -1,11 +1,9 @@
-/** Where a scenario file names its devices: `nvme`, `nvme[3]`, `nvme[*]`, `sw0.port1`; and those names changed in place. */
+/** Where a scenario file names its components: `nvme`, `nvme[3]`, `nvme[*]`, `sw0.port1`; and those names changed in place. */
 import { type AST, parseTOML } from "toml-eslint-parser";
+import { readToml } from "./edit.ts";
+import { NAMES } from "./names.ts";
 import type { Keys } from "./place.ts";
-
-/** Keys whose value names a device, or a port of one. */
-const NAMING = new Set([
-  "attach", "ends", "retimers", "cable", "partition_of", "to", "from", "device", "devices", "target", "targets", "gpus", "filename", "network", "iomem", "staging", "assigned_to",
-]);
+import { type Table, at } from "./plain.ts";
 
 /** One of them. */
 export interface Reference {
@@ -22,9 +20,10 @@ export interface Reference {
 /** All of a text, in order. */
 export function referencesIn(text: string): Reference[] {
   const found: Reference[] = [];
+  const written = readToml(text) ?? {};
   const pair = (each: AST.TOMLKeyValue, above: Keys): void => {
     const keys = [...above, ...each.key.keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value))];
-    value(each.value, keys, NAMING.has(String(keys.at(-1))), null);
+    value(each.value, keys, namedBy(written, keys) === "components", null);
   };
   const value = (node: AST.TOMLContentNode, keys: Keys, isNaming: boolean, list: Reference["list"]): void => {
     if (node.type === "TOMLInlineTable") {
@@ -41,6 +40,35 @@ export function referencesIn(text: string): Reference[] {
     else for (const inner of each.body) pair(inner, each.resolvedKey);
   }
   return found;
+}
+
+/** What the texts at a place of a scenario file name, as its schema says; null for other values. */
+export function namedBy(written: Table, keys: Keys): "components" | "places" | null {
+  const [section, name, ...inner] = keys;
+  const kind = section === "workload" && typeof name === "number" ? ` ${String(at(written, [section, name, "kind"]))}` : "";
+  const known = NAMES[`${String(section)}${kind}`] ?? {};
+  // `{ value = …, provenance = … }` stands for the value alone.
+  const path = inner.at(-1) === "value" ? inner.slice(0, -1) : inner;
+  const isAt = (pattern: string[]): boolean => {
+    return pattern.length === path.length && path.every((key, index) => (typeof key === "number" ? pattern[index] === "#" : [key, "*"].includes(pattern[index] ?? "")));
+  };
+  return Object.entries(known).find(([pattern]) => isAt(pattern.split(".")))?.[1] ?? null;
+}
+
+/** Number of the first workload that names members of a group by their places in its list `devices`; null where there is none. */
+export function placesOf(written: Table, group: string): number | null {
+  const all = Array.isArray(written["workload"]) ? written["workload"] : [];
+  const found = all.findIndex((workload, index) => {
+    const devices = at(workload, ["devices"]);
+    const isIn = Array.isArray(devices) && devices.some((each) => partsOf(String(each)).group === group);
+    const isWritten = (key: string): boolean => namedBy(written, ["workload", index, key]) === "places" && !isEmpty(at(workload, [key]));
+    return isIn && Object.keys(workload as Table).some(isWritten);
+  });
+  return found < 0 ? null : found;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 /** A name in its parts: `nvme[3].port1` is of the group `nvme`, its member 3, and `.port1` of it. */

@@ -4,6 +4,7 @@
  * The schema is generated from the core and comes from the simulator. Most values may be written alone or as a table that also says
  * where the value comes from; only the first is looked at.
  */
+import { SECTIONS } from "./names.ts";
 import { type Table, at, isTable, tableAt, textAt } from "./plain.ts";
 
 export interface Choice {
@@ -29,9 +30,6 @@ export interface Meaning {
   /** What it is a list of. */
   listOf: "texts" | "tables" | null;
 }
-
-/** What names components, which the schema cannot know. */
-const NAMED = ["host", "switch", "endpoint", "storage", "network", "system", "retimer", "link_cable", "network_switch"];
 
 /**
  * What the schema says of a path.
@@ -63,7 +61,7 @@ export function sections(schema: Table): string[] {
 
 /** Whether tables of a section have names. */
 export function isNamed(section: string): boolean {
-  return NAMED.includes(section);
+  return SECTIONS.includes(section);
 }
 
 function walk(schema: Table, path: readonly (string | number)[], kind: string | null): Table | null {

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { Results } from "lanewise";
 import { type Candidate, thatMayMatter } from "./assumptions.ts";
 import { change, changed, slower } from "./measure.ts";
-import { type Trial, isJoined, isTrying, stopTrying, variedTo, vary } from "./trials.ts";
+import { type Trial, isTrying, stopTrying, variedTo, vary } from "./trials.ts";
 
 /** Values that are shown before more are asked for. */
 const FIRST = 8;
@@ -87,7 +87,7 @@ function Moved({ value, trial, before }: { value: string; trial: Trial | null; b
   if (!trial) return null;
   if (trial.kind === "waits") return <p>{value}: it is simulated…</p>;
   if (trial.kind === "refused") return <p class="refused">{value}: {trial.reason}</p>;
-  const { what, ratio } = changed(before, trial.measured, isJoined.value);
+  const { what, ratio } = changed(before, trial.measured);
   const [moved, latency] = [ratio, slower(before, trial.measured)].map(change);
   if (moved === "nothing" && ["nothing", "–"].includes(latency ?? "")) return <p>{value}: moves nothing</p>;
   return (

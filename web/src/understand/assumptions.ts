@@ -11,6 +11,8 @@ export interface Candidate {
   value: string;
   provenance: string;
   source: string;
+  /** Chosen so that nothing depends on it. */
+  isOutOfTheWay: boolean;
   lower: string;
   higher: string;
 }
@@ -23,8 +25,6 @@ const TIMES = ["ns", "us", "ms", "s"];
 const QUANTITY = /^(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: ([A-Za-z/%]+))?$/;
 /** What moves no time when it is varied a little. */
 const NOT_VARIED = ["capacity", "memory_base", "mmio_base", "register_bar", "memory_bar", "seed", "count", "event_limit", "memory_limit", "confidence_level"];
-/** In a source: the value was chosen so that nothing depends on it. */
-const SAY_NO_MORE = ["never the limit", "links are the limit", "no time depends", "unless"];
 const ORDER = ["assumed", "calibrated", "published", "datasheet"];
 
 /** Numbers of what the data went through: those that say how large the limit is first, then those of the component that it is of. */
@@ -38,7 +38,7 @@ export function thatMayMatter(results: Results): Candidate[] {
     return (componentOf(paths[0] ?? "") === limit ? 0 : ORDER.length) + Math.max(0, ORDER.indexOf(provenance));
   };
   return candidatesOf(results.assumptions)
-    .filter(({ paths, source }) => onTheWay.has(componentOf(paths[0] ?? "")) && !SAY_NO_MORE.some((words) => source.includes(words)))
+    .filter(({ paths, isOutOfTheWay }) => onTheWay.has(componentOf(paths[0] ?? "")) && !isOutOfTheWay)
     .sort((one, other) => rank(one) - rank(other));
 }
 
@@ -51,9 +51,9 @@ export function candidatesOf(assumptions: readonly Assumption[]): Candidate[] {
     grouped.set(key, [...(grouped.get(key) ?? []), one]);
   }
   return [...grouped.values()].flatMap((alike) => {
-    const [{ path, value, provenance, source }] = alike as [Assumption, ...Assumption[]];
+    const [{ path, value, provenance, source, is_out_of_the_way: isOutOfTheWay }] = alike as [Assumption, ...Assumption[]];
     const ways = bothWays(leafOf(path), value);
-    return ways ? [{ paths: alike.map((one) => one.path), value, provenance, source, ...ways }] : [];
+    return ways ? [{ paths: alike.map((one) => one.path), value, provenance, source, isOutOfTheWay, ...ways }] : [];
   });
 }
 

@@ -8,7 +8,7 @@ import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
 import { Ladder } from "./ladder-view.tsx";
 import { data, given, longest } from "./measure.ts";
 import { Times } from "./times.tsx";
-import { base, isJoined } from "./trials.ts";
+import { base } from "./trials.ts";
 import { called, devices } from "./uses.ts";
 
 /** The wire whose ladder was asked for. */
@@ -30,7 +30,7 @@ keepInLinks("understand", {
 });
 
 export function Gives({ results }: { results: Results }) {
-  const { much, of } = given(results, isJoined.value);
+  const { much, of } = given(results);
   const moving = data(results).filter((flow) => flow.operations > 0 || flow.bytes > 0);
   const groups = Map.groupBy(moving, (flow) => JSON.stringify([flow.name.replaceAll(/\d+/g, "#"), flow.direction, rate(flow.goodput_gb_per_s)]));
   return (

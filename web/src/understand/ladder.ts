@@ -2,7 +2,7 @@
  * The efficiency ladder of one direction of a link: what is left of the line rate at each step, and a sentence that says what the step
  * costs and why, with the numbers of the run.
  *
- * All numbers are those of the results: a share of the time is that share of what the wire carries after its line encoding.
+ * All numbers are those of the results.
  */
 import type { Direction, Link, Results } from "lanewise";
 import { cause, percent, rate, whole } from "../rig/words.ts";
@@ -28,8 +28,6 @@ export interface Rung {
 
 /** What is on the wire; all other uses of its time are silence. */
 const SENT = ["payload", "header", "framing", "dllp", "ordered_set", "replay"];
-/** Line encodings: bits that are data, of how many that are sent. PCIe Base 6.3 §4.2. */
-const ENCODINGS = [[8, 10], [128, 130]] as const;
 /** Causes of silence that a sentence names. */
 const MOST_CAUSES = 3;
 const WORTH_A_WORD = 0.0005;
@@ -51,18 +49,13 @@ export function ladderOf(results: Results, wire: Wire): Rung[] {
   const direction = link[wire.direction];
   const { ladder, time_attribution: shares } = direction;
   const share = (use: string): number => shares[use] ?? 0;
-  const line = ladder.line_rate_gb_per_s;
-  // Ordered sets take time of what is left after coding.
-  const coded = ladder.link_bandwidth_gb_per_s / (1 - share("ordered_set"));
-  const replayed = ladder.tlp_bandwidth_gb_per_s - coded * share("replay");
-  const sending = replayed - coded * silence(direction);
   const rungs: Omit<Rung, "cost">[] = [
-    { key: "line", name: "Line rate", left: line, sentence: lineWords(link, line) },
-    { key: "encoding", name: "After line encoding", left: coded, sentence: encodingWords(link, coded, line) },
+    { key: "line", name: "Line rate", left: ladder.line_rate_gb_per_s, sentence: lineWords(link, ladder.line_rate_gb_per_s) },
+    { key: "encoding", name: "After line encoding", left: ladder.coded_gb_per_s, sentence: encodingWords(link, ladder) },
     { key: "ordered_sets", name: "After ordered sets", left: ladder.link_bandwidth_gb_per_s, sentence: `Ordered sets (SKP), by which the receiver keeps up with the transmitter's clock, took ${percent(share("ordered_set"))} of the time.` },
     { key: "dllps", name: "After DLLPs", left: ladder.tlp_bandwidth_gb_per_s, sentence: dllpWords(link, wire.direction) },
-    { key: "replays", name: "After replays", left: replayed, sentence: replayWords(direction) },
-    { key: "silence", name: "After silence", left: sending, sentence: silenceWords(results, wire, direction) },
+    { key: "replays", name: "After replays", left: ladder.after_replays_gb_per_s, sentence: replayWords(direction) },
+    { key: "silence", name: "After silence", left: ladder.sent_gb_per_s, sentence: silenceWords(results, wire, direction) },
     { key: "payload", name: "Payload", left: ladder.goodput_gb_per_s, sentence: aroundWords(link, direction) },
   ];
   // Floats: a step takes nothing, or something.
@@ -89,17 +82,13 @@ export function silence({ time_attribution: shares }: Direction): number {
   return Object.entries(shares).reduce((total, [use, share]) => (SENT.includes(use) ? total : total + share), 0);
 }
 
-function lineWords({ width, generation }: Link, line: number): string {
-  const lanes = Number(width.slice(1));
-  const transfers = (line * 8) / lanes;
-  return `${generation} ${width}: ${number(transfers)} GT/s on ${lanes === 1 ? "one lane" : `each of ${lanes} lanes`} are ${rate(line)} in this direction.`;
+function lineWords({ lanes, generation, width, gt_per_s }: Link, line: number): string {
+  return `${generation} ${width}: ${number(gt_per_s)} GT/s on ${lanes === 1 ? "one lane" : `each of ${lanes} lanes`} are ${rate(line)} in this direction.`;
 }
 
-function encodingWords({ flit }: Link, coded: number, line: number): string {
-  const found = ENCODINGS.find(([data, sent]) => Math.abs(coded / line - data / sent) < 1e-4);
-  if (found) return `Of ${found[1]} bits on a lane ${found[0]} are data: the line encoding takes ${rate(line - coded)}, whatever is sent.`;
-  if (flit && coded / line > 0.9999) return "In Flit Mode every bit on a lane is data; what protects a flit counts as framing.";
-  return `The line encoding leaves ${percent(coded / line)}.`;
+function encodingWords({ flit, line_code_data_bits: data, line_code_sent_bits: sent }: Link, { line_rate_gb_per_s, coded_gb_per_s }: Direction["ladder"]): string {
+  if (data < sent) return `Of ${sent} bits on a lane ${data} are data: the line encoding takes ${rate(line_rate_gb_per_s - coded_gb_per_s)}, whatever is sent.`;
+  return `Every bit on a lane is data${flit ? "; what protects a flit counts as framing" : ""}.`;
 }
 
 function dllpWords(link: Link, way: Way): string {

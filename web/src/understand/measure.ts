@@ -1,36 +1,27 @@
 /** What a run gave, in the numbers by which two runs are compared. */
 import type { Results } from "lanewise";
-import { type Headline, headlineOf } from "../rig/headline.ts";
+import { headlineOf } from "../rig/headline.ts";
+import { meanOf } from "../rig/latency.ts";
 import { nanoseconds, rate, whole } from "../rig/words.ts";
 
 /** What two runs are compared by: of a run's results the few numbers that are kept of each trial. */
 export interface Measured {
-  flows: (Pick<Flow, "name" | "direction" | "device" | "goodput_gb_per_s" | "operations_per_s"> & { latency_ns: Pick<Flow["latency_ns"], "count" | "mean"> })[];
-  links: { name: string; upstream: Carried; downstream: Carried }[];
+  goodput_gb_per_s: number;
+  flows: (Pick<Flow, "name" | "direction" | "device" | "in_total" | "goodput_gb_per_s" | "operations_per_s"> & { latency_ns: Pick<Flow["latency_ns"], "count" | "mean"> })[];
   limited_by: { sentence: string } | null;
-}
-
-interface Carried {
-  ladder: { goodput_gb_per_s: number };
 }
 
 type Flow = Results["flows"][number];
 
 /** The few numbers of a run; its distributions and shares, which are far more, are left out. */
-export function digest({ flows, links, limited_by }: Results): Measured {
-  const carried = ({ ladder }: Carried): Carried => ({ ladder: { goodput_gb_per_s: ladder.goodput_gb_per_s } });
+export function digest({ goodput_gb_per_s, flows, limited_by }: Results): Measured {
   return {
-    flows: flows.map(({ name, direction, device, goodput_gb_per_s, operations_per_s, latency_ns: { count, mean } }) => {
-      return { name, direction, device, goodput_gb_per_s, operations_per_s, latency_ns: { count, mean } };
+    goodput_gb_per_s,
+    flows: flows.map(({ name, direction, device, in_total, goodput_gb_per_s, operations_per_s, latency_ns: { count, mean } }) => {
+      return { name, direction, device, in_total, goodput_gb_per_s, operations_per_s, latency_ns: { count, mean } };
     }),
-    links: links.map(({ name, upstream, downstream }) => ({ name, upstream: carried(upstream), downstream: carried(downstream) })),
     limited_by: limited_by && { sentence: limited_by.sentence },
   };
-}
-
-/** Payload of all flows of data, GB/s. */
-export function goodput(results: Measured): number {
-  return data(results).reduce((total, flow) => total + flow.goodput_gb_per_s, 0);
 }
 
 /** Operations a second of all flows of data. */
@@ -46,13 +37,13 @@ export function data<Of extends Measured>({ flows }: Of): Of["flows"] {
 export function latency(results: Measured, like?: Measured): number | null {
   const most = [...data(like ?? results)].sort((one, other) => other.goodput_gb_per_s - one.goodput_gb_per_s)[0];
   const same = data(results).find(({ name, direction, device }) => name === most?.name && direction === most.direction && device === most.device);
-  return same && same.latency_ns.count > 0 ? same.latency_ns.mean : null;
+  return meanOf(same?.latency_ns);
 }
 
-/** Payload where there is some, else operations a second; and what that is of. `isJoined` where a wire joins two devices. */
-export function given(results: Measured, isJoined: boolean): { much: string; of: string } {
-  if (goodput(results) === 0) return { much: whole(operations(results)), of: "operations a second" };
-  const shown = headline(results, isJoined);
+/** Payload where there is some, else operations a second; and what that is of. */
+export function given(results: Measured): { much: string; of: string } {
+  if (results.goodput_gb_per_s === 0) return { much: whole(operations(results)), of: "operations a second" };
+  const shown = headlineOf(results);
   return { much: rate(shown.rate), of: shown.of };
 }
 
@@ -63,40 +54,21 @@ export interface Change {
   /** The number of both runs, in words. */
   was: string;
   is: string;
-  /** Unit of operations, or the link that it is of; empty where it is all payload. */
+  /** Unit of operations; empty for payload. */
   of: string;
   /** How many times as much; null where there was nothing before. */
   ratio: number | null;
 }
 
-/** The number that `given` has of the first run, and the same of the second: where it is of one link, of the same link. */
-export function changed(before: Measured, after: Measured, isJoined: boolean): Change {
+/** The number that `given` has of the first run, and the same of the second. */
+export function changed(before: Measured, after: Measured): Change {
   const ratioOf = (was: number, is: number): number | null => (was > 0 ? is / was : null);
-  if (goodput(before) === 0 && goodput(after) === 0) {
+  const [was, is] = [before.goodput_gb_per_s, after.goodput_gb_per_s];
+  if (was === 0 && is === 0) {
     const [was, is] = [operations(before), operations(after)];
     return { what: "operations", was: whole(was), is: whole(is), of: "operations a second", ratio: ratioOf(was, is) };
   }
-  const shown = headline(before, isJoined);
-  const same = isJoined ? headline({ ...after, links: after.links.flatMap((link) => onlyOf(link, shown.of)) }, true) : headline(after, false);
-  const [was, is] = [shown.rate ?? 0, same.rate ?? 0];
-  return { what: "payload", was: rate(was), is: rate(is), of: isJoined ? shown.of : "", ratio: ratioOf(was, is) };
-}
-
-/** A link with the direction that a headline is of, and no other; nothing of another link. */
-function onlyOf(link: Measured["links"][number], of: string): Measured["links"] {
-  const none = { ladder: { goodput_gb_per_s: 0 } };
-  if (of === `over ${link.name}, upstream`) return [{ ...link, downstream: none }];
-  return of === `over ${link.name}, downstream` ? [{ ...link, upstream: none }] : [];
-}
-
-function headline(results: Measured, isJoined: boolean): Headline {
-  return headlineOf(
-    {
-      rates: data(results).map((flow) => [flow.direction, flow.goodput_gb_per_s]),
-      links: results.links.map(({ name, upstream, downstream }) => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]),
-    },
-    isJoined,
-  );
+  return { what: "payload", was: rate(was), is: rate(is), of: "", ratio: ratioOf(was, is) };
 }
 
 /** Changes below it are none: runs end when they are known to half a percent. */

@@ -46,9 +46,6 @@ export const base = computed<Results | null>(() => {
   return isOfText ? done : null;
 });
 
-/** A wire other than PCI Express joins two devices. */
-export const isJoined = computed(() => (store.rig.value?.sideLinks.length ?? 0) > 0);
-
 export const isTrying = computed(() => [...trials.value.values()].some((trial) => trial.kind === "waits"));
 
 /** Texts with settings that were made of the text as it is: each is read once for all places that show it. */

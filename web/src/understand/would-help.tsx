@@ -2,7 +2,7 @@
 import type { LimitedBy, Results } from "lanewise";
 import { change, changed, latency } from "./measure.ts";
 import { nanoseconds } from "../rig/words.ts";
-import { type Trial, attempt, isJoined, isTrying, stopTrying, takeOver, textWith, trialOf } from "./trials.ts";
+import { type Trial, attempt, isTrying, stopTrying, takeOver, textWith, trialOf } from "./trials.ts";
 
 type Edit = LimitedBy["edits"][number];
 
@@ -64,7 +64,7 @@ function Outcome({ trial, before }: { trial: Trial; before: Results }) {
   if (trial.kind === "waits") return <p>It is simulated…</p>;
   if (trial.kind === "refused") return <p class="refused">There can be no such machine: {trial.reason}</p>;
   const after = trial.measured;
-  const { was, is, of, ratio } = changed(before, after, isJoined.value);
+  const { was, is, of, ratio } = changed(before, after);
   const [slow, quick] = [latency(before), latency(after, before)];
   return (
     <p class="outcome">

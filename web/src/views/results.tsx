@@ -1,8 +1,9 @@
 /** What a run gave: what limits it, and tables of flows and links. */
 import type { LiveDirection } from "lanewise";
 import { type Rated, headlineOf } from "../rig/headline.ts";
+import { meanOf } from "../rig/latency.ts";
 import { ofPort } from "../rig/topology.ts";
-import { isOnePacket, live, results, rig, runStage, tab } from "../state/store.ts";
+import { isOnePacket, live, results, runStage, tab } from "../state/store.ts";
 import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What limits the run, in one sentence: the answer that the page is for. */
@@ -11,7 +12,7 @@ export function Answer() {
   if (!done) return <LiveAnswer />;
   return (
     <div class="answer" role="status">
-      <Headline rates={done.flows.map((flow) => [flow.direction, flow.goodput_gb_per_s])} links={done.links.map(({ name, upstream, downstream }) => [name, upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s])} />
+      <Headline goodput_gb_per_s={done.goodput_gb_per_s} flows={done.flows} />
       <p>
         {done.limited_by ? <strong id="limited-by">{done.limited_by.sentence}.</strong> : <strong>Nothing moved.</strong>}{" "}
         <button class="line" id="to-understand" onClick={toUnderstand}>
@@ -34,7 +35,7 @@ function toUnderstand(): void {
 }
 
 function Headline(rated: Rated) {
-  const shown = headlineOf(rated, (rig.value?.sideLinks.length ?? 0) > 0);
+  const shown = headlineOf(rated);
   return (
     <p class="total">
       {rate(shown.rate)}
@@ -50,7 +51,7 @@ function LiveAnswer() {
   return (
     <div class="answer">
       {!isOnePacket.value && (
-        <Headline rates={state.flows.map((flow) => [flow.direction, flow.last.goodput_gb_per_s])} links={state.links.map(({ name, upstream, downstream }) => [name, upstream.goodput_gb_per_s, downstream.goodput_gb_per_s])} />
+        <Headline goodput_gb_per_s={state.goodput_gb_per_s} flows={state.flows} />
       )}
       <div>
         {held.length === 0 && <p>No wire is held up now.</p>}
@@ -106,7 +107,7 @@ export function Tables() {
                 <td>{flow.device}</td>
                 <td class="number">{rate(flow.goodput_gb_per_s)}</td>
                 <td class="number">{whole(flow.operations_per_s)} /s</td>
-                <td class="number">{nanoseconds(flow.latency_ns.mean)}</td>
+                <td class="number">{nanoseconds(meanOf(flow.latency_ns))}</td>
                 <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
               </tr>
             ))}

@@ -29,8 +29,8 @@ const drives = (): Rig =>
 const gpus = (): Rig =>
   rigWith(GPUS, [...[0, 1, 2, 3].map((index): [string, string] => [`server.slot${index + 1}`, `sw[${index}]`]), ...eight("gpu", (index) => `sw[${index >> 1}].port${(index & 1) + 1}`)], [["server.slot5", "gen4 x16"]]);
 
-function done(act: Act | null | undefined): string {
-  assert.ok(act, "there is such an act");
+function done(act: Act | string | null | undefined): string {
+  assert.ok(act && typeof act !== "string", `there is no such act: ${JSON.stringify(act)}`);
   assert.ok(readToml(act.text), `no TOML:\n${act.text}`);
   return act.text;
 }

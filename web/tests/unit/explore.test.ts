@@ -5,9 +5,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Explain, Results } from "lanewise";
+import { compared } from "../../src/compare/comparison.ts";
 import { basisOf, textWith } from "../../src/explore/basis.ts";
 import { csvOf } from "../../src/explore/csv.ts";
 import { countOf, keyOf, pointAt, pointsOf } from "../../src/explore/grid.ts";
+import { headlineOf } from "../../src/rig/headline.ts";
 import { TOTAL, digestOf, isMetric, metricsOf, titleOf, valueOf } from "../../src/explore/metrics.ts";
 import { type PointRow, isEarly, kneesOf, limitersOf, saidOf, timeLeft } from "../../src/explore/points.ts";
 import { kindOfUnit, quantityOf, written } from "../../src/explore/quantity.ts";
@@ -45,6 +47,15 @@ test("amounts are read and written in their units", () => {
   assert.equal(written(8193, "KiB"), "8193 B");
   assert.equal(written(112_500, "ns"), "112.5 ns");
   assert.equal(written(1e9 / 3, "GB/s"), "0.3333 GB/s");
+});
+
+test("bits and bytes are what the core takes them for", () => {
+  for (const text of ["160 Gb/s", "160 Gib/s", "160000 Mb/s", "20 GB/s", "1 TB/s", "8 Tib/s"]) {
+    const { parameters } = lanewise<Explain>("explain", RIG, "--set", `server.memory_bandwidth=${text}`);
+    const meant = quantityOf(parameters.find(({ path }) => path === "server.memory_bandwidth")?.value ?? "");
+    assert.ok(meant && Math.abs((quantityOf(text)?.amount ?? 0) / meant.amount - 1) < 1e-9, text);
+  }
+  assert.deepEqual(spread({ from: "20 GB/s", to: "320 Gb/s", steps: 3, spacing: "even" }, false), ["20 GB/s", "30 GB/s", "40 GB/s"]);
 });
 
 test("values to try follow the kind and the value in force", () => {
@@ -129,8 +140,8 @@ test("the scale grows lighter all the way, and what is written on it can be read
 });
 
 const results = lanewise<Results>("run", RIG);
-const digest = digestOf(results, false);
-const other = digestOf(lanewise<Results>("run", RIG, "--set", "nvme.link.force_width=x1"), false);
+const digest = digestOf(results);
+const other = digestOf(lanewise<Results>("run", RIG, "--set", "nvme.link.force_width=x1"));
 
 test("what is kept of results has every number that can be looked at", () => {
   assert.equal(digest.fingerprint, results.fingerprint);
@@ -145,14 +156,21 @@ test("what is kept of results has every number that can be looked at", () => {
   assert.ok(JSON.stringify(digest).length < JSON.stringify(results).length / 10);
 });
 
-test("where a wire joins devices the total is what the busiest link carries, and not the same bytes twice", () => {
+test("what one device reads and another writes is in the total once", () => {
   const joined = lanewise<Results>("run", "scenarios/rdma_write.toml");
-  const kept = digestOf(joined, true);
-  const busiest = Math.max(...joined.links.flatMap(({ upstream, downstream }) => [upstream.ladder.goodput_gb_per_s, downstream.ladder.goodput_gb_per_s]));
-  assert.equal(valueOf(TOTAL, kept), busiest);
-  assert.ok(kept.goodput < 0.75 * digestOf(joined, false).goodput);
-  assert.match(kept.goodputOf, /^over .*, (up|down)stream$/);
-  assert.deepEqual([titleOf(TOTAL, true), titleOf(TOTAL, false)], ["Payload: the busiest link", "Payload: all flows"]);
+  const written = joined.flows.find(({ device, direction }) => device === "nic1" && direction === "write");
+  assert.ok(written && written.goodput_gb_per_s > 12);
+  assert.equal(valueOf(TOTAL, digestOf(joined)), written.goodput_gb_per_s);
+  assert.deepEqual(headlineOf(joined), { rate: written.goodput_gb_per_s, of: "of payload, all flows" });
+  assert.equal(titleOf(TOTAL), "Payload: all flows");
+});
+
+test("what finished nothing has no latency", () => {
+  const none = structuredClone(results);
+  for (const flow of none.flows) flow.latency_ns = { ...flow.latency_ns, count: 0, mean: 0, p99: null };
+  assert.equal(valueOf({ quantity: "latency-mean", of: "write nvme[3], write" }, digestOf(none)), null);
+  const sides = compared(results, none).flows.map((row) => [row.a_latency_ns_mean, row.b_latency_ns_mean]);
+  assert.deepEqual(sides, results.flows.map((flow) => [flow.latency_ns.mean, null]));
 });
 
 test("names that every object has are neither units nor links nor flows", () => {
@@ -178,7 +196,7 @@ test("the knee is where the limiter changes, over points that have none", () => 
 
 test("a run that ended early or got stuck says so", () => {
   assert.equal(saidOf(digest), `${results.limited_by?.sentence}.`);
-  const short = digestOf(lanewise<Results>("run", RIG, "--set", "run.time_limit=2 us"), false);
+  const short = digestOf(lanewise<Results>("run", RIG, "--set", "run.time_limit=2 us"));
   assert.ok(isEarly(short));
   assert.match(saidOf(short), /The run ended as TimeLimit, so its numbers may not be those of a steady state/);
   assert.match(saidOf({ ...digest, limit: null }), /^Nothing was found to limit it\.$/);

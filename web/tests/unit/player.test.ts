@@ -67,3 +67,19 @@ test("a pause while a run begins leaves it at its start", async () => {
   assert.equal((await player.results())?.title, "only");
   assert.deepEqual(closed, []);
 });
+
+test("a step that finds no packet shows how far it came", async () => {
+  const silent = { upstream: { tlps_per_s: 0 }, downstream: { tlps_per_s: 0 } };
+  const looked: number[] = [];
+  let events = 0;
+  const session = {
+    step: () => Promise.resolve({ over: false, events: ++events }),
+    state: () => Promise.resolve({ links: [silent] }),
+  };
+  const listener: Listener = { ...LISTENER, looked: (_, step) => looked.push((step as unknown as { events: number }).events) };
+  const player = new Player({ session: () => Promise.resolve(session) } as unknown as Connection, listener);
+  await player.begin({ text: "rig", path: "rig.toml", keepsGoing: false });
+  await player.packet();
+  assert.ok(events > 100);
+  assert.deepEqual(looked, [events]);
+});

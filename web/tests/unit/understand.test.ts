@@ -9,7 +9,7 @@ import type { Results } from "lanewise";
 import { candidatesOf, thatMayMatter } from "../../src/understand/assumptions.ts";
 import { curvesOf, isFar, marks, points } from "../../src/understand/distribution.ts";
 import { ladderOf, linkOf, silence, telling, wires } from "../../src/understand/ladder.ts";
-import { type Measured, change, changed, digest, given, goodput, latency } from "../../src/understand/measure.ts";
+import { type Measured, change, changed, digest, given, latency } from "../../src/understand/measure.ts";
 import { withSettings } from "../../src/understand/take-over.ts";
 import { called, inOrder, ofLinks, ofRequesters } from "../../src/understand/uses.ts";
 
@@ -163,44 +163,40 @@ test("links of a range of ports change where the range is written, those of one 
 test("changes are said as they are", () => {
   assert.deepEqual([change(2), change(0.5), change(1.004), change(null)], ["+100.0 %", "−50.0 %", "nothing", "–"]);
   const [slow, fast] = [resultsOf("oversubscribed"), run(textOf("oversubscribed"), "sw0.ports.port0.link=gen5 x16", "server.slots.slot1.link=gen5 x16")];
-  const { what, was, is, of, ratio } = changed(slow, fast, false);
-  assert.ok(Math.abs((ratio ?? 0) - goodput(fast) / goodput(slow)) < 1e-12 && (ratio ?? 0) > 1.99);
-  assert.deepEqual([what, was, is, of], ["payload", given(slow, false).much, given(fast, false).much, ""]);
+  const { what, was, is, of, ratio } = changed(slow, fast);
+  assert.ok(Math.abs((ratio ?? 0) - fast.goodput_gb_per_s / slow.goodput_gb_per_s) < 1e-12 && (ratio ?? 0) > 1.99);
+  assert.deepEqual([what, was, is, of], ["payload", given(slow).much, given(fast).much, ""]);
 });
 
-/** A run of flows and links: goodput and operations of each flow, goodput up and down of each link. */
-function measured(flows: [number, number][], links: Record<string, [number, number]> = {}): Measured {
+/** A run of flows: goodput and operations of each; those that are not in the total last. */
+function measured(flows: [number, number][], repeats: [number, number][] = []): Measured {
+  const flow = ([goodput_gb_per_s, operations_per_s]: [number, number], index: number, in_total: boolean): Measured["flows"][number] => {
+    return { name: `flow${index}`, direction: "read", device: "card", in_total, goodput_gb_per_s, operations_per_s, latency_ns: { count: 0, mean: 0 } };
+  };
   return {
-    flows: flows.map(([goodput_gb_per_s, operations_per_s], index) => {
-      return { name: `flow${index}`, direction: "read", device: "card", goodput_gb_per_s, operations_per_s, latency_ns: { count: 0, mean: 0 } };
-    }),
-    links: Object.entries(links).map(([name, [up, down]]) => {
-      return { name, upstream: { ladder: { goodput_gb_per_s: up } }, downstream: { ladder: { goodput_gb_per_s: down } } };
-    }),
+    goodput_gb_per_s: flows.reduce((total, [goodput]) => total + goodput, 0),
+    flows: [...flows.map((each, index) => flow(each, index, true)), ...repeats.map((each, index) => flow(each, flows.length + index, false))],
     limited_by: null,
   };
 }
 
-test("a ratio is of the two numbers beside it: where a wire joins devices, of one link", () => {
-  // The sum of flows doubles, the link that is in use most does not.
-  const [before, after] = [measured([[10, 1], [10, 1]], { a: [10, 1], b: [2, 3] }), measured([[30, 1], [10, 1]], { a: [12, 1], b: [2, 30] })];
-  assert.deepEqual(changed(before, after, true), { what: "payload", was: "10.0 GB/s", is: "12.0 GB/s", of: "over a, upstream", ratio: 1.2 });
-  assert.deepEqual(changed(before, after, false), { what: "payload", was: "20.0 GB/s", is: "40.0 GB/s", of: "", ratio: 2 });
-  assert.equal(changed(before, measured([[30, 1]], { b: [2, 30] }), true).ratio, 0);
+test("a ratio is of the totals that the core states", () => {
+  const [before, after] = [measured([[10, 1], [10, 1]], [[10, 1]]), measured([[30, 1], [10, 1]], [[99, 1]])];
+  assert.deepEqual(changed(before, after), { what: "payload", was: "20.0 GB/s", is: "40.0 GB/s", of: "", ratio: 2 });
+  assert.equal(changed(before, measured([])).ratio, 0);
 });
 
 test("where nothing has payload, operations are compared, with their unit", () => {
   const [before, after] = [measured([[0, 1000]]), measured([[0, 1500]])];
-  assert.deepEqual(changed(before, after, false), { what: "operations", was: "1,000", is: "1,500", of: "operations a second", ratio: 1.5 });
-  assert.equal(changed(measured([]), after, false).ratio, null);
-  assert.equal(changed(measured([[0, 5]]), measured([[2, 5]]), false).what, "payload");
+  assert.deepEqual(changed(before, after), { what: "operations", was: "1,000", is: "1,500", of: "operations a second", ratio: 1.5 });
+  assert.equal(changed(measured([]), after).ratio, null);
+  assert.equal(changed(measured([[0, 5]]), measured([[2, 5]])).what, "payload");
 });
 
 test("what is kept of a trial says the same as its results, and is small", () => {
   const [one, other] = [resultsOf("oversubscribed"), resultsOf("gpu_node")];
   const kept = digest(other);
-  assert.deepEqual(changed(one, kept, false), changed(one, other, false));
-  assert.deepEqual(changed(one, kept, true), changed(one, other, true));
+  assert.deepEqual(changed(one, kept), changed(one, other));
   assert.deepEqual([latency(kept), kept.limited_by?.sentence], [latency(other), other.limited_by?.sentence]);
   assert.ok(JSON.stringify(kept).length * 5 < JSON.stringify(other).length);
 });

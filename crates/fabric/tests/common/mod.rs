@@ -278,6 +278,7 @@ impl Workload for Stream {
             device: String::new(),
             direction,
             latency: LatencyOf::Request,
+            repeats: false,
         });
         let channel = match &self.engine {
             Some(engine) => fabric.open_channel_with(self.device, engine),
@@ -421,6 +422,7 @@ impl Workload for Script {
                 device: String::new(),
                 direction: "step",
                 latency: LatencyOf::Request,
+                repeats: false,
             }));
             fabric.set_timer(self.steps[step].0, TIMER + step as u64);
         }

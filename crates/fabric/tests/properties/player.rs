@@ -323,6 +323,7 @@ impl Workload for Player {
                 device: String::new(),
                 direction: "step",
                 latency: LatencyOf::Request,
+                repeats: false,
             }));
             fabric.set_timer(self.steps[step].at, STEP + step as u64);
         }

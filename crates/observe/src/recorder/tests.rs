@@ -83,6 +83,7 @@ fn the_worst_request_keeps_what_led_there_although_the_ring_goes_on() {
         device: "nic".to_owned(),
         direction: "read",
         latency: crate::LatencyOf::Request,
+        repeats: false,
     });
     for at in 0..40 {
         observers.tell(ns(at), &ack(0, at));
@@ -119,6 +120,7 @@ fn a_request_is_found_by_what_its_tlps_say_and_not_that_of_another_requester() {
         device: "two devices".to_owned(),
         direction: "read",
         latency: crate::LatencyOf::Request,
+        repeats: false,
     });
     let done = |observers: &mut Observers, at: u64, requester: u32, tag: u16| {
         let request = RequestId::answered(ns(5), Place::Endpoint(requester), tag);

@@ -68,7 +68,7 @@ parameters! {
     /// Collective operations over devices that write to each other, one operation after another, as nccl-tests time them.
     CollectiveParameters, Choice "workload kind \"collective\"" {
         /// The devices, in the order of the ring, such as ["gpu[*]"]; at least two, each once. Those of one host stand together.
-        devices: Vec<String> = required,
+        devices: Vec<String> = required names Components,
         Assumed "a choice";
         /// What is done with the data.
         operation: OperationChoice = "all-reduce",
@@ -89,7 +89,7 @@ parameters! {
         warm_up: u32 = "1" in "0" to "1000000",
         Published "default of NVIDIA/nccl-tests; 5 in versions of before 2026";
         /// Where a broadcast starts or a reduction ends: a place in `devices`, from 0 on (-r).
-        root: u32 = "0" in "0" to "1023",
+        root: u32 = "0" in "0" to "1023" names Places,
         Published "default of NVIDIA/nccl-tests";
         /// In which order devices send (NCCL_ALGO); "auto" for the faster by NCCL's own estimate, of each size.
         algorithm: Auto<AlgorithmChoice> = "auto",
@@ -127,7 +127,7 @@ parameters! {
         gdr_level: DistanceChoice = "pxb",
         Datasheet "ncclTopoCheckGdr, src/graph/paths.cc of NVIDIA/nccl 2.30.7";
         /// Networks between hosts, which channels take in turn where several are equally near; none for all that there are.
-        networks: Vec<String> = "[]",
+        networks: Vec<String> = "[]" names Components,
         Assumed "NCCL uses every adapter that it finds";
     }
 }

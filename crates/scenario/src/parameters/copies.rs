@@ -108,14 +108,14 @@ parameters! {
     /// Copies as bandwidthTest, nvbandwidth and their like make them.
     CopyParameters, Choice "workload kind \"copy\"" {
         /// The device that copies.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Which way.
         direction: CopyDirectionChoice = required,
         Assumed "a choice";
         /// The other device of a `peer` copy. As many as `device` names are paired with them in order; one device copies to each of
         /// several, with `streams` for each.
-        target: String = "none",
+        target: String = "none" names Components,
         Assumed "only peers need one";
         /// How a `peer` copy is done.
         by: PeerCopyChoice = "write",
@@ -158,11 +158,11 @@ parameters! {
     /// The device that has the data writes; each of its engines takes one copy after another.
     PeerCopiesParameters, Choice "workload kind \"peer_copies\"" {
         /// The devices, such as ["gpu[*]"]; at least two, each once.
-        devices: Vec<String> = required,
+        devices: Vec<String> = required names Components,
         Assumed "a choice";
         /// From which to which, by place in `devices`, in the order of issue: ["0>1", "2>3"]. None for each to each other one, by source
         /// and then by target.
-        pairs: Vec<String> = "[]",
+        pairs: Vec<String> = "[]" names Places,
         Assumed "all of them";
         /// What a copy waits for, beside the copies before it of the same pair. "target" and "both" are the barriers of PyTorch's `copy_`
         /// (aten/src/ATen/native/cuda/Copy.cu) with a stream of the source, and with none for it; the second follows from the null stream

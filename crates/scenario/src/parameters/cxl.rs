@@ -128,7 +128,7 @@ parameters! {
     /// Cores that read and write lines of a memory expander, as many at a time as they can: as STREAM, Intel MLC and Mess do.
     StreamParameters, Choice "workload kind \"stream\"" {
         /// The memory expander.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Cores.
         cores: u32 = "8" in "1" to "4096",
@@ -161,7 +161,7 @@ parameters! {
     /// Cores that load lines of a memory expander one after the other, each address being in the line before: latency.
     PointerChaseParameters, Choice "workload kind \"pointer-chase\"" {
         /// The memory expander.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Cores, each with a chain of its own.
         cores: u32 = "1" in "1" to "4096",

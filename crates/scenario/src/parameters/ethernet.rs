@@ -143,10 +143,10 @@ parameters! {
     /// A flow of frames through the host.
     TrafficFlowParameters, Choice "flow of workload kind \"smartflow\"" {
         /// Where frames enter the host: an endpoint and a port of it, counted from 0, such as "nic0.0".
-        from: String = required,
+        from: String = required names Components,
         Assumed "a choice";
         /// Where they leave it.
-        to: String = required,
+        to: String = required names Components,
         Assumed "a choice";
         /// Group that the flow is summed in, such as a class of service; none without a name.
         group: String = "",

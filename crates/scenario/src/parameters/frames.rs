@@ -74,7 +74,7 @@ parameters! {
     /// Frames of a game: the processor's work, the GPUs', and what crosses the links between them.
     FramesParameters, Choice "workload kind \"frames\"" {
         /// The GPUs; the first shows the image.
-        gpus: Vec<String> = required,
+        gpus: Vec<String> = required names Components,
         Assumed "a choice";
         /// Scenes, one after another, each with a rate of its own and all scored ones with one score; none for one of alike
         /// frames.

@@ -34,10 +34,10 @@ parameters! {
     /// gdsio of GPUDirect Storage: threads that each move one block at a time between a drive and a GPU.
     GdsioParameters, Choice "workload kind \"gdsio\"" {
         /// The drives (`-f`, `-D`): endpoints with `nvme.capacity`, such as ["ssd[*]"].
-        filename: Vec<String> = required,
+        filename: Vec<String> = required names Components,
         Assumed "a choice";
         /// The GPUs (`-d`): one for all drives, or as many as there are drives, in their order.
-        gpu: Vec<String> = required,
+        gpu: Vec<String> = required names Components,
         Assumed "a choice";
         /// Threads for each drive (`-w`).
         threads: u32 = "1" in "1" to "4096",

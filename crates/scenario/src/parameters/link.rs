@@ -62,10 +62,10 @@ parameters! {
         propagation: Span = "2 ns" in "0 ns" to "10 us",
         Assumed "30 cm of board at 15 cm/ns";
         /// Retimers and redrivers on its way, by the names of catalog parts or of `[retimer.NAME]`: two at most.
-        retimers: Vec<String> = "[]",
+        retimers: Vec<String> = "[]" names Components,
         Assumed "boards are laid out to need none";
         /// The cable that it goes over, by the name of a catalog part or of `[link_cable.NAME]`, or "none".
-        cable: String = "none",
+        cable: String = "none" names Components,
         Assumed "a link on boards";
         /// Reference clock arrangement; decides how often SKP ordered sets are due.
         clocking: ClockingChoice = "common",

@@ -192,7 +192,7 @@ parameters! {
     /// fio: jobs that keep I/Os in flight on NVMe drives. Keys and meanings are those of a job file.
     FioParameters, Choice "workload kind \"fio\"" {
         /// The drives: endpoints with `nvme.capacity`, such as ["ssd0", "ssd[*]"]. I/Os take turns over them.
-        filename: Vec<String> = required,
+        filename: Vec<String> = required names Components,
         Assumed "a choice";
         /// What the job does.
         rw: RwChoice = required,
@@ -249,25 +249,25 @@ parameters! {
         hipri: bool = "false",
         Assumed "fio's default";
         /// Whose memory the data goes to or comes from: "memory" of the host, or the name of an endpoint.
-        iomem: String = "memory",
+        iomem: String = "memory" names Components,
         Assumed "fio's default; an endpoint's stands for memory exported for peer-to-peer DMA";
         /// GPUs of `libcufile`, such as ["gpu[*]"]; clones of the job use them in turn.
-        gpu_dev_ids: Vec<String> = "[]",
+        gpu_dev_ids: Vec<String> = "[]" names Components,
         Assumed "only `libcufile` has any";
         /// How `libcufile` gets data to a GPU.
         cuda_io: CudaIoChoice = "cufile",
         Assumed "fio's default";
         /// Host that the drives are assigned to while the job uses them: of drives that change hosts, one of theirs. The job
         /// waits until it has them. "auto" for the host that they are on at the start.
-        assigned_to: String = "auto",
+        assigned_to: String = "auto" names Components,
         Assumed "drives stay where they are unless it is said";
         /// Network between the job and its drives, for NVMe over Fabrics: the job runs at the end where the drives are
         /// not. "none" for drives of the job's own host.
-        network: String = "none",
+        network: String = "none" names Components,
         Assumed "drives are attached unless it is said";
         /// Where a target stages data between its adapter and a drive: "memory" of its host, "drive" for the controller
         /// memory buffer of each drive, or the name of an endpoint with memory. The last two pass the host by.
-        staging: String = "memory",
+        staging: String = "memory" names Components,
         Assumed "what targets in operating systems do by default";
     }
 }

@@ -26,27 +26,27 @@ parameters! {
     /// perftest between two ports of a network; of a wire, the first end is the client.
     PerftestParameters, Choice "workload kind \"perftest\"" {
         /// The network that is used.
-        network: String = required,
+        network: String = required names Components,
         Assumed "a choice";
         /// Which test.
         tool: PerftestToolChoice = required,
         Assumed "a choice";
         /// The adapter of the client, in a network with switches: `nic[0]`, or `nic[0].port2` for another than its first port there.
         /// Of several, such as `nic[0..7]` or `nic[*]`, each runs a test of its own.
-        client: String = "auto",
+        client: String = "auto" names Components,
         Assumed "the first end of a wire";
         /// The adapter of the server: one for all clients, or as many as there are clients, paired in order.
-        server: String = "auto",
+        server: String = "auto" names Components,
         Assumed "the second end of a wire";
         /// Pairs each client with the server so many places further on in the list, and from its end back to the start.
         shift: u32 = "0" in "0" to "65536",
         Assumed "the first with the first";
         /// Where the client's buffers are: "memory" of its host, or the name of an endpoint that its adapter reaches peer to peer,
         /// such as a GPU (--use_cuda). As many as there are clients, such as `gpu[*]`, are paired with them in order.
-        memory: String = "memory",
+        memory: String = "memory" names Components,
         Assumed "perftest's default";
         /// The same of the server.
-        remote_memory: String = "memory",
+        remote_memory: String = "memory" names Components,
         Assumed "perftest's default";
         /// Bytes of a message (-s).
         size: Auto<Bytes> = "auto" in "1 B" to "1 GiB",
@@ -104,7 +104,7 @@ parameters! {
     /// OSU Micro-Benchmarks between the two ports of a network; rank 0 is at the first end.
     OsuParameters, Choice "workload kind \"osu\"" {
         /// The network that is used.
-        network: String = required,
+        network: String = required names Components,
         Assumed "a choice";
         /// Which benchmark.
         tool: OsuToolChoice = required,
@@ -144,7 +144,7 @@ parameters! {
     /// Requests and responses over TCP between the two ports of an Ethernet network; the first end is the client.
     TransactionsParameters, Choice "workload kind \"transactions\"" {
         /// The network that is used.
-        network: String = required,
+        network: String = required names Components,
         Assumed "a choice";
         /// Where the client's TCP runs.
         client_stack: TcpStackChoice = "kernel",

@@ -8,10 +8,10 @@ parameters! {
     /// way finish first.
     ReassignParameters, Choice "workload kind \"reassign\"" {
         /// The drive: an endpoint with `nvme.capacity` below a partition of a switch.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// The partition that gets it: a switch with `partition_of`, or the one that others are partitions of.
-        to: String = required,
+        to: String = required names Components,
         Assumed "a choice";
         /// When the drive is asked to leave; after the warm-up.
         at: Span = required in "1 ns" to "3600 s",

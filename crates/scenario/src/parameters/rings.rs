@@ -18,7 +18,7 @@ parameters! {
     /// An adapter that moves frames through descriptor rings, as fast as its link lets it.
     RingsParameters, Choice "workload kind \"rings\"" {
         /// The adapter.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Which way frames go.
         direction: FrameDirectionChoice = required,

@@ -48,7 +48,7 @@ parameters! {
     /// Turn-around: how long a device waits for the host's answer, seen on its link.
     TurnaroundParameters, Choice "workload kind \"turnaround\"" {
         /// The device.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// What is timed.
         reading: ReadingChoice = "poll",

@@ -43,7 +43,7 @@ parameters! {
     /// Plain DMA: an endpoint keeps a number of operations in flight.
     DmaParameters, Choice "workload kind \"dma\"" {
         /// The endpoint that asks.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Which way the data goes.
         direction: DirectionChoice = required,
@@ -57,7 +57,7 @@ parameters! {
         /// Whose memory: "memory" of the host above, the name of another endpoint, or "nobody", whose reads are unsupported
         /// requests. As many endpoints as `device` names, such as "gpu[*]", are paired with them in order; one device deals with
         /// each of several, with `outstanding` operations for each.
-        target: String = "memory",
+        target: String = "memory" names Components,
         Assumed "what most devices do";
         /// First byte used in the target's memory.
         offset: Bytes = "0 B" in "0 B" to "1048576 GiB",
@@ -81,7 +81,7 @@ parameters! {
     /// CPU accesses to an endpoint's registers.
     MmioParameters, Choice "workload kind \"mmio\"" {
         /// The endpoint that is accessed, by the CPU of the host above it.
-        device: String = required,
+        device: String = required names Components,
         Assumed "a choice";
         /// Loads or stores.
         direction: MmioDirectionChoice = required,
@@ -176,7 +176,7 @@ parameters! {
     /// IOmeter: workers with a number of I/Os in flight on each of their targets.
     IometerParameters, Choice "workload kind \"iometer\"" {
         /// The storage that is used; every drive of it is a target.
-        targets: Vec<String> = required,
+        targets: Vec<String> = required names Components,
         Assumed "a choice";
         /// Managers: Dynamo processes, all on the host of the targets.
         managers: u32 = "1" in "1" to "4096",

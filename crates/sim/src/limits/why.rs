@@ -247,10 +247,10 @@ impl Larger {
     }
 }
 
-/// Goodput and operations of all flows of data.
+/// Goodput of a run, and operations of all its flows of data.
 fn totals(results: &Results) -> (f64, f64) {
-    let data = || results.flows.iter().filter(|flow| flow.direction != CONTROL);
-    (data().map(|flow| flow.goodput_gb_per_s).sum(), data().map(|flow| flow.operations_per_s).sum())
+    let data = results.flows.iter().filter(|flow| flow.direction != CONTROL);
+    (results.goodput_gb_per_s, data.map(|flow| flow.operations_per_s).sum())
 }
 
 fn verdict(larger: &[Larger], guess: Option<&LimitedBy>, interrupted: bool) -> String {

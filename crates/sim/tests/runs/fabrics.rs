@@ -56,6 +56,11 @@ fn writes_are_read_by_the_target() {
             .goodput_gb_per_s
     };
     assert!(moved("job at initiator", "read") > 4.5 && moved("job at target", "write") > 4.5);
+    assert_eq!(
+        found.goodput_gb_per_s,
+        moved("job", "write"),
+        "the drives' data is all there is, three times"
+    );
 }
 
 #[test]

@@ -237,3 +237,20 @@ fn mistakes_in_networks_are_named() {
     assert_eq!(of_leaf("xoff = \"256 KiB\""), ["out-of-range"]);
     assert_eq!(of_leaf("xoff = \"64 KiB\"\nxon = \"65 KiB\""), ["out-of-range"]);
 }
+
+/// In an all-reduce of four in a ring each sends one and a half times the size: six in all, whichever way they go.
+#[test]
+fn a_collective_counts_its_bytes_once_through_memory_of_hosts_or_past_them() {
+    for level in ["sys", "loc"] {
+        let settings = [
+            ("workload.sweep.gdr_level", level),
+            ("workload.sweep.size", "4 MiB"),
+            ("workload.sweep.max_size", "4 MiB"),
+        ];
+        let found = rig::results_of_file("collective_nodes", &settings);
+        let all = found.flows.iter().find(|flow| flow.direction == "collective").expect("operations");
+        let once = 6.0 * f64::from(4 << 20);
+        let counted = found.goodput_gb_per_s * 1e9 / all.operations_per_s;
+        assert!((counted / once - 1.0).abs() < 0.02, "{level}: {counted} for {once} bytes an operation");
+    }
+}

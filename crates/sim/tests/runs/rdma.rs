@@ -75,6 +75,9 @@ fn both_hosts_have_their_own_links_and_flows() {
     assert!((read / written - 1.0).abs() < 5e-3, "what one adapter reads the other writes: {read} {written}");
     assert_eq!((goodput("nic0", "write"), goodput("nic1", "read")), (0.0, 0.0));
     assert!((written / 6.73 - 1.0).abs() < 5e-3, "{written}");
+    assert_eq!(results.goodput_gb_per_s, written, "what goes over the wire counts once, where it arrives");
+    let counted = results.flows.iter().filter(|flow| flow.in_total && flow.bytes > 0);
+    assert_eq!(counted.map(|flow| (&*flow.device, flow.direction)).collect::<Vec<_>>(), [("nic1", "write")]);
 }
 
 #[test]

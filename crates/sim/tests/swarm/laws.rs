@@ -16,8 +16,11 @@ fn check_direction(link: &str, direction: &Direction) {
     let ladder = &direction.ladder;
     let rungs = [
         ladder.line_rate_gb_per_s,
+        ladder.coded_gb_per_s,
         ladder.link_bandwidth_gb_per_s,
         ladder.tlp_bandwidth_gb_per_s,
+        ladder.after_replays_gb_per_s,
+        ladder.sent_gb_per_s,
         ladder.goodput_gb_per_s,
         0.0,
     ];
@@ -54,6 +57,9 @@ pub fn check(results: &Results, may_stall: bool) {
         assert!(rising.is_sorted(), "{flow:?}");
         assert!(latency.mean <= latency.max * (1.0 + 1e-9) && latency.stddev.is_finite(), "{flow:?}");
     }
+    let total: u64 = results.flows.iter().filter(|flow| flow.in_total).map(|flow| flow.bytes).sum();
+    let counted = results.goodput_gb_per_s * results.measured_s * 1e9;
+    assert!((counted - total as f64).abs() <= 1e-9 * total as f64, "{counted} of {total} bytes");
     for phase in results.phases.windows(2) {
         assert!(phase[0].end_s <= phase[1].start_s + 1e-12);
     }

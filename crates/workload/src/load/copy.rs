@@ -122,6 +122,7 @@ impl CopyWorkload {
                 device: self.config.device_name.clone(),
                 direction: word,
                 latency: LatencyOf::Operation,
+                repeats: false,
             }));
             let open = |_| ports.open_channel_with(self.config.device, &self.config.engine);
             let channels: Vec<ChannelId> = (0..self.config.engines).map(open).collect();

@@ -143,6 +143,7 @@ impl DmaWorkload {
             device: self.config.device_name.clone(),
             direction: word,
             latency: LatencyOf::Both,
+            repeats: false,
         });
         let random = match self.config.order {
             OffsetOrder::Sequential => None,

@@ -217,6 +217,7 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
             device: self.config.device_name.clone(),
             direction,
             latency: LatencyOf::Operation,
+            repeats: false,
         }));
         match self.config.pacing {
             Pacing::Closed { outstanding } => (0..outstanding).for_each(|_| self.issue(ports)),

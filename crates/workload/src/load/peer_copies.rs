@@ -140,6 +140,7 @@ impl PeerCopies {
                 device: copier.name.clone(),
                 direction: "peer write",
                 latency: LatencyOf::Operation,
+                repeats: false,
             });
             let channel = |_| ports.open_channel_with(copier.device, &copier.engine);
             opened.push((flow, (0..copier.engines).map(channel).collect(), 0));

@@ -190,6 +190,7 @@ impl<M: Needs> Instrument<M> for RingsWorkload {
             device: self.config.device_name.clone(),
             direction,
             latency: LatencyOf::Request,
+            repeats: false,
         };
         self.opened = Some(Opened {
             control_channel: ports.open_channel(self.config.device),

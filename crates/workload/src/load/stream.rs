@@ -238,6 +238,7 @@ impl<M: Needs> Instrument<M> for StreamWorkload {
                 device: self.config.device_name.clone(),
                 direction: direction.name(),
                 latency: LatencyOf::Operation,
+                repeats: false,
             })
         };
         let read = flow(Direction::Read);

@@ -168,6 +168,7 @@ impl<M: Needs> Instrument<M> for TurnaroundWorkload {
             device: self.config.device_name.clone(),
             direction: "turnaround",
             latency: LatencyOf::Operation,
+            repeats: false,
         }));
         self.channel = Some(ports.open_channel(self.config.device));
         self.pauses = Some(ports.random_stream(&self.config.name, "pauses"));

@@ -8,8 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.cli.tables.alike import Alike, together
 from lanewise.health.doctor.finding import Severity
+from lanewise.health.doctor.said_alike import Alike, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

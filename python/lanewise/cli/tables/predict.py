@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
-from lanewise.grouping import grouped, same_number
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from rich.console import Group, RenderableType
 
@@ -34,7 +33,7 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
     for change in prediction.changes:
         yield Text(f"What if: {change}")
     yield ""
-    for alike in grouped(_by_device(prediction.rows).values(), _words, _reach_the_same):
+    for alike in prediction.alike:
         yield _table(alike)
     yield from _not_settled(prediction.rows)
     for text in prediction.assumptions:
@@ -77,28 +76,6 @@ def _rate(value: float | None, half_width_percent: float | None, digits: int = 2
 def _has_pairs(rows: tuple[Row, ...]) -> bool:
     """Whether a GPU has another device to move data with."""
     return len({row.bdf for row in rows}) > 1 and any(row.benchmark == "host to device" for row in rows)
-
-
-def _by_device(rows: tuple[Row, ...]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.bdf, []).append(row)
-    return found
-
-
-def _words(rows: list[Row]) -> Hashable:
-    """Return what devices of one table have in common."""
-    return tuple((row.device, row.link, row.benchmark.partition(" peer ")[0]) for row in rows)
-
-
-def _reach_the_same(first: list[Row], second: list[Row]) -> bool:
-    """Whether two devices with the same benchmarks reach the same."""
-    return all(
-        same_number(one.alone_gb_per_s, other.alone_gb_per_s)
-        and same_number(one.together_gb_per_s, other.together_gb_per_s)
-        and same_number(one.latency_ns, other.latency_ns)
-        for one, other in zip(first, second, strict=True)
-    )
 
 
 def _table(alike: list[list[Row]]) -> Group:

@@ -154,14 +154,16 @@ def _flows(result: RunResult) -> Group:
             "all data",
             "",
             "",
-            style.fixed(float(data["goodput_gb_per_s"].sum()), 3),
-            style.fixed(float(data["goodput_mib_per_s"].sum()), 1),
+            style.fixed(result.goodput_gb_per_s, 3),
+            style.fixed(float(result.flows_in_total["goodput_mib_per_s"].sum()), 1),
             "",
             style.fixed(float(data["operations_per_s"].sum()), 0),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     if any(len(group) > 1 for group in groups):
         note += "; \N{MULTIPLICATION SIGN}N: each of N alike"
+    if result.flows_in_total.height < data.height:
+        note += "; what one device reads and another writes counts once"
     if left_out:
         most = max(row["goodput_gb_per_s"] for row in left_out)
         note += f"; {style.counted(len(left_out), 'flow')} not shown, of at most {most:.3f} GB/s each"

@@ -268,12 +268,24 @@ class Diagnosis:
         return html(f"What is wrong with {self.source}", self.notes, [("Findings", self.table)])
 
     @property
+    def alike(self) -> list[list[int]]:
+        """Places of findings that say the same of other addresses; waived ones are left out."""
+        from lanewise.health.doctor.said_alike import together
+
+        places = {id(finding): place for place, finding in enumerate(self.findings)}
+        return [
+            [places[id(finding)] for finding in (group.first, *group.rest)]
+            for group in together(self.counting)
+        ]
+
+    @property
     def document(self) -> Doctor:
         """The diagnosis as JSON has it."""
         document = {
             "format": FORMAT,
             "source": self.source,
             "findings": [finding.document() for finding in self.findings],
+            "alike": self.alike,
             "summary": {
                 "examined": self.examined,
                 "profile": str(self.profile),

@@ -92,6 +92,7 @@ class PeerPrediction:
             "format": FORMAT,
             "source": self.source,
             "predictions": [],
+            "alike": [],
             "peers": {
                 "devices": [each.document() for each in self.devices],
                 "pairs": [pair.document() for pair in self.pairs],

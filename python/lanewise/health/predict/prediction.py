@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.grouping import grouped, same_number
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
@@ -28,7 +29,7 @@ from lanewise.machine.ways import Ways
 from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import altair as alt
     import polars as pl
@@ -73,6 +74,14 @@ class Prediction:
         columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
         return frame(map(vars, self.rows), columns)
 
+    @property
+    def alike(self) -> list[list[list[Row]]]:
+        """Devices that are the same and reach the same, to a hundredth of it: for each group the rows."""
+        devices: dict[str, list[Row]] = {}
+        for row in self.rows:
+            devices.setdefault(row.bdf, []).append(row)
+        return grouped(devices.values(), _words, _reach_the_same)
+
     def plot(self) -> alt.TopLevelMixin:
         """Draw each device and benchmark, in GB/s: alone, with all others at once, the ceiling of the way.
 
@@ -99,6 +108,7 @@ class Prediction:
             "format": FORMAT,
             "source": self.source,
             "predictions": [row.document() for row in self.rows],
+            "alike": [[rows[0].bdf for rows in group] for group in self.alike],
             "what_if": list(self.changes),
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
@@ -107,6 +117,22 @@ class Prediction:
     def to_json(self) -> str:
         """Return the prediction as JSON text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+
+def _words(rows: Sequence[Row]) -> Hashable:
+    """Return what devices that are alike have in common."""
+    return tuple((row.device, row.link, row.benchmark.partition(" peer ")[0]) for row in rows)
+
+
+def _reach_the_same(first: Sequence[Row], second: Sequence[Row]) -> bool:
+    """Whether two devices with the same benchmarks reach the same."""
+    return all(
+        same_number(one.ceiling_gb_per_s, other.ceiling_gb_per_s)
+        and same_number(one.alone_gb_per_s, other.alone_gb_per_s)
+        and same_number(one.together_gb_per_s, other.together_gb_per_s)
+        and same_number(one.latency_ns, other.latency_ns)
+        for one, other in zip(first, second, strict=True)
+    )
 
 
 _ASSUMPTIONS = (

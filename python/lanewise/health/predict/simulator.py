@@ -411,8 +411,9 @@ def _data_flows(result: Run) -> list[Flow]:
 
 def goodput_of(result: Run, device: str | None = None) -> float:
     """Return what the flows of a run carry together, or those of one device, in GB/s."""
-    flows = [flow for flow in _data_flows(result) if device in (None, flow["device"])]
-    return fsum(flow["goodput_gb_per_s"] for flow in flows)
+    if device is None:
+        return result["goodput_gb_per_s"]
+    return fsum(flow["goodput_gb_per_s"] for flow in _data_flows(result) if flow["device"] == device)
 
 
 def half_width_of(result: Run, device: str | None = None) -> float | None:

@@ -108,7 +108,13 @@ impl<M: Needs + Tally> Instrument<M> for Pairs {
             let flows = [0, 1].map(|side| {
                 let mut flow = |direction| {
                     let (name, device) = (format!("c{number}"), format!("nic{}", pair[side]));
-                    ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                    ports.add_flow(FlowSpec {
+                        name,
+                        device,
+                        direction,
+                        latency: LatencyOf::Request,
+                        repeats: false,
+                    })
                 };
                 Flows { read: flow("read"), write: flow("write"), control: flow("control") }
             });

@@ -83,7 +83,13 @@ impl<M: Needs + Tally> Instrument<M> for Script {
         for connection in 0..self.connections {
             let mut flow = |device: usize, direction| {
                 let (name, device) = (format!("c{connection}"), format!("nic{device}"));
-                ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                ports.add_flow(FlowSpec {
+                    name,
+                    device,
+                    direction,
+                    latency: LatencyOf::Request,
+                    repeats: false,
+                })
             };
             let flows = [
                 Flows { read: flow(0, "read"), write: flow(0, "write"), control: flow(0, "control") },

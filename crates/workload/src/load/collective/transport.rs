@@ -16,7 +16,7 @@ use super::config::{CollectiveConfig, Path};
 use super::tuning::Hardware;
 use super::{CollectiveWorkload, Kind, Needs, Ports, Token};
 use crate::device::rdma::{CompletionKind, EndId, Opcode, WorkRequest};
-use crate::flows::Flows;
+use crate::flows::{Flows, Repeats};
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, order};
@@ -102,8 +102,10 @@ impl CollectiveWorkload {
         for (number, rank) in (0..).zip(&self.config.ranks) {
             let mut flow = |direction: Direction| {
                 let (name, device) = (self.config.name.clone(), rank.name.clone());
+                // What a rank reads from its host another has written there, or an adapter.
+                let repeats = matches!(direction, Direction::Read);
                 let (direction, latency) = (direction.name(), LatencyOf::Request);
-                ports.add_flow(FlowSpec { name, device, direction, latency })
+                ports.add_flow(FlowSpec { name, device, direction, latency, repeats })
             };
             let write = flow(Direction::Write);
             let read = readers.contains(&number).then(|| flow(Direction::Read));
@@ -115,6 +117,7 @@ impl CollectiveWorkload {
             device: names.join("+"),
             direction: "collective",
             latency: LatencyOf::Operation,
+            repeats: false,
         }));
         let channels = self.config.passes.iter().map(|pass| pass.channels).max().unwrap_or(1);
         for way in 0..self.config.ways.len() {
@@ -140,7 +143,9 @@ impl CollectiveWorkload {
                 let ends = path.ports[channel as usize % path.ports.len()];
                 let flows = ends.map(|end| {
                     let device = self.network.config().nics[end.nic].name.clone();
-                    Flows::add(&self.config.name, &device, LatencyOf::Request, ports)
+                    // A rank counts what it writes; of memory that adapters reach by themselves the first counts.
+                    let repeats = Repeats { read: !path.direct[0], write: true };
+                    Flows::add(&self.config.name, &device, LatencyOf::Request, repeats, ports)
                 });
                 let [end, _] = self.network.connect(ends, flows);
                 let place = |direct: bool, rank: &super::Rank| match direct {

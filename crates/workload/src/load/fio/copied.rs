@@ -65,7 +65,13 @@ impl NvmeWorkload {
                 .or_insert_with(|| Engines { ways: [open(), open()], lanes: 0 });
             let mut flow = |direction| {
                 let (name, device) = (group.fio.name.clone(), gpu.name.clone());
-                ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                ports.add_flow(FlowSpec {
+                    name,
+                    device,
+                    direction,
+                    latency: LatencyOf::Request,
+                    repeats: true,
+                })
             };
             Copier { flows: [flow("host-to-device"), flow("device-to-host")], gpu }
         };

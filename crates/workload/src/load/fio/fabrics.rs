@@ -39,7 +39,7 @@ use super::token::{Kind, Needs, Ports, Token, drives, network};
 use super::workload::NvmeWorkload;
 use crate::device::nvme::{COMMAND, COMPLETION};
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, NicPort, Opcode, WorkRequest};
-use crate::flows::Flows;
+use crate::flows::{Flows, Repeats};
 use crate::host::cpu::CpuWork;
 use crate::host::memory::PAGE;
 use crate::host::{NvmeHostConfig, NvmeTargetConfig, VerbsHostConfig};
@@ -102,7 +102,8 @@ impl NvmeWorkload {
         let fabrics = config.fabrics.as_ref()?;
         Some([0, 1].map(|side| {
             let device = &self.network.config().nics[fabrics.ports[side].nic].name;
-            Flows::add(&flow_at(&config.fio.name, side), device, LatencyOf::Request, ports)
+            // The flows of the group count what its drives read and write.
+            Flows::add(&flow_at(&config.fio.name, side), device, LatencyOf::Request, Repeats::ALL, ports)
         }))
     }
 

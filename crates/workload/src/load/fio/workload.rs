@@ -14,7 +14,7 @@ use super::slot::Slot;
 use super::token::{DeviceKinds, Kind, Kinds, Needs, Ports, Token as Own, drives, gpus, network};
 use crate::device::nvme::{Command, Drives, Notice, Ssd};
 use crate::device::rdma::RdmaNetwork;
-use crate::flows::Flows;
+use crate::flows::{Flows, Repeats};
 use crate::host::cpu::{Cores, CpuWork};
 use crate::host::memory::PAGE;
 use crate::ports::{Event, Instrument, called_by_fabric, split};
@@ -98,7 +98,13 @@ impl NvmeWorkload {
         let names =
             group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
         let device = names.collect::<Vec<_>>().join("+");
-        self.flows.push(Flows::add(&group.fio.name, &device, LatencyOf::Operation, ports));
+        self.flows.push(Flows::add(
+            &group.fio.name,
+            &device,
+            LatencyOf::Operation,
+            Repeats::default(),
+            ports,
+        ));
         let end_flows = self.add_end_flows(index, ports);
         let copiers = self.copiers(index, ports);
         self.copiers.push(copiers);

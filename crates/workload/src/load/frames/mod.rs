@@ -131,7 +131,13 @@ impl FramesWorkload {
         for (device, name) in &self.config.gpus {
             let mut flow = |direction| {
                 let (name, device) = (self.config.name.clone(), name.clone());
-                ports.add_flow(FlowSpec { name, device, direction, latency: LatencyOf::Request })
+                ports.add_flow(FlowSpec {
+                    name,
+                    device,
+                    direction,
+                    latency: LatencyOf::Request,
+                    repeats: false,
+                })
             };
             let (reads, writes) = (flow("read"), flow("write"));
             let channel = ports.open_channel(*device);
@@ -143,6 +149,7 @@ impl FramesWorkload {
             device: names.join("+"),
             direction: "frames",
             latency: LatencyOf::Operation,
+            repeats: false,
         }));
     }
 

@@ -7,7 +7,7 @@ use super::seats::{self, Seat, sum_of};
 use super::token::{Kind, Kinds, Needs, Ports, Token as Own};
 use super::workers::{Io, IometerConfig, Next, Worker};
 use crate::device::hba::{Adapters, DrivePlacement, HbaConfig, IoCommand, Notice};
-use crate::flows::Flows;
+use crate::flows::{Flows, Repeats};
 use crate::host::HostSoftwareConfig;
 use crate::host::cpu::{Cores, CpuTally, CpuWork};
 use crate::host::memory::PAGE;
@@ -105,7 +105,7 @@ impl StorageWorkload {
     fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let group = self.config.groups[index].clone();
         let devices = devices_of(&group, &self.config);
-        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, ports));
+        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, Repeats::default(), ports));
         for number in 0..group.workers {
             let targets = group.targets_of(number);
             let stream =

@@ -4,7 +4,7 @@ use crate::device::rdma as network;
 use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::{Completion, EndId, WorkRequest};
-use crate::flows::Flows;
+use crate::flows::{Flows, Repeats};
 use crate::load::measured::per;
 use crate::ports::{self, needs};
 use crate::server::reading;
@@ -83,13 +83,17 @@ impl<M: ToolNeeds> At<'_, M> {
     pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
         let latency = LatencyOf::Operation;
-        self.ports.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency })
+        self.ports.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency, repeats: false })
     }
 
     /// Flows for the traffic of a tool at both of its ports.
     pub(super) fn add_end_flows(&mut self, name: &str, ports: [NicPort; 2]) -> [Flows; 2] {
         let nics = &self.network.config().nics;
-        ports.map(|port| Flows::add(name, &nics[port.nic].name, LatencyOf::Request, &mut self.ports))
+        let at = |port: NicPort| {
+            let name_of_nic = &nics[port.nic].name;
+            Flows::add(name, name_of_nic, LatencyOf::Request, Repeats::READ, &mut self.ports)
+        };
+        ports.map(at)
     }
 }
 

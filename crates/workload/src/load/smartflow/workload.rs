@@ -64,6 +64,7 @@ impl EthernetWorkload {
                 device: format!("{} > {}", name(flow.from), name(flow.to)),
                 direction: "frames",
                 latency: LatencyOf::Operation,
+                repeats: false,
             }));
         }
     }

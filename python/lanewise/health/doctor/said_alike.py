@@ -1,9 +1,9 @@
-"""What says the same of several places, put together for people to read: findings, and rows of other tables.
+"""Findings that say the same of several places, put together for people to read.
 
 Two findings are alike when their rule and severity are the same, title and fix differ in nothing but
 addresses, and so do their costs: words to the letter, simulated rates and latencies to a hundredth of
 themselves, which is less than anybody measures. JSON, SARIF and JUnit keep one finding for each function:
-programs count them.
+programs count them. JSON says which are alike.
 """
 
 from __future__ import annotations

@@ -79,6 +79,10 @@ class Assumption(TypedDict):
     """How it is known."""
     source: str
     """Where it comes from."""
+    is_out_of_the_way: bool
+    """Chosen so that nothing depends on it, as its source says: something is switched off, or never the
+    limit.
+    """
 
 
 class Bench(TypedDict):
@@ -252,6 +256,8 @@ class CompareFlow(TypedDict):
 
     flow: str
     """Name of the flow."""
+    device: str
+    """Device that it is a flow of: that of a where both have it."""
     direction: str
     """`read`, `write`, or the instrument's word."""
     a_mib_per_s: float | None
@@ -333,6 +339,9 @@ class Doctor(TypedDict):
     """What was read."""
     findings: list[DoctorFinding]
     """What is wrong or worth knowing, worst first."""
+    alike: list[list[int]]
+    """findings that say the same of other addresses, by their places in findings; waived ones are left out.
+    """
     summary: DoctorSummary
     """What was looked at, and how many findings there are."""
 
@@ -616,6 +625,10 @@ class Flow(TypedDict):
     """Device it belongs to."""
     direction: str
     """`read`, `write`, or the instrument's word."""
+    in_total: bool
+    """Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as
+    the reads of an adapter, which the one at the other end of the wire writes.
+    """
     goodput_gb_per_s: float
     """Payload, 10⁹ B/s."""
     goodput_mib_per_s: float
@@ -762,10 +775,16 @@ class Ladder(TypedDict):
 
     line_rate_gb_per_s: float
     """Transfers per second × lanes ÷ 8."""
+    coded_gb_per_s: float
+    """After the line code: a share of the time is that share of this."""
     link_bandwidth_gb_per_s: float
     """After coding and the ordered sets that were sent."""
     tlp_bandwidth_gb_per_s: float
     """After the DLLPs that were sent: what TLPs with their framing could use."""
+    after_replays_gb_per_s: float
+    """After what was sent again."""
+    sent_gb_per_s: float
+    """After silence: TLPs that were sent for the first time, with headers and framing."""
     goodput_gb_per_s: float
     """Payload that was sent."""
 
@@ -873,6 +892,14 @@ class Link(TypedDict):
     """Negotiated generation, `gen1` to `gen7`."""
     width: str
     """Negotiated width, `x1` to `x32`."""
+    lanes: int
+    """As many lanes as that."""
+    gt_per_s: float
+    """Transfers of one lane, 10⁹ a second."""
+    line_code_data_bits: int
+    """Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data."""
+    line_code_sent_bits: int
+    """Bits that a lane sends, data and what the line code adds."""
     flit: bool
     """Flit Mode."""
     mps_bytes: int
@@ -927,6 +954,8 @@ class LiveFlow(TypedDict):
     """Device it belongs to."""
     direction: str
     """`read`, `write`, or the instrument's word."""
+    in_total: bool
+    """Whether its payload is in the total, as in results."""
     last: Rates
     """Since the last update."""
     whole: Rates
@@ -1338,6 +1367,8 @@ class Predict(TypedDict):
     """What was left out, a sentence each."""
     peers: NotRequired[PredictPeers]
     """with --peers, and then there are no predictions."""
+    alike: list[list[Bdf]]
+    """addresses of devices that are the same and reach the same, to a hundredth of it."""
     predictions: list[PredictPrediction]
     """One for each benchmark on each device."""
 
@@ -1689,6 +1720,10 @@ class ReproduceExperimentSensitivity(TypedDict):
     """How many runs it took."""
     varied: list[str]
     """Parameters that were varied."""
+    one_way: list[str]
+    """Of these, those of which only one of the two values next to it is allowed."""
+    refused: list[str]
+    """Parameters of which neither value next to it is allowed, so that they were not varied."""
     cells: list[ReproduceExperimentSensitivityCell]
     """Predicted cells, and what moves each."""
 
@@ -1799,6 +1834,10 @@ class Run(TypedDict):
     """What limits it, by the time that others waited; none when nothing moved."""
     phases: list[Phase]
     """Parts of the run between changes of the machine; empty when nothing changed."""
+    goodput_gb_per_s: float
+    """Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts
+    once.
+    """
     flows: list[Flow]
     """Per flow."""
     links: list[Link]
@@ -2191,6 +2230,8 @@ class State(TypedDict):
     """Events handled so far."""
     trajectory: str
     """Hash of what went over the links so far, 16 hexadecimal digits."""
+    goodput_gb_per_s: float
+    """Payload since the last look of all flows that are `in_total`, 10⁹ B/s."""
     flows: list[LiveFlow]
     """Per flow."""
     links: list[LiveLink]
@@ -2558,6 +2599,8 @@ class Why(TypedDict):
     """How many times larger each candidate was made."""
     sentence: str
     """The verdict in a sentence."""
+    interrupted: bool
+    """It was interrupted before all candidates were tried, so that the verdict is of those that were."""
     larger: list[Larger]
     """What each brings, the most first."""
 

@@ -42,6 +42,8 @@ export interface Assumption {
   provenance: Provenance;
   /** Where it comes from. */
   source: string;
+  /** Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit. */
+  is_out_of_the_way: boolean;
 }
 
 /** Address of a function, with its domain where there is more than one. */
@@ -200,6 +202,8 @@ export interface CompareTotal {
 export interface CompareFlow {
   /** Name of the flow. */
   flow: string;
+  /** Device that it is a flow of: that of a where both have it. */
+  device: string;
   /** `read`, `write`, or the instrument's word. */
   direction: string;
   /** Payload in a, 2²⁰ B/s; null where a has no such flow. */
@@ -275,6 +279,8 @@ export interface Doctor {
   source: string;
   /** What is wrong or worth knowing, worst first. */
   findings: DoctorFinding[];
+  /** findings that say the same of other addresses, by their places in findings; waived ones are left out */
+  alike: number[][];
   /** What was looked at, and how many findings there are. */
   summary: DoctorSummary;
 }
@@ -539,6 +545,8 @@ export interface Flow {
   device: string;
   /** `read`, `write`, or the instrument's word. */
   direction: string;
+  /** Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an adapter, which the one at the other end of the wire writes. */
+  in_total: boolean;
   /** Payload, 10⁹ B/s. */
   goodput_gb_per_s: number;
   /** Payload, 2²⁰ B/s. */
@@ -668,10 +676,16 @@ export interface Lab {
 export interface Ladder {
   /** Transfers per second × lanes ÷ 8. */
   line_rate_gb_per_s: number;
+  /** After the line code: a share of the time is that share of this. */
+  coded_gb_per_s: number;
   /** After coding and the ordered sets that were sent. */
   link_bandwidth_gb_per_s: number;
   /** After the DLLPs that were sent: what TLPs with their framing could use. */
   tlp_bandwidth_gb_per_s: number;
+  /** After what was sent again. */
+  after_replays_gb_per_s: number;
+  /** After silence: TLPs that were sent for the first time, with headers and framing. */
+  sent_gb_per_s: number;
   /** Payload that was sent. */
   goodput_gb_per_s: number;
 }
@@ -770,6 +784,14 @@ export interface Link {
   generation: string;
   /** Negotiated width, `x1` to `x32`. */
   width: string;
+  /** As many lanes as that. */
+  lanes: number;
+  /** Transfers of one lane, 10⁹ a second. */
+  gt_per_s: number;
+  /** Of so many bits that a lane sends as `line_code_sent_bits` says, the line code leaves these to data. */
+  line_code_data_bits: number;
+  /** Bits that a lane sends, data and what the line code adds. */
+  line_code_sent_bits: number;
   /** Flit Mode. */
   flit: boolean;
   /** Maximum Payload Size in force. */
@@ -818,6 +840,8 @@ export interface LiveFlow {
   device: string;
   /** `read`, `write`, or the instrument's word. */
   direction: string;
+  /** Whether its payload is in the total, as in results. */
+  in_total: boolean;
   /** Since the last update. */
   last: Rates;
   /** Since measuring began; during the warm-up, since the run began. */
@@ -1186,6 +1210,8 @@ export interface Predict {
   notes: string[];
   /** with --peers, and then there are no predictions */
   peers?: PredictPeers;
+  /** addresses of devices that are the same and reach the same, to a hundredth of it */
+  alike: Bdf[][];
   /** One for each benchmark on each device. */
   predictions: PredictPrediction[];
 }
@@ -1503,6 +1529,10 @@ export interface ReproduceExperimentSensitivity {
   runs: number;
   /** Parameters that were varied. */
   varied: string[];
+  /** Of these, those of which only one of the two values next to it is allowed. */
+  one_way: string[];
+  /** Parameters of which neither value next to it is allowed, so that they were not varied. */
+  refused: string[];
   /** Predicted cells, and what moves each. */
   cells: ReproduceExperimentSensitivityCell[];
 }
@@ -1607,6 +1637,8 @@ export interface Run {
   limited_by: LimitedBy | null;
   /** Parts of the run between changes of the machine; empty when nothing changed. */
   phases: Phase[];
+  /** Payload of all flows that are `in_total`, 10⁹ B/s: what one device reads and another writes counts once. */
+  goodput_gb_per_s: number;
   /** Per flow. */
   flows: Flow[];
   /** Per link. */
@@ -2036,6 +2068,8 @@ export interface State {
   events: number;
   /** Hash of what went over the links so far, 16 hexadecimal digits. */
   trajectory: string;
+  /** Payload since the last look of all flows that are `in_total`, 10⁹ B/s. */
+  goodput_gb_per_s: number;
   /** Per flow. */
   flows: LiveFlow[];
   /** Per link. */
@@ -2361,6 +2395,8 @@ export interface Why {
   times: number;
   /** The verdict in a sentence. */
   sentence: string;
+  /** It was interrupted before all candidates were tried, so that the verdict is of those that were. */
+  interrupted: boolean;
   /** What each brings, the most first. */
   larger: Larger[];
 }

@@ -55,10 +55,10 @@ def study_asked(
 
 def study_of_file(path: Path) -> Study | None:
     """Read a study file; None for a TOML file that is none, as a scenario. InputError for a wrong one."""
-    from lanewise.inputs import read_input
+    from lanewise.inputs import MOST_SCENARIO_BYTES, read_input
 
     try:
-        document = tomllib.loads(read_input(str(path), 4 << 20).decode())
+        document = tomllib.loads(read_input(str(path), MOST_SCENARIO_BYTES).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return None  # The core says what is wrong with a scenario.
     if "over" not in document and not isinstance(document.get("scenario"), str):

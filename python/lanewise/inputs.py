@@ -13,6 +13,9 @@ from lanewise.errors import InputError
 STANDARD_INPUT = "-"
 """What stands for standard input where a file is named."""
 
+MOST_SCENARIO_BYTES = 4 << 20
+"""Of a scenario; the core has the same limit, and says so when there are more."""
+
 READ_FAILED = (
     "the disk, network or device that holds it failed: the kernel log says how ('dmesg'); copy it elsewhere, "
     "or capture it again"

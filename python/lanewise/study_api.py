@@ -64,19 +64,15 @@ def sweep(
     ['card0.downstream', 'sw0.downstream']
     """
     from lanewise.study.running import run_study
-    from lanewise.study.study import make_study
-    from lanewise.study.study_file import study_at
+    from lanewise.study.study_file import study_asked
 
-    axes = _axes(over)
-    given = run_pairs(overrides, None, None)
-    asked = study_at(scenario, is_told_more=bool(axes or seeds or sample or metrics or given))
-    study = asked or make_study(
+    study = study_asked(
         scenario,
-        over=axes,
+        over=_axes(over),
         seeds=seeds,
         sample=sample,
         metrics=metrics,
-        overrides=given,
+        overrides=run_pairs(overrides, None, None),
     )
     folder = None if out is None else Path(out)
     return run_study(study, folder, processes=processes, ray=ray, on_progress=on_progress, on_note=on_note)

@@ -12,8 +12,8 @@ import pytest
 from fake_core import FakeCore
 
 import lanewise
-from lanewise.experiment.calibration import CalibrationError
-from lanewise.experiment.definition import ExperimentError
+from lanewise.experiment.calibration import CalibrationError, _Search
+from lanewise.experiment.definition import ExperimentError, Fit
 from lanewise.experiment.folders import find_experiments, load_experiment
 from lanewise.experiment.values import NotCalibratedError
 
@@ -158,6 +158,20 @@ def test_the_fits_after_a_count_are_done_anew_for_every_count(folder: Path, core
     assert found["queue"].cells[0].simulated == pytest.approx(500, rel=1e-3)
     assert "value = 5\n" in (folder / "fitted.toml").read_text()
     assert load_experiment(folder).fitted["queue"].value == 5
+
+
+def test_a_count_fitted_on_several_cells_is_the_best_of_all() -> None:
+    """Errors go in steps, on which a search of a minimum stops: only 19 meets both cells."""
+
+    class Steps(_Search):
+        def __init__(self) -> None:
+            self.fit = Fit("queue", ("a.b",), ("one", "two"), "", (2.0, 40.0), "", "X", whole=True)
+
+        def _errors(self, value: float) -> tuple[float, ...]:
+            count = round(value)
+            return (0.0, 0.0) if count == 19 else (0.3, -0.1 * (abs(count - 27) // 6))
+
+    assert Steps()._least_squares() == 19.0
 
 
 def test_a_dry_run_writes_nothing(folder: Path, drives: FakeCore) -> None:

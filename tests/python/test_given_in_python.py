@@ -219,3 +219,13 @@ def test_a_picture_without_altair_says_what_to_type(plain: Any, monkeypatch: pyt
     monkeypatch.setattr(metadata, "distribution", all_but_altair)
     with pytest.raises(lanewise.InputError, match=r"(?s)a picture needs altair .*pip install 'altair"):
         plain.plot()
+
+
+def test_the_limit_of_a_scenario_is_the_cores() -> None:
+    from lanewise.inputs import MOST_SCENARIO_BYTES
+
+    text = (Path(__file__).parents[2] / "scenarios" / "switch.toml").read_text(encoding="utf-8")
+    filled = text + "#" * (MOST_SCENARIO_BYTES - len(text.encode()))
+    assert lanewise.explain(filled).document["title"] == lanewise.explain(text).document["title"]
+    with pytest.raises(lanewise.ScenarioError, match="4 MiB"):
+        lanewise.explain(filled + "#")

@@ -1,4 +1,4 @@
-"""What ``.ci/once`` remembers of a check: that it passed, and neither that it failed nor that it was skipped."""
+"""What ``.ci/once`` remembers of a check: that it passed, not that it failed or was skipped."""
 
 from __future__ import annotations
 

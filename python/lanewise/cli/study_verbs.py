@@ -13,8 +13,7 @@ import typer
 from lanewise.cli.options import AsJson, Settings, pairs
 
 if TYPE_CHECKING:
-    from lanewise.study.search import Search
-    from lanewise.study.study import Study, StudyResult
+    from lanewise.study.study import StudyResult
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False)]
 _All = Annotated[bool, typer.Option("--all", "-a", help="Print every point.")]
@@ -48,9 +47,9 @@ def _sweep(
     ] = None,
     settings: Settings = None,
     seeds: Annotated[
-        int,
+        int | None,
         typer.Option(metavar="N", min=0, help="Run each point with the seeds 1 to N.", show_default=False),
-    ] = 0,
+    ] = None,
     sample: Annotated[
         str | None,
         typer.Option(
@@ -153,9 +152,18 @@ def _sweep(
     from lanewise.cli.progress import runs_progress
     from lanewise.study.running import run_study
     from lanewise.study.search import Search
+    from lanewise.study.study_file import study_asked
 
     search = Search.of_given(maximize or (), minimize or (), subject_to or (), trials, search_seed, batch)
-    study = _asked(scenario, over or [], pairs(settings), seeds, sample, metric or [], search)
+    study = study_asked(
+        scenario,
+        over=over or [],
+        seeds=seeds,
+        sample=sample,
+        search=search,
+        metrics=metric or [],
+        overrides=pairs(settings),
+    )
     if study.goes_on_for_percentiles:
         typer.echo(
             "note: runs go on until their 99th percentiles are known, as the search asks for them "
@@ -172,34 +180,6 @@ def _sweep(
         typer.echo(f"study: {out}", err=True)
     if all(outcome.status != "done" for outcome in result.outcomes):
         raise typer.Exit(ExitStatus.FINDINGS)
-
-
-def _asked(
-    scenario: Path,
-    over: list[str],
-    overrides: list[tuple[str, str]],
-    seeds: int,
-    sample: str | None,
-    metrics: list[str],
-    search: "Search | None",
-) -> "Study":
-    from lanewise.study.study import make_study
-    from lanewise.study.study_file import study_of_file
-
-    study = study_of_file(scenario)
-    if study is None:
-        return make_study(
-            scenario,
-            over=over,
-            seeds=seeds,
-            sample=sample,
-            search=search,
-            metrics=metrics,
-            overrides=overrides,
-        )
-    if over or overrides or seeds or sample or metrics or search:
-        raise typer.BadParameter(f"'{scenario}' is a study file, which says all of it: change it there")
-    return study
 
 
 def _show(folder: _Folder, everything: _All = False, as_json: AsJson = False) -> None:

@@ -1,11 +1,12 @@
 """Fit the parameters that an experiment names, each on the cells it names, and on nothing else.
 
-Fits are done in the order of the file, each with the values found before it in force. One cell is met
-exactly by root finding (Brent's method between the bounds); several are met in the least-squares sense of
-their relative errors. A parameter that counts something takes whole numbers only: the one that comes nearest
-is taken, and for every one that is tried the fits after it in the file are done anew, because they make up
-for a part of what it does. No step draws a random number, and a run is deterministic, so that deleting
-``fitted.toml`` and calibrating again gives the same file.
+Fits are done in the order of the file, each with the values found before it in force. One cell is met exactly
+by root finding (Brent's method between the bounds); several are met in the least-squares sense of their
+relative errors. A parameter that counts something takes whole numbers only: the one that comes nearest is
+taken, of several cells of all between the bounds, as errors go in steps. For every one that is tried the fits
+after it in the file are done anew, because they make up for a part of what it does. No step draws a random
+number, and a run is deterministic, so that deleting ``fitted.toml`` and calibrating again gives the same
+file.
 
 Where a cell is a mean over seeds, it is that mean which is met. A value is known no better than its cell: its
 interval comes from that of the mean and from what the published number is rounded to, over how steeply the
@@ -260,12 +261,16 @@ class _Search:
         return min(near, key=lambda value: abs(self._errors(value)[0]))
 
     def _least_squares(self) -> float:
+        from math import ceil, floor
+
         from scipy.optimize import minimize_scalar
 
         def cost(value: float) -> float:
             return sum(error * error for error in self._errors(value))
 
         low, high = self.fit.between
+        if self.fit.whole:
+            return float(min(range(ceil(low), floor(high) + 1), key=cost))
         found = minimize_scalar(
             cost, bounds=(low, high), method="bounded", options={"xatol": RELATIVE_TOLERANCE * high}
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.inputs import STANDARD_INPUT, read_file, read_input
+from lanewise.inputs import MOST_SCENARIO_BYTES, STANDARD_INPUT, read_file, read_input
 from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
 from lanewise.runs.file_hints import with_file_hints
 from lanewise.scenario.text import scenario_text
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 Scenario: TypeAlias = str | Path | Mapping[str, object]
 """The path of a scenario file, its text of more than one line, or a dictionary of what a file would say."""
-
-_MOST_BYTES = 4 << 20
-"""A scenario has at most so many; the core says so when there are more."""
 
 
 def simulate(
@@ -146,8 +143,8 @@ def _read_once(scenario: Scenario) -> tuple[str, str | None]:
 def text_of_file(path: str | Path) -> str | None:
     """Return the text of a scenario's file; None for one that cannot be read, is too large or not UTF-8."""
     try:
-        content = read_file(path, _MOST_BYTES)
-        return content.decode() if len(content) <= _MOST_BYTES else None
+        content = read_file(path, MOST_SCENARIO_BYTES)
+        return content.decode() if len(content) <= MOST_SCENARIO_BYTES else None
     except (OSError, ValueError):
         return None
 
@@ -219,7 +216,7 @@ def _text_behind(path: str) -> str | None:
 @cache
 def standard_input() -> str:
     """Read standard input, which can be done once, for verbs that need a scenario twice."""
-    data = read_input(STANDARD_INPUT, _MOST_BYTES)
+    data = read_input(STANDARD_INPUT, MOST_SCENARIO_BYTES)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

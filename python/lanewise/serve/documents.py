@@ -7,9 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-MOST_SCENARIO = 4 << 20
-"""Length of a scenario in characters; the core refuses more bytes."""
-
+from lanewise.inputs import MOST_SCENARIO_BYTES
 
 MOST_OVERRIDES = 1_000
 Word = Annotated[str, Field(max_length=1_000)]
@@ -23,7 +21,7 @@ class _Asked(BaseModel):
 class ScenarioRequest(_Asked):
     """A scenario, and what is different from its text."""
 
-    scenario: str = Field(max_length=MOST_SCENARIO, description="Text of a scenario, TOML.")
+    scenario: str = Field(max_length=MOST_SCENARIO_BYTES, description="Text of a scenario, TOML.")
     overrides: dict[Word, Word | StrictInt | StrictFloat | StrictBool] = Field(
         default={},
         max_length=MOST_OVERRIDES,

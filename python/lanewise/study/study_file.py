@@ -14,30 +14,51 @@ from lanewise.study.study import Study, make_study
 
 if TYPE_CHECKING:
     from lanewise.runs.simulator import Scenario
+    from lanewise.study.axes import Axis
 
 _OF_SEARCH = ("maximize", "minimize", "subject_to", "trials", "search_seed", "batch")
 _KEYS = {"scenario", "over", "seeds", "sample", "metrics", "set", *_OF_SEARCH}
 
 
-def study_at(scenario: Scenario, *, is_told_more: bool) -> Study | None:
-    """Return the study of a study file; None for what is none, as a scenario.
+def study_asked(
+    scenario: Scenario,
+    *,
+    over: Sequence[str | Axis],
+    seeds: int | Sequence[int] | None,
+    sample: str | None,
+    metrics: Sequence[str],
+    overrides: Sequence[tuple[str, str]],
+    search: Search | None = None,
+) -> Study:
+    """Return the study of a study file, or that of a scenario with what else is asked.
 
-    InputError for one that is wrong, and where the caller asks for something besides.
+    No seeds are None, or none of several. InputError for a study file that is wrong, and where something is
+    asked besides: it says all of it.
     """
-    if isinstance(scenario, Mapping) or "\n" in str(scenario) or not os.path.isfile(scenario):
-        return None
-    study = study_of_file(Path(scenario))
-    if study is not None and is_told_more:
-        raise InputError(f"'{scenario}' is a study file, which says all of it: change it there")
-    return study
+    given = None if seeds is None or (not isinstance(seeds, int) and not seeds) else seeds
+    if not isinstance(scenario, Mapping) and "\n" not in str(scenario) and os.path.isfile(scenario):
+        study = study_of_file(Path(scenario))
+        if study is not None:
+            if over or given is not None or sample or metrics or overrides or search:
+                raise InputError(f"'{scenario}' is a study file, which says all of it: change it there")
+            return study
+    return make_study(
+        scenario,
+        over=over,
+        seeds=() if given is None else given,
+        sample=sample,
+        search=search,
+        metrics=metrics,
+        overrides=overrides,
+    )
 
 
 def study_of_file(path: Path) -> Study | None:
     """Read a study file; None for a TOML file that is none, as a scenario. InputError for a wrong one."""
-    from lanewise.inputs import read_input
+    from lanewise.inputs import MOST_SCENARIO_BYTES, read_input
 
     try:
-        document = tomllib.loads(read_input(str(path), 4 << 20).decode())
+        document = tomllib.loads(read_input(str(path), MOST_SCENARIO_BYTES).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return None  # The core says what is wrong with a scenario.
     if "over" not in document and not isinstance(document.get("scenario"), str):

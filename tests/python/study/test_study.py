@@ -366,7 +366,10 @@ def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: 
     assert sweep(file).table.to_dicts() == [point]
     with pytest.raises(InputError, match="is a study file, which says all of it"):
         sweep(str(file), seeds=2)
-    assert lanewise("sweep", file, "--seeds", "2").exit_code == 2
+    for seeds in ("2", "0"):
+        assert lanewise("sweep", file, "--seeds", seeds).exit_code == 2
+    with pytest.raises(InputError, match="is a study file, which says all of it"):
+        sweep(file, seeds=0)
     file.write_text(f'scenario = "{SWITCH}"\nover = ["card0.link.force_width=x1"]\nsteps = 3\n')
     wrong = lanewise("sweep", file)
     assert wrong.exit_code == 2

@@ -212,6 +212,7 @@ class CompareFlow(TypedDict):
 
     flow: str
     device: str
+    """device that it is a flow of: that of A where both have it."""
     direction: str
     a_mib_per_s: float | None
     b_mib_per_s: float | None

@@ -158,6 +158,7 @@ export interface CompareTotal {
 
 export interface CompareFlow {
   flow: string;
+  /** device that it is a flow of: that of A where both have it */
   device: string;
   direction: string;
   a_mib_per_s: number | null;

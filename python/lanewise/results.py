@@ -187,6 +187,13 @@ class RunResult(Result):
         return self.data_flows.filter(pl.col("in_total").fill_null(value=True))
 
     @cached_property
+    def flows_to_show(self) -> pl.DataFrame:
+        """Flows that counted anything, and the data of loads that counted nothing at a device: those were starved."""
+        counted = (pl.col("payload_bytes") > 0) | (pl.col("operations") > 0)
+        is_starved = (pl.col("direction") != "control") & ~counted.any().over("flow", "device")
+        return self.flows.filter(counted | is_starved)
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link and direction: what it negotiated, and the efficiency ladder."""
         return frame(link_rows(self.document["links"]), LINK_COLUMNS)

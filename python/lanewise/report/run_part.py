@@ -101,8 +101,8 @@ def _topology(result: RunResult, *, drawn: bool) -> Section:
 
 
 def _flows(result: RunResult) -> Section:
-    moving = result.flows.filter((result.flows["payload_bytes"] > 0) | (result.flows["operations"] > 0))
-    flows = list(moving.sort("goodput_gb_per_s", descending=True, maintain_order=True).iter_rows(named=True))
+    shown = result.flows_to_show.sort("goodput_gb_per_s", descending=True, maintain_order=True)
+    flows = list(shown.iter_rows(named=True))
     groups = alike_groups(flows, "flow", ("direction", "counted"), ("goodput_gb_per_s", "operations_per_s"))
     columns = ("flow", "device", "direction", "#GB/s", "#MiB/s", "#\N{PLUS-MINUS SIGN} %", "#a second", "of")
     note = "GB/s is 10⁹ B/s, MiB/s 2²⁰ B/s; \N{PLUS-MINUS SIGN}: half of the confidence interval"

@@ -112,9 +112,9 @@ def _threads(threads: documents.Threads | None) -> Iterator[str]:
     yield f"On {threads['used']} threads." if why is None else f"On one thread: {why}."
 
 
-def _moving(flows: pl.DataFrame) -> tuple[list[list[Row]], list[Row]]:
-    """Return flows that moved anything, alike ones together, and those that moved least and are left out."""
-    groups = collapse.flows(flows.filter(flows["payload_bytes"] > 0).iter_rows(named=True))
+def _together(flows: pl.DataFrame) -> tuple[list[list[Row]], list[Row]]:
+    """Return flows, alike ones together, and those that moved least and are left out."""
+    groups = collapse.flows(flows.iter_rows(named=True))
     by_rate = sorted(groups, key=lambda group: -group[0]["goodput_gb_per_s"])
     kept = by_rate[:_MOST_FLOWS]
     left = [row for group in by_rate[_MOST_FLOWS:] for row in group]
@@ -129,19 +129,21 @@ def _flows(result: RunResult) -> Group:
     style.numbers(table, "GB/s", "MiB/s", "\N{PLUS-MINUS SIGN}", f"{counted}/s" if counted else "per second")
     if counted is None:
         style.labels(table, "of")
-    groups, left_out = _moving(result.flows)
+    groups, left_out = _together(result.flows_to_show)
     for group in groups:
         flow = group[0]
         half_width = max(
             (row["confidence_half_width_percent"] for row in group if row["confidence_half_width_percent"]),
             default=flow["confidence_half_width_percent"],
         )
+        # What counts operations that have no bytes, like frames of a game, has no rate of bytes.
+        has_rate = flow["payload_bytes"] > 0 or not flow["operations"]
         table.add_row(
             together([row["flow"] for row in group]),
             _devices(list(dict.fromkeys(row["device"] for row in group))),
             flow["direction"],
-            style.fixed(flow["goodput_gb_per_s"], 3),
-            style.fixed(flow["goodput_mib_per_s"], 1),
+            style.fixed(flow["goodput_gb_per_s"], 3) if has_rate else style.DASH,
+            style.fixed(flow["goodput_mib_per_s"], 1) if has_rate else style.DASH,
             style.DASH if half_width is None else f"{half_width:.2f} %",
             style.fixed(flow["operations_per_s"], 0),
             *([flow["counted"]] if counted is None else []),
@@ -245,7 +247,8 @@ def _short_reports(short: list[documents.Instrument]) -> Group:
 def _latencies(flows: pl.DataFrame) -> Group:
     """List latencies of what a flow counts, and below it of its operations where they are apart."""
     rows = []
-    for group in _moving(flows.drop_nulls("latency_ns_mean"))[0]:
+    moving = flows.filter(flows["payload_bytes"] > 0)
+    for group in _together(moving.drop_nulls("latency_ns_mean"))[0]:
         flow, name = group[0], together([row["flow"] for row in group])
         counted = (flow["counted"] or "operations").removesuffix("s")
         rows.append((flow, name, counted, "latency_ns", flow["operations"]))

@@ -188,7 +188,7 @@ class RunResult(Result):
 
     @cached_property
     def flows_to_show(self) -> pl.DataFrame:
-        """Flows that counted anything, and the data of loads that counted nothing at a device: those were starved."""
+        """Flows that counted anything, and flows of data of loads that counted nothing at a device."""
         counted = (pl.col("payload_bytes") > 0) | (pl.col("operations") > 0)
         is_starved = (pl.col("direction") != "control") & ~counted.any().over("flow", "device")
         return self.flows.filter(counted | is_starved)

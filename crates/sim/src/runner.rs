@@ -89,7 +89,8 @@ enum Stage {
 /// The least time limit that leaves enough batches for an interval behind a warm-up that is given.
 pub(crate) fn least_time_limit(warm_up: Span) -> Span {
     let batch = Span::from_ticks(warm_up.max(FIRST_WINDOW).ticks() / BATCHES_PER_WINDOW);
-    warm_up + batch * FEWEST_BATCHES as u64
+    // A warm-up of hours may want more time than there is.
+    Span::from_ticks(warm_up.ticks().saturating_add(batch.ticks().saturating_mul(FEWEST_BATCHES as u64)))
 }
 
 /// The latencies of every flow so far.

@@ -43,7 +43,7 @@ def other_limits(run: documents.Run) -> list[OtherLimit]:
 
     Flows are together whose limits have the same name, or names that differ in numbers only.
     """
-    limit = run["limited_by"]
+    limit = run.get("limited_by")
     of_run = set() if limit is None else {limit["name"], *limit["alike"]}
     groups: dict[tuple[str, str, str], list[documents.Flow]] = {}
     for flow in run["flows"]:

@@ -189,7 +189,8 @@ def test_ranges_of_latency_and_depth_are_those_of_real_outputs() -> None:
     for name in tables:
         assert list(ours[name]) == list(real[name]), name
     assert sum(sum(ours[f"latency_{unit}"].values()) for unit in ("ns", "us", "ms")) == pytest.approx(100)
-    assert ours["latency_us"]["250"] > 90
+    # 128 KiB of 128 that are open, at 7 GB/s: 2.4 ms.
+    assert ours["latency_ms"]["4"] == 100.0
     assert ours["iodepth_level"][">=64"] == 100.0
     assert ours["iodepth_submit"]["4"] == 100.0
 

@@ -46,8 +46,8 @@ class History:
     """The runs in a folder."""
 
     folder: Path
-    _known: dict[str, Kept] = field(default_factory=dict, repr=False, compare=False)
-    """What manifests said: a run that is kept does not change."""
+    _known: dict[str, tuple[int, Kept]] = field(default_factory=dict, repr=False, compare=False)
+    """What manifests said, and when they were written."""
 
     def prepare(self) -> None:
         """Make the folder, and remove what servers that were killed left half-made; else InputError."""
@@ -86,12 +86,16 @@ class History:
         if folder is None:
             self._known.pop(name, None)
             return None
-        if name not in self._known:
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            path = folder / "manifest.json"
+            written = path.stat().st_mtime_ns
+            if name not in self._known or self._known[name][0] != written:
+                self._known.pop(name, None)
+                manifest = json.loads(path.read_text(encoding="utf-8"))
                 words = (str(manifest[key]) for key in ("title", "end_reason", "fingerprint"))
-                self._known[name] = Kept(name, *words)
-        return self._known.get(name)
+                self._known[name] = (written, Kept(name, *words))
+            return self._known[name][1]
+        return None
 
     def remove(self, name: str) -> bool:
         """Remove a run; whether there was one."""

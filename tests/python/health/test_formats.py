@@ -18,7 +18,7 @@ FAULTY = pair(now="8 x2")
 
 def test_json_has_the_documented_keys() -> None:
     document = json.loads(diagnose(FAULTY).to_json())
-    assert set(document) == {"format", "source", "findings", "summary"}
+    assert set(document) == {"format", "source", "findings", "alike", "summary"}
     finding = document["findings"][0]
     assert {"rule", "severity", "bdf", "title", "evidence", "cost", "fix"} <= set(finding)
     assert set(finding["cost"]) == {"what", "gb_per_s", "basis"}

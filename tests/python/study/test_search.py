@@ -293,7 +293,7 @@ def test_runs_of_a_search_after_percentiles_go_on_until_they_are_known(
     """An enclosure's throughput is known long before its percentiles are."""
     enclosure = ROOT / "scenarios" / "enclosure.toml"
     arguments = ["--over", "drive.count=8,9,12,24", "--maximize", "goodput"]
-    limits = ["--subject-to", "lanes<=96, p99_us<1300"]
+    limits = ["--subject-to", "lanes<=96, p99_us<2000"]
     done = lanewise("sweep", enclosure, *arguments, *limits, "--trials", "4", "--out", tmp_path / "study")
     assert done.exit_code == 0, done.stderr
     assert "runs go on until their 99th percentiles are known" in done.stderr
@@ -302,7 +302,8 @@ def test_runs_of_a_search_after_percentiles_go_on_until_they_are_known(
     assert found.table["latency_ns_p99"].null_count() == 0
     assert found.best
     # What a scenario or an option says about that holds, and then it is told what is lacking.
-    done = lanewise("sweep", enclosure, *arguments, *limits, "--trials", "4", "--set", "run.until=throughput")
+    short = ["--set", "run.until=throughput", "--set", "run.time_limit=400 us"]
+    done = lanewise("sweep", enclosure, *arguments, *limits, "--trials", "4", *short)
     assert "go on until" not in done.stderr
     assert re.search(r"; 4 without p99_us", done.stdout), done.stdout
     asked = make_study(enclosure, over=["run.until=throughput"], search=Search(("goodput",), ("p99_us",)))

@@ -414,7 +414,7 @@ def test_the_report_says_where_the_limit_changes_and_draws_it(
     for file in (page, text):
         assert lanewise("report", folder, "--out", file).exit_code == 0
     html = page.read_text()
-    assert html.count("<svg") == 2, "lines, and what moves most; few points have a 99th percentile"
+    assert html.count("<svg") == 3, "lines of goodput and of the 99th percentile, and what moves most"
     assert "drive.count 9: limited by enclosure.upstream, before by drive[*].upstream" in html
     said = text.read_text()
     assert r"drive.count from 8 to 9: enclosure.upstream limits in place of drive\[\*\].upstream" in said

@@ -58,8 +58,9 @@ impl Sets {
     fn insert(&mut self, key: Key) -> bool {
         let of_devices = self.of_devices;
         let set = &mut self.set(key)[..of_devices];
-        set.rotate_right(1);
-        let full = set[0] != 0;
+        let free = set.iter().position(|other| *other == 0);
+        let full = free.is_none();
+        set[..=free.unwrap_or(of_devices - 1)].rotate_right(1);
         set[0] = key.tag;
         self.taken += u64::from(!full);
         full
@@ -218,6 +219,25 @@ mod tests {
         assert_eq!(evicted, 1024, "each takes the way of one that was warm");
         assert_eq!(cache.holds(), Bytes::from_kib(256));
         assert_eq!(hits(&mut cache, 1024, true), 0);
+    }
+
+    /// A way that is free is taken before one in which a block is kept warm.
+    #[test]
+    fn nothing_leaves_while_a_way_is_free() {
+        // A set of two ways, both for devices: the warm block is in the second.
+        let mut cache = LastLevelCache::new(&CacheConfig {
+            size: Bytes::new(512),
+            ways: 2,
+            device_ways: 2,
+            block: Bytes::new(256),
+            latency: Span::from_ns(300),
+            read_bandwidth: None,
+        });
+        assert_eq!(hits(&mut cache, 1, true), 1);
+        assert_eq!(cache.write(at(7)), Landing::Cache { evicts: false });
+        assert_eq!((cache.holds(), hits(&mut cache, 1, false)), (Bytes::new(512), 1));
+        assert_eq!(cache.write(at(8)), Landing::Cache { evicts: true });
+        assert_eq!(cache.holds(), Bytes::new(512));
     }
 
     /// Buffers that are kept warm take the ways first that devices may not write to.

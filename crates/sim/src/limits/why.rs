@@ -102,7 +102,10 @@ pub fn why(
     }
     if !interrupted {
         match one_behind_the_other(scenario, &before, &larger, progress)? {
-            Row::Interrupted => interrupted = true,
+            Row::Interrupted(together) => {
+                interrupted = true;
+                larger.extend(together);
+            }
             Row::Brings(together) => larger.push(together),
             Row::BringsLittle => {}
         }
@@ -127,8 +130,8 @@ enum Row {
     Brings(Larger),
     /// Nothing that is worth a word, or there is no such row.
     BringsLittle,
-    /// It was interrupted.
-    Interrupted,
+    /// It was interrupted, with so much until then.
+    Interrupted(Option<Larger>),
 }
 
 /// Where what the run speaks for brings little alone, because the next is as small: it and those behind it, each found in a run with those
@@ -152,7 +155,7 @@ fn one_behind_the_other(
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { break };
         let after = run(&rig, progress)?;
         if after.end_reason == EndName::Interrupted {
-            return Ok(Row::Interrupted);
+            return Ok(Row::Interrupted(last));
         }
         let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join("; then ");
         let found = Larger::new(scenario, &members, ("together", together, 0.0), before, &after);

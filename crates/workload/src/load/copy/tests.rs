@@ -105,7 +105,6 @@ fn an_instrument_with_a_list_ends() {
     assert_eq!(instrument.has_ended(), Some(true));
 }
 
-/// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
 #[test]
 fn no_copy_has_no_rate_and_no_latency() {
     let metrics = metrics_of_way("host-to-device", &[Measured::default()], false);
@@ -113,6 +112,7 @@ fn no_copy_has_no_rate_and_no_latency() {
     assert_eq!(named, [("host-to-device copies", 0.0)]);
 }
 
+/// Chunks of 20 kB through two buffers: the slower of core and link sets the pace, the other is paid once.
 #[test]
 fn pageable_memory_is_staged() {
     for (direction, word) in [(Direction::Read, "host-to-device"), (Direction::Write, "device-to-host")] {

@@ -375,10 +375,11 @@ def compare(
 ) -> Comparison:
     """Set two runs side by side, `a` and `b`; each a scenario (it is run), a run folder, or a result.
 
-    `overrides` apply to both scenarios, `overrides_a` and `overrides_b` to one each. Sides that would be
+    `overrides` apply to both scenarios, `overrides_a` and `overrides_b` to one each, and none to a run that
+    is finished. Sides that would be
     called alike are named by the overrides in which they differ. `progress` hears of both as in `run`;
     interrupting either run interrupts the comparison. Raises `lanewise.ScenarioError`, and
-    `lanewise.InputError` for a folder that holds no run.
+    `lanewise.InputError` for a folder that holds no run, and for overrides of a run that is finished.
 
     >>> import lanewise
     >>> one = lanewise.run("scenarios/switch.toml")
@@ -392,9 +393,10 @@ def compare(
     both = _pairs(overrides)
     for side, pairs in zip((a, b), own, strict=True):
         runs = not isinstance(side, RunResult) and not _is_folder(side)
-        if pairs and not runs:
+        if (pairs or both) and not runs:
             name = side.title if isinstance(side, RunResult) else side
-            raise InputError(f"'{name}' is a finished run: give its scenario to change a parameter")
+            hint = "" if pairs else "\nhint: what one side alone changes is said with --set-a or --set-b"
+            raise InputError(f"'{name}' is a finished run: give its scenario to change a parameter{hint}")
         # What is wrong with the second is said before the first is simulated.
         if runs and not isinstance(side, RunResult):
             try:

@@ -94,7 +94,15 @@ def test_sides_of_a_comparison_are_named_by_what_differs(plain: Any, fewer_tags:
     title = plain.title
     assert lanewise.compare(plain, fewer_tags).names == (title, f"{title} with card0.tags=8")
     assert lanewise.compare(fewer_tags, fewer_tags).names == (title, title)
-    assert lanewise.compare(RIG, fewer_tags, overrides=SHORT).names == (str(RIG), title)
+    assert lanewise.compare(RIG, fewer_tags, overrides_a=SHORT).names == (str(RIG), title)
+
+
+def test_a_finished_run_is_changed_by_nothing(tmp_path: Path, plain: Any) -> None:
+    lanewise.run(RIG, overrides=SHORT, out=tmp_path / "run")
+    sides: list[tuple[Any, Any]] = [(RIG, plain), (plain, RIG), (tmp_path / "run", RIG), (plain, plain)]
+    for a, b in sides:
+        with pytest.raises(lanewise.InputError, match=r"is a finished run(.|\n)*--set-a or --set-b"):
+            lanewise.compare(a, b, overrides=SHORT)
 
 
 def test_a_run_folder_remembers_its_overrides(tmp_path: Path, plain: Any) -> None:

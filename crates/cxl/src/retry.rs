@@ -50,6 +50,16 @@ impl<T: Copy> RetryBuffer<T> {
         self.size - self.kept.len() as u32
     }
 
+    /// Entries that it has.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Flits that it holds.
+    pub fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
     /// Keeps a flit that is being sent.
     pub fn keep(&mut self, flit: T) {
         assert!(self.free() > 0, "a retry buffer is never overfull");

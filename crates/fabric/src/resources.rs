@@ -78,6 +78,8 @@ pub enum ResourceKind {
     CxlWire,
     /// Credits for messages of CXL.mem: how many are out, and how long messages waited for one.
     CxlCredits,
+    /// Retry buffer of a way of a CXL link: flits that are kept until they are acknowledged, and how long messages waited for room.
+    CxlRetryBuffer,
     /// Lines that cores have in flight.
     LineBuffers,
     /// A wire beyond an adapter: Ethernet, InfiniBand, Fibre Channel, SAS.
@@ -124,6 +126,7 @@ impl ResourceKind {
             Self::CommandFetch => "command_fetch",
             Self::CxlWire => "cxl_wire",
             Self::CxlCredits => "cxl_credits",
+            Self::CxlRetryBuffer => "cxl_retry_buffer",
             Self::LineBuffers => "line_buffers",
             Self::Wire => "wire",
             Self::NetworkBuffer => "network_buffer",
@@ -147,6 +150,7 @@ impl ResourceKind {
                 | Self::AdapterBuffer
                 | Self::OutstandingReads
                 | Self::CxlCredits
+                | Self::CxlRetryBuffer
                 | Self::LineBuffers
         )
     }
@@ -185,6 +189,7 @@ impl ResourceKind {
             Self::CommandFetch => "the fetching of commands",
             Self::CxlWire => "the CXL link",
             Self::CxlCredits => "credits of the CXL link",
+            Self::CxlRetryBuffer => "the retry buffer of the CXL link",
             Self::LineBuffers => "the lines that cores have in flight",
             Self::Wire => "the wire beyond the adapter",
             Self::NetworkBuffer => "the buffer of a network switch's port",

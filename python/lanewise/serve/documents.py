@@ -32,8 +32,8 @@ class ScenarioRequest(_Asked):
 class RunRequest(ScenarioRequest):
     """A run."""
 
-    seed: int | None = Field(
-        default=None, ge=0, lt=1 << 63, description="Start value for all random numbers."
+    seed: StrictInt | None = Field(
+        default=None, ge=0, lt=1 << 64, description="Start value for all random numbers."
     )
     time_limit: str | None = Field(
         default=None, max_length=40, description="Simulated time after which it stops, like `20 ms`."

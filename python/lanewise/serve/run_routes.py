@@ -17,9 +17,9 @@ from lanewise.serve.workers import JobError, failure
 if TYPE_CHECKING:
     from lanewise.serve.service import Service
 
-RunId = Annotated[
-    str, InPath(pattern="^[0-9]{8}T[0-9]{6}-[0-9a-f]{8}$", description="As `POST /api/runs` gave it.")
-]
+_ID = "^[0-9]{8}T[0-9]{6}-[0-9a-f]{8}$"
+RunId = Annotated[str, InPath(pattern=_ID, description="As `POST /api/runs` gave it.")]
+Before = Annotated[str | None, Query(pattern=_ID, description="List only runs that are older than this one.")]
 
 
 def run_routes(service: Service) -> APIRouter:
@@ -38,7 +38,7 @@ def run_routes(service: Service) -> APIRouter:
 
     @router.get("/runs", tags=["runs"])
     async def list_runs(
-        most: Annotated[int, Query(ge=1, le=1000)] = 50, before: str | None = None
+        most: Annotated[int, Query(ge=1, le=1000)] = 50, before: Before = None
     ) -> list[RunState]:
         """List runs, newest first: those that wait or go on, and those that are kept."""
         # Here, for in another thread they would change meanwhile.

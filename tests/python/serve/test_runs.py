@@ -41,6 +41,15 @@ def test_a_run_gives_what_it_gives_elsewhere(server: Server) -> None:
     ].to_list()
 
 
+def test_the_largest_seed_is_a_seed_and_an_older_run_has_an_id(server: Server) -> None:
+    with server.client as client:
+        name = started(client, RIG, seed=2**64 - 1, time_limit="100 us")
+        assert until_over(client, name)["state"] == "done"
+        assert client.get(f"/api/runs/{name}/results").json()["seed"] == 2**64 - 1
+        assert name not in [each["id"] for each in client.get("/api/runs", params={"before": name}).json()]
+        assert client.get("/api/runs", params={"before": "zzz"}).status_code == 422
+
+
 def test_progress_is_told_until_the_end(server: Server) -> None:
     with server.client as client:
         name = started(client, SECONDS)
@@ -217,6 +226,8 @@ def test_mistakes_are_those_of_the_command_line(server: Server) -> None:
         for body, said in (
             ({"scenario": RIG, "seeds": 2}, "seeds"),
             ({"scenario": RIG, "seed": -1}, "seed"),
+            ({"scenario": RIG, "seed": 2**64}, "seed"),
+            ({"scenario": RIG, "seed": True}, "seed"),
             ({}, "scenario"),
             ({"scenario": RIG, "overrides": {"nic.mps": "1" * 1001}}, "overrides"),
             ({"scenario": RIG, "overrides": dict.fromkeys(map(str, range(1001)), 1)}, "overrides"),

@@ -8,6 +8,7 @@
 mod credit_book;
 mod receiver;
 mod retries;
+mod retry_book;
 
 use crate::config::{CxlLinkConfig, FabricConfig, FaultConfig};
 use crate::server::Book;
@@ -20,6 +21,7 @@ use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Span, Time};
 use receiver::Receiver;
 use retries::Damage;
+use retry_book::RetryBook;
 use std::collections::VecDeque;
 
 /// Times of a direction.
@@ -101,6 +103,7 @@ pub(super) struct Direction {
     on_wire: VecDeque<Sent>,
     next_sequence: u64,
     retry: RetryBuffer<Sent>,
+    retry_book: RetryBook,
     owes_retry_ack: bool,
     retry_request: Option<u64>,
     damage: Option<Damage>,
@@ -139,6 +142,7 @@ impl Direction {
             next_sequence: 0,
             // The size is that of the link layer's buffer, which only 68 B flits have.
             retry: RetryBuffer::new(if format.has_link_layer_retry() { link.retry_buffer } else { u32::MAX }),
+            retry_book: RetryBook::default(),
             owes_retry_ack: false,
             retry_request: None,
             damage: Damage::new(
@@ -241,8 +245,14 @@ impl Direction {
         let may_begin = self.may_keep(true);
         let may_go_on = self.packer.is_amid_data() && self.may_keep(false);
         if !may_begin && !may_go_on {
+            let has_credit =
+                |(queue, credits): (&VecDeque<_>, &CreditBook)| !queue.is_empty() && credits.free() > 0;
+            let waits =
+                self.packer.is_amid_data() || self.waiting.iter().zip(&self.credit_books).any(has_credit);
+            self.retry_book.blocked(waits, now);
             return None;
         }
+        self.retry_book.blocked(false, now);
         let before = self.credit_books.each_ref().map(CreditBook::free);
         let since = self.waiting.each_ref().map(oldest);
         let [plain, data] = &mut self.waiting;
@@ -288,6 +298,7 @@ impl Direction {
         self.next_sequence += 1;
         if self.format.has_link_layer_retry() || self.has_errors() {
             self.retry.keep(sent);
+            self.retry_book.keeps(self.retry.kept(), now);
         }
         sent
     }
@@ -317,6 +328,7 @@ impl Direction {
         }
         if sent.acks > 0 {
             self.retry.acknowledge(sent.acks);
+            self.retry_book.keeps(self.retry.kept(), now);
         }
     }
 
@@ -346,6 +358,12 @@ impl Direction {
     /// What the wire has done up to `at`.
     pub(super) fn book_at(&self, at: Time) -> Book {
         Book { busy: self.book.busy.saturating_sub(self.free_at.saturating_since(at)), ..self.book }
+    }
+
+    /// How many flits its retry buffer keeps, and what that has done up to `at`; none where the link layer has none.
+    pub(super) fn kept_at(&self, at: Time) -> Option<(u32, Book)> {
+        let sent = self.next_sequence;
+        self.format.has_link_layer_retry().then(|| (self.retry.size(), self.retry_book.book_at(sent, at)))
     }
 
     /// How much of it there is, in words.

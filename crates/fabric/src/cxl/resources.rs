@@ -17,6 +17,11 @@ impl Cxl {
                     let size = (credits.places, format!("{} credits", credits.places));
                     found.push(listed.part(CxlPart::Credits(way, class), &name, size, credits.book_at(at)));
                 }
+                if let Some((flits, book)) = direction.kept_at(at) {
+                    let name = format!("{}_retry_buffer", way.name());
+                    let size = (flits, format!("{flits} flits"));
+                    found.push(listed.part(CxlPart::RetryBuffer(way), &name, size, book));
+                }
             }
         }
         let Some(expander) = self.of_device[device].map(|index| &self.expanders[usize::from(index)]) else {

@@ -152,6 +152,8 @@ pub enum CxlPart {
     Wire(Way),
     /// Credits for messages of a class that go a way.
     Credits(Way, Class),
+    /// Flits of a way that are kept until they are acknowledged.
+    RetryBuffer(Way),
     /// What the controller of the memory reads.
     Reads,
     /// What it writes.
@@ -291,6 +293,7 @@ impl Part {
             Self::Cxl(part) => match part {
                 CxlPart::Wire(_) => ResourceKind::CxlWire,
                 CxlPart::Credits(..) => ResourceKind::CxlCredits,
+                CxlPart::RetryBuffer(_) => ResourceKind::CxlRetryBuffer,
                 CxlPart::Reads | CxlPart::Writes => ResourceKind::Pipeline,
                 CxlPart::Memory => ResourceKind::EndpointMemory,
                 CxlPart::Banks => ResourceKind::Banks,

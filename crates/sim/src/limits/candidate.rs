@@ -2,7 +2,9 @@
 
 use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig};
 use lanewise_fabric::{ResourceId, ResourceKind};
-use lanewise_pcie::tlp::FlowClass;
+use lanewise_pcie::ack_nak::SequenceSpace;
+use lanewise_pcie::flit::FLIT_BYTES;
+use lanewise_pcie::tlp::{FlowClass, Tlp};
 
 /// Something whose size decides what a run reaches. Links and devices by their index in the fabric's configuration.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -25,6 +27,14 @@ pub enum Candidate {
     },
     /// The retry buffer of the transmitter of a link direction.
     RetryBuffer {
+        /// The link.
+        link: usize,
+        /// From its lower to its upper port.
+        upstream: bool,
+    },
+    /// How many flits or TLPs the transmitter of a link direction may have unacknowledged, whatever its retry buffer holds: a number of the
+    /// specification, so that less time until an Ack is back is what makes more of it.
+    SequenceWindow {
         /// The link.
         link: usize,
         /// From its lower to its upper port.
@@ -107,13 +117,14 @@ const fn class_words(class: FlowClass) -> &'static str {
 }
 
 impl Candidate {
-    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`,
-    /// `request_interval`, `tlp_gap`, `memory_latency`, `switch_latency`, `wire_beyond`, `demand`.
+    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`,
+    /// `window`, `request_interval`, `tlp_gap`, `memory_latency`, `switch_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Wire { .. } => "wire",
             Self::Credits { .. } => "credits",
             Self::RetryBuffer { .. } => "retry_buffer",
+            Self::SequenceWindow { .. } => "sequence_window",
             Self::ReplayTimer { .. } => "replay_timer",
             Self::Errors { .. } => "errors",
             Self::Tags { .. } => "tags",
@@ -153,6 +164,9 @@ impl Candidate {
             Self::RetryBuffer { link, upstream } => {
                 format!("{}.retry_buffer", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
+            Self::SequenceWindow { link, upstream } => {
+                format!("{}.sequence_window", fabric.port_path(ends(fabric, *link, *upstream).0))
+            }
             Self::ReplayTimer { link, upstream } => {
                 format!("{}.replay_timer", fabric.port_path(ends(fabric, *link, *upstream).0))
             }
@@ -187,6 +201,12 @@ impl Candidate {
             }
             Self::RetryBuffer { link, upstream } => {
                 format!("the retry buffer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
+            }
+            Self::SequenceWindow { link, upstream } => {
+                let flit = fabric.links[*link].mode.flit;
+                let (most, what) = (sequence_space(flit).window(), if flit { "flits" } else { "TLPs" });
+                let port = fabric.port_path(ends(fabric, *link, *upstream).0);
+                format!("the {most} {what} that {port} may have unacknowledged")
             }
             Self::ReplayTimer { link, upstream } => {
                 format!("the replay timer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
@@ -241,4 +261,24 @@ pub(crate) fn tags(endpoint: &EndpointConfig) -> (u32, bool) {
 pub(crate) fn ends(fabric: &FabricConfig, link: usize, upstream: bool) -> ((usize, usize), (usize, usize)) {
     let link = &fabric.links[link];
     if upstream { (link.lower, link.upper) } else { (link.upper, link.lower) }
+}
+
+/// What limits what the transmitter of a link direction keeps: its retry buffer, or the window of sequence numbers where the buffer has room for
+/// all of that.
+pub(crate) fn kept(fabric: &FabricConfig, link: usize, upstream: bool) -> Candidate {
+    let flit = fabric.links[link].mode.flit;
+    let (device, port) = ends(fabric, link, upstream).0;
+    let config = &fabric.devices[device].ports[port];
+    // In flits everything is of one size. A TLP may be smaller than the largest, so that the window may also be full before the buffer is.
+    let largest =
+        if flit { FLIT_BYTES } else { Tlp::memory_write(1 << 32, config.mps).wire_bytes_non_flit() };
+    if config.retry_buffer.get() >= largest.get() * u64::from(sequence_space(flit).window()) {
+        Candidate::SequenceWindow { link, upstream }
+    } else {
+        Candidate::RetryBuffer { link, upstream }
+    }
+}
+
+fn sequence_space(flit: bool) -> SequenceSpace {
+    if flit { SequenceSpace::Flit } else { SequenceSpace::NonFlit }
 }

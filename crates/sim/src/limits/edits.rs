@@ -75,6 +75,7 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             let paths = members.iter().filter_map(|member| editor.of_port(member, "retry_buffer"));
             vec![editor.stepped("twice the retry buffer", paths.map(|path| (path, Double)))]
         }
+        Candidate::SequenceWindow { .. } => vec![editor.sooner_acks(members)],
         Candidate::ReplayTimer { .. } => {
             let paths = members.iter().filter_map(|member| editor.of_port(member, "replay_timer"));
             vec![editor.stepped("twice the replay timer", paths.map(|path| (path, Double)))]
@@ -148,6 +149,7 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             Candidate::Wire { link, .. }
             | Candidate::Credits { link, .. }
             | Candidate::RetryBuffer { link, .. }
+            | Candidate::SequenceWindow { link, .. }
             | Candidate::ReplayTimer { link, .. }
             | Candidate::Errors { link, .. } => {
                 let link = &fabric.links[*link];
@@ -298,6 +300,11 @@ impl Editor<'_> {
             }
             _ => return None,
         };
+        self.setting_of(end, key)
+    }
+
+    /// Path of a setting of a port: its own, or that of its component.
+    fn setting_of(&self, end: (usize, usize), key: &str) -> Option<String> {
         let own = format!("{}.{key}", self.port(end));
         if self.values.contains_key(own.as_str()) { Some(own) } else { self.path(self.name(end.0), key) }
     }
@@ -368,6 +375,19 @@ impl Editor<'_> {
         let paths = members.iter().flat_map(|member| keys.iter().filter_map(|key| self.of_port(member, key)));
         let what = format!("twice the {} credits", word.replace('_', "-"));
         self.stepped(&what, paths.map(|path| (path, Double)))
+    }
+
+    /// Half the time on the way to the far end of a link and back, where a window of the specification is full.
+    fn sooner_acks(&self, members: &[&Candidate]) -> Edit {
+        let links = members.iter().filter_map(|member| match member {
+            Candidate::SequenceWindow { link, .. } => Some(&self.scenario.fabric.links[*link]),
+            _ => None,
+        });
+        let paths = links.flat_map(|link| {
+            let receivers = [link.lower, link.upper].map(|end| self.setting_of(end, "receive_latency"));
+            receivers.into_iter().flatten().chain(self.path(self.name(link.lower.0), "link.propagation"))
+        });
+        self.stepped("half the time until an Ack is back", paths.map(|path| (path, Halve)))
     }
 
     fn errors(&self, members: &[&Candidate]) -> Edit {

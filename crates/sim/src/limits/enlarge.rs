@@ -45,6 +45,15 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let buffer = &mut scenario.fabric.devices[device].ports[port].retry_buffer;
             *buffer = *buffer * u64::from(TIMES);
         }
+        // Of the way to an Ack, so that as many unacknowledged flits carry more.
+        Candidate::SequenceWindow { link, .. } => {
+            let config = &mut scenario.fabric.links[*link];
+            let ends = [config.lower, config.upper];
+            larger.shorten(&mut config.propagation);
+            for (device, port) in ends {
+                larger.shorten(&mut scenario.fabric.devices[device].ports[port].receive_latency);
+            }
+        }
         Candidate::ReplayTimer { link, upstream } => {
             let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
             let timer = &mut scenario.fabric.devices[device].ports[port].replay_timer;
@@ -213,6 +222,7 @@ fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: C
             };
             larger.more(&mut credits[usize::from(class == Class::Data)]);
         }
+        CxlPart::RetryBuffer(_) => larger.more(&mut link.retry_buffer),
         CxlPart::Memory => larger.quicken(&mut expander?.memory.rate),
         CxlPart::Banks => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
         CxlPart::Reads => larger.quicken(expander?.read_rate.as_mut()?),

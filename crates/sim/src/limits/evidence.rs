@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     pub kind: &'static str,
     /// Part of the time: in use where `in_use` says so, else waited for (of errors, lost).
     pub share: f64,
@@ -355,6 +355,7 @@ impl<'a> Evidence<'a> {
             },
             Candidate::Resource { .. } => suspect.limit.clone(),
             Candidate::RetryBuffer { .. }
+            | Candidate::SequenceWindow { .. }
             | Candidate::ReplayTimer { .. }
             | Candidate::Window { .. }
             | Candidate::RequestInterval { .. }

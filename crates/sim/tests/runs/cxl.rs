@@ -464,3 +464,29 @@ fn limits_are_found_and_proven() {
     let lines = [("workload.stream.cores", "1"), ("workload.stream.outstanding", "8")];
     limited(IDEAL, &lines, "line_buffers", &["stream.lines"], 50.0);
 }
+
+/// With the smallest retry buffer that there may be, the link waits for acknowledgements: of reads the way of the data, of stores that of the lines
+/// that are written. A larger one brings what it is said to.
+#[test]
+fn a_retry_buffer_is_the_limit() {
+    let small = [("cxl0.link.cxl.retry_buffer", "22")];
+    let names = ["cxl0.s2m_retry_buffer"];
+    let found = limited(IDEAL, &small, "cxl_retry_buffer", &names, 50.0);
+    let limit = found.run.limited_by.expect("it is the limit");
+    let twice = limit.edits[0].settings.iter().map(|each| (each.path.as_str(), each.after.as_str()));
+    assert_eq!(twice.collect::<Vec<_>>(), [("cxl0.link.cxl.retry_buffer", "44")]);
+    let stores = [small[0], ("workload.stream.stores", "1")];
+    limited(IDEAL, &stores, "cxl_retry_buffer", &["cxl0.m2s_retry_buffer"], 50.0);
+}
+
+/// Flits of 256 B are kept by the physical layer, and a link at its rate waits for no room.
+#[test]
+fn a_retry_buffer_that_nothing_waits_for_is_not_in_the_way() {
+    let book = |settings: &[(&str, &str)]| {
+        let all = results(IDEAL, settings).resources.into_iter();
+        all.filter(|each| each.kind.name() == "cxl_retry_buffer").collect::<Vec<_>>()
+    };
+    assert!(book(&GEN6).is_empty());
+    let waits: Vec<f64> = book(&[]).iter().map(|each| each.waiting_mean.unwrap_or(0.0)).collect();
+    assert_eq!(waits, [0.0, 0.0]);
+}

@@ -359,6 +359,27 @@ fn a_retry_buffer_and_its_timer_are_the_limit() {
     assert!(timer.gain_percent > 90.0, "{timer:?}");
 }
 
+/// Of flits no more than 511 may be unacknowledged, however large the retry buffer is: a larger one brings nothing and is not proposed, and
+/// an Ack that is back sooner does. A smaller buffer is the limit itself.
+#[test]
+fn unacknowledged_flits_are_the_limit() {
+    const FLITS: &str = include_str!("../../../../scenarios/flit.toml");
+    let slow = [("server.receive_latency", "2 us"), ("workload.copy.direction", "write")];
+    let name = "gpu0.port0.sequence_window";
+    let found = limited(FLITS, &slow, "sequence_window", &[name], 50.0);
+    let before = found.run.goodput_gb_per_s;
+    let larger = results(FLITS, &[slow[0], slow[1], ("gpu0.retry_buffer", "4 MiB")]);
+    assert!((larger.goodput_gb_per_s / before - 1.0).abs() < 0.001, "{} {before}", larger.goodput_gb_per_s);
+    assert_eq!(larger.limited_by.expect("something moved").name, name);
+    let limit = found.run.limited_by.expect("something moved");
+    let paths = |edit: &Edit| edit.settings.iter().map(|each| each.path.clone()).collect::<Vec<_>>();
+    let edits: Vec<String> = limit.edits.iter().flat_map(paths).collect();
+    assert!(edits.iter().all(|path| !path.ends_with("retry_buffer")), "{edits:?}");
+    assert!(edits.contains(&"server.receive_latency".to_owned()), "{edits:?}");
+    let small = [slow[0], slow[1], ("gpu0.retry_buffer", "32 KiB")];
+    limited(FLITS, &small, "retry_buffer", &["gpu0.port0.retry_buffer"], 50.0);
+}
+
 #[test]
 fn tags_are_the_limit() {
     limited(RIG, &[READ, ("card.tags", "8")], "tags", &["card.tags"], 80.0);

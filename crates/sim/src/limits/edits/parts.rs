@@ -4,6 +4,7 @@ use super::super::Candidate;
 use super::Step::{self, Double, Halve};
 use super::{Edit, Editor, Software, device_index, host_above, owner_of};
 use lanewise_cxl::message::{Class, Way};
+use lanewise_cxl::retry::MOST_KEPT;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{
     CxlPart, EndpointPart, HostPart, LoadPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId,
@@ -207,6 +208,7 @@ impl Editor<'_> {
         match part {
             CxlPart::Wire(_) => self.cxl_wire(id),
             CxlPart::Credits(way, class) => vec![self.cxl_credits(id, way, class)],
+            CxlPart::RetryBuffer(_) => vec![self.cxl_retry_buffer(id)],
             CxlPart::Reads => vec![of(controller, &["expander.read_rate"], Double)],
             CxlPart::Writes => vec![of(controller, &["expander.write_rate"], Double)],
             CxlPart::Memory => {
@@ -285,6 +287,19 @@ impl Editor<'_> {
             .into_iter()
             .flat_map(|holder| keys.iter().filter_map(move |key| self.path(holder, key)).collect::<Vec<_>>());
         self.stepped("twice the credits", paths.take(1).map(|path| (path, Double)))
+    }
+
+    /// The retry buffers of a CXL link, which are of one size: twice it, or as much as its counters hold.
+    fn cxl_retry_buffer(&self, id: &ResourceId) -> Edit {
+        let mut edit =
+            Edit { what: "twice the retry buffer of the CXL link".to_owned(), settings: Vec::new() };
+        let device = device_index(id).map(|device| self.name(device));
+        let path = device.and_then(|device| self.path(device, "link.cxl.retry_buffer"));
+        let now = path.as_ref().and_then(|path| self.values.get(path.as_str())?.parse::<u32>().ok());
+        if let (Some(path), Some(now)) = (path, now) {
+            self.set(&mut edit, path, (now * 2).min(MOST_KEPT).to_string());
+        }
+        edit
     }
 
     /// An edit without the settings whose value a resource, which says how much there is of it, does not state; all where it states none.

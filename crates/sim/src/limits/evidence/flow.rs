@@ -1,6 +1,7 @@
 //! What may limit one flow: everything on its way, with the share of the time that speaks for it.
 
 use super::super::Candidate;
+use super::super::candidate::kept;
 use super::super::ends::Ends;
 use super::super::suspect::{MOSTLY, Suspect};
 use super::{Evidence, has_errors};
@@ -175,7 +176,7 @@ impl Evidence<'_> {
                 found.push(Suspect { occupied: busy + blocked, ..credits });
             }
             let of_replay = [
-                (Candidate::RetryBuffer { link, upstream }, share("blocked_retry_buffer")),
+                (kept(self.fabric(), link, upstream), share("blocked_retry_buffer")),
                 (Candidate::ReplayTimer { link, upstream }, needless),
             ];
             let occupied = busy + of_replay.iter().map(|(_, share)| share).sum::<f64>();
@@ -283,6 +284,10 @@ fn of_resource(resource: &Resource, ends: &Ends<'_>) -> Suspect {
         // These are full, too, where the wires behind them are in use all the time: then those are the limit.
         ResourceKind::CxlCredits | ResourceKind::OutboundQueue => {
             Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, waiting.min(used)) }
+        }
+        // It is waited for while the wire is free.
+        ResourceKind::CxlRetryBuffer => {
+            Suspect { occupied: 1.0, ..Suspect::waited_for(candidate, waiting.min(1.0)) }
         }
         _ => Suspect::in_use(candidate, used),
     };

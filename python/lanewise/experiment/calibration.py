@@ -395,8 +395,8 @@ class _Search:
         return (
             f"{self.experiment.id}: {self.fit.name} is not determined by what it is fitted on: anything from "
             f"{self._text(low)} to {self._text(high)} meets {given}, as far as that is known. Fit it on a "
-            f"cell that follows it, move a bound that cuts this short, or give it a value with a source in the "
-            f"scenario"
+            f"cell that follows it, move a bound that cuts this short, or give it a value with a source in "
+            f"the scenario"
         )
 
     def _with_interval(self, best: float) -> tuple[float, str]:

@@ -76,11 +76,9 @@ def end_of_range(
 def covering(value: float, half_width: float) -> tuple[float, str]:
     """Round a value to what its interval leaves, and write a half of it that covers what was rounded away.
 
-    The half is rounded up, to one digit, or to two where the first is a one.
+    The half is rounded up, to two digits, so that the value loses little of what was found best.
     """
-    place = floor(log10(half_width))
-    if half_width < 2 * 10.0**place:
-        place -= 1
+    place = floor(log10(half_width)) - 1
     if value:
         place = max(place, floor(log10(abs(value))) + 1 - SIGNIFICANT_DIGITS)
     unit = Decimal(1).scaleb(place)

@@ -513,9 +513,9 @@ def calibrate(
     """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
 
     `experiment` is an id or a folder; one that names no parameter gets no file, and without `write` none
-    does. `on_progress` hears the name of the fit and how many runs it
-    took so far. Needs the extra ``calibrate``. Raises `lanewise.InputError` when that is not installed, and
-    when a cell cannot be met within the bounds of its parameter.
+    does. `on_progress` hears the name of the fit and how many runs it took so far. Needs the extra
+    ``calibrate``. Raises `lanewise.InputError` when that is not installed, when a cell cannot be met within
+    the bounds of its parameter, and when cells leave a parameter open up to a bound.
     """
     need("calibrate", "calibrate")
     from lanewise.experiment.calibration import calibrate_experiment

@@ -12,7 +12,7 @@ import pytest
 from fake_core import FakeCore
 
 import lanewise as package
-from lanewise.experiment.calibration import rounded
+from lanewise.experiment.fit_interval import rounded
 from lanewise.experiment.folders import load_experiment
 from lanewise.experiment.reproduced_cell import ReproducedCell
 from lanewise.experiment.spread import half_width

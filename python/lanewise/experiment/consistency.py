@@ -70,9 +70,7 @@ def cross_check(experiment: Experiment) -> Iterator[str]:
     ids = Counter(quantity.id for quantity in (*experiment.cells, *experiment.values))
     yield from (f"expected.toml: two cells are called {id_!r}" for id_, times in ids.items() if times > 1)
     fit_cells = {(on, fit.name) for fit in own for on in fit.cells}
-    for on, name in sorted(fit_cells):
-        if on not in {cell.id for cell in experiment.cells}:
-            yield f"expected.toml: fit {name!r} uses cell {on!r}, which is not there"
+    yield from _fit_problems(experiment)
     for quantity in (*experiment.cells, *experiment.values):
         for name in quantity.fits:
             if name not in names:
@@ -87,6 +85,35 @@ def cross_check(experiment: Experiment) -> Iterator[str]:
     for id_ in experiment.known_misses:
         if id_ not in {cell.id for cell in experiment.cells}:
             yield f"misses.toml: there is no cell {id_!r}"
+
+
+def _fit_problems(experiment: Experiment) -> Iterator[str]:
+    """Check that fits have parameters and cells, and are in force in these."""
+    for fit in experiment.fits:
+        if not fit.parameters:
+            yield f"expected.toml: fit {fit.name!r}: 'parameters' is empty: say what gets the value"
+        if not fit.cells:
+            yield f"expected.toml: fit {fit.name!r}: 'cells' is empty: say what it is fitted on"
+    for on, name in sorted({(on, fit.name) for fit in experiment.own_fits for on in fit.cells}):
+        if on not in {cell.id for cell in experiment.cells}:
+            yield f"expected.toml: fit {name!r} uses cell {on!r}, which is not there"
+        elif not _is_in_force(experiment, name, on):
+            yield f"expected.toml: fit {name!r} uses cell {on!r}, whose 'fits' do not name it"
+
+
+def _is_in_force(experiment: Experiment, fit: str, cell: str) -> bool:
+    """Whether a fit is in force in a cell, or in any that it is computed from."""
+    waiting, seen = [cell], set[str]()
+    while waiting:
+        id_ = waiting.pop()
+        quantity = experiment.quantities.get(id_)
+        if quantity is None or id_ in seen:
+            continue
+        seen.add(id_)
+        if fit in quantity.fits:
+            return True
+        waiting += quantity.formula.cells if quantity.formula else ()
+    return False
 
 
 def _null_problems(experiment: Experiment) -> Iterator[str]:

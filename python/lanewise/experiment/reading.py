@@ -226,7 +226,7 @@ class _Reader:
         own: FitEntry = {
             **theirs[0],
             "name": entry["name"],
-            "parameters": entry.get("parameters") or theirs[0]["parameters"],
+            "parameters": entry.get("parameters", theirs[0]["parameters"]),
             "why": entry.get("why") or theirs[0].get("why", ""),
         }
         home = document.get("id", lender.name.upper())

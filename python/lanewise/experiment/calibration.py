@@ -4,9 +4,9 @@ Fits are done in the order of the file, each with the values found before it in 
 exactly by root finding (Brent's method between the bounds); several are met in the least-squares sense of
 their relative errors, around the best of some values between the bounds. A parameter that counts something
 takes whole numbers only: one that meets its cell better than those beside it, of several cells the best of
-all between the bounds. For every one that is tried the fits after it in the file are done anew, as they make up for a part of what it does. No step draws a
-random number, and a run is deterministic, so that deleting ``fitted.toml`` and calibrating again gives the
-same file.
+all between the bounds. For every one that is tried the fits after it in the file are done anew, as they make
+up for a part of what it does. No step draws a random number, and a run is deterministic, so that deleting
+``fitted.toml`` and calibrating again gives the same file.
 
 Where a cell is a mean over seeds, it is that mean which is met. How well a value is known is said in
 ``fit_interval.py``; digits that the interval does not leave are not written. What the cells leave open up

@@ -68,6 +68,8 @@ problems! {
     "not-a-number" NotANumber { path, found, expected } = "`{path}` is {found}, which is not a number; {expected} is needed";
     /// The value lies outside what is allowed.
     "out-of-range" OutOfRange { path, found, low, high } = "`{path}` is {found}, but it has to lie between {low} and {high}";
+    /// The value lies within what is allowed, and is none of those that are.
+    "bad-value" BadValue { path, found, rule } = "`{path}` is {found}, but it has to be {rule}";
     /// A number of lanes that no link can have.
     "impossible-width" ImpossibleWidth { path, found } = "`{path}` is {found}, but a link is x1, x2, x4, x8, x12, x16 or x32 wide";
     /// A generation that does not exist.

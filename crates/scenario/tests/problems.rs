@@ -57,6 +57,7 @@ fn additions() -> Vec<(&'static str, String)> {
             "bad-move",
             "[[workload]]\nkind = \"reassign\"\ndevice = \"nic0\"\nto = \"b\"\nat = \"1 ms\"\n".into(),
         ),
+        ("bad-value", "memory_socket = 3\n".into()),
         (
             "bad-partition",
             SWITCH.to_owned()
@@ -281,6 +282,59 @@ fn a_number_out_of_range_hears_the_range_of_its_parameter() {
     }
 }
 
+/// What lies within a range, and is none of what is allowed, hears the rule itself.
+#[test]
+fn a_number_that_breaks_a_rule_hears_the_rule() {
+    const DRIVE: &str = "[endpoint.ssd]\npart = \"generic-nvme-gen4-x4\"\nattach = \"server.slot2\"\n\
+                         [[workload]]\nkind = \"fio\"\nname = \"job\"\nfilename = [\"ssd\"]\nrw = \"randread\"\n";
+    let host = |keys: &str| format!("{RIG}[host.server.iommu]\nenabled = true\n{keys}\n");
+    let (run, drive) =
+        (|keys: &str| format!("{RIG}[run]\n{keys}\n"), |bs: &str| format!("{RIG}{DRIVE}bs = {bs}\n"));
+    let socket = |socket: &str| format!("{RIG}memory_socket = {socket}\n");
+    for (text, path, rule) in [
+        (
+            run("time_limit = \"300 us\"\nwarm_up = \"300 us\""),
+            "run.warm_up",
+            "less than `run.time_limit`, which is 300 us",
+        ),
+        (host("entries = 7\nways = 4"), "server.iommu.ways", "a divisor of `entries`, which is 7"),
+        (host("page = \"5 KiB\""), "server.iommu.page", "a power of two, as pages are"),
+        (drive("\"1000 B\""), "workload.job.bs", "a multiple of 512 B, the smallest block of a drive"),
+        (
+            socket("3"),
+            "nic0.memory_socket",
+            "1 at most: nothing of `server` is on socket 1, and sockets are counted from 0",
+        ),
+    ] {
+        let problems = load(&Source::from_text("rig.toml", &text), &[]).unwrap_err();
+        assert_eq!(problems.codes(), ["bad-value"], "{problems}");
+        let said = problems.to_string();
+        assert!(said.contains(&format!("`{path}` is ")), "{said}");
+        assert!(said.contains(&format!("but it has to be {rule}")), "{said}");
+    }
+    for good in [
+        run("time_limit = \"300 us\"\nwarm_up = \"299 us\""),
+        host("entries = 8\nways = 4\npage = \"8 KiB\""),
+        drive("\"1536 B\""),
+        socket("1"),
+    ] {
+        assert_eq!(codes(&good, &[]), [""; 0], "{good}");
+    }
+}
+
+/// A drive that is to move at a wrong time is on both hosts all the same: only the time is wrong.
+#[test]
+fn a_move_at_a_wrong_time_is_the_only_problem() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/drives_change_hosts.toml");
+    let text = std::fs::read_to_string(file).expect("the scenario is there");
+    for at in ["0 ns", "1 ms", "14 ms"] {
+        let wrong = text.replace("at = \"3 ms\"", &format!("at = \"{at}\""));
+        let (message, _) = only_problem(&wrong);
+        let rule = "after 1 ms (`run.warm_up`) and before 14 ms (`run.time_limit`)";
+        assert_eq!(message, format!("`workload.move.at` is {at}, but it has to be {rule}"));
+    }
+}
+
 #[test]
 fn what_a_data_sheet_would_say_is_answered_with_how_to_write_it() {
     for (wrong, hint) in [
@@ -489,7 +543,7 @@ fn what_was_found_and_what_is_allowed_are_those_of_the_place() {
         (format!("{RIG}relaxed_ordering = \"true\"\n"), "true or false is needed", "write true"),
         (
             format!("[run]\ntime_limit = \"1 ms\"\nwarm_up = \"1 ms\"\n{RIG}"),
-            "`run.warm_up` is 1 ms, but it has to lie between 0 ns and 1 ms",
+            "`run.warm_up` is 1 ms, but it has to be less than `run.time_limit`, which is 1 ms",
             "nothing is measured",
         ),
         (format!("{RIG}memory_read_latency = \"1,5 us\"\n"), "is not a unit", "a number has no commas"),

@@ -371,7 +371,7 @@ fn endpoint(
         completion_latency: parameters.completion_latency,
         write_drain: parameters.write_drain,
         buffer_hold: parameters.buffer_hold,
-        memory_socket: memory_path::memory_socket(inputs, instance, parameters, computed),
+        memory_socket: memory_path::memory_socket(inputs, instance, parameters, computed, output),
         warm_buffers: parameters.buffers == BuffersChoice::Warm,
         side_link: side_link::of_device(inputs, instance),
         errors: errors::of_device(&parameters.errors),

@@ -194,11 +194,12 @@ pub(crate) fn iommu(
     }
     if ways > iommu.entries || !iommu.entries.is_multiple_of(ways) {
         let component = inputs.topology.instances[instance].component;
-        let high = iommu.entries.to_string();
-        let problem = Problem::OutOfRange { path, found: ways.to_string(), low: "1".to_owned(), high };
-        let hint = "`entries` is a multiple of it".to_owned();
+        let rule = format!("a divisor of `entries`, which is {}", iommu.entries);
+        let hint = "each set of the cache has as many ways as any other".to_owned();
+        let problem = Problem::BadValue { path, found: ways.to_string(), rule };
         output.report(inputs.place_of(component, &["iommu", "ways"]), problem, Some(hint));
     }
+    check_page(inputs, instance, "iommu", iommu.page, output);
     Some(IommuConfig {
         entries: iommu.entries,
         ways,
@@ -208,6 +209,18 @@ pub(crate) fn iommu(
         walkers: iommu.walkers,
         walk_interval: iommu.walk_interval,
     })
+}
+
+/// Reports pages that no page table has.
+fn check_page(inputs: &Inputs<'_>, instance: usize, group: &str, page: Bytes, output: &mut Output) {
+    if page.get().is_power_of_two() {
+        return;
+    }
+    let component = inputs.topology.instances[instance].component;
+    let path = format!("{}.{group}.page", inputs.component_of(instance).name);
+    let rule = "a power of two, as pages are".to_owned();
+    let problem = Problem::BadValue { path, found: page.to_string(), rule };
+    output.report(inputs.place_of(component, &[group, "page"]), problem, None);
 }
 
 /// The translation cache of a device, if it has one and its host translates addresses.
@@ -224,6 +237,9 @@ pub(crate) fn ats(
         return None;
     }
     let host_page = host.iommu.page;
+    if let Some(page) = ats.page.given() {
+        check_page(inputs, instance, "ats", page, output);
+    }
     let most = AtsConfig::most_prefetch(host.rcb.bytes());
     if ats.prefetch > most {
         let component = inputs.topology.instances[instance].component;
@@ -268,8 +284,12 @@ pub(crate) fn memory_socket(
     instance: usize,
     endpoint: &EndpointParameters,
     computed: &mut Computed,
+    output: &mut Output,
 ) -> Option<u16> {
     let given = endpoint.memory_socket.given();
+    if let Some(socket) = given {
+        check_socket(inputs, instance, socket, output);
+    }
     if given.is_none()
         && let Some(host) = inputs.topology.path_up(instance).last()
         && several(inputs, host)
@@ -280,6 +300,33 @@ pub(crate) fn memory_socket(
         computed.port(inputs, port, "memory_socket", own.to_string(), Provenance::Assumed, source);
     }
     given.map(|socket| socket as u16)
+}
+
+/// Reports memory of a socket that the host does not seem to have: sockets are counted from 0, so that each below one with a slot or the
+/// memory of some device has one or the other, too.
+fn check_socket(inputs: &Inputs<'_>, instance: usize, socket: u32, output: &mut Output) {
+    let topology = &inputs.topology;
+    let Some(host) = topology.path_up(instance).last() else { return };
+    let slots = &topology.slots[topology.instances[host].component];
+    let mut known: HashSet<u32> = slots.iter().map(|slot| slot.socket).collect();
+    if (0..socket).all(|lower| known.contains(&lower)) {
+        return; // In a large tree, too, at once.
+    }
+    let below = (0..topology.instances.len()).filter(|each| topology.path_up(*each).last() == Some(host));
+    known.extend(below.filter_map(|each| match inputs.settings_of(each)? {
+        Settings::Endpoint(endpoint) => endpoint.memory_socket.given(),
+        _ => None,
+    }));
+    let Some(missing) = (0..socket).find(|lower| !known.contains(lower)) else { return };
+    let component = topology.instances[instance].component;
+    let path = format!("{}.memory_socket", inputs.component_of(instance).name);
+    let host = &inputs.component_of(host).name;
+    let rule = format!(
+        "{missing} at most: nothing of `{host}` is on socket {missing}, and sockets are counted from 0"
+    );
+    let hint = format!("`socket` of a slot of `{host}` says which socket it is on");
+    let problem = Problem::BadValue { path, found: socket.to_string(), rule };
+    output.report(inputs.place_of(component, &["memory_socket"]), problem, Some(hint));
 }
 
 /// The socket of the root port above a device.

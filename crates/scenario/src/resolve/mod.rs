@@ -66,7 +66,6 @@ use crate::variants;
 use computed::Computed;
 use kinds::WorkloadKind;
 use lanewise_fabric::config::FabricConfig;
-use lanewise_units::Span;
 use lanewise_workload::LoadConfig;
 
 /// Every kind of workload, in the order of the reference.
@@ -170,9 +169,9 @@ fn check_warm_up(file: &ScenarioFile, run: Option<&RunParameters>, output: &mut 
     }
     let Some(place) = place_in(&two_layers(&file.run), &["warm_up"]) else { return };
     let (path, found) = ("run.warm_up".to_owned(), warm_up.to_string());
-    let (low, high) = (Span::ZERO.to_string(), run.time_limit.to_string());
-    let hint = "nothing is measured in a run that ends with its warm-up; `run.time_limit` ends this one";
-    output.report(place, Problem::OutOfRange { path, found, low, high }, Some(hint.to_owned()));
+    let rule = format!("less than `run.time_limit`, which is {}", run.time_limit);
+    let hint = "nothing is measured in a run that ends with its warm-up";
+    output.report(place, Problem::BadValue { path, found, rule }, Some(hint.to_owned()));
 }
 
 fn link_parameters(component: &Component, output: &mut Output) -> Option<LinkParameters> {

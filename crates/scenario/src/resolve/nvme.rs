@@ -95,6 +95,7 @@ fn group(
         output.report(place(workload, "direct"), problem, None);
         return None;
     }
+    check_blocks(workload, parameters, &path, output);
     let drives = drives(inputs, workload, parameters, output)?;
     let used = system.config.paths.len() + drives.len();
     if used > TARGET_LIMIT {
@@ -245,6 +246,25 @@ fn one_host(
     }
     Some(host)
 }
+
+/// Reports sizes of which drives have no blocks: without the page cache there is no smaller access.
+fn check_blocks(workload: &WrittenWorkload, parameters: &FioParameters, path: &str, output: &mut Output) {
+    let writes = match &parameters.bs_write {
+        Auto::Auto => None,
+        Auto::Given(sizes) => Some(("bs_write", sizes)),
+    };
+    for (key, sizes) in [("bs", &parameters.bs)].into_iter().chain(writes) {
+        if let Some(odd) = sizes.stated().into_iter().find(|size| !size.get().is_multiple_of(LOGICAL_BLOCK)) {
+            let rule = format!("a multiple of {LOGICAL_BLOCK} B, the smallest block of a drive");
+            let problem = Problem::BadValue { path: format!("{path}.{key}"), found: odd.to_string(), rule };
+            let hint = "with `direct`, an I/O is of whole blocks".to_owned();
+            output.report(place(workload, key), problem, Some(hint));
+        }
+    }
+}
+
+/// Smallest block of a drive, in bytes. NVM Command Set Specification 1.0, LBA Data Size.
+const LOGICAL_BLOCK: u64 = 512;
 
 /// The part of each drive that a job uses: it holds a block and fits.
 fn size(

@@ -37,7 +37,8 @@ pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mu
     for workload in inputs.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
         let path = format!("workload.{}", workload.name);
         let read = parameters::<ReassignParameters>(workload, &path, output);
-        let read = read.filter(|parameters| in_the_run(workload, parameters.at, run, output));
+        // A move at a wrong time is a move: where the drive comes to is known.
+        read.iter().for_each(|parameters| check_time(workload, parameters.at, run, output));
         written.extend(read.map(|parameters| (workload, parameters)));
     }
     order::sort_by_key(&mut written, |(workload, parameters)| (parameters.at, name_order(&workload.name)));
@@ -48,20 +49,19 @@ pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mu
     moves
 }
 
-/// Whether a move is after the warm-up and before the end.
-fn in_the_run(workload: &WrittenWorkload, at: Span, run: &RunParameters, output: &mut Output) -> bool {
+/// Reports a move that is not after the warm-up and before the end.
+fn check_time(workload: &WrittenWorkload, at: Span, run: &RunParameters, output: &mut Output) {
     let first = match run.warm_up {
         Auto::Auto => Span::ZERO,
         Auto::Given(warm_up) => warm_up,
     };
     if at > first && at < run.time_limit {
-        return true;
+        return;
     }
     let path = format!("workload.{}.at", workload.name);
-    let (found, low, high) = (at.to_string(), first.to_string(), run.time_limit.to_string());
-    let hint = "a drive moves after `run.warm_up` and before `run.time_limit`".to_owned();
-    output.report(place(workload, "at"), Problem::OutOfRange { path, found, low, high }, Some(hint));
-    false
+    let begin = if run.warm_up == Auto::Auto { String::new() } else { " (`run.warm_up`)".to_owned() };
+    let rule = format!("after {first}{begin} and before {} (`run.time_limit`)", run.time_limit);
+    output.report(place(workload, "at"), Problem::BadValue { path, found: at.to_string(), rule }, None);
 }
 
 fn one<'f>(

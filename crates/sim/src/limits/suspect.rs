@@ -124,6 +124,9 @@ impl Group {
         match (close, is_saturated(self), is_saturated(other)) {
             (true, true, false) => true,
             (true, false, true) => false,
+            // Which of two is a trifle heavier is chance where both are full, and another at each point of a sweep: the fuller one, else the
+            // first stays.
+            (true, true, true) => self.members[0].share > other.members[0].share + TIE,
             _ => self.weight > other.weight,
         }
     }

@@ -63,6 +63,15 @@ impl BlockSizes {
         }
     }
 
+    /// All that are stated: the ends of a range.
+    pub fn stated(&self) -> Vec<Bytes> {
+        match self {
+            Self::One(size) => vec![*size],
+            Self::Range(least, most) => vec![*least, *most],
+            Self::Split(parts) => parts.iter().map(|part| part.0).collect(),
+        }
+    }
+
     /// The largest.
     pub fn largest(&self) -> Bytes {
         match self {

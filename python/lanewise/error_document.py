@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _PREFIX = re.compile(r"^(?:error|internal error): ")
 
+_NAME = re.compile(r"(?<![^\s(])(['`]).*?\1(?=[\s:;,)]|$)")
+"""A name in quotes: one that is within a word, as in "it's", neither begins nor ends it."""
+
 _OURS = 3
 """Exit status of a mistake in Lanewise itself."""
 
@@ -36,8 +39,8 @@ def _alone(status: int, text: str, error: BaseException | None) -> Mistake:
 
 def _parts(text: str) -> tuple[str, str]:
     """Part a text at its first semicolon that is in no name of a file, which stands in quotes."""
+    names = [found.span() for found in _NAME.finditer(text)]
     for found in re.finditer("; ", text):
-        before = text[: found.start()]
-        if before.count("'") % 2 == 0 and before.count("`") % 2 == 0:
-            return before, text[found.end() :]
+        if not any(start < found.start() < end for start, end in names):
+            return text[: found.start()], text[found.end() :]
     return text, ""

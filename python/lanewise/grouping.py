@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose
+from math import floor, isclose, log
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -15,20 +15,34 @@ Item = TypeVar("Item")
 
 
 def grouped(
-    items: Iterable[Item], words: Callable[[Item], Hashable], close: Callable[[Item, Item], bool]
+    items: Iterable[Item],
+    words: Callable[[Item], Hashable],
+    close: Callable[[Item, Item], bool],
+    place: Callable[[Item], float] = lambda _: 0.0,
 ) -> list[list[Item]]:
-    """Group items with equal words and numbers close to those of the first, in the order of the first."""
+    """Group items with equal words and numbers close to those of the first, in the order of the first.
+
+    Where many have equal words, `place` spares comparing each with each: those that are close are at most 1
+    apart in it, like `place_of` their numbers.
+    """
     groups: list[list[Item]] = []
-    by_words: dict[Hashable, list[list[Item]]] = {}
+    numbers: dict[tuple[Hashable, int], list[int]] = {}
     for item in items:
-        candidates = by_words.setdefault(words(item), [])
-        group = next((group for group in candidates if close(group[0], item)), None)
-        if group is None:
-            group = []
-            groups.append(group)
-            candidates.append(group)
-        group.append(item)
+        said, at = words(item), floor(place(item))
+        near = (number for beside in (at - 1, at, at + 1) for number in numbers.get((said, beside), ()))
+        number = min((each for each in near if close(groups[each][0], item)), default=len(groups))
+        if number == len(groups):
+            groups.append([])
+            numbers.setdefault((said, at), []).append(number)
+        groups[number].append(item)
     return groups
+
+
+def place_of(rates: Iterable[float | None]) -> float:
+    """Return a place for `grouped`: numbers that are the same, one by one, are at most 1 apart."""
+    logs = [log(abs(rate)) for rate in rates if rate]
+    # Both ends of what is the same differ by -log(1 - _SAME), a little less than this.
+    return sum(logs) / (1.01 * _SAME * max(1, len(logs)))
 
 
 def same_number(one: float | None, other: float | None) -> bool:

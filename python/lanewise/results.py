@@ -41,6 +41,7 @@ from lanewise.columns import (
 from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
+from lanewise.written import DASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -186,12 +187,35 @@ class RunResult(Result):
         """Flows of data whose bytes no other flow counts: `goodput_gb_per_s` is their sum."""
         return self.data_flows.filter(pl.col("in_total").fill_null(value=True))
 
+    @property
+    def operations_per_s(self) -> float | None:
+        """Operations a second of all flows of data; None where some would count at both ends of their way."""
+        counts_elsewhere = ~self.data_flows["in_total"].fill_null(value=True)
+        if (counts_elsewhere & (self.data_flows["operations"] > 0)).any():
+            return None
+        return float(self.data_flows["operations_per_s"].sum())
+
     @cached_property
     def flows_to_show(self) -> pl.DataFrame:
-        """Flows that counted anything, and flows of data of loads that counted nothing at a device."""
+        """Flows that counted anything; of a load none of whose flows did, one for each of its devices.
+
+        Such a load's `direction` is a dash where it has several at that device: which of them it asks for is
+        not told.
+        """
         counted = (pl.col("payload_bytes") > 0) | (pl.col("operations") > 0)
-        is_starved = (pl.col("direction") != "control") & ~counted.any().over("flow", "device")
-        return self.flows.filter(counted | is_starved)
+        is_of_data = pl.col("direction") != "control"
+        is_starved = is_of_data & ~counted.any().over("flow")
+        of_device = ("flow", "device", is_of_data)
+        has_several = is_starved & (pl.col("direction").n_unique().over(of_device) > 1)
+        return (
+            self.flows.with_columns(
+                number=pl.int_range(pl.len()).over(of_device),
+                shown=pl.when(has_several).then(pl.lit(DASH)).otherwise("direction"),
+            )
+            .filter(counted | (is_starved & (pl.col("number") == 0)))
+            .with_columns(direction="shown")
+            .drop("number", "shown")
+        )
 
     @cached_property
     def links(self) -> pl.DataFrame:

@@ -128,8 +128,17 @@ def test_flows_of_several_devices_keep_their_device_and_their_latencies() -> Non
 
 
 def test_several_flows_of_one_device_are_matched_in_their_order() -> None:
-    same = ring(A, per_device=2)
-    assert compare_runs(same, same, names=("a", "b")).flows.height == 4
+    a, b = ring(A, per_device=2), ring(B, per_device=2)
+    for run, means in ((a, (1.0, 2.0, 3.0, 4.0)), (b, (5.0, 6.0, 7.0, 8.0))):
+        for flow, mean in zip(run.document["flows"], means, strict=True):
+            flow["latency_ns"]["mean"] = mean
+    found = compare_runs(a, b, names=("a", "b")).flows
+    assert found.select("device", "a_latency_ns_mean", "b_latency_ns_mean").rows() == [
+        ("gpu[0]", 1.0, 5.0),
+        ("gpu[0]", 2.0, 6.0),
+        ("gpu[1]", 3.0, 7.0),
+        ("gpu[1]", 4.0, 8.0),
+    ]
 
 
 def test_a_curve_of_latencies_has_the_samples_of_its_own_device() -> None:

@@ -275,6 +275,19 @@ def test_a_condition_on_a_number_is_checked_before_anything_runs(
         Metric.parse("max links.utilisation", where).check()
 
 
+def test_a_condition_on_what_is_true_or_false_keeps_the_rows_that_have_it() -> None:
+    document = documents.run_document()
+    document["flows"][0]["in_total"] = False
+    result = RunResult(document)
+    rates = result.flows["goodput_gb_per_s"].to_list()
+    assert Metric.parse("sum flows.goodput_gb_per_s", {"in_total": "false"}).read(result) == rates[0]
+    assert Metric.parse("sum flows.goodput_gb_per_s", {"in_total": "true"}).read(result) == sum(rates[1:])
+    both = Metric.parse("sum flows.goodput_gb_per_s", {"in_total": ["true", "false"]})
+    assert both.read(result) == sum(rates)
+    with pytest.raises(MetricError, match=r"'in_total' of 'flows' has no 'yes': each .* is true or false"):
+        Metric.parse("sum flows.goodput_gb_per_s", {"in_total": ["true", "yes"]}).check()
+
+
 def test_a_condition_on_a_number_keeps_the_rows_that_have_it() -> None:
     result = RunResult(documents.run_document())
     for size in result.links["mps_bytes"].unique():

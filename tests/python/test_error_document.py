@@ -14,6 +14,15 @@ from lanewise.error_document import error_document
         ("error: no such thing; try another", "no such thing", "try another"),
         ("error: 'a; b.toml': No such file", "'a; b.toml': No such file", None),
         ("error: 'a; b': No such file; did you mean 'a; c'?", "'a; b': No such file", "did you mean 'a; c'?"),
+        ("error: 'it's; here.toml': No such file", "'it's; here.toml': No such file", None),
+        (
+            "error: 'it's; here.toml': No such file; try 'it's.toml'",
+            "'it's; here.toml': No such file",
+            "try 'it's.toml'",
+        ),
+        ("error: it's no link; write 'gen4 x4'", "it's no link", "write 'gen4 x4'"),
+        ("error: the hosts' names differ; name one", "the hosts' names differ", "name one"),
+        ("error: no such thing ('a; b'); try another", "no such thing ('a; b')", "try another"),
         ("error: cannot read `a; b`: Is a directory", "cannot read `a; b`: Is a directory", None),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -188,7 +189,16 @@ def test_identities_outside_their_band_are_counted_and_named_where_no_headline_h
     assert sentence in render(done)
 
     goodput(core, direct=1000, switch=980)
-    assert apart(package.reproduce(folder).experiments, "identity").misses == ()
+    experiments = package.reproduce(folder).experiments
+    assert apart(experiments, "identity").misses == ()
+
+    # One of which nothing can be said is a miss, and among those that have a band.
+    unknown = [
+        replace(each, cells=[replace(cell, simulated=None) for cell in each.cells]) for each in experiments
+    ]
+    found = apart(unknown, "identity")
+    assert [cell.within_band for each in unknown for cell in each.cells if cell.role == "identity"] == [None]
+    assert (found.cells, found.judged, found.misses) == (1, 1, ("TINY with",))
 
 
 def surprises(folder: Path) -> tuple[str, ...]:

@@ -214,17 +214,32 @@ def test_a_changed_parameter_makes_it_stale(
     assert read_back.stale
 
 
-def test_a_parameter_that_moved_nothing_may_change(
+@pytest.mark.parametrize("name", ["server.memory_latency", "server.of_today"])
+def test_a_parameter_that_moved_nothing_and_has_another_value_or_is_new_makes_it_stale(
+    tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nobody has tried what it moves now."""
+    package.sensitivity(tmp_path)
+    assert not fits_no_longer(tmp_path)
+    monkeypatch.setitem(PARAMETERS, name, ("250 ns", "assumed"))
+    assert fits_no_longer(tmp_path)
+    (again,) = package.reproduce(tmp_path).experiments
+    assert again.sensitivity is not None
+    assert again.sensitivity.stale
+
+
+def test_a_parameter_that_is_gone_makes_it_stale(
     tmp_path: Path, rig: FakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package.sensitivity(tmp_path)
-    monkeypatch.setitem(PARAMETERS, "server.memory_latency", ("250 ns", "assumed"))
-    read_back = stored(load_experiment(tmp_path))
-    assert read_back is not None
-    assert not read_back.stale
-    (again,) = package.reproduce(tmp_path).experiments
-    assert again.sensitivity is not None
-    assert not again.sensitivity.stale
+    monkeypatch.delitem(PARAMETERS, "server.memory_latency")
+    assert fits_no_longer(tmp_path)
+
+
+def fits_no_longer(folder: Path) -> bool:
+    found = stored(load_experiment(folder))
+    assert found is not None
+    return found.stale
 
 
 def test_a_cell_that_comes_out_otherwise_makes_it_stale(tmp_path: Path, rig: FakeCore) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import lanewise
 from lanewise.cli.tables.run import print_run
+from lanewise.written import DASH
 
 if TYPE_CHECKING:
     import pytest
@@ -53,3 +54,40 @@ def test_a_direction_that_is_not_asked_for_is_not_shown() -> None:
     result = lanewise.run("scenarios/nvme_fio.toml")
     assert "write" in result.flows["direction"].to_list()
     assert "write" not in result.flows_to_show["direction"].to_list()
+
+
+def test_a_job_that_reads_nothing_has_one_row_without_a_direction() -> None:
+    """Its drive has flows of both directions, and which of them the job asks for is not told."""
+    job = """
+[endpoint.second]
+attach = "sw.port2"
+part = "generic-nvme-gen4-x4"
+[[workload]]
+kind = "dma"
+name = "much"
+device = "first"
+direction = "write"
+[[workload]]
+kind = "fio"
+name = "nothing"
+filename = ["second"]
+rw = "randread"
+bs = "4 KiB"
+"""
+    result = lanewise.run(STARVED[: STARVED.index("[endpoint.second]")] + job)
+    of_job = result.data_flows.filter(flow="nothing")
+    assert of_job.select("direction", "payload_bytes").rows() == [("read", 0), ("write", 0)]
+    assert result.flows_to_show.select("flow", "device", "direction").rows() == [
+        ("much", "first", "write"),
+        ("nothing", "second", DASH),
+    ]
+    assert result.flows_to_show.columns == result.flows.columns
+
+
+def test_a_rank_that_moves_nothing_by_itself_is_not_shown() -> None:
+    result = lanewise.run("scenarios/collective_nodes.toml")
+    nothing = (result.flows["payload_bytes"] == 0) & (result.flows["operations"] == 0)
+    assert "gpu[1]" in result.flows.filter(nothing)["device"].to_list()
+    shown = result.flows_to_show
+    assert not shown.filter((shown["payload_bytes"] == 0) & (shown["operations"] == 0)).height
+    assert shown.height == (~nothing).sum()

@@ -13,8 +13,10 @@ from lanewise.cli.tables.run import print_run
 from lanewise.comparison import compare_runs
 from lanewise.report.answers import in_short, tiles
 from lanewise.report.run_part import run_part
+from lanewise.report.several_part import several_part
 from lanewise.results import RunResult
 from lanewise.study.measures import row_of
+from lanewise.written import DASH
 
 READ, WRITTEN = 12.418, 12.419
 
@@ -57,7 +59,32 @@ def test_a_report_and_its_table_have_the_total_of_the_core() -> None:
 def test_the_command_line_has_the_total_of_the_core(capsys: pytest.CaptureFixture[str]) -> None:
     print_run(joined())
     row = next(line for line in capsys.readouterr().out.splitlines() if "all data" in line)
-    assert f"{WRITTEN:.3f}" in row
+    assert row.split() == ["all", "data", f"{WRITTEN:.3f}", f"{WRITTEN * 1e9 / 2**20:,.1f}", DASH]
+
+
+def test_operations_of_both_ends_are_not_added_up() -> None:
+    once = joined()
+    assert once.operations_per_s is None
+    totals = compare_runs(once, once, names=("a", "b")).totals
+    assert totals.filter(quantity="operations_per_s").rows() == [("operations_per_s", None, None, None)]
+    table = several_part([("a", once), ("b", once)], drawn=False).sections[1].tables[0]
+    assert [row[4] for row in table.rows] == [DASH, DASH]
+    assert float(table.rows[0][1]) == WRITTEN
+
+    document = joined().document
+    for flow in document["flows"]:
+        flow["goodput_gb_per_s"] = flow["goodput_mib_per_s"] = 0.01
+    document["goodput_gb_per_s"] = 0.01
+    little = RunResult(document)
+    assert next(words for _, words in tiles(little)) == "goodput of all data, 1 flow"
+    assert "operations a second" not in [words for _, words in tiles(little)]
+    assert "operations a second" not in dict(in_short(little).answers)["What does it give?"]
+
+
+def test_operations_are_added_up_where_the_other_end_did_nothing() -> None:
+    document = joined().document
+    document["flows"][0] |= {"bytes": 0, "operations": 0, "operations_per_s": 0.0}
+    assert RunResult(document).operations_per_s == document["flows"][1]["operations_per_s"]
 
 
 def test_a_display_adds_up_what_is_in_the_total() -> None:

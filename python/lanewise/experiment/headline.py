@@ -165,7 +165,7 @@ class Apart:
     cells: int
     """How many cells there are."""
     judged: int
-    """How many of them have a band, and are simulated."""
+    """How many of them have a band: one of which nothing can be said is a miss, too."""
     misses: tuple[str, ...]
     """Cells outside their band, with the id of their experiment."""
 
@@ -187,7 +187,7 @@ def apart(experiments: Sequence[ReproducedExperiment], role: str) -> Apart:
     return Apart(
         role=role,
         cells=len(named),
-        judged=sum(cell.within_band is not None for _, cell in named),
+        judged=sum(cell.has_band for _, cell in named),
         misses=tuple(f"{id_} {cell.cell}" for id_, cell in named if cell.is_miss),
     )
 

@@ -36,6 +36,8 @@ REDUCTIONS = ("sum", "mean", "min", "max")
 SINGLE = "single"
 """Reduction of an instrument's metric that only one instrument may report."""
 
+_TRUTHS = {"true": True, "false": False}
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -91,10 +93,12 @@ class Metric:
 
     def _values(
         self, column: str, kind: pl.DataType | type[pl.DataType], texts: Sequence[str]
-    ) -> list[str] | list[int] | list[float]:
+    ) -> list[str] | list[bool] | list[int] | list[float]:
         """Return values as a column has them; MetricError for those that it cannot have."""
         if kind == pl.String:
             return list(texts)
+        if kind == pl.Boolean:
+            return self._truths(column, texts)
         if not kind.is_numeric():
             raise MetricError(f"column '{column}' of '{self.table}' has lists, and no condition")
         what = "whole number from 0 on" if kind.is_integer() else "number"
@@ -106,6 +110,15 @@ class Metric:
             raise MetricError(
                 f"column '{column}' of '{self.table}' has no '{found}': each of its values is a {what}"
             ) from None
+
+    def _truths(self, column: str, texts: Sequence[str]) -> list[bool]:
+        wrong = [text for text in texts if text not in _TRUTHS]
+        if wrong:
+            found = " or ".join(wrong)
+            raise MetricError(
+                f"column '{column}' of '{self.table}' has no '{found}': each of its values is true or false"
+            )
+        return [_TRUTHS[text] for text in texts]
 
     def read(self, result: RunResult) -> float:
         """Return the number; MetricError when the run has no such table, column or row."""

@@ -91,11 +91,14 @@ class ReproducedCell:
         return abs(self.error - self.null_error) > DIFFERS_FROM
 
     @property
+    def has_band(self) -> bool:
+        """Whether it says how far from the published number it may be."""
+        return any(band is not None for band in (self.band_percent, self.band_points, self.between))
+
+    @property
     def is_miss(self) -> bool:
         """Whether it counts and is not within its band: outside, or so that it cannot be said."""
-        bands = (self.band_percent, self.band_points, self.between)
-        has_band = any(band is not None for band in bands)
-        return self.role != "excluded" and has_band and not self.within_band
+        return self.role != "excluded" and self.has_band and not self.within_band
 
     @property
     def surprise(self) -> str:

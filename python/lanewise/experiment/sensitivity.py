@@ -3,9 +3,8 @@
 Every parameter in force that is assumed, calibrated or published is a candidate (`candidates`); `screening`
 finds out how far each moves each cell. Here is what came of it, and where it is kept: beside ``fitted.toml``
 as ``sensitivity.toml``, with what was varied and a hash of the scenarios and overrides, so that a report can
-say when it no longer fits: when a parameter that moves a cell has another value, or a cell comes out
-otherwise. A parameter that is new since, or that moved nothing and has another value or is gone, does not
-make it stale: what was found still holds, as long as no cell has moved.
+say when it no longer fits: when a candidate is new, is gone or has another value, or a cell comes out
+otherwise. That goes for one that moved nothing, too: nobody has tried what it does now.
 One that was not made again for a newer core says so itself, by hand: ``made_on`` names the core, and it is
 stale.
 """
@@ -275,13 +274,8 @@ def _read(experiment: Experiment, document: RestsOn) -> Sensitivity:
         made_on=document.get("made_on", ""),
         stale="made_on" in document
         or document["inputs"] != inputs_hash(experiment)
-        or not _moving(document) <= set(varied(experiment)),
+        or {*document.get("varied", ()), *document.get("refused", ())} != set(varied(experiment)),
     )
-
-
-def _moving(document: RestsOn) -> set[str]:
-    """Return the candidates that move a cell, as they are listed in `varied`."""
-    return {f"{row['parameter']} = {row['value']}" for cell in document["cell"] for row in cell["moved_by"]}
 
 
 def _effect(row: EffectEntry) -> Effect:

@@ -8,6 +8,7 @@ package ``zstandard``; without either the message says so.
 from __future__ import annotations
 
 import io
+import re
 import zlib
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -24,6 +25,11 @@ MOST_BYTES = 64 << 20
 _MOST_OF_XZ = 256 << 20
 """Memory that xz may take; the largest of its levels takes 65 MiB."""
 _PIECE = 1 << 20
+_FIRST_PIECE = 512
+"""Of a stream of xz, in bytes; the shortest has 32."""
+_MOST_STREAMS = 10_000
+"""Of xz in one file: each costs a decompressor, however short it is."""
+_ZEROS = re.compile(rb"\0*")
 _XZ = b"\xfd7zXZ\x00"
 """What a stream of xz begins with."""
 _TAR_AT = 257
@@ -121,32 +127,51 @@ class _Xz(io.RawIOBase):
                 "this is compressed with xz, which the Python here cannot read: unpack it with 'xz -d'"
             ) from None
         self._make = partial(LZMADecompressor, memlimit=_MOST_OF_XZ)
-        self._left, self._decompressor = data, self._make()
+        self._data, self._view, self._at = data, memoryview(data), 0
+        self._streams = 0
+        self._begin()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: Any) -> int:
         while not self._decompressor.eof or self._begins_another():
-            piece = self._decompressor.decompress(self._left, max_length=len(into))
-            self._left = b""
+            fed = self._next() if self._decompressor.needs_input else b""
+            piece = self._decompressor.decompress(fed, max_length=len(into))
+            if self._decompressor.eof:
+                # All but the last of what it was given was used, or it would not have asked for more.
+                self._at -= len(self._decompressor.unused_data)
             if piece:
                 into[: len(piece)] = piece
                 return len(piece)
-            if self._decompressor.needs_input:
-                raise EOFError("it ends before its end mark")
         return 0
+
+    def _next(self) -> memoryview:
+        """Return what comes next: little of a stream that may be short, as what it leaves is copied."""
+        fed = self._view[self._at : self._at + self._size]
+        if not fed:
+            raise EOFError("it ends before its end mark")
+        self._at += len(fed)
+        self._size = min(2 * self._size, _PIECE)
+        return fed
 
     def _begins_another(self) -> bool:
         """Whether another stream follows: of files that were joined, maybe with zeros between them."""
-        rest = self._decompressor.unused_data
-        padding = len(rest) - len(rest.lstrip(b"\0"))
-        if not rest[padding:]:
+        zeros = _ZEROS.match(self._data, self._at)
+        assert zeros is not None
+        start, self._at = zeros.span()
+        if self._at == len(self._data):
             return False
-        if rest[padding : padding + len(_XZ)] != _XZ or padding % 4:
+        if not self._data.startswith(_XZ, self._at) or (self._at - start) % 4:
             raise OSError("what follows the end of a compressed stream is no other one")
-        self._left, self._decompressor = rest[padding:], self._make()
+        self._begin()
         return True
+
+    def _begin(self) -> None:
+        self._streams += 1
+        if self._streams > _MOST_STREAMS:
+            raise InputError(f"it is more than {_MOST_STREAMS:,} files of xz, joined: unpack it with 'xz -d'")
+        self._decompressor, self._size = self._make(), _FIRST_PIECE
 
 
 class _Bounded(io.RawIOBase):

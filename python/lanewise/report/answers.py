@@ -57,7 +57,7 @@ def tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     moving = result.flows_in_total.filter(result.flows_in_total["payload_bytes"] > 0)
     if goodput:
         yield f"{goodput:.3f} GB/s", f"goodput of all data, {counted(moving.height, 'flow')}"
-    if goodput < _LITTLE and (done := float(result.data_flows["operations_per_s"].sum())):
+    if goodput < _LITTLE and (done := result.operations_per_s):
         yield f"{done:,.0f}", "operations a second"
     limit = result.document.get("limited_by")
     if limit is not None:
@@ -93,7 +93,7 @@ def _gives(result: RunResult) -> str:
         waiting = "; ".join(result.document.get("stalled_waiting", []))
         return f"The run stalled: nothing moves any more{f': {waiting}' if waiting else ''}."
     if moving.is_empty():
-        done = result.data_flows["operations_per_s"].sum()
+        done = result.operations_per_s
         return f"No bytes of data, and {done:,.0f} operations a second." if done else "Nothing moved."
     said = f"{total_goodput(result):.3f} GB/s of data"
     if moving.height > 1:
@@ -108,8 +108,8 @@ def _gives(result: RunResult) -> str:
         )
         left = sum(map(len, groups[4:]))
         said += f" in all: {named}{f' and {counted(left, _MORE)}' if left else ''}"
-    if total_goodput(result) < _LITTLE:
-        said += f", in {float(result.data_flows['operations_per_s'].sum()):,.0f} operations a second"
+    if total_goodput(result) < _LITTLE and (done := result.operations_per_s) is not None:
+        said += f", in {done:,.0f} operations a second"
     said += "."
     if (latency := largest_latency(result)) is not None:
         row, which = latency

@@ -108,7 +108,7 @@ def _rows(runs: Sequence[Named], labels: Sequence[str]) -> Iterator[tuple[str, .
             fixed(rate, 3),
             fixed(rate / first if first else None, 3),
             DASH if number == 0 or not before else f"{100 * (rate / before - 1):+.1f} %",
-            fixed(float(run.data_flows["operations_per_s"].sum()), 0),
+            fixed(run.operations_per_s, 0),
             *(fixed(None if value is None else value / scale, 2) for value in latencies),
             unit if any(value is not None for value in latencies) else "",
             DASH if link is None else percent(link["utilisation"]),

@@ -116,8 +116,11 @@ def _compared(known: Sequence[Spot], path: str, apart: Callable[[str], Sequence[
     """Return the spots of those combinations of other parameters that every value of this one has."""
     values = {spot.parameters[path] for spot in known}
     groups: dict[tuple[object, ...], list[Spot]] = {}
+    of_other_axes = None if apart is None else apart(path)
     for spot in known:
-        others = [each for each in spot.parameters if each != path] if apart is None else apart(path)
+        others = (
+            [each for each in spot.parameters if each != path] if of_other_axes is None else of_other_axes
+        )
         groups.setdefault(tuple(spot.parameters[each] for each in others), []).append(spot)
     whole = (group for group in groups.values() if {spot.parameters[path] for spot in group} == values)
     return [spot for group in whole for spot in group]

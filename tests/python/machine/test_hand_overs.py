@@ -7,11 +7,12 @@ import html
 import io
 import json
 import lzma
+import random
 import re
 import tarfile
 import textwrap
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from machine_dumps import DUMPS
@@ -352,3 +353,45 @@ def test_joined_files_of_xz_are_read_to_the_end(padding: bytes) -> None:
 def test_what_follows_xz_and_is_none_is_damage(rest: bytes) -> None:
     with pytest.raises(InputError, match="looks compressed but cannot be unpacked"):
         unpacked(lzma.compress(b"begun") + rest, Budget())
+
+
+REAL_DECOMPRESSOR = lzma.LZMADecompressor
+
+
+def handed_over(data: bytes, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Unpack joined files of xz, and return how many bytes decompressors were given."""
+    given = []
+
+    class Counting:
+        def __init__(self, **options: Any) -> None:
+            self._real = REAL_DECOMPRESSOR(**options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._real, name)
+
+        def decompress(self, piece: bytes, **options: Any) -> bytes:
+            given.append(len(piece))
+            return self._real.decompress(piece, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lzma, "LZMADecompressor", Counting)
+        unpacked(data, Budget())
+    return sum(given)
+
+
+def test_many_joined_files_of_xz_are_each_handed_over_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each decompressor was given all that was left: for twice as many files, four times as much."""
+    empty = lzma.compress(b"")
+    some, more = (handed_over(empty * count, monkeypatch) for count in (1000, 2000))
+    assert some <= 2 * 1000 * 512
+    assert more <= 2.1 * some
+    long = [lzma.compress(random.Random(seed).randbytes(1 << 20)) for seed in range(3)]
+    # Once to look at its head, and once to read it; what a piece has of the next file is handed over again.
+    assert handed_over(b"".join(long), monkeypatch) <= 4 * sum(map(len, long))
+
+
+def test_more_files_of_xz_than_anybody_joins_are_refused() -> None:
+    empty = lzma.compress(b"")
+    assert unpacked(empty * 10_000, Budget()) == b""
+    with pytest.raises(InputError, match="more than 10,000 files of xz"):
+        unpacked(empty * 10_001, Budget())

@@ -445,3 +445,17 @@ def test_means_over_seeds_have_students_interval() -> None:
     found = [Spot({"a": a, "b": b}, a * 10.0 + b, None, None, 1) for a in (1, 2) for b in (1, 2, 3)]
     assert [(effect.path, effect.span) for effect in effects(found, ["b", "a"])] == [("a", 10.0), ("b", 2.0)]
     assert front([(1.0, 1.0), (3.0, 5.0), (2.0, 2.0), (2.0, 4.0), (3.0, 6.0)]) == [1, 2, 0]
+
+
+def test_other_axes_are_looked_up_once_for_each_parameter() -> None:
+    from lanewise.study.summary import Spot, effects
+
+    found = [Spot({"a": a, "b": b}, a * 10.0 + b, None, None, 1) for a in (1, 2) for b in (1, 2, 3)]
+    asked = []
+
+    def apart(path: str) -> list[str]:
+        asked.append(path)
+        return ["b" if path == "a" else "a"]
+
+    assert [effect.path for effect in effects(found, ["b", "a"], apart=apart)] == ["a", "b"]
+    assert asked == ["b", "a"]

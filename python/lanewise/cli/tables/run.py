@@ -159,7 +159,7 @@ def _flows(result: RunResult) -> Group:
             style.fixed(result.goodput_gb_per_s, 3),
             style.fixed(float(result.flows_in_total["goodput_mib_per_s"].sum()), 1),
             "",
-            style.fixed(float(data["operations_per_s"].sum()), 0),
+            style.fixed(result.operations_per_s, 0),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     if any(len(group) > 1 for group in groups):

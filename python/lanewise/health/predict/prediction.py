@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.grouping import grouped, same_number
+from lanewise.grouping import grouped, place_of, same_number
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import UNKNOWN_LINK, left_out
@@ -74,13 +74,13 @@ class Prediction:
         columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
         return frame(map(vars, self.rows), columns)
 
-    @property
+    @cached_property
     def alike(self) -> list[list[list[Row]]]:
         """Devices that are the same and reach the same, to a hundredth of it: for each group the rows."""
         devices: dict[str, list[Row]] = {}
         for row in self.rows:
             devices.setdefault(row.bdf, []).append(row)
-        return grouped(devices.values(), _words, _reach_the_same)
+        return grouped(devices.values(), _words, _reach_the_same, _place)
 
     def plot(self) -> alt.TopLevelMixin:
         """Draw each device and benchmark, in GB/s: alone, with all others at once, the ceiling of the way.
@@ -126,13 +126,20 @@ def _words(rows: Sequence[Row]) -> Hashable:
 
 def _reach_the_same(first: Sequence[Row], second: Sequence[Row]) -> bool:
     """Whether two devices with the same benchmarks reach the same."""
-    return all(
-        same_number(one.ceiling_gb_per_s, other.ceiling_gb_per_s)
-        and same_number(one.alone_gb_per_s, other.alone_gb_per_s)
-        and same_number(one.together_gb_per_s, other.together_gb_per_s)
-        and same_number(one.latency_ns, other.latency_ns)
-        for one, other in zip(first, second, strict=True)
-    )
+    return all(map(same_number, _reached(first), _reached(second)))
+
+
+def _reached(rows: Sequence[Row]) -> list[float | None]:
+    """Return what a device reaches, row by row."""
+    return [
+        number
+        for row in rows
+        for number in (row.ceiling_gb_per_s, row.alone_gb_per_s, row.together_gb_per_s, row.latency_ns)
+    ]
+
+
+def _place(rows: Sequence[Row]) -> float:
+    return place_of(_reached(rows))
 
 
 _ASSUMPTIONS = (

@@ -360,10 +360,11 @@ def _of_the_limit(result: Run, document: Scenario, given: set[str]) -> list[Assu
     """
     limit = result["limited_by"]
     paths = {setting["path"] for edit in (limit["edits"] if limit else ()) for setting in edit["settings"]}
+    asked = paths - given
     return [
         each
         for each in result["assumptions"]
-        if each["path"] in paths - given and not is_plain(document, each["path"])
+        if each["path"] in asked and not is_plain(document, each["path"])
     ]
 
 

@@ -374,7 +374,7 @@ def test_a_guest_is_told_to_name_a_device() -> None:
 
 def test_json_has_units_in_its_names() -> None:
     document = json.loads(predict(pair()).to_json())
-    assert set(document) == {"format", "source", "predictions", "what_if", "assumptions", "notes"}
+    assert set(document) == {"format", "source", "predictions", "alike", "what_if", "assumptions", "notes"}
     assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
         document["predictions"][0]
     )

@@ -194,7 +194,8 @@ def test_identities_outside_their_band_are_counted_and_named_where_no_headline_h
 
     # One of which nothing can be said is a miss, and among those that have a band.
     unknown = [
-        replace(each, cells=[replace(cell, simulated=None) for cell in each.cells]) for each in experiments
+        replace(each, cells=tuple(replace(cell, simulated=None) for cell in each.cells))
+        for each in experiments
     ]
     found = apart(unknown, "identity")
     assert [cell.within_band for each in unknown for cell in each.cells if cell.role == "identity"] == [None]

@@ -128,7 +128,7 @@ class _Xz(io.RawIOBase):
             ) from None
         self._make = partial(LZMADecompressor, memlimit=_MOST_OF_XZ)
         self._data, self._view, self._at = data, memoryview(data), 0
-        self._streams = 0
+        self._streams, self._size = 0, _FIRST_PIECE
         self._begin()
 
     def readable(self) -> bool:

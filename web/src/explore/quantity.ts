@@ -11,7 +11,7 @@ export interface Quantity {
 const PREFIXES: Record<string, number> = { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
 const TIMES: Record<string, number> = { ps: 1, ns: 1e3, us: 1e6, "µs": 1e6, "μs": 1e6, ms: 1e9, s: 1e12 };
 
-/** `b` is a bit, as the core has it. */
+/** `b` is a bit, as the core has it: of rates alone, which it refuses of sizes. */
 const BITS = 8;
 
 /** Digits that a value between two others is written with. */
@@ -49,6 +49,6 @@ function sizeOf(unit: string): number {
 
 function bytesOf(unit: string): { kind: "bytes" | "rate"; size: number } | null {
   const found = /^([kKMGT]i?)?([bB])(\/s)?$/.exec(unit);
-  const size = found && PREFIXES[found[1] ?? ""];
+  const size = found && (found[2] === "B" || found[3]) && PREFIXES[found[1] ?? ""];
   return size ? { kind: found[3] ? "rate" : "bytes", size: found[2] === "b" ? size / BITS : size } : null;
 }

@@ -56,6 +56,7 @@ test("bits and bytes are what the core takes them for", () => {
     assert.ok(meant && Math.abs((quantityOf(text)?.amount ?? 0) / meant.amount - 1) < 1e-9, text);
   }
   assert.deepEqual(spread({ from: "20 GB/s", to: "320 Gb/s", steps: 3, spacing: "even" }, false), ["20 GB/s", "30 GB/s", "40 GB/s"]);
+  assert.deepEqual(["KiB", "Kib"].map(kindOfUnit), ["bytes", "Kib"], "the core refuses sizes in bits");
 });
 
 test("values to try follow the kind and the value in force", () => {

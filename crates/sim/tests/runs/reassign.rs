@@ -139,8 +139,8 @@ fn moves_that_cannot_be_are_refused() {
     assert!(codes(&[("workload.move.to", "c")]).contains(&"unknown-device"));
     assert!(codes(&[("workload.move.to", "two")]).contains(&"unknown-device"), "a host is no partition");
     assert!(codes(&[("workload.move.to", "a")]).contains(&"bad-move"), "it is there");
-    assert!(codes(&[("workload.move.at", "300 us")]).contains(&"out-of-range"), "in the warm-up");
-    assert!(codes(&[("workload.move.at", "9 ms")]).contains(&"out-of-range"), "after the end");
+    assert!(codes(&[("workload.move.at", "300 us")]).contains(&"bad-value"), "in the warm-up");
+    assert!(codes(&[("workload.move.at", "9 ms")]).contains(&"bad-value"), "after the end");
     assert!(codes(&[("moves.nvme.capacity", "none")]).contains(&"bad-move"), "no drive");
     assert!(codes(&[("moves.attach", "one.slot2")]).contains(&"bad-move"), "in a slot of a host");
     assert!(codes(&[("moves.attach", "a.port9")]).contains(&"unknown-slot"));

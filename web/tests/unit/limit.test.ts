@@ -10,7 +10,7 @@ const found = (file: string, words: RegExp): string[] => words.exec(readFileSync
 test("a scenario is as long as the core reads, here and on the server", () => {
   const [kib, times] = found("crates/scenario/src/source.rs", /FILE_SIZE_LIMIT: Bytes = Bytes::from_kib\((\d+) \* (\d+)\)/);
   assert.equal(Number(kib) * Number(times) * 1024, LONGEST_TEXT);
-  const [number, shift] = found("python/lanewise/serve/documents.py", /MOST_SCENARIO = (\d+) << (\d+)/);
+  const [number, shift] = found("python/lanewise/inputs.py", /MOST_SCENARIO_BYTES = (\d+) << (\d+)/);
   assert.equal(Number(number) * 2 ** Number(shift), LONGEST_TEXT);
 });
 

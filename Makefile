@@ -185,7 +185,7 @@ python-lint: $(STAMPS)/test-tools
 
 python-types: setup
 	@$(ONCE) "mypy" "pyproject.toml constraints.txt python tests" $(BIN)/mypy
-	@$(ONCE) "mypy of .ci" "pyproject.toml constraints.txt python .ci" $(BIN)/mypy $(wildcard .ci/*.py)
+	@$(ONCE) "mypy of scripts" "pyproject.toml constraints.txt python .ci benches docs/examples.py validation" $(BIN)/mypy $(wildcard .ci/*.py benches/*.py docs/*.py validation/*.py)
 
 python-test: setup
 	@$(ONCE) "pytest" "$(ALL)" sh -c ": lab $(LAB_SUM); $(PYTEST) --ignore tests/wasm --ignore tests/site --ignore tests/cluster"

@@ -15,6 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from lanewise.study.cluster import runner
 from lanewise.study.running import run_study
@@ -24,8 +25,8 @@ from lanewise.study.study import Study, StudyResult, make_study
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+os.environ["LANEWISE_BENCHMARK"] = str(os.getpid())
 MARK = f"LANEWISE_BENCHMARK={os.getpid()}"
-os.environ.update([MARK.split("=")])
 CLOCK = os.sysconf("SC_CLK_TCK")
 SWITCH = Path(__file__).parents[1] / "scenarios" / "switch.toml"
 ENCLOSURE = SWITCH.with_name("enclosure.toml")
@@ -54,26 +55,27 @@ def _timed(what: str, study: Study, ray: str | None) -> tuple[StudyResult, float
     Those hang less on what else the machine does. They are told apart by who spent them: what runs the points
     does the same work both ways, so that what it takes more of is not the cluster's.
     """
-    start, used = time.perf_counter(), processors_s()
+    start, used = time.perf_counter(), processor_ticks()
     begun, spent = (0, 0.0, Counter[str]()), (0, 0.0, Counter[str]())
 
     def hear(done: int, total: int) -> None:
         nonlocal begun, spent
         if done and not begun[0]:
-            begun = (done, time.perf_counter() - start, processors_s() - used)
+            begun = (done, time.perf_counter() - start, processor_ticks() - used)
         # What runs the points has ended when the last one is heard of.
         elif 0.9 * total < done < total:
-            spent = (done, time.perf_counter() - start, processors_s() - used)
+            spent = (done, time.perf_counter() - start, processor_ticks() - used)
 
     with tempfile.TemporaryDirectory() as folder:
         result = run_study(study, Path(folder) / "study", ray=ray, on_progress=hear)
     wall_s = time.perf_counter() - start
-    each = {who: (spent[2][who] - begun[2][who]) / (spent[0] - begun[0]) for who in spent[2]}
+    each = {who: (spent[2][who] - begun[2][who]) / CLOCK / (spent[0] - begun[0]) for who in spent[2]}
     point_s = sum(each.values())
-    used_s = begun[2].total() + (study.size - begun[0]) * point_s
+    begun_s = begun[2].total() / CLOCK
+    used_s = begun_s + (study.size - begun[0]) * point_s
     print(
         f"{what:12} {wall_s:6.1f} s, the first points after {begun[1]:4.1f} s; processors {used_s:6.1f} s: "
-        f"{begun[2].total():5.1f} s until then, {1e3 * point_s:6.2f} ms a point"
+        f"{begun_s:5.1f} s until then, {1e3 * point_s:6.2f} ms a point"
     )
     print(
         f"{'':12} at a load of {os.getloadavg()[0]:.1f}; "
@@ -89,8 +91,8 @@ WHO = {"lanewise.study.worker": POINTS, "ray::LanewiseHost": "hosts", "raylet": 
 """Who spends seconds of processors, by what its command line has."""
 
 
-def processors_s() -> Counter[str]:
-    """Return seconds of processors that this process took, and all that has its mark: what it began."""
+def processor_ticks() -> Counter[str]:
+    """Return ticks of processors that this process took, and all that has its mark: what it began."""
     used: Counter[str] = Counter()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -99,7 +101,7 @@ def processors_s() -> Counter[str]:
                 said = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 who = next((name for part, name in WHO.items() if part in said), "others of Ray")
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                used["driver" if is_own else who] += sum(map(int, fields[11:15])) / CLOCK
+                used["driver" if is_own else who] += sum(map(int, fields[11:15]))
     return used
 
 
@@ -124,33 +126,41 @@ def stand_in() -> type[Any]:
 def driver(hosts: int) -> None:
     """Time the driver where hosts take no time, for calls of different sizes."""
     host = stand_in()
-    runner.host_class = lambda: host
-    runner.check_versions = lambda *_: None
-    runner.MOST_CORES = 1
     for size in (1, 16, 64, 256):
         count = size * 100 * hosts
-        runner.share = lambda *, waiting, size=size, **_: min(waiting, size)
         study = make_study(SWITCH, over=["sw0.latency=1 ns"], seeds=min(count, 10_000))
+        stands_in: dict[str, Any] = {
+            "host_class": lambda: host,
+            "check_versions": lambda *_: None,
+            "MOST_CORES": 1,
+            "share": lambda *, waiting, size=size, **_: min(waiting, size),
+        }
         # One thread of this process at a time: what others of it do is in its time, too.
         with (
             tempfile.TemporaryDirectory() as folder,
             open_study(Path(folder) / "x", study.asked()) as journal,
+            mock.patch.multiple(runner, **stands_in),
         ):
             spent = _spent(study, hosts, count, journal.add)
             kept = (Path(folder) / "x" / FINISHED).stat().st_size / len(study.points)
         print(f"{size:4} points a call: {spent}   {kept:.0f} B of a point on the disk")
 
 
-def _spent(study: Study, hosts: int, count: int, keep: Callable[[Any], None]) -> str:
-    runs = runner.ClusterRunner(study.work(), "local", hosts)
-    done, found = 0, []
-    runs.give(study.points[:hosts])
-    while runs.left:
-        done += len(runs.take())
-    start, used = time.perf_counter(), time.process_time()
-    runs.give(study.points)
+def _taken(runs: runner.ClusterRunner) -> list[Any]:
+    """Return what comes of all points that were given."""
+    found: list[Any] = []
     while runs.left:
         found += runs.take()
+    return found
+
+
+def _spent(study: Study, hosts: int, count: int, keep: Callable[[Any], None]) -> str:
+    runs = runner.ClusterRunner(study.work(), "local", hosts)
+    runs.give(study.points[:hosts])
+    _taken(runs)
+    start, used = time.perf_counter(), time.process_time()
+    runs.give(study.points)
+    found = _taken(runs)
     wall_s, cpu_s = time.perf_counter() - start, time.process_time() - used
     runs.end()
     used = time.process_time()

@@ -196,9 +196,9 @@ def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
     flows = [flow for flow in result.document["flows"] if flow["direction"] != "control"]
     scale = TO_UNIT[unit]
     if what == "rate":
-        return scale * result.goodput_gb_per_s
+        return scale * float(result.goodput_gb_per_s)
     if what == "operations":
-        return scale * sum(flow["operations_per_s"] for flow in flows)
+        return scale * sum(float(flow["operations_per_s"]) for flow in flows)
     if what.startswith("latency"):
         direction = what.removeprefix("latency").strip()
         flows = [flow for flow in flows if direction in ("", flow["direction"])]
@@ -209,7 +209,7 @@ def read_out(result: lanewise.RunResult, what: str, unit: str) -> float:
         name = what.removeprefix("metric ")
         metrics = {row["metric"]: row["value"] for row in result.instruments.iter_rows(named=True)}
         return float(next(value for metric, value in metrics.items() if metric.startswith(name)))
-    return scale * sum(flow["goodput_gb_per_s"] for flow in flows if flow["direction"] == what)
+    return scale * sum(float(flow["goodput_gb_per_s"]) for flow in flows if flow["direction"] == what)
 
 
 def open_component(not_named: list[str], template: dict[str, Any], unit: str, limit: LimitedBy | None) -> str:

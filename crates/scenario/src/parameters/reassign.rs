@@ -14,7 +14,7 @@ parameters! {
         to: String = required names Components,
         Assumed "a choice";
         /// When the drive is asked to leave; after the warm-up.
-        at: Span = required in "0 ns" to "3600 s",
+        at: Span = required in "1 ns" to "3600 s",
         Assumed "a choice";
         /// From the last completion until the old host has deleted its queues and told the drive to shut down.
         shutdown_time: Span = "1 ms" in "0 ns" to "60 s",

@@ -91,6 +91,50 @@ fn the_interval_covers_the_mean_as_often_as_it_says() {
     }
 }
 
+/// How often the interval of a percentile covers the true one, where a run ends as soon as that is narrow. `correlation` is that of
+/// one latency with the next, and sixty-four are a batch.
+fn coverage_of_percentile(correlation: f64, percentile: f64, deviations: f64) -> f64 {
+    const RUNS: u64 = 300;
+    const MEAN: f64 = 1e6;
+    const DEVIATION: f64 = 2e5;
+    let truth = MEAN + deviations * DEVIATION;
+    let spread = (1.0 - correlation * correlation).sqrt();
+    let mut covered = 0;
+    for run in 0..RUNS {
+        let mut random = RandomStream::new(run, "coverage", "latencies");
+        let (mut batches, mut latencies) = (Batches::default(), LatencyBatches::since(Vec::new()));
+        let mut tally = lanewise_observe::LatencyTally::default();
+        let mut level = normal(&mut random);
+        let mut of_batch = 64;
+        let found = loop {
+            for _ in 0..of_batch {
+                level = correlation * level + spread * normal(&mut random);
+                tally.enter(lanewise_units::Span::from_ns((MEAN + DEVIATION * level) as u64));
+            }
+            let merged = batches.push(vec![1]);
+            latencies.push(vec![tally.clone()], merged);
+            of_batch <<= u32::from(merged);
+            if batches.is_time_to_look() && latencies.lacking(&[0], percentile, 0.95, 0.05).is_none() {
+                break latencies.interval(0, percentile, 0.95).expect("it is narrow enough");
+            }
+        };
+        // The histogram says the upper end of a hundredth or less.
+        covered += u64::from(found.low * 0.99 <= truth && truth <= found.high);
+    }
+    covered as f64 / RUNS as f64
+}
+
+#[test]
+fn the_interval_of_a_percentile_covers_it_as_often_as_it_says() {
+    for (percentile, deviations) in [(0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)] {
+        // Of the last kind, the thousand latencies that a run has at least are worth twenty-five.
+        for (correlation, least) in [(0.0, 0.97), (0.8, 0.95), (0.95, 0.91)] {
+            let covered = coverage_of_percentile(correlation, percentile, deviations);
+            assert!(covered >= least, "{covered} of p{percentile} at {correlation}");
+        }
+    }
+}
+
 #[test]
 fn the_interval_of_a_percentile_is_that_of_its_share() {
     let mut random = RandomStream::new(1, "latency", "steps");

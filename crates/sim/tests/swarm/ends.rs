@@ -243,13 +243,36 @@ devices = ["e[*]"]
 "#,
 ];
 
+/// A host of that many sockets, each with one slot. Memory of a socket is refused where a lower one has nothing.
+fn sockets(count: usize) -> String {
+    let slots: String = (0..count)
+        .map(|socket| format!("slot{socket} = {{ link = \"gen4 x4\", socket = {socket} }}\n"))
+        .collect();
+    format!(
+        r#"
+[host.large.slots]
+{slots}
+[endpoint.card]
+attach = "large.slot0"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "dma"
+device = "card"
+direction = "write"
+size = "4 KiB"
+"#
+    )
+}
+
 struct Base {
     rig: Rig,
     paths: Vec<String>,
 }
 
 fn bases(world: &World) -> Vec<Base> {
-    let texts = RIGS.iter().map(|text| vec![(*text).to_owned()]).chain(world.shipped_blocks());
+    let written = RIGS.iter().map(|text| (*text).to_owned()).chain([sockets(64)]);
+    let texts = written.map(|text| vec![text]).chain(world.shipped_blocks());
     texts
         .map(|blocks| {
             let rig = Rig { blocks, settings: Vec::new() };

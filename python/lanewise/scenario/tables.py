@@ -389,6 +389,10 @@ class EndpointCopyEngine(TypedDict, total=False):
     """Time of each copy before its first request: call, submission, start of the engine. Default: 7 us."""
     completion: str | Sourced
     """Time from the last byte until the copy is known to be over. Default: 0 ns."""
+    gap: str | Sourced
+    """Time of an engine between two copies that are queued: from the last byte of one to the first request of
+    the next. Default: 2 us.
+    """
 
 
 class EndpointKernel(TypedDict, total=False):
@@ -2183,6 +2187,11 @@ class WorkloadCopy(TypedDict):
     """Streams of each direction, each with one copy under way. Default: 1."""
     pinned: NotRequired[bool | Sourced]
     """Whether host memory is pinned; pageable memory is staged: see `pageable` of the host. Default: true."""
+    queued: NotRequired[bool | Sourced]
+    """Whether the program queues its copies, as bandwidthTest with pinned memory and nvbandwidth do: then
+    `copy_engine.gap` lies between them. Otherwise it waits for each, which takes `copy_engine.overhead` and
+    `copy_engine.completion`, as with cudaMemcpy. Default: false.
+    """
     kind: Literal["copy"]
     name: NotRequired[str]
     """Its name in the results."""

@@ -249,6 +249,8 @@ pub enum LoadPart {
     Lines,
     /// What software does for its copies.
     Copies,
+    /// An engine between copies that are queued.
+    QueuedCopies,
     /// The thread of a node that posts what goes over a network.
     Proxy { node: u32 },
     /// The thread at the end of a tool that begins.
@@ -331,6 +333,7 @@ impl Part {
             },
             Self::Load(part) => match part {
                 LoadPart::CombiningBuffers | LoadPart::Lines => ResourceKind::LineBuffers,
+                LoadPart::QueuedCopies => ResourceKind::Pipeline,
                 LoadPart::Stores
                 | LoadPart::Copies
                 | LoadPart::Proxy { .. }

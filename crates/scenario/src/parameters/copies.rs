@@ -25,6 +25,9 @@ parameters! {
         /// Time from the last byte until the copy is known to be over.
         completion: Span = "0 ns" in "0 ns" to "10 ms",
         Assumed "published overheads are of whole copies, so it is counted in `overhead`";
+        /// Time of an engine between two copies that are queued: from the last byte of one to the first request of the next.
+        gap: Span = "2 us" in "0 ns" to "10 ms",
+        Published "a Tesla V100 under bandwidthTest, 2.8 us to the device and 1.6 from it (microsoft/superbenchmark, tests/data/cuda_memory_h2d_bw.log, cuda_memory_d2h_bw.log)";
     }
 }
 
@@ -138,6 +141,10 @@ parameters! {
         /// Whether host memory is pinned; pageable memory is staged: see `pageable` of the host.
         pinned: bool = "true",
         Assumed "the tools' default";
+        /// Whether the program queues its copies, as bandwidthTest with pinned memory and nvbandwidth do: then `copy_engine.gap` lies between
+        /// them. Otherwise it waits for each, which takes `copy_engine.overhead` and `copy_engine.completion`, as with cudaMemcpy.
+        queued: bool = "false",
+        Assumed "copies that somebody waits for";
     }
 }
 

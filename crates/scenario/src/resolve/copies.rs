@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
-use lanewise_units::Bytes;
+use lanewise_units::{Bytes, Span};
 use lanewise_workload::device::gpu::{CopyCosts, Staging};
 use lanewise_workload::load::copy::{CopyConfig, CopyWay};
 
@@ -70,6 +70,12 @@ pub(crate) fn configs(
         output.report(place(workload, "sizes"), problem, None);
         return Vec::new();
     }
+    if parameters.queued && (parameters.engine == EngineChoice::Kernel || !parameters.pinned) {
+        let (path, found) = (format!("{path}.queued"), "true".to_owned());
+        let allowed = "`false` for kernels and for pageable memory".to_owned();
+        output.report(place(workload, "queued"), Problem::UnknownChoice { path, found, allowed }, None);
+        return Vec::new();
+    }
     let copies = copies(&parameters, path, computed);
     let mut configs = Vec::new();
     for (seat, peer) in seats {
@@ -93,7 +99,10 @@ fn config(
     copies: Option<u32>,
 ) -> CopyConfig {
     let pageable = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
-    let Mover { engine, engines, costs } = mover(parameters.engine, endpoint, pageable);
+    let Mover { engine, engines, mut costs } = mover(parameters.engine, endpoint, pageable);
+    if parameters.queued {
+        (costs.overhead, costs.completion) = (endpoint.copy_engine.gap, Span::ZERO);
+    }
     CopyConfig {
         device: seat.device(),
         name: seat.name,
@@ -105,6 +114,7 @@ fn config(
         sizes: if parameters.sizes.is_empty() { vec![parameters.size] } else { parameters.sizes.clone() },
         copies,
         streams: parameters.streams,
+        queued: parameters.queued,
     }
 }
 

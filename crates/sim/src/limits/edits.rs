@@ -232,7 +232,7 @@ impl<'a> Software<'a> {
                 let store = stores.find(|each| each.name == *name)?;
                 Some(Self::Stores { host: host_above(scenario, store.device.0 as usize) })
             }
-            LoadPart::Copies => scenario.workloads.iter().find_map(|each| {
+            LoadPart::Copies | LoadPart::QueuedCopies => scenario.workloads.iter().find_map(|each| {
                 let copies = each.of_kind::<CopyConfig>().filter(|copies| copies.name == *name);
                 let of_peers = || each.of_kind::<PeerCopiesConfig>().filter(|copies| copies.name == *name);
                 copies.map(Self::Copies).or_else(|| of_peers().map(Self::PeerCopies))

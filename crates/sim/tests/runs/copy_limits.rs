@@ -47,6 +47,27 @@ fn the_overhead_of_a_copy_is_the_limit() {
     limited(RIG, &[("workload.copies.size", "4 KiB")], "core", &["copies.core"], 400.0);
 }
 
+/// Copies that are queued have the gap of the engine between them, and not the overhead of a copy that is waited for.
+#[test]
+fn the_gap_between_queued_copies_is_the_limit() {
+    let queued = |gap| {
+        let settings = [
+            ("workload.copies.size", "4 KiB"),
+            ("workload.copies.queued", "true"),
+            ("gpu.copy_engine.gap", gap),
+        ];
+        results(RIG, &settings)
+    };
+    let found = queued("5 us");
+    let limit = found.limited_by.as_ref().expect("something moved");
+    assert_eq!((limit.kind, &*limit.name), ("pipeline", "copies.gap"), "{}", limit.sentence);
+    assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.gap");
+    let span_us = |gap| 1e6 / queued(gap).flows[0].operations_per_s;
+    within(0.1, span_us("5 us") - span_us("1 us"), 4.0);
+    let both = [("workload.copies.size", "4 KiB"), ("workload.copies.queued", "true")];
+    limited(RIG, &both, "pipeline", &["copies.gap"], 100.0);
+}
+
 /// A core copies 64 KiB in their time at its rate and the time of a chunk, whatever else goes on.
 #[test]
 fn the_core_that_stages_copies_is_the_limit() {

@@ -1,12 +1,12 @@
 //! Copies by a device: what one costs, from the call to the end that is known.
 //!
 //! A stream has one copy under way at a time. A copy costs an overhead before its first request (driver, submission, engine or kernel
-//! start), its data, and what its end takes to be known. Streams share the channels of an engine in turn; copies of one engine
+//! start; of copies that are queued only what the engine takes to go on with the next), its data, and what its end takes to be known. Streams share the channels of an engine in turn; copies of one engine
 //! follow each other. From or to pageable memory, a copy goes through buffers that a core of the host fills or empties chunk by
 //! chunk, while the engine moves others. What is not moved by the engine is the stream's own time: it can be the limit, and is a
 //! resource.
 //!
-//! Leaves out: copies that are queued behind each other within a stream, memory of the device as a limit of its own (that is
+//! Leaves out: memory of the device as a limit of its own (that is
 //! `memory_read_rate` and the like of the endpoint), translation of addresses inside the device, and that the core which stages
 //! chunks may be busy with something else.
 
@@ -94,6 +94,16 @@ pub(crate) struct Way {
     /// First byte of the stream's memory.
     pub offset: u64,
     pub costs: CopyCosts,
+    /// Whether its copies are queued at the engine, which goes from one to the next, of whichever stream.
+    pub queued: bool,
+}
+
+/// An engine whose copies are queued.
+#[derive(Debug)]
+struct Queue {
+    channel: ChannelId,
+    /// Streams whose copies have not ended; the first one's is under way.
+    streams: VecDeque<u32>,
 }
 
 /// A copy as chunks: how many have gone how far.
@@ -140,6 +150,7 @@ pub(crate) struct Copies {
     streams: Vec<Stream>,
     /// Streams whose copies have ended, until they are asked for.
     ended: VecDeque<u32>,
+    queues: Vec<Queue>,
 }
 
 impl Copies {
@@ -163,8 +174,40 @@ impl Copies {
         it.size = size;
         let all = size.div_ceil(it.chunk());
         it.chunks = Chunks { all, ..Chunks::default() };
-        let overhead = it.way.costs.overhead;
+        if it.way.queued {
+            let queue = self.queue_of(stream);
+            queue.streams.push_back(stream);
+            if queue.streams.len() > 1 {
+                return;
+            }
+        }
+        self.begin(stream, ports);
+    }
+
+    /// A copy begins with what it costs before its data.
+    fn begin<M: Needs>(&mut self, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let overhead = self.streams[stream as usize].way.costs.overhead;
         self.after(overhead, Kind::Begun, stream, ports);
+    }
+
+    /// The queue of a stream's engine.
+    fn queue_of(&mut self, stream: u32) -> &mut Queue {
+        let channel = self.streams[stream as usize].way.channel;
+        let known = self.queues.iter().position(|queue| queue.channel == channel);
+        let place = known.unwrap_or_else(|| {
+            self.queues.push(Queue { channel, streams: VecDeque::new() });
+            self.queues.len() - 1
+        });
+        &mut self.queues[place]
+    }
+
+    /// The engine has moved a copy that was queued, and goes on with the next.
+    fn go_on_in_queue<M: Needs>(&mut self, stream: u32, ports: &mut Ports<'_, M, Kind>) {
+        let queue = self.queue_of(stream);
+        queue.streams.pop_front();
+        if let Some(next) = queue.streams.front().copied() {
+            self.begin(next, ports);
+        }
     }
 
     /// Something happened to a stream.
@@ -206,6 +249,9 @@ impl Copies {
         }
         if it.is_moved() {
             let completion = it.way.costs.completion;
+            if it.way.queued {
+                self.go_on_in_queue(stream, ports);
+            }
             return self.after(completion, Kind::Ended, stream, ports);
         }
         self.go_on(stream, ports);
@@ -244,7 +290,7 @@ impl Copies {
         let number = it.chunks.submitted;
         let length = it.bytes_of(number);
         it.chunks.submitted += 1;
-        let Way { direction, target, channel, flow, offset, costs } = it.way;
+        let Way { direction, target, channel, flow, offset, costs, .. } = it.way;
         let buffer = costs.staging.map_or(0, |staging| number % u64::from(staging.buffers));
         let transfer = Transfer {
             direction,

@@ -1,7 +1,7 @@
 //! Copies between host memory and a device, or between two devices, by the device's copy engines or by its kernels.
 //!
-//! A stream starts the next copy as one ends, as bandwidthTest and nvbandwidth time them. What a copy is made of, and what is left
-//! out, is in [`crate::device::gpu`].
+//! A stream starts the next copy as one ends: by a program that waits for each, or by the engine where copies are queued, as
+//! bandwidthTest and nvbandwidth have them. What a copy is made of, and what is left out, is in [`crate::device::gpu`].
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
@@ -48,6 +48,8 @@ pub struct CopyConfig {
     pub copies: Option<u32>,
     /// Streams of each way; at least one.
     pub streams: u32,
+    /// Whether copies of a stream are queued: their overhead is the engine's, not that of software.
+    pub queued: bool,
 }
 
 needs!(pub(crate) Needs: Timers, Dma, Tally);
@@ -129,9 +131,9 @@ impl CopyWorkload {
             for stream in 0..self.config.streams {
                 let channel = channels[(stream % self.config.engines) as usize];
                 let offset = self.streams.len() as u64 * STREAM_SPAN;
-                let (direction, target, flow, costs) =
-                    (*direction, *target, self.flows[way], self.config.costs);
-                self.copies.open(Way { direction, target, channel, flow, offset, costs });
+                let (direction, target, flow) = (*direction, *target, self.flows[way]);
+                let CopyConfig { costs, queued, .. } = self.config;
+                self.copies.open(Way { direction, target, channel, flow, offset, costs, queued });
                 self.streams.push(Stream { way, started: Time::ZERO, begun: 0 });
             }
         }
@@ -220,7 +222,8 @@ impl Workload for CopyWorkload {
     }
 
     fn resources(&self, at: Time) -> Vec<ResourceReading> {
-        let (id, name) = (self.config.software(), format!("{}.core", self.config.name));
+        let part = if self.config.queued { "gap" } else { "core" };
+        let (id, name) = (self.config.between_copies(), format!("{}.{part}", self.config.name));
         self.copies.software(id, name, at).into_iter().filter(asked_for).collect()
     }
 
@@ -274,9 +277,9 @@ fn metrics_of_way(what: &str, streams: &[Measured], is_list: bool) -> Vec<Metric
 }
 
 impl CopyConfig {
-    /// The resource that the host's software for its streams is.
-    fn software(&self) -> ResourceId {
-        ResourceId::of_load(&self.name, LoadPart::Copies)
+    /// What is at work between copies: the host's software for its streams, or the engine itself.
+    fn between_copies(&self) -> ResourceId {
+        ResourceId::of_load(&self.name, if self.queued { LoadPart::QueuedCopies } else { LoadPart::Copies })
     }
 }
 
@@ -306,7 +309,7 @@ impl LoadConfig for CopyConfig {
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
-        if *resource != self.software() {
+        if *resource != self.between_copies() {
             return None;
         }
         let CopyCosts { overhead, completion, staging } = &mut self.costs;

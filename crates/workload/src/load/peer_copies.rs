@@ -158,6 +158,7 @@ impl PeerCopies {
                 flow: *flow,
                 offset: number as u64 * PAIR_SPAN,
                 costs: self.config.devices[*from].costs,
+                queued: false,
             });
             self.pairs.push(Pair { flow: *flow, started: Time::ZERO, under_way: false });
         }

@@ -155,6 +155,7 @@ fn a_copy_is_cut_at_the_unit_of_its_engine() {
         sizes: vec![Bytes::new(64_000)],
         copies: None,
         streams: 1,
+        queued: false,
     });
     let run = measure(Attachment::Slots(Width::X8), vec![Box::new(copies)]);
     let mean_us = run.fabric.observers().flows()[0].latency().mean_ns / 1e3;

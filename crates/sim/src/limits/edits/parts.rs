@@ -319,9 +319,10 @@ impl Editor<'_> {
         };
         let of_device = |key: &str| self.path(&load.device_name, key).map(|path| (path, Halve));
         let engine = self.values.get(format!("workload.{}.engine", load.name).as_str()).copied();
-        let overhead = match engine {
-            Some("kernel") => "kernel.overhead",
-            _ => "copy_engine.overhead",
+        let (what, overhead) = match engine {
+            _ if load.queued => ("half the time between copies", "copy_engine.gap"),
+            Some("kernel") => ("half the overhead of a copy", "kernel.overhead"),
+            _ => ("half the overhead of a copy", "copy_engine.overhead"),
         };
         let staged = load.costs.staging.map_or(0.0, |staging| {
             let bytes = load.sizes.iter().copied().max().unwrap_or_default();
@@ -329,7 +330,7 @@ impl Editor<'_> {
             staging.rate.span_ceil(bytes).as_seconds() + chunks * staging.cost.as_seconds()
         });
         let mut drafts = vec![
-            self.stepped("half the overhead of a copy", of_device(overhead).into_iter()),
+            self.stepped(what, of_device(overhead).into_iter()),
             self.stepped(
                 "twice the rate at which a core stages copies",
                 of_host("pageable.copy_rate", Double).into_iter().filter(|_| staged > 0.0),
@@ -342,8 +343,14 @@ impl Editor<'_> {
         if staged > load.costs.overhead.as_seconds() {
             drafts.rotate_left(1);
         }
-        let streams = std::iter::once((format!("workload.{}.streams", load.name), Double));
-        drafts.push(self.stepped("twice as many streams", streams));
+        // Copies of one engine follow each other, whatever stream queues them.
+        let streams = format!("workload.{}.streams", load.name);
+        drafts.push(
+            self.stepped(
+                "twice as many streams",
+                std::iter::once((streams, Double)).filter(|_| !load.queued),
+            ),
+        );
         drafts
     }
 

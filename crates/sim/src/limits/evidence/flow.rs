@@ -291,7 +291,7 @@ fn of_resource(resource: &Resource, ends: &Ends<'_>) -> Suspect {
         }
         _ => Suspect::in_use(candidate, used),
     };
-    // While software is busy with a copy the device has nothing to do, for no other reason.
-    let contended = resource.id.part == Part::Load(LoadPart::Copies);
+    // Between copies the device moves nothing, for no other reason.
+    let contended = matches!(resource.id.part, Part::Load(LoadPart::Copies | LoadPart::QueuedCopies));
     Suspect { contended, limit: resource.limit.clone(), ..suspect }
 }

@@ -26,6 +26,7 @@ fn config(ways: Vec<CopyWay>) -> CopyConfig {
         sizes: vec![Bytes::new(100_000)],
         copies: None,
         streams: 1,
+        queued: false,
     }
 }
 
@@ -60,6 +61,15 @@ fn streams_hide_each_others_overhead() {
     let report = report(CopyConfig { streams: 2, ..config(down()) }, Span::from_ms(10));
     let rate = value(&report, "host-to-device (GB/s)");
     assert!(rate > 0.99 && rate <= 1.0 + 1e-9, "{rate}");
+}
+
+/// An engine is between copies for as long as its gap, whichever stream has queued the next.
+#[test]
+fn streams_of_an_engine_do_not_hide_its_gap() {
+    let queued = |engines| CopyConfig { engines, streams: 2, queued: true, ..config(down()) };
+    let rate = |engines| value(&report(queued(engines), Span::from_ms(10)), "host-to-device (GB/s)");
+    assert!((rate(1) - 100.0 / 105.5).abs() < 1e-4, "{}", rate(1));
+    assert!(rate(2) > 0.99 && rate(2) <= 1.0 + 1e-9, "{}", rate(2));
 }
 
 /// Rounds of streams that end nearly together: the first of each only begins its own row.

@@ -99,6 +99,7 @@ impl NvmeWorkload {
                 flow: flows[way],
                 offset: buffer,
                 costs: gpu.costs,
+                queued: false,
             })
         };
         Some(Lane { to_gpu: open(Direction::Read, 0), from_gpu: open(Direction::Write, 1) })

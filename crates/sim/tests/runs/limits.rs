@@ -1207,6 +1207,18 @@ fn stores_of_8_bytes_are_limited_by_the_core() {
     assert!((7.9..=8.0).contains(&goodput), "{goodput}");
 }
 
+/// One access every 100 ns, whatever becomes of the others: ten times as often is ten times as much.
+#[test]
+fn paced_loads_are_limited_by_what_is_asked_for() {
+    let paced = [
+        ("workload.stores.write_combining", "false"),
+        ("workload.stores.direction", "read"),
+        ("workload.stores.size", "8 B"),
+        ("workload.stores.interval", "100 ns"),
+    ];
+    limited(STORES, &paced, "demand", &["card.demand"], 800.0);
+}
+
 /// A load waits for its data, and the next for it: more at a time are as much more.
 #[test]
 fn loads_of_registers_are_limited_by_how_many_are_under_way() {

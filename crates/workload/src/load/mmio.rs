@@ -307,6 +307,16 @@ impl LoadConfig for MmioConfig {
         }
     }
 
+    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+        match &mut self.pacing {
+            Pacing::Open { interval } if self.device == device => {
+                larger.shorten(interval);
+                Some(())
+            }
+            Pacing::Closed { .. } | Pacing::Open { .. } | Pacing::Combining { .. } => None,
+        }
+    }
+
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         if resource.owner != ResourceOwner::Load(self.name.clone()) {
             return None;

@@ -2434,6 +2434,8 @@ class Trace(TypedDict):
     """Start of what is listed, simulated time."""
     until_ns: float
     """Its end: as asked for, or that of the run."""
+    is_whole: bool
+    """The run went as far as was asked for: nobody broke it off, as `progress` may."""
     seen: int
     """What there was in it, kept or not."""
     rows: list[TraceRow]

@@ -47,6 +47,11 @@ main()
 """
 
 
+NEVER_NARROW = ["--set", "run.relative_half_width=0.00001", "--set", "server.memory_latency_jitter=900 ns"]
+"""With these a run of `SCENARIO` goes on for a quarter of a minute."""
+NEVER_NARROW += ["--set", "run.confidence_level=0.999", "--set", "run.time_limit=1000 s"]
+
+
 def lanewise(*arguments: str, before: Sequence[str] = ()) -> list[str]:
     code = LIMITED if before else "from lanewise.cli import main; main()"
     return [sys.executable, "-c", code, *before, *arguments]
@@ -54,17 +59,24 @@ def lanewise(*arguments: str, before: Sequence[str] = ()) -> list[str]:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_polite_end_keeps_what_was_measured(name: str) -> None:
-    # It would go on for a quarter of a minute.
-    settings = ["--set", "run.relative_half_width=0.00001", "--set", "server.memory_latency_jitter=900 ns"]
-    settings += ["--set", "run.confidence_level=0.999"]
     command = [sys.executable, "-c", SIGNALLED, str(int(getattr(signal, name))), "run", str(SCENARIO)]
-    done = subprocess.run(
-        [*command, *settings, "--time-limit", "1000 s", "--json"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*command, *NEVER_NARROW, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 130, done.stderr
     result = json.loads(done.stdout)
     assert result["end_reason"] == "Interrupted"
     assert result["flows"][0]["bytes"] > 0
+
+
+@pytest.mark.parametrize("wanted", [[], ["--out", "listing.txt", "--around", "stall"]])
+def test_a_trace_that_is_interrupted_does_not_pass_for_a_whole_one(wanted: list[str], tmp_path: Path) -> None:
+    code = SIGNALLED.replace('report["measuring_since_s"] is not None', "report")
+    command = [sys.executable, "-c", code, str(int(signal.SIGTERM)), "trace", str(SCENARIO), *wanted]
+    command += NEVER_NARROW if wanted else ["--for", "1 s"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 130
+    assert "interrupted" in done.stderr
+    assert done.stdout == "" if wanted else "interrupted: nothing after " in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:

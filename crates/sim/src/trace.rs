@@ -105,6 +105,8 @@ pub struct Trace {
     pub from_ns: f64,
     /// Its end: as asked for, or that of the run.
     pub until_ns: f64,
+    /// The run went as far as was asked for: nobody broke it off, as `progress` may.
+    pub is_whole: bool,
     /// What there was in it, kept or not.
     pub seen: u64,
     /// The last of it, in order of time.
@@ -219,10 +221,10 @@ pub fn trace(
         recorder = if flows.is_empty() { recorder } else { recorder.of_flows(flows) };
     }
     let pause = Pause { at: until, events: u64::MAX };
-    while session.piece(pause) == Piece::Long
-        && progress(&session.progress().up_to(until)).is_continue()
-        && !recorder.is_done(session.now())
-    {}
+    let mut is_whole = true;
+    while is_whole && session.piece(pause) == Piece::Long && !recorder.is_done(session.now()) {
+        is_whole = progress(&session.progress().up_to(until)).is_continue();
+    }
     let stalled = matches!(session.end_reason(), Some(EndReason::Stalled(_)));
     session.end_here();
     let found = recorder.found().filter(|_| around != Some(Around::Stall) || stalled);
@@ -232,6 +234,7 @@ pub fn trace(
         title: scenario.title.clone(),
         from_ns: (from - Time::ZERO).as_ns(),
         until_ns: (looked_until - Time::ZERO).as_ns(),
+        is_whole,
         seen: recorder.seen(),
         rows: Vec::new(),
         around: around.map(|around| TraceAround {

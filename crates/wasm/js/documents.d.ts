@@ -2251,6 +2251,8 @@ export interface Trace {
   from_ns: number;
   /** Its end: as asked for, or that of the run. */
   until_ns: number;
+  /** The run went as far as was asked for: nobody broke it off, as `progress` may. */
+  is_whole: boolean;
   /** What there was in it, kept or not. */
   seen: number;
   /** The last of it, in order of time. */

@@ -165,5 +165,7 @@ def _trace(
     text = traced.to_json() + "\n" if as_json else traced.text
     if out is None:
         sys.stdout.write(text)
-    else:
+    if not traced.document["is_whole"]:
+        raise KeyboardInterrupt
+    if out is not None:
         write_whole(out, text)

@@ -71,6 +71,9 @@ impl Trace {
             let (kept, seen) = (self.rows.len(), self.seen);
             writeln!(text, "the last {kept} of {seen}").expect(TAKES_ALL);
         }
+        if !self.is_whole {
+            writeln!(text, "interrupted: nothing after {:.3} ns is listed", self.until_ns).expect(TAKES_ALL);
+        }
         text
     }
 }

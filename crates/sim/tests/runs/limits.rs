@@ -1147,6 +1147,47 @@ client = "nic[0..1]"
 server = "nic[2..3]"
 "#;
 
+/// Two read from a third, whose cable to the switch is full; theirs are half idle, and faster ones bring nothing.
+const INCAST: &str = r#"
+[run]
+warm_up = "100 us"
+time_limit = "1 ms"
+[host.node]
+count = 3
+part = "generic-gen4-server"
+[endpoint.nic]
+count = 3
+part = "mellanox-connectx-5"
+attach = "node[*].slot1"
+[network_switch.leaf]
+ports = 16
+[network.cable]
+kind = "roce"
+rate = "100 Gb/s"
+ends = ["nic[*]", "leaf"]
+[[workload]]
+kind = "perftest"
+name = "reads"
+network = "cable"
+tool = "ib_read_bw"
+size = "64 KiB"
+client = "nic[0..1]"
+server = "nic[2]"
+"#;
+
+#[test]
+fn the_cable_of_an_adapter_is_the_limit_and_not_those_of_others() {
+    let found = limited(INCAST, &[], "wire_beyond", &["nic[2].port1.wire"], 50.0);
+    let ports = ["leaf.port1.wire", "leaf.port2.wire"];
+    let others =
+        found.larger.iter().filter(|each| each.names.iter().any(|name| ports.contains(&name.as_str())));
+    assert!(
+        others.clone().count() > 0 && others.clone().all(|each| each.gain_percent < 1.0),
+        "{:#?}",
+        found.larger
+    );
+}
+
 #[test]
 fn a_wire_between_switches_is_the_limit() {
     for kind in ["infiniband-ndr", "roce"] {

@@ -126,6 +126,11 @@ pub struct CableConfig {
 }
 
 impl CableConfig {
+    /// Whether there is a switch at both ends.
+    pub(crate) fn joins_switches(&self) -> bool {
+        self.ends.iter().all(|end| matches!(end, CableEnd::Switch(..)))
+    }
+
     /// Most that comes into a switch's buffer after it asked for a pause: while the pause frame waits for a packet on its lane and is
     /// on its way, until it is heeded, what was on the cable, and the packets in the middle of which either happens. Packets
     /// take whole blocks: half as much again where they are small.

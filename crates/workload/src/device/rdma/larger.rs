@@ -53,19 +53,25 @@ impl RdmaNetworkConfig {
     /// Name of the network of that cable, and whether it joins switches.
     pub(crate) fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
         let cable = &self.cables[self.cable_of(resource)?];
-        let joins_switches = cable.ends.iter().all(|end| matches!(end, CableEnd::Switch(..)));
-        Some((cable.name.as_str(), joins_switches))
+        Some((cable.name.as_str(), cable.joins_switches()))
     }
 
-    /// A resource of a switch: all wires of the same network become faster, or all ports' buffers of the same switch larger.
+    /// A resource of a switch: a wire to an adapter becomes faster, or all wires between switches of the same network, among which routes
+    /// choose; or all ports' buffers of the same switch larger.
     fn enlarge_switch(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
-        let name = self.network_of(resource)?.0.to_owned();
+        let own = self.cable_of(resource)?;
         let ResourceOwner::NetworkSwitch(owner) = &resource.owner else { return None };
         if let Part::NetworkSwitch(NetworkSwitchPart::Wire { .. }) = resource.part {
-            let alike = self.cables.iter_mut().filter(|cable| cable.name == name);
-            let any = alike.map(|cable| quicken(&mut cable.wire, larger)).reduce(|(), ()| ());
+            match self.cables[own].joins_switches() {
+                false => quicken(&mut self.cables[own].wire, larger),
+                true => {
+                    let name = self.cables[own].name.clone();
+                    let alike = |cable: &&mut CableConfig| cable.name == name && cable.joins_switches();
+                    self.cables.iter_mut().filter(alike).for_each(|cable| quicken(&mut cable.wire, larger));
+                }
+            }
             self.keep_headroom();
-            return any;
+            return Some(());
         }
         let switch = self.switches.iter_mut().find(|switch| switch.name == *owner)?;
         let before = switch.buffer;

@@ -1188,6 +1188,26 @@ fn the_cable_of_an_adapter_is_the_limit_and_not_those_of_others() {
     );
 }
 
+/// A switch that pauses at 8 KiB: the wire into its buffer carries something or is paused all the time, and what is outstanding waits there.
+#[test]
+fn the_buffer_that_a_switch_pauses_at_is_the_limit() {
+    let pauses = [("leaf.buffer", "64 KiB"), ("leaf.xoff", "8 KiB"), ("leaf.xon", "4 KiB")];
+    let ends = |client, server, tool| {
+        [("workload.reads.client", client), ("workload.reads.server", server), ("workload.reads.tool", tool)]
+    };
+    for ends in [
+        ends("nic[0..1]", "nic[2]", "ib_read_bw"),
+        ends("nic[0]", "nic[2]", "ib_read_bw"),
+        ends("nic[2]", "nic[0]", "ib_write_bw"),
+    ] {
+        let found = proof(INCAST, &[&pauses[..], &ends].concat());
+        let limit = found.run.limited_by.as_ref().expect("something moved");
+        assert_eq!((limit.kind, &*limit.name), ("network_buffer", "leaf.port3.buffer"), "{}", limit.sentence);
+        let larger = found.larger.iter().find(|each| each.kind == "network_buffer").expect("it was tried");
+        assert!(larger.gain_percent > 50.0, "{:#?}", found.larger);
+    }
+}
+
 #[test]
 fn a_wire_between_switches_is_the_limit() {
     for kind in ["infiniband-ndr", "roce"] {

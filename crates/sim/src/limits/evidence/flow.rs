@@ -270,7 +270,13 @@ fn of_resource(resource: &Resource, ends: &Ends<'_>) -> Suspect {
     let (used, waiting) = (resource.utilisation, resource.waiting_mean.unwrap_or(0.0));
     let suspect = match resource.kind {
         // A buffer on the way is full because of what lies behind it, which is in use then.
-        ResourceKind::NetworkBuffer | ResourceKind::SwitchStorage => Suspect::waited_for(candidate, waiting),
+        ResourceKind::SwitchStorage => Suspect::waited_for(candidate, waiting),
+        // Unless the wire into it is never free: it carries something or is held up, and what is outstanding waits there.
+        ResourceKind::NetworkBuffer => {
+            let blocked = waiting.min(1.0);
+            let occupied = ends.carried().unwrap_or(0.0) + blocked;
+            Suspect { occupied, ..Suspect::waited_for(candidate, blocked) }
+        }
         kind if kind.keeps_translations() => Suspect::waited_for(candidate, waiting.min(1.0)),
         ResourceKind::AdapterBuffer | ResourceKind::OutstandingReads => {
             // Of several queue pairs several may wait, for no more of the time than all places are taken.

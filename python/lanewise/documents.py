@@ -1486,6 +1486,12 @@ class PredictPrediction(TypedDict):
     """half of its 95 % confidence interval, in percent; null for latencies and published limits."""
     together_half_width_percent: float | None
     """the same of together_gb_per_s; null where not run."""
+    alone_has_settled: bool
+    """Whether alone_gb_per_s is known to 1 % or better, or not by a simulation; tables write a rate that has
+    not settled with a tilde.
+    """
+    together_has_settled: bool
+    """The same of together_gb_per_s."""
     latency_ns: float | None
     """Mean of one operation, ns; null for rates."""
     frames_per_s: float | None

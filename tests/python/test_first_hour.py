@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 EIGHT = SCENARIOS / "oversubscribed.toml"
+
+
+def test_no_page_installs_from_an_index_that_does_not_have_it() -> None:
+    root = SCENARIOS.parent
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    by_name = re.compile(r"\b(pip|pipx) install (-\S+ )*['\"]?lanewise(?![\w-])")
+    assert by_name.search("pip install 'lanewise[serve]'")
+    assert not by_name.search("pip install dist/lanewise-*.whl")
+    assert not [str(page) for page in pages if by_name.search(page.read_text(encoding="utf-8"))]
 
 
 def test_names_that_count_up_are_a_range() -> None:

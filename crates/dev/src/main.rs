@@ -4,6 +4,7 @@
 
 mod output;
 mod pages;
+mod units;
 
 use std::io::Write as _;
 use std::path::Path;

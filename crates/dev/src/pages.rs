@@ -25,7 +25,9 @@ pub fn all() -> Result<Vec<(&'static str, String)>, String> {
         ("docs/reference/catalog.md", noted(&catalog(&parts))),
         ("docs/reference/live.md", noted(&lanewise_scenario::live_markdown())),
         ("python/lanewise/machine/known_parts.py", known_parts(&parts)),
+        ("python/lanewise/known_units.py", crate::units::python()),
         ("web/src/toml/names.ts", names),
+        ("web/src/explore/units.ts", crate::units::typescript()),
     ];
     all.extend(crate::output::files()?);
     Ok(all)

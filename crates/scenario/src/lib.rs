@@ -70,6 +70,7 @@ pub use live::{Changed, ChangedValue, change, live_markdown, over};
 pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
 pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
 pub use problem::{Problem, all_codes};
+pub use quantity::{Dimension, Unit, units};
 pub use reference::{problems_markdown, reference_markdown};
 pub use resolve::NegotiatedLink;
 pub use scenario::{Effect, ExplainedParameter, Explanation, Remark, Scenario, Source, load};

@@ -172,17 +172,36 @@ fn exponent_follows(bytes: &[u8]) -> bool {
     }
 }
 
+/// Times and shares: name, base units, and what those are divided by.
+const NAMED: [(&str, Dimension, u64, u128); 8] = [
+    ("ps", Dimension::Time, TICKS_PER_NS / 1_000, 1),
+    ("ns", Dimension::Time, TICKS_PER_NS, 1),
+    ("us", Dimension::Time, TICKS_PER_NS * 1_000, 1),
+    ("µs", Dimension::Time, TICKS_PER_NS * 1_000, 1),
+    ("μs", Dimension::Time, TICKS_PER_NS * 1_000, 1),
+    ("ms", Dimension::Time, TICKS_PER_NS * 1_000_000, 1),
+    ("s", Dimension::Time, TICKS_PER_SECOND, 1),
+    ("%", Dimension::Fraction, 1, 100),
+];
+
+/// Prefixes of bytes and bits: SI, and IEC 80000-13 for those with an i.
+const PREFIXES: [(&str, u64); 10] = [
+    ("", 1),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+    ("T", 1_000_000_000_000),
+    ("Ki", 1 << 10),
+    ("Mi", 1 << 20),
+    ("Gi", 1 << 30),
+    ("Ti", 1 << 40),
+];
+
 /// The unit with this name.
 pub fn unit(name: &str) -> Option<Unit> {
-    let time = |scale: u64| Some(Unit { dimension: Dimension::Time, scale: u128::from(scale), per: 1 });
-    match name {
-        "%" => return Some(Unit { dimension: Dimension::Fraction, scale: 1, per: 100 }),
-        "ps" => return Some(Unit { dimension: Dimension::Time, scale: 1024, per: 1 }),
-        "ns" => return time(TICKS_PER_NS),
-        "us" | "µs" | "μs" => return time(TICKS_PER_NS * 1_000),
-        "ms" => return time(TICKS_PER_NS * 1_000_000),
-        "s" => return time(TICKS_PER_SECOND),
-        _ => {}
+    if let Some(&(_, dimension, scale, per)) = NAMED.iter().find(|(known, ..)| *known == name) {
+        return Some(Unit { dimension, scale: u128::from(scale), per });
     }
     let (name, dimension) = match name.strip_suffix("/s") {
         Some(name) => (name, Dimension::DataRate),
@@ -192,19 +211,16 @@ pub fn unit(name: &str) -> Option<Unit> {
         Some(prefix) => (prefix, 1),
         None => (name.strip_suffix('b')?, BITS),
     };
-    let scale = match prefix {
-        "" => 1,
-        "k" | "K" => 1_000,
-        "M" => 1_000_000,
-        "G" => 1_000_000_000,
-        "T" => 1_000_000_000_000,
-        "Ki" => 1 << 10,
-        "Mi" => 1 << 20,
-        "Gi" => 1 << 30,
-        "Ti" => 1 << 40,
-        _ => return None,
-    };
-    Some(Unit { dimension, scale, per })
+    let &(_, scale) = PREFIXES.iter().find(|(known, _)| *known == prefix)?;
+    Some(Unit { dimension, scale: u128::from(scale), per })
+}
+
+/// Every unit that a value may have, by name: what other languages are told. Sizes in bits are refused, and are none of them.
+pub fn units() -> Vec<(String, Unit)> {
+    let named = NAMED.iter().map(|(name, ..)| (*name).to_owned());
+    let prefixed = ["B", "B/s", "b/s"].into_iter();
+    let prefixed = prefixed.flat_map(|of| PREFIXES.iter().map(move |(prefix, _)| format!("{prefix}{of}")));
+    named.chain(prefixed).filter_map(|name| unit(&name).map(|unit| (name, unit))).collect()
 }
 
 #[cfg(test)]
@@ -238,6 +254,14 @@ mod tests {
         assert_eq!(parse("150 NS"), Err(QuantityError::UnknownUnit("NS".into())));
         assert_eq!(parse(&"9".repeat(100)), Err(QuantityError::TooManyDigits));
         assert_eq!(parse("1e40 B"), Err(QuantityError::TooManyDigits));
+    }
+
+    #[test]
+    fn every_unit_is_listed_once_and_none_that_sizes_refuse() {
+        let listed: std::collections::BTreeMap<_, _> = units().into_iter().collect();
+        assert_eq!((listed.len(), units().len()), (38, 38));
+        assert!(listed.iter().all(|(name, listed)| unit(name) == Some(*listed)));
+        assert!(listed.contains_key("Tib/s") && !listed.contains_key("Kib"));
     }
 
     #[test]

@@ -1318,6 +1318,10 @@ export interface PredictPrediction {
   alone_half_width_percent: number | null;
   /** the same of together_gb_per_s; null where not run */
   together_half_width_percent: number | null;
+  /** Whether alone_gb_per_s is known to 1 % or better, or not by a simulation; tables write a rate that has not settled with a tilde. */
+  alone_has_settled: boolean;
+  /** The same of together_gb_per_s. */
+  together_has_settled: boolean;
   /** Mean of one operation, ns; null for rates. */
   latency_ns: number | null;
   /** Ethernet frames a second; null for other benchmarks. */

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lanewise.quantity import kind_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
@@ -22,7 +24,6 @@ STEP = 0.2
 """Relative change of a varied number."""
 
 _CANDIDATES = ("assumed", "calibrated", "published")
-_TIMES = ("ns", "us", "ms", "s")
 QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (?P<unit>[A-Za-z/%]+))?")
 """A number and its unit, as `explain` prints them."""
 _NOT_VARIED = (
@@ -140,7 +141,7 @@ def _harmful(value: str, low: str, high: str, refused: Sequence[str]) -> str:
 
     Twice as much of a one that holds nothing up shows as little as half of it would: it is tried alone.
     """
-    is_time = any(value.endswith(f" {unit}") for unit in _TIMES)
+    is_time = kind_of(value.rpartition(" ")[2]) == "time"
     first, second = (high, low) if is_time or value == low else (low, high)
     return second if first in refused else first
 
@@ -148,7 +149,7 @@ def _harmful(value: str, low: str, high: str, refused: Sequence[str]) -> str:
 def _both_ways(match: re.Match[str], factors: tuple[float, float]) -> tuple[str, str]:
     """Return the lower and the higher value to try."""
     number, unit = match["number"], match["unit"]
-    whole = "." not in number and "e" not in number and unit not in ("GB/s", "MB/s", *_TIMES)
+    whole = "." not in number and "e" not in number and kind_of(unit or "") not in ("rate", "time")
     values = [float(number) * factor for factor in factors]
     texts = [str(max(1, round(value))) if whole else f"{value:.6g}" for value in values]
     if whole and texts[1] == number:

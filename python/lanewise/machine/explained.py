@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lanewise import _core
+from lanewise.quantity import amount_in
 
 if TYPE_CHECKING:
     from lanewise.documents import ExplainedParameter
@@ -24,13 +25,10 @@ def explained(scenario: str) -> dict[str, ExplainedParameter]:
 
 def gb_per_s(text: str | None) -> float | None:
     """Read a rate as the core prints it; 10⁹ bytes a second. None where it is none."""
-    number, _, unit = (text or "").partition(" ")
-    factor = {"GB/s": 1.0, "MB/s": 1e-3}.get(unit)
-    return None if factor is None else float(number) * factor
+    return amount_in("GB/s", text)
 
 
 def whole_bytes(text: str | None) -> int | None:
     """Read a size as the core prints it, in bytes; None where it is none."""
-    number, _, unit = (text or "").partition(" ")
-    factor = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}.get(unit)
-    return None if factor is None else round(float(number)) * factor
+    amount = amount_in("B", text)
+    return None if amount is None else round(amount)

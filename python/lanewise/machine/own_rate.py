@@ -14,6 +14,7 @@ from lanewise.machine.drives import drive_part
 from lanewise.machine.explained import explained, gb_per_s, whole_bytes
 from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.parts import part_of
+from lanewise.quantity import amount_in
 
 if TYPE_CHECKING:
     from lanewise.documents import ExplainedParameter
@@ -118,8 +119,7 @@ def _messages(part: str) -> MessageRate | None:
     interval = explained(_PORT.format(part=part)).get("adapter.rdma.message_interval")
     if interval is None or interval["provenance"] == "assumed":
         return None
-    number, _, unit = interval["value"].partition(" ")
-    interval_s = float(number) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}.get(unit, 0.0)
+    interval_s = amount_in("s", interval["value"])
     return MessageRate(1 / interval_s, part) if interval_s else None
 
 

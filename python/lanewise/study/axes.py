@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.quantity import kind_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,29 +40,11 @@ _MOST_BITS = 20_000
 """Of the exact numbers of a range that a factor makes: its digits grow with each value."""
 
 _NUMBER = re.compile(
-    r"(?P<number>[+-]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?(?P<exponent>[0-9]+))?)\s*(?P<unit>[A-Za-z/%]*)"
+    r"(?P<number>[+-]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?(?P<exponent>[0-9]+))?)"
+    r"\s*(?P<unit>[A-Za-z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}/%]*)"
 )
 _PORT = re.compile(r"(?P<switch>[\w-]+)\.(?P<port>port\d+)")
-_UNITS: dict[str, tuple[str, Fraction]] = {
-    **{
-        name: ("time", Fraction(10) ** power)
-        for name, power in {"ps": -12, "ns": -9, "us": -6, "ms": -3, "s": 0}.items()
-    },
-    **{
-        name: ("size", Fraction(factor))
-        for name, factor in {
-            "B": 1,
-            "KB": 1000,
-            "MB": 1000**2,
-            "GB": 1000**3,
-            "TB": 1000**4,
-            "KiB": 1 << 10,
-            "MiB": 1 << 20,
-            "GiB": 1 << 30,
-            "TiB": 1 << 40,
-        }.items()
-    },
-}
+_BASES = {"time": "ps", "bytes": "B", "rate": "B/s", "share": ""}
 
 
 @dataclass(frozen=True)
@@ -167,15 +150,13 @@ def number_of(value: str) -> tuple[Fraction, str] | None:
 
 
 def in_base_unit(value: str) -> tuple[Fraction, str] | None:
-    """Return a value in seconds, bytes or its own unit, and the name of that; None for what is no number."""
+    """Return a value in ps, B, B/s, ones or its own unit, and that; None for what is no number."""
     found = number_of(value)
     if found is None:
         return None
     number, unit = found
-    if unit not in _UNITS:
-        return number, unit
-    kind, factor = _UNITS[unit]
-    return number * factor, "s" if kind == "time" else "B"
+    kind = kind_of(unit)
+    return (number, unit) if kind is None else (number * size_of(unit), _BASES[kind])
 
 
 def same_as(value: str) -> object:
@@ -186,9 +167,7 @@ def same_as(value: str) -> object:
 def size_in_bytes(value: str) -> Fraction | None:
     """Return a size in bytes; None for what is none."""
     found = number_of(value)
-    if found is None or found[1] not in _UNITS or _UNITS[found[1]][0] != "size":
-        return None
-    return found[0] * _UNITS[found[1]][1]
+    return found[0] * size_of(found[1]) if found is not None and kind_of(found[1]) == "bytes" else None
 
 
 def written(number: Fraction, unit: str) -> str:
@@ -294,8 +273,8 @@ def _in(value: tuple[Fraction, str], unit: str, item: str) -> Fraction:
     number, own = value
     if own in ("", unit):
         return number
-    if own in _UNITS and unit in _UNITS and _UNITS[own][0] == _UNITS[unit][0]:
-        return number * _UNITS[own][1] / _UNITS[unit][1]
+    if kind_of(unit) is not None and kind_of(own) == kind_of(unit):
+        return number * size_of(own) / size_of(unit)
     raise AxisError(f"'{item}' mixes the units '{unit}' and '{own}'")
 
 

@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.quantity import size_of
 from lanewise.study.axes import in_base_unit, number_of
 from lanewise.study.lanes import LANES
 from lanewise.study.measures import GOODPUT, NUMBERS, TAIL, Measure
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from lanewise.study.worker import Outcome
 
-_TIMES = {"ns": 1.0, "us": 1e-3, "ms": 1e-6}
+_TIMES = {unit: float(size_of("ns") / size_of(unit)) for unit in ("ns", "us", "ms")}
 """What a column in ns is multiplied with."""
 _LATENCIES = {"mean": "latency_ns_mean", "p99": TAIL}
 _WORDS = {

@@ -628,6 +628,10 @@ def test_rates_that_have_not_settled_say_so(capsys: pytest.CaptureFixture[str]) 
     document = sends.document()
     assert document["alone_half_width_percent"] == sends.alone_half_width_percent
     assert document["together_half_width_percent"] is None
+    assert (document["alone_has_settled"], document["together_has_settled"]) == (False, True)
+    assert writes.alone_has_settled
+    bounds = [replace(sends, alone_half_width_percent=width).alone_has_settled for width in (1.0, 1.01)]
+    assert bounds == [True, False]
     print_prediction(found)
     text = capsys.readouterr().out
     assert re.search(r"receive 64 B frames, 561\.\d M/s +45\.83 +35\.92 ", text)

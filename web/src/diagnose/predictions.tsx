@@ -60,9 +60,9 @@ function Table({ group }: { group: Reached }) {
           {rows.map((row) => (
             <tr key={`${row.benchmark} ${row.direction}`}>
               <th scope="row">{benchmark(row)}</th>
-              <td class="number">{rate(row.ceiling_gb_per_s, null)}</td>
-              <td class="number">{row.latency_ns === null ? rate(row.alone_gb_per_s, row.alone_half_width_percent) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
-              <td class="number">{rate(row.together_gb_per_s, row.together_half_width_percent)}</td>
+              <td class="number">{rate(row.ceiling_gb_per_s, true)}</td>
+              <td class="number">{row.latency_ns === null ? rate(row.alone_gb_per_s, row.alone_has_settled) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
+              <td class="number">{rate(row.together_gb_per_s, row.together_has_settled)}</td>
               <td class="binding">{row.binding.replace(`the link of ${row.bdf}`, "its link")}</td>
             </tr>
           ))}
@@ -73,6 +73,6 @@ function Table({ group }: { group: Reached }) {
 }
 
 function benchmark(row: PredictPrediction): string {
-  const { benchmark: name, frames_per_s, alone_half_width_percent } = row;
-  return frames_per_s ? `${name}, ${rate(frames_per_s / 1e6, alone_half_width_percent, 1)} M/s` : name;
+  const { benchmark: name, frames_per_s, alone_has_settled } = row;
+  return frames_per_s ? `${name}, ${rate(frames_per_s / 1e6, alone_has_settled, 1)} M/s` : name;
 }

@@ -5,6 +5,8 @@
  */
 import type { Assumption, Results } from "lanewise";
 
+import { kindOfUnit } from "../explore/quantity.ts";
+
 /** Values of equal parts that are equal, varied together. */
 export interface Candidate {
   paths: string[];
@@ -21,7 +23,6 @@ export interface Candidate {
 const STEP = 0.2;
 const VARIED = ["assumed", "calibrated", "published"];
 const POWERS_OF_TWO = ["mps", "mrrs", "rcb", "completion_combine", "mps_supported", "read_request"];
-const TIMES = ["ns", "us", "ms", "s"];
 const QUANTITY = /^(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: ([A-Za-z/%]+))?$/;
 /** What moves no time when it is varied a little. */
 const NOT_VARIED = ["capacity", "memory_base", "mmio_base", "register_bar", "memory_bar", "seed", "count", "event_limit", "memory_limit", "confidence_level"];
@@ -60,7 +61,7 @@ export function candidatesOf(assumptions: readonly Assumption[]): Candidate[] {
 function bothWays(leaf: string, value: string): { lower: string; higher: string } | null {
   const [, number, unit] = QUANTITY.exec(value) ?? [];
   if (number === undefined || Number(number) === 0) return null;
-  const isWhole = !/[.e]/.test(number) && !["GB/s", "MB/s", ...TIMES].includes(unit ?? "");
+  const isWhole = !/[.e]/.test(number) && !["rate", "time"].includes(kindOfUnit(unit ?? ""));
   const factors = POWERS_OF_TWO.includes(leaf) ? [0.5, 2] : [1 - STEP, 1 + STEP];
   const texts = factors.map((factor) => (isWhole ? String(Math.max(1, evenly(Number(number) * factor))) : String(Number((Number(number) * factor).toPrecision(6)))));
   if (isWhole && texts[1] === number) texts[1] = String(Number(number) + 1);

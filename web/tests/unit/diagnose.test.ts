@@ -28,6 +28,8 @@ const row = (bdf: string, changes: Partial<PredictPrediction> = {}): PredictPred
   together_gb_per_s: 12.5,
   alone_half_width_percent: 0.1,
   together_half_width_percent: 0.1,
+  alone_has_settled: true,
+  together_has_settled: true,
   latency_ns: null,
   frames_per_s: null,
   binding: "its link",
@@ -65,10 +67,10 @@ test("a scenario is called after its dump", () => {
 });
 
 test("a rate that has not settled has a tilde and two figures", () => {
-  assert.equal(rate(1.24288, 54.6), "~1.2");
-  assert.equal(rate(44.148, 3.3), "~44");
-  assert.equal(rate(144.8, 3.3), "~140");
-  assert.equal(rate(54.903, 0.06), "54.90");
-  assert.equal(rate(19.75, null), "19.75");
-  assert.equal(rate(null, null), "–");
+  assert.equal(rate(1.24288, false), "~1.2");
+  assert.equal(rate(44.148, false), "~44");
+  assert.equal(rate(144.8, false), "~140");
+  assert.equal(rate(54.903, true), "54.90");
+  assert.equal(rate(19.75, true), "19.75");
+  assert.equal(rate(null, true), "–");
 });

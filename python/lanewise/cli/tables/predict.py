@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 8
 
-_SETTLED_PERCENT = 1.0
-"""Half of a confidence interval up to which a rate is written as it is: less is the same to a person."""
-
 
 def print_prediction(prediction: Prediction) -> None:
     """Print predictions, devices that are alike together."""
@@ -51,8 +48,11 @@ def _not_settled(rows: tuple[Row, ...]) -> Iterator[Text]:
     widths = [
         width
         for row in rows
-        for width in (row.alone_half_width_percent, row.together_half_width_percent)
-        if not _settled(width)
+        for width, has_settled in (
+            (row.alone_half_width_percent, row.alone_has_settled),
+            (row.together_half_width_percent, row.together_has_settled),
+        )
+        if not has_settled
     ]
     if widths:
         yield Text(
@@ -61,13 +61,9 @@ def _not_settled(rows: tuple[Row, ...]) -> Iterator[Text]:
         )
 
 
-def _settled(half_width_percent: float | None) -> bool:
-    return half_width_percent is None or half_width_percent <= _SETTLED_PERCENT
-
-
-def _rate(value: float | None, half_width_percent: float | None, digits: int = 2) -> str:
+def _rate(value: float | None, has_settled: bool, digits: int = 2) -> str:
     """Write a rate; one that has not settled with a tilde and two figures, as more are not known."""
-    if not value or _settled(half_width_percent):
+    if not value or has_settled:
         return style.fixed(value, digits)
     decimals = 1 - floor(log10(value))
     return f"~{style.fixed(round(value, decimals), max(0, decimals))}"
@@ -93,12 +89,12 @@ def _table(alike: list[list[Row]]) -> Group:
             continue
         name = row.benchmark
         if row.frames_per_s:
-            name = f"{name}, {_rate(row.frames_per_s / 1e6, row.alone_half_width_percent, 1)} M/s"
+            name = f"{name}, {_rate(row.frames_per_s / 1e6, row.alone_has_settled, 1)} M/s"
         table.add_row(
             name,
             style.fixed(row.ceiling_gb_per_s, 2),
-            _rate(row.alone_gb_per_s, row.alone_half_width_percent),
-            _rate(row.together_gb_per_s, row.together_half_width_percent),
+            _rate(row.alone_gb_per_s, row.alone_has_settled),
+            _rate(row.together_gb_per_s, row.together_has_settled),
             Text(bound),
         )
     addresses = [rows[0].bdf for rows in alike]

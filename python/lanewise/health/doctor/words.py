@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lanewise.quantity import size_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,9 +28,9 @@ def listed_words(words: Sequence[str], most: int = 8) -> str:
 
 def size(number: int) -> str:
     """Write a number of bytes with a binary unit."""
-    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if number >= 1 << exponent:
-            return f"{number / (1 << exponent):g} {unit}"
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if number >= size_of(unit):
+            return f"{float(number / size_of(unit)):g} {unit}"
     return f"{number} B"
 
 

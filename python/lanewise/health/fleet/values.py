@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
+from lanewise.quantity import size_of
 from lanewise.toml import inline
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = str | int | bool | tuple[str, ...] | tuple[tuple[str, int], ...]
 """As it is compared: sizes in bytes, lists in the order of their words."""
 
-_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_UNITS = {unit: int(size_of(unit)) for unit in ("B", "KiB", "MiB", "GiB", "TiB")}
 _SIZE = re.compile(r"(\d+) ?(B|KiB|MiB|GiB|TiB)")
 _LINK = re.compile(r"(?:(?:gen ?(?P<generation>\d+)|(?P<gt_s>[\d.]+) ?GT/s))?[ ,]*(?:x(?P<width>\d+))?", re.I)
 _BAR = re.compile(r"bar[0-5]")

@@ -49,6 +49,10 @@ _OF_DRIVES = ("pipeline", "media")
 """Kinds of limits that are a drive's own."""
 
 
+_SETTLED_PERCENT = 1.0
+"""Half of a confidence interval up to which a rate is written as it is: less is the same to a person."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One benchmark on one device."""
@@ -80,9 +84,27 @@ class Row:
     binding: str
     """What limits it: alone, and then with all others where that is far less."""
 
+    @property
+    def alone_has_settled(self) -> bool:
+        """Whether `alone_gb_per_s` is known well enough to be written as it is."""
+        return _has_settled(self.alone_half_width_percent)
+
+    @property
+    def together_has_settled(self) -> bool:
+        """The same of `together_gb_per_s`."""
+        return _has_settled(self.together_half_width_percent)
+
     def document(self) -> PredictPrediction:
         """Return the row as JSON has it."""
-        return cast("PredictPrediction", dict(vars(self)))
+        settled = {
+            "alone_has_settled": self.alone_has_settled,
+            "together_has_settled": self.together_has_settled,
+        }
+        return cast("PredictPrediction", {**vars(self), **settled})
+
+
+def _has_settled(half_width_percent: float | None) -> bool:
+    return half_width_percent is None or half_width_percent <= _SETTLED_PERCENT
 
 
 class Prepared(NamedTuple):

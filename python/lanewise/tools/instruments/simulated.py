@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
+from lanewise.quantity import amount_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,34 +93,12 @@ class SimulatedRun:
         }
 
 
-_SIZES = {
-    "B": 1,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-}
-
-
 def size_in_bytes(text: str) -> int | None:
     """Read a size as scenarios write it, like '128 KiB'; None for anything else."""
-    number, _, unit = text.partition(" ")
-    try:
-        return round(float(number) * _SIZES[unit or "B"])
-    except (ValueError, KeyError, OverflowError):
-        return None
-
-
-_TIMES_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+    amount = amount_in("B", text if " " in text else f"{text} B")
+    return None if amount is None else round(amount)
 
 
 def time_in_ns(text: str) -> float | None:
     """Read a time as scenarios write it, like '150 ns'; None for anything else."""
-    number, _, unit = text.partition(" ")
-    try:
-        return float(number) * _TIMES_NS[unit]
-    except (ValueError, KeyError):
-        return None
+    return amount_in("ns", text)

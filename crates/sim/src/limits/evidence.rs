@@ -18,6 +18,8 @@ use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::CONTROL;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
+use lanewise_workload::load::copy::CopyConfig;
+use lanewise_workload::load::dma::DmaConfig;
 use lanewise_workload::load::mmio::MmioConfig;
 use lanewise_workload::load::turnaround::TurnaroundConfig;
 use lanewise_workload::{Larger, OnCore};
@@ -116,6 +118,10 @@ struct Evidence<'a> {
     ends: BTreeMap<&'a str, Ends<'a>>,
     /// Whether bits may arrive wrong on any link.
     errs: bool,
+    /// Devices whose links are down for a while because somebody has them leave.
+    moved: HashSet<usize>,
+    /// Loads whose writes are posted and nothing else, by name.
+    posted: HashSet<&'a str>,
 }
 
 /// Suspects, those alike together.
@@ -154,7 +160,7 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     }
     order::sort_by(&mut all, |a, b| b.share.total_cmp(&a.share));
     for suspect in all {
-        groups.add(suspect, 0.0);
+        groups.add(suspect, 0.0, None);
     }
     let mut groups: Vec<Group> =
         groups.groups.into_iter().flat_map(|group| evidence.as_windows(group)).collect();
@@ -231,6 +237,16 @@ impl<'a> Evidence<'a> {
             loads: RefCell::new(scenario.workloads.iter().map(|load| load.boxed()).collect()),
             ends,
             errs,
+            moved: scenario
+                .workloads
+                .iter()
+                .flat_map(|load| load.moved())
+                .map(|each| each.0 as usize)
+                .collect(),
+            posted: by_name(scenario, |load: &DmaConfig| &load.name)
+                .into_keys()
+                .chain(by_name(scenario, |load: &CopyConfig| &load.name).into_keys())
+                .collect(),
         }
     }
 
@@ -253,7 +269,12 @@ impl<'a> Evidence<'a> {
         let mut groups = Groups { evidence: self, groups: Vec::new(), places: HashMap::new() };
         for flow in flows {
             if let Some(suspect) = &self.firsts()[*flow] {
-                groups.add(suspect.clone(), weight(self.moving[*flow]));
+                let flow = self.moving[*flow];
+                groups.add(
+                    suspect.clone(),
+                    weight(flow),
+                    self.transfers.contains_key(&flow.name).then_some(&*flow.name),
+                );
             }
         }
         groups
@@ -282,7 +303,12 @@ impl<'a> Evidence<'a> {
         let free: Vec<Suspect> = free.into_iter().map(as_window).collect();
         let parts = if free.len() > held.len() { [free, held] } else { [held, free] };
         let parts = parts.into_iter().filter(|members| !members.is_empty());
-        parts.map(|members| Group { weight: group.weight * members.len() as f64 / all, members }).collect()
+        let of_part = |members: Vec<Suspect>| Group {
+            weight: group.weight * members.len() as f64 / all,
+            members,
+            transfer: group.transfer.clone(),
+        };
+        parts.map(of_part).collect()
     }
 
     /// The likely limit, and the part of the goodput that it limits.
@@ -300,7 +326,7 @@ impl<'a> Evidence<'a> {
         if self.results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
             let everywhere = (0..self.results.links.len()).flat_map(|link| self.errors(link));
             if let Some(worst) = choose_errors(everywhere) {
-                return Some((Group { members: vec![worst], weight: 0.0 }, 1.0));
+                return Some((Group { members: vec![worst], weight: 0.0, transfer: None }, 1.0));
             }
         }
         let first = self.as_windows(first?).into_iter().next()?;
@@ -412,10 +438,10 @@ impl<'a> Evidence<'a> {
 }
 
 impl Groups<'_, '_> {
-    /// Adds a suspect to the group of those alike, if there is one.
-    fn add(&mut self, suspect: Suspect, weight: f64) {
+    /// Adds a suspect to the group of those alike, if there is one; of a flow of this weight, and of the transfer of that name.
+    fn add(&mut self, suspect: Suspect, weight: f64, transfer: Option<&str>) {
         if let Some(at) = self.places.get(&suspect.candidate) {
-            self.groups[*at].weight += weight;
+            self.groups[*at].join(weight, transfer);
             return;
         }
         let words = self.evidence.words_without_names(&suspect);
@@ -424,11 +450,15 @@ impl Groups<'_, '_> {
             (first.share - suspect.share).abs() <= ALIKE && self.evidence.words_without_names(first) == words
         };
         let at = self.groups.iter().position(alike).unwrap_or_else(|| {
-            self.groups.push(Group { members: Vec::new(), weight: 0.0 });
+            self.groups.push(Group {
+                members: Vec::new(),
+                weight: 0.0,
+                transfer: transfer.map(str::to_owned),
+            });
             self.groups.len() - 1
         });
         self.places.insert(suspect.candidate.clone(), at);
-        self.groups[at].weight += weight;
+        self.groups[at].join(weight, transfer);
         self.groups[at].members.push(suspect);
     }
 

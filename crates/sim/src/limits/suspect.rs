@@ -28,6 +28,8 @@ pub(crate) struct Group {
     pub(crate) members: Vec<Suspect>,
     /// Goodput of the flows that it is the first suspect of.
     pub(super) weight: f64,
+    /// Name of those flows, where the same data go through all of them.
+    pub(super) transfer: Option<String>,
 }
 
 /// In use for more of the time than this, no other part can bring more than a ninth.
@@ -113,14 +115,24 @@ impl Group {
     /// Candidates that no share of time speaks for, as one group; none when there are none.
     pub(crate) fn of(candidates: impl Iterator<Item = Candidate>) -> Option<Self> {
         let members: Vec<Suspect> = candidates.map(|one| Suspect::waited_for(one, 0.0)).collect();
-        (!members.is_empty()).then_some(Self { members, weight: 0.0 })
+        (!members.is_empty()).then_some(Self { members, weight: 0.0, transfer: None })
+    }
+
+    /// It is the first suspect of one more flow.
+    pub(super) fn join(&mut self, weight: f64, transfer: Option<&str>) {
+        self.weight += weight;
+        if self.transfer.as_deref() != transfer {
+            self.transfer = None;
+        }
     }
 
     /// Whether it limits more than another, or as much and is in use all the time, where the other is not: of the two ends of a
     /// transfer, which have a flow each, one may see no more than that its data leave slowly.
     pub(super) fn leads(&self, other: &Self) -> bool {
         let is_saturated = |group: &Self| group.members[0].in_use && group.members[0].share >= SATURATED;
-        let close = (self.weight - other.weight).abs() <= ALIKE * self.weight.max(other.weight);
+        // One end may begin or end to count a little later than the other.
+        let same = self.transfer.is_some() && self.transfer == other.transfer;
+        let close = same || (self.weight - other.weight).abs() <= ALIKE * self.weight.max(other.weight);
         match (close, is_saturated(self), is_saturated(other)) {
             (true, true, false) => true,
             (true, false, true) => false,

@@ -320,3 +320,106 @@ fn two_wires_that_are_half_full_are_not_one_that_is() {
     let gain = flow(&deeper, "test").goodput_gb_per_s / flow(&before, "test").goodput_gb_per_s;
     assert!(gain > 1.3, "{gain}");
 }
+
+/// Writes to the host wait behind others for a slow peer in the same buffer of the switch. Completions to that peer wait for credits, too,
+/// which posted writes pass.
+const BESIDE_A_SLOW_PEER: &str = r#"
+[host.h]
+part = "generic-gen5-server"
+[switch.s]
+part = "broadcom-pex89144"
+attach = "h.slot1"
+[endpoint.a]
+generation = "gen5"
+width = "x8"
+attach = "s.port1"
+[endpoint.b]
+generation = "gen4"
+width = "x4"
+attach = "s.port2"
+[[workload]]
+kind = "dma"
+name = "to_host"
+device = "a"
+direction = "write"
+size = "4 KiB"
+outstanding = 64
+[[workload]]
+kind = "dma"
+name = "to_b"
+device = "a"
+target = "b"
+direction = "write"
+size = "4 KiB"
+outstanding = 64
+[[workload]]
+kind = "dma"
+name = "b_reads"
+device = "b"
+direction = "read"
+size = "4 KiB"
+outstanding = 64
+"#;
+
+#[test]
+fn posted_writes_do_not_wait_for_credits_of_completions() {
+    let rate = |settings: &Settings| {
+        let found = results(BESIDE_A_SLOW_PEER, settings);
+        let flow = found.flows.into_iter().find(|flow| flow.name == "to_host").expect("it is there");
+        (flow.goodput_gb_per_s, flow.limited_by.expect("it moved"))
+    };
+    let (before, limit) = rate(&[]);
+    assert_eq!((limit.kind, &*limit.name), ("credits", "s.port1.posted_credits"), "{}", limit.words);
+    let endless = [
+        ("s.ports.port1.credits.posted_header", "infinite"),
+        ("s.ports.port1.credits.posted_data", "infinite"),
+    ];
+    assert!(rate(&endless).0 > 3.0 * before);
+}
+
+/// A drive that is away for most of the run: nothing that it is on the way of is full, and no bits are wrong.
+#[test]
+fn a_link_that_is_down_for_a_move_limits_nothing() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/drives_change_hosts.toml");
+    let text = std::fs::read_to_string(file).expect("the scenario is there");
+    for rate in ["0", "1e-9"] {
+        let found = results(&text, &[("ssd2.link.bit_error_rate_upstream", rate)]);
+        for name in ["server1-ssd2", "server2-ssd2"] {
+            let flow = found.flows.iter().find(|flow| flow.name == name && flow.direction == "read");
+            let limit = flow.and_then(|flow| flow.limited_by.as_ref());
+            let kind = limit.map(|limit| limit.kind).unwrap_or_default();
+            assert!(!["wire", "errors"].contains(&kind), "{name}: {limit:?}");
+        }
+    }
+}
+
+/// A tool with few messages: the adapter that is written to goes on for longer than its core reads.
+#[test]
+fn ends_of_one_transfer_have_one_limit() {
+    for iterations in ["900", "1000", "1100"] {
+        let found = results(
+            r#"
+[host.s]
+count = 2
+part = "generic-gen4-server"
+[endpoint.nic]
+count = 2
+part = "mellanox-connectx-5"
+attach = "s[*].slot1"
+[network.c]
+kind = "roce"
+rate = "100 Gb/s"
+ends = ["nic[0].port1", "nic[1].port1"]
+[[workload]]
+kind = "perftest"
+name = "p"
+network = "c"
+tool = "ib_send_bw"
+size = "4 KiB"
+"#,
+            &[("workload.p.iterations", iterations)],
+        );
+        let limit = found.limited_by.expect("something moved");
+        assert_eq!(limit.kind, "wire_beyond", "{iterations}: {}", limit.sentence);
+    }
+}

@@ -99,6 +99,11 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Devices that it has leave a host or come to one: their links are down for a part of the run.
+    fn moved(&self) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
     /// Endpoints whose memory other devices address, each with the longest transfer there.
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         Vec::new()

@@ -65,7 +65,7 @@ impl Evidence<'_> {
         devices.extend(&far);
         let mut found = Vec::new();
         for link in devices.iter().filter_map(|device| self.above[*device]) {
-            self.suspects_of_link(link, &mut found);
+            self.suspects_of_link(flow, link, &mut found);
         }
         let ways = self.hosts.ways(&devices, &self.above);
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
@@ -147,13 +147,25 @@ impl Evidence<'_> {
         sides.into_iter().filter(|(_, faults, _)| faults.bit_error_rate > 0.0).map(
             move |(upstream, _, side)| {
                 let lost =
-                    share_of(&side.time_attribution, "down") + share_of(&side.time_attribution, "replay");
+                    self.down(link, &side.time_attribution) + share_of(&side.time_attribution, "replay");
                 Suspect::waited_for(Candidate::Errors { link, upstream }, lost)
             },
         )
     }
 
-    fn suspects_of_link(&self, link: usize, found: &mut Vec<Suspect>) {
+    /// For how much of the time a direction of a link is down, but for what it takes a device to change hosts.
+    fn down(&self, link: usize, shares: &Map<String, Value>) -> f64 {
+        let is_moved = self.moved.contains(&self.fabric().links[link].lower.0);
+        if is_moved { 0.0 } else { share_of(shares, "down") }
+    }
+
+    /// Whether a flow is posted writes and nothing else: those pass requests and completions that have no credits.
+    fn is_posted(&self, flow: &Flow) -> bool {
+        let writes = matches!(flow.direction, "write" | "device-to-host" | "peer write");
+        writes && self.posted.contains(flow.name.as_str())
+    }
+
+    fn suspects_of_link(&self, flow: &Flow, link: usize, found: &mut Vec<Suspect>) {
         let measured: &Link = &self.results.links[link];
         for upstream in [true, false] {
             let side = if upstream { &measured.upstream } else { &measured.downstream };
@@ -162,14 +174,16 @@ impl Evidence<'_> {
             let faults = &self.fabric().links[link];
             let needless = if has_errors(faults) { 0.0 } else { share("replay") };
             // A wire that is down or wakes is of no use to any flow, either.
-            let busy = side.utilisation - needless + share("down") + share("waking");
+            let busy =
+                side.utilisation - needless + self.down(link, &side.time_attribution) + share("waking");
             found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
             let classes = [
                 (FlowClass::Posted, "posted"),
                 (FlowClass::NonPosted, "non_posted"),
                 (FlowClass::Completion, "completion"),
             ];
-            for (class, name) in classes {
+            let held = if self.is_posted(flow) { &classes[..1] } else { &classes };
+            for (class, name) in held.iter().copied() {
                 let blocked =
                     share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
                 let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);

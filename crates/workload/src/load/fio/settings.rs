@@ -120,6 +120,10 @@ impl LoadConfig for NvmeConfig {
         names.map(|job| vec![job.clone(), fabrics::flow_at(job, 0), fabrics::flow_at(job, 1)]).collect()
     }
 
+    fn moved(&self) -> Vec<DeviceId> {
+        self.moves.iter().flat_map(|each| [self.ssds[each.ssd].device, each.device]).collect()
+    }
+
     fn cores(&self) -> Vec<OnCore> {
         let mut found: Vec<OnCore> = Vec::new();
         // Jobs that run on each host, and those of groups whose drives are elsewhere.

@@ -67,12 +67,13 @@ impl Suspect {
         (link, upstream) == (used, way) && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
     }
 
-    /// How far behind the limit it may be, where all wait as long: what works, then what is taken while something else works, then what
-    /// is outstanding or asked, which all of those hold up.
+    /// How far behind the limit it may be, where all wait as long: what works, then what is taken while something else works, then reads
+    /// under way, which wait for room, and what is outstanding or asked, which all of those hold up.
     fn depth(&self) -> u8 {
         match self.candidate {
+            Candidate::Resource { ref id, .. } if id.kind() == ResourceKind::OutstandingReads => 2,
             Candidate::Resource { ref id, .. } if id.kind().is_held() => 1,
-            Candidate::Window { .. } | Candidate::Demand { .. } => 2,
+            Candidate::Window { .. } | Candidate::Demand { .. } => 3,
             _ => 0,
         }
     }

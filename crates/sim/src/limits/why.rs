@@ -159,6 +159,12 @@ fn one_behind_the_other(
         }
         let together = all.iter().map(|group| words(scenario, group)).collect::<Vec<_>>().join("; then ");
         let found = Larger::new(scenario, &members, ("together", together, 0.0), before, &after);
+        // What one of them brings alone needs no other.
+        let is_own = |each: &&Larger| each.names.iter().any(|name| found.names.contains(name));
+        let own = alone.iter().filter(is_own).map(|each| each.gain_percent).fold(0.0, f64::max);
+        if all.len() > 1 && own >= AS_MUCH * found.gain_percent {
+            return Ok(Row::BringsLittle);
+        }
         let is_enough = found.gain_percent >= (AS_MUCH * best).max(LITTLE * 100.0);
         last = (found.gain_percent >= LITTLE * 100.0).then_some(found);
         if is_enough {

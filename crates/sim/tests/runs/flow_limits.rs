@@ -393,12 +393,8 @@ fn a_link_that_is_down_for_a_move_limits_nothing() {
     }
 }
 
-/// A tool with few messages: the adapter that is written to goes on for longer than its core reads.
-#[test]
-fn ends_of_one_transfer_have_one_limit() {
-    for iterations in ["900", "1000", "1100"] {
-        let found = results(
-            r#"
+/// Two adapters on one cable.
+const PAIR: &str = r#"
 [host.s]
 count = 2
 part = "generic-gen4-server"
@@ -416,10 +412,43 @@ name = "p"
 network = "c"
 tool = "ib_send_bw"
 size = "4 KiB"
-"#,
-            &[("workload.p.iterations", iterations)],
-        );
+"#;
+
+/// A tool with few messages: the adapter that is written to goes on for longer than its core reads.
+#[test]
+fn ends_of_one_transfer_have_one_limit() {
+    for iterations in ["900", "1000", "1100"] {
+        let found = results(PAIR, &[("workload.p.iterations", iterations)]);
         let limit = found.limited_by.expect("something moved");
         assert_eq!(limit.kind, "wire_beyond", "{iterations}: {}", limit.sentence);
     }
+}
+
+/// Over 2 km a receive buffer of 128 KiB is less than what is on its way. All reads of the queue pair are under way then, and wait for room.
+#[test]
+fn reads_under_way_that_wait_for_room_are_not_the_limit() {
+    let far = [
+        ("workload.p.tool", "ib_read_bw"),
+        ("workload.p.size", "64 KiB"),
+        ("c.propagation", "10 us"),
+        ("run.time_limit", "5 ms"),
+    ];
+    let found = results(PAIR, &far);
+    let limit = found.limited_by.expect("something moved");
+    assert_eq!(
+        (limit.kind, &*limit.name),
+        ("adapter_buffer", "nic[0].port1.receive_buffer"),
+        "{}",
+        limit.sentence
+    );
+    let gain = |path, value| {
+        results(PAIR, &[&far[..], &[(path, value)]].concat()).goodput_gb_per_s / found.goodput_gb_per_s
+    };
+    let (room, reads) =
+        (gain("nic[0].rdma.receive_buffer", "1280 KiB"), gain("nic[0].rdma.outstanding_reads", "160"));
+    assert!(room > 1.9 && reads < 1.01, "{room} {reads}");
+    // Few small reads: 64 KiB under way, and room for twice as much.
+    let small = [&far[..], &[("workload.p.size", "4 KiB")]].concat();
+    let limit = results(PAIR, &small).limited_by.expect("something moved");
+    assert_eq!(limit.kind, "outstanding_reads", "{}", limit.sentence);
 }

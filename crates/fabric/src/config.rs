@@ -289,7 +289,7 @@ pub struct EndpointConfig {
     pub traffic_class: u8,
     /// ECRC on every TLP it sends.
     pub ecrc: bool,
-    /// End-to-end prefixes, such as a PASID, on every request it sends.
+    /// End-to-end prefixes, the first of them a PASID, on every request it sends.
     pub tlp_prefixes: u8,
     /// The BAR of its registers.
     pub registers: Bar,

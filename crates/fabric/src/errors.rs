@@ -62,6 +62,9 @@ pub(crate) struct DeviceErrors {
     retries: u32,
     /// By slot of the outstanding read.
     watched: Vec<Option<Watched>>,
+    /// Deadlines of watched reads with their slots. Reads leave one after the other and all have the same time, so they stand in
+    /// order; those of reads that are over stay until they are at the front, or until there are too many.
+    deadlines: VecDeque<(Time, u16)>,
     again: VecDeque<Again>,
     /// When the endpoint looks at the deadlines next.
     armed: Time,
@@ -87,6 +90,7 @@ impl DeviceErrors {
             timeout: config.completion_timeout,
             retries: config.retries,
             watched: Vec::new(),
+            deadlines: VecDeque::new(),
             again: VecDeque::new(),
             armed: Time::NEVER,
         }
@@ -133,6 +137,11 @@ impl DeviceErrors {
     fn left(&mut self, request: &Packet, at: Time) {
         if let (Some(timeout), Some(watched)) = (self.timeout, &mut self.watched[usize::from(request.read)]) {
             watched.deadline = at + timeout;
+            if self.deadlines.len() >= 2 * self.watched.len() {
+                let watched = &self.watched;
+                self.deadlines.retain(|deadline| is_pending(watched, deadline));
+            }
+            self.deadlines.push_back((at + timeout, request.read));
         }
     }
 
@@ -142,9 +151,30 @@ impl DeviceErrors {
         (watched.request.issued_at == completion.issued_at).then_some(watched)
     }
 
-    fn next_deadline(&self) -> Time {
-        self.watched.iter().flatten().map(|watched| watched.deadline).min().unwrap_or(Time::NEVER)
+    /// The earliest deadline of a read that still waits.
+    fn next_deadline(&mut self) -> Time {
+        while let Some(first) = self.deadlines.front() {
+            if is_pending(&self.watched, first) {
+                return first.0;
+            }
+            self.deadlines.pop_front();
+        }
+        Time::NEVER
     }
+
+    /// A read that has waited too long, if there is another. It is to be given up.
+    fn take_expired(&mut self, now: Time) -> Option<Watched> {
+        if self.next_deadline() > now {
+            return None;
+        }
+        let (_, slot) = self.deadlines.pop_front()?;
+        self.watched[usize::from(slot)]
+    }
+}
+
+/// Whether the read in that slot still waits with that deadline.
+fn is_pending(watched: &[Option<Watched>], (deadline, slot): &(Time, u16)) -> bool {
+    watched[usize::from(*slot)].is_some_and(|watched| watched.deadline == *deadline)
 }
 
 /// What is put off: looked at, or done, when its time has come.
@@ -236,8 +266,7 @@ impl Fabric {
             return; // There was a look since this was asked for.
         }
         errors.armed = Time::NEVER;
-        let due = |watched: &Option<Watched>| watched.filter(|watched| watched.deadline <= now);
-        let expired: Vec<Watched> = errors.watched.iter().filter_map(due).collect();
+        let expired: Vec<Watched> = std::iter::from_fn(|| errors.take_expired(now)).collect();
         for watched in expired {
             let port = self.endpoints[index as usize].port;
             self.report(port, TransactionError::CompletionTimeout);
@@ -426,5 +455,60 @@ impl Fabric {
                 self.queue_at_root_port(index, egress, completion, at);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::RouteEnd;
+    use lanewise_pcie::tlp::Tlp;
+
+    const TIMEOUT: Span = Span::from_us(50);
+
+    /// Has a read in that slot leave then.
+    fn leave(errors: &mut DeviceErrors, slot: u16, at: Time) {
+        let tlp = Tlp::memory_read(0x1000, Bytes::new(64));
+        let mut request = Packet::new(&tlp, RouteEnd::HOST, RouteEnd(1), at);
+        request.read = slot;
+        errors.watch(&request, at, 0);
+        errors.left(&request, at);
+    }
+
+    fn watching() -> DeviceErrors {
+        let config = ErrorConfig { completion_timeout: Some(TIMEOUT), ..ErrorConfig::default() };
+        DeviceErrors::watching(&config)
+    }
+
+    #[test]
+    fn the_earliest_deadline_is_that_of_the_oldest_read_that_waits() {
+        let at = |ns: u64| Time::ZERO + Span::from_ns(ns);
+        let mut errors = watching();
+        for (slot, ns) in [(2, 10), (0, 20), (1, 30)] {
+            leave(&mut errors, slot, at(ns));
+        }
+        assert_eq!(errors.next_deadline(), at(10) + TIMEOUT);
+        errors.watched[2] = None;
+        assert_eq!(errors.next_deadline(), at(20) + TIMEOUT);
+        // Its slot is another read's now, which has more time.
+        errors.watched[0] = None;
+        leave(&mut errors, 0, at(40));
+        assert_eq!(errors.next_deadline(), at(30) + TIMEOUT);
+        let mut expired = || errors.take_expired(at(40) + TIMEOUT).map(|watched| watched.request.read);
+        assert_eq!([expired(), expired(), expired()], [Some(1), Some(0), None]);
+        assert_eq!(errors.next_deadline(), Time::NEVER);
+    }
+
+    /// Those that are over stand behind one that nobody answers; there are no more of them than a few for each slot.
+    #[test]
+    fn reads_that_are_over_do_not_pile_up_behind_one_that_waits() {
+        let mut errors = watching();
+        leave(&mut errors, 0, Time::ZERO);
+        for ns in 1..10_000 {
+            leave(&mut errors, 1, Time::ZERO + Span::from_ns(ns));
+            errors.watched[1] = None;
+        }
+        assert_eq!(errors.next_deadline(), Time::ZERO + TIMEOUT);
+        assert!(errors.deadlines.len() <= 2 * errors.watched.len(), "{}", errors.deadlines.len());
     }
 }

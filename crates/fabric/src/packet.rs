@@ -11,7 +11,7 @@ pub(crate) use queues::ClassQueues;
 
 use crate::slots::bytes_when_grown;
 use lanewise_pcie::flow_control::Credits;
-use lanewise_pcie::tlp::{Attributes, CompletionStatus, DWORD, FlowClass, Routing, Tlp, TlpCost, TlpKind};
+use lanewise_pcie::tlp::{Attributes, CompletionStatus, FlowClass, Routing, Tlp, TlpCost, TlpKind};
 use lanewise_units::{Bytes, Time};
 
 /// Slot of a packet.
@@ -220,13 +220,11 @@ impl Packet {
         if self.kind.carries_data() { Bytes::new(u64::from(self.length)) } else { Bytes::ZERO }
     }
 
-    /// What it costs on a link in Flit Mode: the same, and a DW of orthogonal header content where the header has no byte enables.
+    /// What it costs on a link in Flit Mode: orthogonal header content in place of prefixes, and where the header has no byte enables.
     pub(crate) fn cost_in_flits(&self) -> TlpCost {
         let is_successful = self.status() == CompletionStatus::Successful;
-        match self.kind.has_ohc_a(self.address, Bytes::new(u64::from(self.length)), is_successful) {
-            true => self.cost.with_more(DWORD),
-            false => self.cost,
-        }
+        let length = Bytes::new(u64::from(self.length));
+        self.cost.in_flits(self.kind.has_ohc_a(self.address, length, is_successful))
     }
 
     /// The Attr field.
@@ -353,6 +351,7 @@ impl std::ops::IndexMut<PacketId> for PacketPool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanewise_pcie::tlp::DWORD;
 
     fn write(length: u64) -> Packet {
         Packet::new(&Tlp::memory_write(0, Bytes::new(length)), RouteEnd::HOST, RouteEnd(1), Time::ZERO)
@@ -408,6 +407,8 @@ mod tests {
             Tlp { digest: true, ..Tlp::memory_write(0x1_0000_1002, Bytes::new(2)) },
             Tlp::memory_read(0x1000, Bytes::new(512)),
             Tlp::memory_read(0x1004, Bytes::new(510)),
+            Tlp::memory_read(0x1004, Bytes::new(510)).with_prefixes(1),
+            Tlp::memory_read(0x1004, Bytes::new(512)).with_prefixes(4),
             Tlp::completion(0x1000, Bytes::new(63)),
             Tlp::completion(0x1001, Bytes::new(63)),
             failed,

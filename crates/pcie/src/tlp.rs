@@ -145,7 +145,7 @@ pub struct Tlp {
     pub length: Bytes,
     /// The TD bit: it ends in an ECRC.
     pub digest: bool,
-    /// End-end prefixes (PASID is one), at most 4.
+    /// End-end prefixes, at most 4: a PASID, and others behind it.
     pub prefixes: u8,
     /// The EP bit: its data are known to be wrong.
     pub poisoned: bool,
@@ -349,7 +349,11 @@ mod tests {
             (Tlp::memory_read(LOW, bytes(65)), 16),
             (Tlp::memory_read(LOW, Bytes::ZERO), 16),
             (Tlp::memory_read(LOW, bytes(64)).with_digest(true), 16),
-            (Tlp::memory_read(LOW, bytes(64)).with_prefixes(3), 28),
+            (Tlp::memory_read(LOW, bytes(64)).with_prefixes(1), 16),
+            (Tlp::memory_read(LOW + 1, bytes(64)).with_prefixes(1), 16),
+            (Tlp::memory_read(LOW + 1, bytes(64)).with_prefixes(2), 20),
+            (Tlp::memory_read(LOW, bytes(64)).with_prefixes(3), 24),
+            (Tlp::memory_read(HIGH, bytes(64)).with_prefixes(4).with_digest(true), 40),
             (Tlp::completion(LOW, bytes(65)), 80),
             (Tlp::completion(LOW + 1, bytes(64)), 84),
             (Tlp::completion(0, Bytes::ZERO).with_status(CompletionStatus::UnsupportedRequest), 16),

@@ -102,6 +102,7 @@ impl Endpoint {
             address,
             length,
             header: HeaderFormat::for_address(address).bytes().get() + ecrc + prefixes,
+            has_pasid: self.config.tlp_prefixes == 1,
             to: None,
             from: Some(own),
             traffic_class,

@@ -156,13 +156,13 @@ impl Flits {
 }
 
 /// Bytes of a TLP in flits: a DW more than elsewhere where the header has no byte enables and not all bytes are meant (OHC-A; PCIe
-/// Base 6.3 §2.2.5.2, §2.2.9.2).
+/// Base 6.3 §2.2.5.2, §2.2.9.2). A PASID is in that DW too, in place of its prefix (Table 2-6).
 pub fn bytes_in_flits(tlp: &Tlp) -> u64 {
     let is_partial = match tlp.kind {
         TlpKind::Completion => !tlp.address.is_multiple_of(DW),
         TlpKind::Write | TlpKind::Read => !tlp.address.is_multiple_of(DW) || !tlp.length.is_multiple_of(DW),
     };
-    tlp.bytes() + if is_partial { DW } else { 0 }
+    tlp.bytes() + if is_partial && !tlp.has_pasid { DW } else { 0 }
 }
 
 /// A flit on its way to a port, with the TLPs that its receiver acts on, each with the time from which a switch may forward it.

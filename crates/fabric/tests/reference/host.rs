@@ -109,6 +109,7 @@ pub fn answer(request: &Tlp, from: Option<usize>, address: u64, length: u64, rea
         address,
         length,
         header: 12,
+        has_pasid: false,
         to: request.from,
         from,
         last: address + length == request.address + request.length,

@@ -27,6 +27,8 @@ pub struct Tlp {
     pub length: u64,
     /// Header, prefixes and ECRC, in bytes.
     pub header: u64,
+    /// One of these bytes' DW is a prefix with a PASID.
+    pub has_pasid: bool,
     /// Of a completion, the endpoint whose request it answers. Requests find their way by the address.
     pub to: Option<usize>,
     /// The endpoint that made it; none for the root complex.

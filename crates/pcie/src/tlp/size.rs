@@ -80,15 +80,20 @@ impl Add for Credits {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TlpCost {
     payload: u16,
-    header: u8,
+    /// DW of all but the payload in the lower half, prefixes in the upper one.
+    around: u8,
     class: FlowClass,
 }
+
+/// The half of [`TlpCost::around`] that counts DW: 15 at most, of a header of four, four prefixes as five DW of OHC, a digest, and
+/// the five DW of IDE.
+const DWORDS: u8 = 15;
 
 impl TlpCost {
     /// All of it in 32 bits, for callers that keep many.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
-        self.payload as u32 | (self.header as u32) << 16 | (self.class as u32) << 24
+        self.payload as u32 | (self.around as u32) << 16 | (self.class as u32) << 24
     }
 
     /// What [`to_bits`](Self::to_bits) made.
@@ -97,7 +102,7 @@ impl TlpCost {
     /// When it did not make them: there are three classes.
     pub const fn from_bits(bits: u32) -> Self {
         let class = FlowClass::ALL[(bits >> 24) as usize];
-        Self { payload: bits as u16, header: (bits >> 16) as u8, class }
+        Self { payload: bits as u16, around: (bits >> 16) as u8, class }
     }
 
     /// Whose credits pay for it.
@@ -109,7 +114,7 @@ impl TlpCost {
     /// Bytes of all but the payload: header, prefixes and digest; in Flit Mode header base, OHC and trailer.
     #[inline(always)]
     pub const fn header(self) -> Bytes {
-        Bytes::new(self.header as u64)
+        Bytes::new((self.around & DWORDS) as u64 * DWORD.get())
     }
 
     /// Payload bytes as they cross the wire: whole DW, from that of the first byte to that of the last.
@@ -122,7 +127,7 @@ impl TlpCost {
     /// is.
     #[inline(always)]
     pub const fn tlp(self) -> Bytes {
-        Bytes::new(self.header as u64 + self.payload as u64)
+        Bytes::new(self.header().get() + self.payload as u64)
     }
 
     /// Bytes in a retry buffer in Non-Flit Mode.
@@ -148,7 +153,16 @@ impl TlpCost {
     #[inline(always)]
     #[must_use]
     pub const fn with_more(self, bytes: Bytes) -> Self {
-        Self { header: self.header + bytes.get() as u8, ..self }
+        debug_assert!(bytes.get().is_multiple_of(DWORD.get()), "TLPs are whole DW");
+        Self { around: self.around + (bytes.get() / DWORD.get()) as u8, ..self }
+    }
+
+    /// What this cost outside Flit Mode is in it, of a TLP that needs OHC-A for what its header base lacks, or not.
+    #[inline]
+    #[must_use]
+    pub const fn in_flits(self, has_ohc_a: bool) -> Self {
+        let prefixes = (self.around >> DWORDS.count_ones()) as u64;
+        self.with_more(Bytes::new((ohc_dwords(prefixes, has_ohc_a) - prefixes) * DWORD.get()))
     }
 
     /// The same TLP with other data: so many bytes, the first of them at `address`.
@@ -163,14 +177,15 @@ impl Tlp {
     /// What it costs on a link in Flit Mode (`flit`) or not.
     #[inline(always)]
     pub const fn cost(&self, flit: bool) -> TlpCost {
-        let beside = if flit { self.ohc_dwords() * DWORD.get() } else { PREFIX.get() * self.prefixes as u64 };
         let digest = if self.digest { ECRC.get() } else { 0 };
         debug_assert!(self.length_field().get() <= LONGEST.get(), "the Length field says at most 1,024 DW");
-        TlpCost {
+        let around = self.header().bytes().get() + PREFIX.get() * self.prefixes as u64 + digest;
+        let cost = TlpCost {
             payload: self.payload_on_wire().get() as u16,
-            header: (self.header().bytes().get() + beside + digest) as u8,
+            around: (around / DWORD.get()) as u8 | self.prefixes << DWORDS.count_ones(),
             class: self.kind.flow_class(),
-        }
+        };
+        if flit { cost.in_flits(self.has_ohc_a()) } else { cost }
     }
 
     /// Format of its header: by kind, or by the address that it is routed by.
@@ -227,18 +242,22 @@ impl Tlp {
         self.cost(false).credits()
     }
 
-    /// DW of orthogonal header content in Flit Mode.
-    ///
-    /// OHC-A as [`TlpKind::has_ohc_a`] says. Prefixes travel as OHC-E of 1, 2 or 4 DW. Source: PCIe Base Table 2-6.
-    /// Left out: OHC-B (hints), segments. OHC-C of a TLP with IDE is counted by [`crate::ide`].
-    const fn ohc_dwords(&self) -> u64 {
+    /// Whether its header base lacks what OHC-A says, prefixes aside.
+    const fn has_ohc_a(&self) -> bool {
         let is_successful = matches!(self.status, CompletionStatus::Successful);
-        let has_ohc_a = self.kind.has_ohc_a(self.first_byte() as u64, self.length, is_successful);
-        let prefixes = match self.prefixes {
-            3.. => 4,
-            few => few as u64,
-        };
-        has_ohc_a as u64 + prefixes
+        self.kind.has_ohc_a(self.first_byte() as u64, self.length, is_successful)
+    }
+}
+
+/// DW of orthogonal header content in Flit Mode, of a TLP with so many end-end prefixes outside it.
+///
+/// The first prefix is a PASID, which is in OHC-A, beside the byte enables; the others are in OHC-E of 1, 2 or 4 DW. Source: PCIe
+/// Base §2.2.1.2, Table 2-6. Left out: OHC-B (hints), segments. OHC-C of a TLP with IDE is counted by [`crate::ide`].
+const fn ohc_dwords(prefixes: u64, has_ohc_a: bool) -> u64 {
+    match prefixes {
+        0 => has_ohc_a as u64,
+        few @ 1..=3 => few,
+        _ => 5,
     }
 }
 

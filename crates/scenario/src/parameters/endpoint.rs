@@ -77,8 +77,8 @@ parameters! {
         /// Whether every packet it sends has an end-to-end CRC.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";
-        /// End-to-end prefixes of 4 B, such as a PASID, on every request it sends. In Flit Mode each is 4 B of OHC-E; a PASID
-        /// would share OHC-A with the byte enables there.
+        /// End-to-end prefixes of 4 B on every request it sends: the first is a PASID. In Flit Mode that shares 4 B of OHC-A
+        /// with the byte enables, and the others are 1, 2 or 4 times 4 B of OHC-E.
         tlp_prefixes: u8 = "0" in "0" to "4",
         Spec "off after reset: PASID Control and the like; at most four, PCIe Base 6.3 §2.2.10.4";
         /// Where its registers are: above 4 GiB requests have headers of four DW, one more than below. What has 32 bits below

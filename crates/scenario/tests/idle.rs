@@ -78,3 +78,28 @@ fn defaults_that_nothing_reads_are_not_in_force() {
         assert!(!in_force(path) || path.starts_with("server.peer."), "{path}");
     }
 }
+
+/// A cache of translations needs a host that translates, and transfers of that host's memory.
+#[test]
+fn translations_that_no_transfer_needs_are_told_of() {
+    let rig = |iommu: bool, target: &str, other: &str| {
+        let dma = |name: &str, target: &str| {
+            format!(
+                "[[workload]]\nkind = \"dma\"\nname = \"{name}\"\ndevice = \"card\"\ndirection = \"write\"\n{target}\n"
+            )
+        };
+        let text = format!(
+            "[host.server]\nslots = {{ slot1 = \"gen4 x8\", slot2 = \"gen4 x8\" }}\npeer_to_peer = true\niommu.enabled = {iommu}\n\
+             [endpoint.card]\nattach = \"server.slot1\"\ngeneration = \"gen4\"\nwidth = \"x8\"\nats = {{ entries = 64 }}\n\
+             [endpoint.peer]\nattach = \"server.slot2\"\ngeneration = \"gen4\"\nwidth = \"x8\"\n{}{}",
+            dma("job", target),
+            dma("other", other),
+        );
+        load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let peer = "target = \"peer\"";
+    assert_eq!(told(&rig(true, "", "")), [""; 0]);
+    assert_eq!(told(&rig(false, "", "")), ["card.ats.entries"]);
+    assert_eq!(told(&rig(true, peer, "")), [""; 0], "one of two needs them");
+    assert_eq!(told(&rig(true, peer, peer)), ["card.ats.entries"]);
+}

@@ -7,12 +7,18 @@ use crate::parameters::{CoreChoice, EndpointParameters, EthernetRateChoice, Swit
 use crate::settings::Settings;
 use crate::structure::ComponentKind;
 use lanewise_pcie::virtual_channel::ChannelMap;
+use lanewise_workload::LoadConfig;
 use std::collections::HashSet;
 
 /// Finds what is idle because of what else there is, or is not.
-pub(crate) fn find(inputs: &Inputs<'_>, maps: &[ChannelMap], idle: &mut Idle) {
+pub(crate) fn find(
+    inputs: &Inputs<'_>,
+    maps: &[ChannelMap],
+    workloads: &[Box<dyn LoadConfig>],
+    idle: &mut Idle,
+) {
     of_components(inputs, idle);
-    memory_path::idle(inputs, idle);
+    memory_path::idle(inputs, workloads, idle);
     errors::idle(inputs, idle);
     standby::idle(inputs, idle);
     channels::idle(inputs, maps, idle);

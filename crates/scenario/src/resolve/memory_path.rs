@@ -11,8 +11,11 @@ use lanewise_fabric::config::{
     AtsConfig, BankConfig, CacheConfig, IommuConfig, MemoryConfig, SocketsConfig, StackConfig,
 };
 use lanewise_fabric::ports::LINE;
+use lanewise_fabric::workload::Target;
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::{Bytes, Rate, Span};
+use lanewise_workload::LoadConfig;
+use lanewise_workload::load::dma::DmaConfig;
 use std::collections::{BTreeMap, HashSet};
 
 /// What automatic tracking entries allow for on top of `memory_latency`: queues at memory, walks, another socket. Assumed.
@@ -335,17 +338,37 @@ fn own_socket(inputs: &Inputs<'_>, instance: usize) -> Option<u32> {
     inputs.topology.slots[inputs.topology.instances[host].component].get(slot).map(|slot| slot.socket)
 }
 
+/// Whether every transfer of the devices of a component is with the memory of another device. Of workloads other than `dma` it is not
+/// known: commands and completions are in host memory.
+fn is_for_peers_alone(inputs: &Inputs<'_>, instance: usize, workloads: &[Box<dyn LoadConfig>]) -> bool {
+    let component = |instance: usize| inputs.topology.instances[instance].component;
+    let mut peers = 0;
+    let is_no_use = |load: &dyn LoadConfig| match load.of_kind::<DmaConfig>() {
+        Some(load) if component(load.device.0 as usize) != component(instance) => true,
+        Some(DmaConfig { target: Target::Endpoint(_), .. }) => {
+            peers += 1;
+            true
+        }
+        _ => false,
+    };
+    workloads.iter().map(|load| &**load).all(is_no_use) && peers > 0
+}
+
 /// Paths of parameters that nothing reads: what a host does not have, or nothing of the scenario uses.
-pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
+pub(crate) fn idle(inputs: &Inputs<'_>, workloads: &[Box<dyn LoadConfig>], idle: &mut Idle) {
     let crossed = crossed_hosts(inputs);
     let redirected = redirecting_hosts(inputs);
     for instance in 0..inputs.topology.instances.len() {
         let name = &inputs.component_of(instance).name;
         if let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance)
             && endpoint.ats.entries > 0
-            && translated_by(inputs, instance).is_none()
         {
-            idle.because(format!("{name}.ats"), "the host translates no addresses (`iommu.enabled`)");
+            let path = format!("{name}.ats");
+            if translated_by(inputs, instance).is_none() {
+                idle.because(path, "the host translates no addresses (`iommu.enabled`)");
+            } else if is_for_peers_alone(inputs, instance, workloads) {
+                idle.because(path, "it asks for translations of host memory alone, and all its transfers are with other devices");
+            }
         }
         match inputs.settings_of(instance) {
             Some(Settings::Host(host)) => {

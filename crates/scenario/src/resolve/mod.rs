@@ -146,7 +146,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let links = computed::links(&inputs, &trained, &payload);
     computed.replace_automatic(&mut output.parameters);
     variants::keep_differences(file, output);
-    idle::find(&inputs, &maps, &mut output.idle);
+    idle::find(&inputs, &maps, &workloads, &mut output.idle);
     let idle = std::mem::take(&mut output.idle).settle(&mut output.parameters);
     let cautions = std::mem::take(&mut output.cautions);
     Some(Resolution { run: run?, firmware: inputs.firmware, fabric, workloads, links, idle, cautions })

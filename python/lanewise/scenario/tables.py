@@ -66,8 +66,8 @@ class Endpoint(TypedDict, total=False):
     ecrc: bool | Sourced
     """Whether every packet it sends has an end-to-end CRC. Default: false."""
     tlp_prefixes: int | Sourced
-    """End-to-end prefixes of 4 B on every request it sends: the first is a PASID. In Flit Mode that shares 4 B of
-    OHC-A with the byte enables, and the others are 1, 2 or 4 times 4 B of OHC-E. Default: 0.
+    """End-to-end prefixes of 4 B on every request it sends: the first is a PASID. In Flit Mode that shares 4
+    B of OHC-A with the byte enables, and the others are 1, 2 or 4 times 4 B of OHC-E. Default: 0.
     """
     bar: Literal["auto", "64-bit", "32-bit"] | Sourced
     """Where its registers are: above 4 GiB requests have headers of four DW, one more than below. What has 32

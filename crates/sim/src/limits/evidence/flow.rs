@@ -93,6 +93,20 @@ impl Evidence<'_> {
         found
     }
 
+    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits.
+    pub(super) fn suspects_of_starved(&self, flow: &Flow) -> Vec<Suspect> {
+        let waits = |name: &str| {
+            let requester = self.requesters.get(name);
+            requester.is_some_and(|each| share_of(&each.time_attribution, "port") > MOSTLY)
+        };
+        let mut found = Vec::new();
+        if flow.device.split('+').any(waits) {
+            let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
+            links.for_each(|link| self.suspects_of_link(link, &mut found));
+        }
+        found
+    }
+
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
         if let Some(test) = self.turnarounds.get(flow.name.as_str()) {

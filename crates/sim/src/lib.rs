@@ -23,6 +23,7 @@
 //! ```
 
 pub mod bench;
+mod bit_errors;
 mod carried;
 mod counts;
 mod document;
@@ -65,6 +66,8 @@ pub use trace::{
     WireDirection, WrongWords, around_name, link_names, trace, write_trace,
 };
 
+use bit_errors::Uncertain;
+use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Pause, Simulation, Waiter};
 use lanewise_scenario::{Auto, RunUntil, name_order};
@@ -143,8 +146,11 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     let phases = phases::phases(simulation, outcome.warm_up_end, outcome.end);
     // Batches are those since the last change: they say nothing about means over all of the run.
     let steady = phases.is_empty();
-    let half_width =
-        |flow| outcome.batches.relative_half_width(flow, limits.confidence_level).filter(|_| steady);
+    let of_errors = outcome.bit_errors.map_or(0.0, |of| of.relative_half_width);
+    let half_width = |flow| {
+        let of_batches = outcome.batches.relative_half_width(flow, limits.confidence_level);
+        of_batches.filter(|_| steady).map(|width| width.max(of_errors))
+    };
     let percentile = |flow| {
         let goal = limits.latency.filter(|_| steady)?;
         let found = outcome.latencies.interval(flow, goal.percentile, limits.confidence_level)?;
@@ -162,7 +168,7 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
         scenario_path: scenario.path.clone(),
         seed: scenario.run.seed,
         end_reason: outcome.reason.name(),
-        end_detail: end_detail(outcome, limits, simulation, steady),
+        end_detail: end_detail(outcome, limits, (simulation, &scenario.fabric), steady),
         stalled_waiting,
         simulated_s: (outcome.end - Time::ZERO).as_seconds(),
         warm_up_s: (outcome.warm_up_end - Time::ZERO).as_seconds(),
@@ -190,7 +196,12 @@ fn read(scenario: &Scenario, simulation: &Simulation, outcome: &Outcome, limits:
     results
 }
 
-fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation, steady: bool) -> String {
+fn end_detail(
+    outcome: &Outcome,
+    limits: RunLimits,
+    (simulation, fabric): (&Simulation, &FabricConfig),
+    steady: bool,
+) -> String {
     let mut warm_up = match outcome.settled {
         true => String::new(),
         false => "; throughput had not settled when measuring began".to_owned(),
@@ -216,10 +227,13 @@ fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation, ste
             format!("the time limit of {limit} came before every drive had moved{warm_up}")
         }
         EndReason::TimeLimit => {
-            format!("the time limit of {limit} came before {}{warm_up}", lacking(outcome, limits, simulation))
+            format!(
+                "the time limit of {limit} came before {}{warm_up}",
+                lacking(outcome, limits, (simulation, fabric))
+            )
         }
         EndReason::EventLimit => {
-            let what = lacking(outcome, limits, simulation);
+            let what = lacking(outcome, limits, (simulation, fabric));
             format!("the limit of {} events came before {what}{warm_up}", limits.event_limit)
         }
         EndReason::MemoryLimit => {
@@ -237,7 +251,11 @@ fn end_detail(outcome: &Outcome, limits: RunLimits, simulation: &Simulation, ste
 }
 
 /// What a run that came to a limit waited for: which flow, and how wide its interval was.
-fn lacking(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> String {
+fn lacking(
+    outcome: &Outcome,
+    limits: RunLimits,
+    (simulation, fabric): (&Simulation, &FabricConfig),
+) -> String {
     let width = percent(limits.relative_half_width);
     let named = |flow: usize| {
         let spec = &simulation.fabric.observers().flows()[flow].spec;
@@ -251,6 +269,11 @@ fn lacking(outcome: &Outcome, limits: RunLimits, simulation: &Simulation) -> Str
         Some(Lacking::Goodput(flow, _)) => {
             format!("±{width} % was reached: {} says nothing yet", named(flow))
         }
+        Some(Lacking::BitErrors(Uncertain { link, relative_half_width })) => format!(
+            "±{width} % was reached: too few bit errors were seen on the link of {} to say more than ±{:.2} %",
+            fabric.devices[fabric.links[link].lower.0].name,
+            relative_half_width * 100.0
+        ),
         Some(Lacking::Latency(flow, found)) => {
             let goal = limits.latency.expect("only then it is looked at");
             let (p, wanted) = (percent(goal.percentile), percent(goal.relative_half_width));

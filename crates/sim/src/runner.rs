@@ -4,6 +4,7 @@
 //! long the next one is. The caller may stop anywhere within a stretch and go on later; only the end of a stretch is a look at
 //! the simulation, so the pieces in which a run is done change nothing about it.
 
+use crate::bit_errors::{BitErrors, Uncertain};
 use crate::counts::{begun_while_filling, counts, difference, everybody_has_begun, operations};
 use crate::run_limits::{EndReason, LatencyGoal, RunLimits};
 use crate::stop_rule::{Batches, Counts, FEWEST_BATCHES, Lacking, LatencyBatches, Stocks, has_settled};
@@ -22,6 +23,8 @@ pub(crate) struct Outcome {
     pub(crate) batches: Batches,
     /// Latencies at the ends of these batches, when a percentile decides.
     pub(crate) latencies: LatencyBatches,
+    /// How far it may be off because of bit errors; none where no bit is wrong.
+    pub(crate) bit_errors: Option<Uncertain>,
     /// What was still missing at the end; none when nothing was.
     pub(crate) lacking: Option<Lacking>,
     /// A workload with an end of its own had not come to it.
@@ -103,6 +106,7 @@ pub(crate) struct Run {
     limits: RunLimits,
     stage: Stage,
     outcome: Outcome,
+    bit_errors: BitErrors,
     /// When measuring began; nothing during the warm-up.
     measuring_since: Option<Time>,
     /// Events when the caller was last told.
@@ -115,7 +119,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// Before the first event.
-    pub(crate) fn new(limits: RunLimits) -> Self {
+    pub(crate) fn new(limits: RunLimits, bit_errors: BitErrors) -> Self {
         let share = limits.time_limit.ticks() / WARM_UP_SHARE;
         // What was before the first change needs time to be measured in, too.
         let before_change = limits.first_change.map_or(share, |at| at.ticks() / 2);
@@ -146,12 +150,22 @@ impl Run {
             end: Time::ZERO,
             batches: Batches::default(),
             latencies: LatencyBatches::default(),
+            bit_errors: None,
             lacking: None,
             awaits_end: false,
             changes_ahead: 0,
         };
         let stage = Stage::WarmingUp(warm_up);
-        Self { limits, stage, outcome, measuring_since: None, told_at: 0, slice_end: None, reached: None }
+        Self {
+            limits,
+            stage,
+            outcome,
+            bit_errors,
+            measuring_since: None,
+            told_at: 0,
+            slice_end: None,
+            reached: None,
+        }
     }
 
     pub(crate) fn limits(&self) -> RunLimits {
@@ -203,12 +217,15 @@ impl Run {
             // Nothing steady was found before the end: everything simulated is the result.
             self.outcome.warm_up_end = Time::ZERO;
         }
+        self.outcome.bit_errors = self.uncertain(simulation);
         simulation.stop_measuring(self.outcome.end);
         self.outcome.changes_ahead = simulation.fabric.changes_ahead();
     }
 
-    /// Something was changed from outside: what was counted before says nothing about what comes after it.
-    pub(crate) fn disturb(&mut self) {
+    /// Something was changed from outside: what was counted before says nothing about what comes after it. `bit_errors` is of the
+    /// changed machine.
+    pub(crate) fn disturb(&mut self, bit_errors: BitErrors) {
+        self.bit_errors.take_links(bit_errors);
         match &mut self.stage {
             Stage::WarmingUp(warm_up) => warm_up.before = None,
             Stage::Measuring(measuring) => {
@@ -304,6 +321,7 @@ impl Run {
         simulation.start_measuring(self.outcome.warm_up_end);
         self.measuring_since = Some(self.outcome.warm_up_end);
         self.outcome.end = self.outcome.warm_up_end;
+        self.bit_errors.count_from(simulation, self.outcome.end);
         Stage::Measuring(Measuring {
             batch: Span::from_ticks(window.ticks() / BATCHES_PER_WINDOW),
             stocks: Stocks::since(simulation.held()),
@@ -344,7 +362,7 @@ impl Run {
         if self.outcome.awaits_end || !self.outcome.batches.is_time_to_look() {
             return None;
         }
-        self.outcome.lacking = self.lacking();
+        self.outcome.lacking = self.lacking(simulation);
         let moved = self.outcome.batches.moved_in_a_batch();
         if measuring.finds_warm_up {
             let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
@@ -372,7 +390,7 @@ impl Run {
     /// The time limit is reached.
     fn time_is_over(&mut self, simulation: &Simulation, measuring: &Measuring) -> EndReason {
         let ahead = simulation.fabric.changes_ahead().min(measuring.ahead);
-        self.outcome.lacking = self.lacking();
+        self.outcome.lacking = self.lacking(simulation);
         match self.outcome.lacking.is_none() && !self.outcome.awaits_end && ahead == 0 {
             true => EndReason::Converged,
             false => EndReason::TimeLimit,
@@ -381,6 +399,7 @@ impl Run {
 
     /// Batches begin anew, now; results go on from where they are.
     fn forget_batches(&mut self, simulation: &Simulation) {
+        self.bit_errors.count_from(simulation, self.outcome.end);
         self.outcome.batches = Batches::default();
         self.outcome.latencies = match self.limits.latency {
             Some(_) => LatencyBatches::since(latencies(simulation)),
@@ -397,13 +416,21 @@ impl Run {
     }
 
     /// What keeps the results from being narrow enough.
-    fn lacking(&self) -> Option<Lacking> {
+    fn lacking(&self, simulation: &Simulation) -> Option<Lacking> {
         let RunLimits { confidence_level, relative_half_width, latency, .. } = self.limits;
         let outcome = &self.outcome;
-        outcome.batches.lacking(confidence_level, relative_half_width).or_else(|| {
+        let throughput = outcome.batches.lacking(confidence_level, relative_half_width);
+        let too_rare =
+            || self.uncertain(simulation).filter(|of| of.relative_half_width > relative_half_width);
+        throughput.or_else(|| too_rare().map(Lacking::BitErrors)).or_else(|| {
             let LatencyGoal { percentile, relative_half_width } = latency?;
             let flows = outcome.batches.decisive();
             outcome.latencies.lacking(&flows, percentile, confidence_level, relative_half_width)
         })
+    }
+
+    /// How far bit errors leave it open.
+    fn uncertain(&self, simulation: &Simulation) -> Option<Uncertain> {
+        self.bit_errors.uncertain(simulation, self.outcome.end, self.limits.confidence_level)
     }
 }

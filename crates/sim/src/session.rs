@@ -35,6 +35,7 @@
 //! reads. Results need all time accounted for, which is a look: what goes on after them is done again from the start to the same
 //! place, so that they change nothing either. That costs what the run has cost so far.
 
+use crate::bit_errors::BitErrors;
 use crate::progress::RunProgress;
 use crate::results::{ParameterChange, Results};
 use crate::run_limits::EndReason;
@@ -124,7 +125,7 @@ impl<'a> Session<'a> {
 
     fn at_rest(scenario: Cow<'a, Scenario>, ends: Ends) -> Result<Self, AssemblyError> {
         let simulation = build(&scenario)?;
-        let run = Run::new(limits_of(&scenario, ends));
+        let run = Run::new(limits_of(&scenario, ends), BitErrors::of(&simulation, &scenario.fabric));
         Ok(Self {
             first: scenario,
             written: None,
@@ -270,7 +271,8 @@ impl<'a> Session<'a> {
         }
         let now = self.now;
         self.simulation = build(&self.first).expect("it was built before");
-        self.run = Run::new(limits_of(&self.first, self.ends));
+        let bit_errors = BitErrors::of(&self.simulation, &self.first.fabric);
+        self.run = Run::new(limits_of(&self.first, self.ends), bit_errors);
         let changes = std::mem::take(&mut self.changes);
         for change in changes {
             self.step(change.at);
@@ -312,7 +314,7 @@ impl<'a> Session<'a> {
         let named = |value: &ChangedValue| format!("{} = {}", value.path, value.after);
         let name = change.values.iter().map(named).collect::<Vec<_>>().join(", ");
         self.simulation.change(change.at, name, &change.scenario.fabric, &workloads);
-        self.run.disturb();
+        self.run.disturb(BitErrors::of(&self.simulation, &change.scenario.fabric));
         self.changes.push(change);
     }
 

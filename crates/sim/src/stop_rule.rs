@@ -17,6 +17,7 @@
 //! correlated scatter less than their mean is off (so the interval is widened by their correlation); few long batches are
 //! better than many short ones (so pairs are put together once there are enough). A test counts how often the interval covers.
 
+use crate::bit_errors::Uncertain;
 use lanewise_observe::LatencyTally;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -43,7 +44,7 @@ const LOOKS: [usize; 4] = [16, 22, 32, 44];
 
 /// So much of the error that the user allows is left for each interval, because of several looks. Found by counting: see the
 /// test of coverage.
-const PART_OF_ERROR: f64 = 0.6;
+pub(crate) const PART_OF_ERROR: f64 = 0.6;
 
 /// Correlation beyond this means that the batches are far too short; the interval is then wide enough as it is.
 const MOST_CORRELATED: f64 = 0.9;
@@ -106,6 +107,8 @@ pub(crate) enum Lacking {
     Goodput(usize, f64),
     /// The interval of a percentile is: half of it, as a part of the percentile; none where there are too few samples.
     Latency(usize, Option<f64>),
+    /// Too few bit errors of a link were seen.
+    BitErrors(Uncertain),
 }
 
 /// Whether throughput in two windows, the second twice as long, is the same. `operations` are those completed in the

@@ -527,8 +527,8 @@ class EndpointNvme(TypedDict, total=False):
     write_rate: str | Sourced
     """Rate of the data path from its buffer to the media, in the long run. Default: 3 GB/s."""
     random_write_rate: str | Sourced
-    """The same for writes that do not go on where one of the last ended: what garbage collection leaves of
-    it. Default: auto.
+    """The same for scattered writes, which neither go on with a stream nor begin one: what garbage collection
+    leaves of it. Default: auto.
     """
     dma_unit: str | Sourced
     """Bytes that the data path hands to DMA at a time: the link takes the first while the rest of a piece
@@ -558,7 +558,7 @@ class EndpointNvme(TypedDict, total=False):
     1 MiB.
     """
     streams: int | Sourced
-    """Sequential streams of reads that the drive keeps apart. Default: 256."""
+    """Sequential streams that the drive keeps apart, of reads and of writes. Default: 256."""
     interrupt_completions: int | Sourced
     """Completions after which an interrupt is due. Default: 1."""
     interrupt_delay: str | Sourced

@@ -31,7 +31,7 @@ parameters! {
         /// Rate of the data path from its buffer to the media, in the long run.
         write_rate: Rate = "3 GB/s" in "1 MB/s" to "1 TB/s",
         Assumed "a fast Gen3 x4 drive";
-        /// The same for writes that do not go on where one of the last ended: what garbage collection leaves of it.
+        /// The same for scattered writes, which neither go on with a stream nor begin one: what garbage collection leaves of it.
         random_write_rate: Auto<Rate> = "auto" in "1 MB/s" to "1 TB/s",
         Assumed "as `write_rate`: a drive that was empty, or media that can be overwritten";
         /// Bytes that the data path hands to DMA at a time: the link takes the first while the rest of a piece crosses.
@@ -64,7 +64,7 @@ parameters! {
         /// Data behind the end of a stream of reads that is still in the buffer; "0 B" for no read-ahead.
         read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
         Assumed "a segment of the controller's DRAM";
-        /// Sequential streams of reads that the drive keeps apart.
+        /// Sequential streams that the drive keeps apart, of reads and of writes.
         streams: u32 = "256" in "1" to "4096",
         Assumed "more than the jobs of any benchmark";
         /// Completions after which an interrupt is due.

@@ -116,6 +116,8 @@ struct Evidence<'a> {
     loads: RefCell<Vec<Box<dyn LoadConfig>>>,
     /// All flows of data by name, with what their devices have between them.
     ends: BTreeMap<&'a str, Ends<'a>>,
+    /// Names of all flows, those too that moved nothing.
+    named: HashSet<&'a str>,
     /// Whether bits may arrive wrong on any link.
     errs: bool,
     /// Devices whose links are down for a while because somebody has them leave.
@@ -236,6 +238,7 @@ impl<'a> Evidence<'a> {
             paced: OnceCell::new(),
             loads: RefCell::new(scenario.workloads.iter().map(|load| load.boxed()).collect()),
             ends,
+            named: results.flows.iter().map(|flow| flow.name.as_str()).collect(),
             errs,
             moved: scenario
                 .workloads
@@ -343,8 +346,11 @@ impl<'a> Evidence<'a> {
         let mut moving = 0..;
         let mut known: HashMap<&[String], Option<FlowLimit>> = HashMap::new();
         let limit = |flow: &Flow| {
-            if flow.direction == CONTROL || weight(flow) <= 0.0 {
+            if flow.direction == CONTROL {
                 return None;
+            }
+            if weight(flow) <= 0.0 {
+                return select_suspect(self.suspects_of_starved(flow)).map(|first| self.as_limit(&first));
             }
             let place = moving.next()?;
             let Some(names) = self.transfers.get(&flow.name) else { return self.limit_of(&[place]) };
@@ -356,13 +362,16 @@ impl<'a> Evidence<'a> {
 
     fn limit_of(&self, flows: &[usize]) -> Option<FlowLimit> {
         let (group, _) = self.likeliest_of(flows)?;
-        let first = &group.members[0];
-        Some(FlowLimit {
+        Some(self.as_limit(&group.members[0]))
+    }
+
+    fn as_limit(&self, first: &Suspect) -> FlowLimit {
+        FlowLimit {
             name: first.candidate.name(self.fabric()),
             kind: first.candidate.kind(),
             share: first.share,
             words: format!("{}: {}", first.words(self.fabric()), first.evidence()),
-        })
+        }
     }
 
     /// What two candidates of the same kind and size have in common.

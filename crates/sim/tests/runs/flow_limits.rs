@@ -452,3 +452,30 @@ fn reads_under_way_that_wait_for_room_are_not_the_limit() {
     let limit = results(PAIR, &small).limited_by.expect("something moved");
     assert_eq!(limit.kind, "outstanding_reads", "{}", limit.sentence);
 }
+
+/// Strict arbitration lets the lower port through alone: the other waits for the same wire, or for credits before it.
+#[test]
+fn a_flow_that_gets_nothing_has_a_limit() {
+    let text = |arbitration: &str| {
+        let port = |name: &str, port: u32| {
+            format!(
+                "[endpoint.{name}]\nattach = \"sw0.port{port}\"\ngeneration = \"gen3\"\nwidth = \"x4\"\n\
+                 [[workload]]\nkind = \"dma\"\nname = \"{name}\"\ndevice = \"{name}\"\ndirection = \"write\"\n\
+                 size = \"4 KiB\"\noutstanding = 64\n"
+            )
+        };
+        format!(
+            "[host.server]\nslots = {{ slot1 = \"gen3 x4\" }}\n[switch.sw0]\nattach = \"server.slot1\"\n\
+             ports = {{ port0 = \"gen3 x4\", port2 = \"gen3 x4\", port3 = \"gen3 x4\" }}\narbitration = \"{arbitration}\"\n{}{}",
+            port("first", 2),
+            port("starved", 3),
+        )
+    };
+    let run = results(text("strict"), &[]);
+    let starved = run.flows.iter().find(|flow| flow.name == "starved").expect("its flow");
+    assert_eq!(starved.bytes, 0);
+    let found = starved.limited_by.as_ref().expect("a limit");
+    assert_eq!((found.kind, found.name.as_str()), ("wire", "sw0.upstream"), "{}", found.words);
+    let wider = [("server.slots.slot1", "gen3 x8"), ("sw0.ports.port0", "gen3 x8")];
+    assert!(flow(&results(text("strict"), &wider), "starved").goodput_gb_per_s > 1.0);
+}

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod benchmarks;
+mod bit_errors;
 mod changes;
 mod copy_limits;
 mod credits;

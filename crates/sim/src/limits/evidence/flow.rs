@@ -93,6 +93,20 @@ impl Evidence<'_> {
         found
     }
 
+    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits.
+    pub(super) fn suspects_of_starved(&self, flow: &Flow) -> Vec<Suspect> {
+        let waits = |name: &str| {
+            let requester = self.requesters.get(name);
+            requester.is_some_and(|each| share_of(&each.time_attribution, "port") > MOSTLY)
+        };
+        let mut found = Vec::new();
+        if flow.device.split('+').any(waits) {
+            let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
+            links.for_each(|link| self.suspects_of_link(flow, link, &mut found));
+        }
+        found
+    }
+
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
         if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
@@ -123,7 +137,7 @@ impl Evidence<'_> {
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
     fn load_of_cores<'r>(&self, resource: &'r Resource) -> Option<&'r str> {
         let ResourceOwner::Load(load) = &resource.id.owner else { return None };
-        self.results.flows.iter().any(|flow| flow.name == *load).then_some(load.as_str())
+        self.named.contains(load.as_str()).then_some(load.as_str())
     }
 
     /// Whether software of a flow may run on a resource, if that is a core; of anything else, yes.

@@ -26,7 +26,7 @@ pub struct SsdConfig {
     pub read_rate: Rate,
     /// Rate of the data path from the buffer to the media.
     pub write_rate: Rate,
-    /// The same for writes that do not go on where one of the last ended.
+    /// The same for scattered writes, which neither go on where one of the last ended nor begin a stream.
     pub random_write_rate: Rate,
     /// Bytes that the data path hands to DMA at a time.
     pub dma_unit: Bytes,

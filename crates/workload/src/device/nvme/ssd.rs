@@ -34,6 +34,8 @@ use std::collections::VecDeque;
 
 /// Pieces of write data after which a drive knows whether writes are sequential. Assumed: as many as tools keep under way.
 const WRITES_TO_SEE: u32 = 64;
+/// Writes in a row that begin streams, of which none has gone on yet; more are scattered. Assumed: as many as tools have jobs.
+const STREAMS_TO_BEGIN: usize = 32;
 /// Parts in which what was written before the run leaves the buffer.
 const EARLIER_PARTS: u64 = 64;
 
@@ -68,6 +70,8 @@ pub(crate) struct Ssd {
     held: u64,
     /// Pieces of write data until the drive knows what is written, and one while its buffer is filled with the like.
     writes_to_see: u32,
+    /// A write has gone on where one ended, or is known to be scattered.
+    knows_writes: bool,
     /// Write commands and the bytes of each for which no room was found yet.
     wanting: VecDeque<(u32, u64)>,
     /// Pieces that the media is asked for.
@@ -106,6 +110,7 @@ impl Ssd {
             write_room: config.buffer.get(),
             held: 0,
             writes_to_see: if config.preconditioned { WRITES_TO_SEE } else { 0 },
+            knows_writes: false,
             wanting: VecDeque::new(),
             in_media: 0,
             accepting: 0,
@@ -240,7 +245,8 @@ impl Ssd {
     pub(crate) fn earlier_writes(&mut self) -> Option<u64> {
         match self.writes_to_see {
             0 => return None,
-            1 => {}
+            1 if self.knows_writes => {}
+            1 => return None,
             _ => {
                 self.writes_to_see -= 1;
                 return None;
@@ -287,9 +293,12 @@ impl Ssd {
         self.accepting -= 1;
     }
 
-    /// Whether a write goes on where one of the last ended.
+    /// Whether a write goes on where one of the last ended, or may be the first of those that will.
     pub(crate) fn is_sequential_write(&mut self, offset: u64, size: u64) -> bool {
-        self.written.place(offset, size, true) != Place::Elsewhere
+        let goes_on = self.written.place(offset, size, true) != Place::Elsewhere;
+        let is_sequential = goes_on || self.written.may_begin(STREAMS_TO_BEGIN);
+        self.knows_writes |= goes_on || !is_sequential;
+        is_sequential
     }
 
     /// When a piece of write data that has come into the buffer will be on the media.

@@ -116,8 +116,9 @@ fn scattered_writes_drain_at_their_own_rate() {
     let config = SsdConfig { random_write_rate: Rate::from_bytes_per_second(500_000_000), ..config() };
     let channel = |index| ChannelId { device: DeviceId(0), index };
     let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
-    assert!(!ssd.is_sequential_write(1 << 20, 4096), "the first of a stream is not known to be one");
-    assert!(ssd.is_sequential_write((1 << 20) + 4096, 4096));
+    let scattered = (0..100_u64).map(|place| ssd.is_sequential_write(place << 30, 4096));
+    assert_eq!(scattered.filter(|sequential| !sequential).count(), 68, "the first 32 might have gone on");
+    assert!(ssd.is_sequential_write((99 << 30) + 4096, 4096));
     let first = ssd.drain(Time::ZERO, 4000, false);
     assert_eq!(first, Time::ZERO + Span::from_us(8));
     assert_eq!(ssd.write_rates(), "500 MB/s for scattered writes");
@@ -125,4 +126,29 @@ fn scattered_writes_drain_at_their_own_rate() {
     assert_eq!(ssd.write_rates(), "4 GB/s, 500 MB/s for scattered writes", "a ninth of the time");
     ssd.drain(Time::ZERO, 4_000_000, true);
     assert_eq!(ssd.write_rates(), "4 GB/s");
+}
+
+/// Eight jobs write one after another: the first write of each costs what the others do, and the buffer was full of the like.
+#[test]
+fn the_first_write_of_a_stream_is_sequential() {
+    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let mut ssd = Ssd::new(config(), [channel(0), channel(1), channel(2)]);
+    for step in 0..3 {
+        assert!(
+            (0..8_u64).all(|job| ssd.is_sequential_write((job << 30) + step * 4096, 4096)),
+            "step {step}"
+        );
+    }
+}
+
+/// What was written before the run fills the buffer only when it is known what is written.
+#[test]
+fn a_drive_that_has_seen_beginnings_alone_does_not_know_what_filled_its_buffer() {
+    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let preconditioned = SsdConfig { preconditioned: true, ..config() };
+    let mut ssd = Ssd::new(preconditioned, [channel(0), channel(1), channel(2)]);
+    assert!(ssd.is_sequential_write(0, 4096));
+    assert!((0..200).all(|_| ssd.earlier_writes().is_none()));
+    assert!(ssd.is_sequential_write(4096, 4096));
+    assert!(ssd.earlier_writes().is_some());
 }

@@ -51,10 +51,10 @@ fn the_drive_is_one_hosts_before_and_the_others_after() {
         let after = rate(&results, 2, "after");
         assert_eq!((rate(&results, 0, "after"), rate(&results, 2, "before")), (0.0, 0.0), "{rw}");
         let undisturbed = rate(&results, 0, "stays");
+        // Writes fill the buffer of the drive at first, and a random mix scatters.
+        let scatter = if rw == "randrw" { 0.15 } else { 0.1 };
         for phase in 1..3 {
             let now = rate(&results, phase, "stays");
-            // Writes fill the buffer of the drive at first, and a random mix scatters.
-            let scatter = if rw == "randrw" { 0.15 } else { 0.1 };
             assert!(
                 (now / undisturbed - 1.0).abs() < scatter,
                 "{rw}: {now} of {undisturbed} GB/s in phase {phase}"
@@ -63,7 +63,7 @@ fn the_drive_is_one_hosts_before_and_the_others_after() {
         // They fill it as quickly in the drive that moves: but for that it is as quick as before.
         let later = rate(&results, 2, "stays") / undisturbed;
         assert!(
-            before > 1.0 && (after / before / later - 1.0).abs() < 0.05,
+            before > 1.0 && (after / before / later - 1.0).abs() < scatter / 2.0,
             "{rw}: {before}, then {after} GB/s, while the other is at {later} of what it was"
         );
     }

@@ -172,6 +172,11 @@ class Function:
         return self.registers.link or _NO_LINK
 
     @property
+    def tells_link(self) -> bool:
+        """Whether its own registers say how its link runs or what it could do."""
+        return not self.virtual and (self.link.status.known or self.link.capability.known)
+
+    @property
     def transfers(self) -> Transfers:
         """Its transfer settings; all None when it says nothing."""
         return self.registers.transfers or _NO_TRANSFERS

@@ -32,8 +32,11 @@ class Link:
 
     @property
     def device(self) -> Function:
-        """The first function of the lower end; its link registers count for the device."""
-        return self.lower[0]
+        """The first function of the lower end whose link registers are known; all have the same.
+
+        Those of virtual functions are reserved. Where none is known it is the first.
+        """
+        return next((one for one in self.lower if one.tells_link), self.lower[0])
 
     @property
     def port_can(self) -> LinkMode:

@@ -133,6 +133,21 @@ class View:
         """How many functions, without virtual ones, share domain, bus and device."""
         return Counter(function.address.slot for function in self.machine if not function.virtual)
 
+    def stands_for_device(self, function: Function) -> bool:
+        """Whether a function is the one of its device whose link registers count: see `Link.device`.
+
+        A dump of single functions may leave out the first, and a tree names it without its registers.
+        """
+        return self._first_in_slot.get(function.address.slot) == function.address
+
+    @cached_property
+    def _first_in_slot(self) -> dict[tuple[int, int, int], Address]:
+        physical = [function for function in self.machine if not function.virtual]
+        telling = {
+            function.address.slot: function.address for function in reversed(physical) if function.tells_link
+        }
+        return {function.address.slot: function.address for function in reversed(physical)} | telling
+
     @cached_property
     def tells_bandwidths(self) -> bool:
         """Whether the source tells what links carry in place of how they run, as hwloc does."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lanewise.errors import InputError
 from lanewise.health.doctor import Severity, diagnose
+from lanewise.health.predict import predict
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Machine
 
@@ -127,3 +129,53 @@ def test_two_that_ask_for_different_sizes_are_a_note() -> None:
     ]
     assert (found.bdf, found.severity) == ("31:00.0", Severity.INFO)
     assert "512 B" in found.title
+
+
+ONE_PORT = DEVICE.replace("{bdf}", "b1:00.1").format(name=CX7, can="32GT/s, Width x16", now="{now}")
+SLOW = ONE_PORT.replace("{now}", "16GT/s (downgraded), Width x8 (downgraded)")
+VIRTUAL = """\
+b1:00.2 Ethernet controller [0200]: Mellanox Technologies ConnectX Family mlx5Gen Virtual Function [15b3:101e]
+\tCapabilities: [60] Express (v2) Endpoint, MSI 00
+\t\tDevCtl:\tCorrErr- NonFatalErr- FatalErr- UnsupReq-
+\t\t\tMaxPayload 128 bytes, MaxReadReq 128 bytes
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed unknown (downgraded), Width x0 (downgraded)
+"""
+TREE = """
+  +-[0000:b0]-+-00.0  Intel Corporation Ice Lake Memory Map/VT-d
+  |           \\-04.0-[b1-b2]--+-00.0  Mellanox Technologies MT2910 Family [ConnectX-7]
+  |                           \\-00.1  Mellanox Technologies MT2910 Family [ConnectX-7]
+"""
+
+
+@pytest.mark.parametrize("text", [SLOW, SLOW + VIRTUAL, SLOW + TREE], ids=["alone", "virtual", "tree"])
+def test_a_second_port_stands_for_its_link_where_the_first_tells_nothing(text: str) -> None:
+    found = diagnose(read_bytes(text.encode()), cost=False)
+    (finding,) = (finding for finding in found.findings if finding.rule == "link-one-end")
+    assert finding.bdf == "b1:00.1"
+    assert "runs at 16GT/s x8 and could do 32GT/s x16" in finding.title
+    assert not found.examined
+    assert "'sudo lspci -vvv' of all devices, without '-s', tells them" in found.notes[-1]
+
+
+def test_a_second_port_that_runs_in_full_is_a_link_that_is_seen() -> None:
+    found = diagnose(read_bytes(ONE_PORT.replace("{now}", "32GT/s, Width x16").encode()), cost=False)
+    assert found.examined
+    assert found.readable[0] == ("links", 1, 1)
+
+
+def test_of_two_ports_the_first_stands_for_the_link() -> None:
+    both = SLOW.replace("b1:00.1", "b1:00.0") + "\n" + SLOW
+    found = diagnose(read_bytes(both.encode()), cost=False).findings
+    assert [finding.bdf for finding in found if finding.rule == "link-one-end"] == ["b1:00.0"]
+
+
+def test_a_prediction_is_of_the_port_whose_registers_are_there() -> None:
+    rows = predict(read_bytes((SLOW + TREE).encode()), together=False).rows
+    assert {(row.bdf, row.link) for row in rows} == {("b1:00.1", "gen4 x8")}
+
+
+def test_of_a_device_without_a_link_the_port_with_a_class_is_named() -> None:
+    text = "b1:00.1 " + CX7 + TREE
+    with pytest.raises(InputError, match="whose link is known"):
+        predict(read_bytes(text.encode()), together=False)

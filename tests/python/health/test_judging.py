@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from machines import GPU, NIC, function, machine, pair, switched
+from machines import GPU, NIC, NVME, function, machine, pair, switched
 
 from lanewise.health.doctor import diagnose
 from lanewise.health.judge import Judgement, Verdict, judge
@@ -427,3 +427,65 @@ def test_a_collective_is_not_judged_on_a_machine_without_gpus() -> None:
     (without,) = judged(text, drives()).cases
     assert without.verdict is Verdict.NONE
     assert "shows no GPU" in without.binding
+
+
+RDMA = """\
+                    RDMA_Write BW Test
+ Dual-port       : OFF\t\tDevice         : mlx5_7
+ #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+ 65536      5000             11000.12            10988.40\t\t   0.175814
+"""
+
+
+def several_kinds() -> Machine:
+    """Return a switch with a drive, a GPU and two adapters below it."""
+    kinds = (NVME, GPU, NIC, NIC)
+    return switched(*({"class_code": kind, "vendor": 0x10DE if kind == GPU else 0x15B3} for kind in kinds))
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "reason"),
+    [
+        (
+            RDMA,
+            "03:00.0",
+            "perftest measures RDMA adapters, and 03:00.0 is a drive; the machine has 05:00.0, 06:00.0",
+        ),
+        (
+            RDMA,
+            "04:00.0",
+            "perftest measures RDMA adapters, and 04:00.0 is a GPU; the machine has 05:00.0, 06:00.0",
+        ),
+        (
+            fio(3.0),
+            "05:00.0",
+            "fio measures drives, and 05:00.0 is a network adapter; the machine has 03:00.0",
+        ),
+        (
+            TO_DEVICE,
+            "03:00.0",
+            "bandwidthTest measures GPUs, and 03:00.0 is a drive; the machine has 04:00.0",
+        ),
+    ],
+)
+def test_a_device_of_another_kind_than_the_tool_measures_is_refused(
+    text: str, device: str, reason: str
+) -> None:
+    judgement = judged(text, several_kinds(), device)
+    assert judgement.reason_for_nothing == reason
+    assert {case.predicted_gb_per_s for case in judgement.cases} == {None}
+
+
+def test_of_outputs_of_two_tools_a_device_is_chosen_for_those_that_measure_its_kind() -> None:
+    judgement = judged(f"{RDMA}\n{TO_DEVICE}", several_kinds(), "05:00.0")
+    assert {case.bdf for case in judgement.cases} == {"04:00.0", "05:00.0"}
+
+
+def test_a_device_whose_class_nobody_tells_may_be_chosen() -> None:
+    known = several_kinds()
+    nameless = known["05:00.0"]
+    nameless = replace(nameless, identity=replace(nameless.identity, class_code=None))
+    known = replace(known, functions={**known.functions, nameless.address: nameless})
+    (case,) = judged(RDMA, known, "05:00.0").cases
+    assert case.bdf == "05:00.0"
+    assert case.ratio is not None

@@ -131,7 +131,7 @@ def slow_gpus(view: View) -> set[Address]:
 def link_speed(view: View, function: Function) -> float | None:
     """Return the speed of a link in GT/s where no other rule tells of it: of GPUs, or without a limit."""
     link = view.machine.link_above(function)
-    if function.address.function or (link is not None and not view.is_wire(link)):
+    if not view.stands_for_device(function) or (link is not None and not view.is_wire(link)):
         return None
     if function.is_gpu and function.idle:
         # A GPU that has nothing to do while its likes work lowers its speed, as it should.

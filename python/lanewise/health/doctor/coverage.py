@@ -44,6 +44,7 @@ _LOWER_ENDS = ENDPOINTS | {Kind.UPSTREAM_PORT}
 _HOST_BRIDGE = 0x0600
 
 AS_ROOT = "'sudo lspci -vvv' tells them, where there are any"
+ALL_DEVICES = "'sudo lspci -vvv' of all devices, without '-s', tells them"
 IN_A_GUEST = (
     "this is a virtual machine, and only its host sees the links: check the host, and let the guest pass "
     "with --allow-unexamined"
@@ -106,7 +107,7 @@ def unseen(view: View) -> str:
     devices = [
         function
         for function, seen in _links(view)
-        if not seen and function.address.function == 0 and view.is_data_mover(function)
+        if not seen and view.stands_for_device(function) and view.is_data_mover(function)
     ]
     if not devices:
         return ""
@@ -116,7 +117,21 @@ def unseen(view: View) -> str:
 def _remedy(view: View, links: Known) -> str:
     if not view.machine.measured:
         return DECLARED
-    return IN_A_GUEST if view.is_guest and not links.known else AS_ROOT
+    if view.is_guest and not links.known:
+        return IN_A_GUEST
+    # Whoever may read the settings of one device may read those of all: the others were not asked for.
+    is_part = any(
+        _is_without_port(view, f) for f in _real(view) if f.tells_link and f.transfers.mps is not None
+    )
+    return ALL_DEVICES if is_part else AS_ROOT
+
+
+def _is_without_port(view: View, function: Function) -> bool:
+    """Whether a device is at the lower end of a link whose port the source leaves out, or names at most."""
+    if view.machine.role(function) not in _LOWER_ENDS:
+        return False
+    link = view.machine.link_above(function)
+    return link is None or link.upper.registers.express is None
 
 
 def _real(view: View) -> Iterator[Function]:
@@ -141,7 +156,7 @@ def _alone(view: View) -> Iterator[Function]:
     for function in _real(view):
         role = view.machine.role(function)
         may_be = role is None and function.registers.express and not function.is_bridge
-        lower = (role in _LOWER_ENDS or may_be) and function.address.function == 0
+        lower = (role in _LOWER_ENDS or may_be) and view.stands_for_device(function)
         if lower and view.machine.link_above(function) is None:
             yield function
 

@@ -46,7 +46,9 @@ def speed(view: View, function: Function) -> Hashable:
 
 def top_speed(view: View, function: Function) -> Hashable:
     """Return the most that a GPU of a server and its slot can do together, in GT/s."""
-    if function.address.function or function.link.bandwidth_gb_s or not is_of_a_server(view, function):
+    if function.link.bandwidth_gb_s or not (
+        view.stands_for_device(function) and is_of_a_server(view, function)
+    ):
         return None
     link = view.machine.link_above(function)
     if link is None:
@@ -59,7 +61,7 @@ def width(view: View, function: Function) -> Hashable:
     if function.link.bandwidth_gb_s:
         return None
     link = view.machine.link_above(function)
-    if function.address.function or (link is not None and not view.is_wire(link)):
+    if not view.stands_for_device(function) or (link is not None and not view.is_wire(link)):
         return None
     if function.link.said_of_width == "downgraded" and function.link.capability.width is None:
         # `link-downgraded` tells of it.
@@ -71,7 +73,7 @@ def width(view: View, function: Function) -> Hashable:
 
 def _bandwidth(view: View, function: Function) -> Hashable:
     """Return what hwloc tells of a link, in GB/s; 0 where it does not know that of this one."""
-    if function.address.function or not view.tells_bandwidths:
+    if not (view.stands_for_device(function) and view.tells_bandwidths):
         return None
     link = view.machine.link_above(function)
     ends = (function, *((link.upper,) if link is not None else ()))

@@ -36,6 +36,9 @@ _CLASSES = {
     "osu": "is_nic",
     "smartflow": "is_nic",
 }
+_MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
+"""What tools of a class measure, in words."""
+_MOST_NAMED = 8
 GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
 """Tools that copy between host and GPUs."""
 
@@ -72,10 +75,42 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
         return Match(reason=elsewhere)
     if tool == "nccl-tests":
         return _collective(case, measurement, machine)
+    if chosen is not None and (wrong := _of_another_kind(chosen, case, measurement, machine)):
+        if "tool" not in case.raw:
+            return Match(reason=wrong)
+        # Where a file has outputs of several tools, it was chosen for those of another.
+        chosen = None
     if tool in GPU_TOOLS:
         reason = _not_over_the_link(case)
         return Match(reason=reason) if reason else _gpu_copy(case, measurement, machine, chosen)
     return _device(case, measurement, machine, chosen)
+
+
+def _of_another_kind(chosen: Function, case: Case, measurement: Measurement, machine: Machine) -> str:
+    """Say that a tool does not measure what was chosen; empty where it does, or nobody knows its kind."""
+    tool = measurement.tool
+    wanted = "is_gpu" if tool in GPU_TOOLS else _CLASSES.get(tool, "is_storage")
+    kind = _kind_of(chosen)
+    if not kind or getattr(chosen, wanted):
+        return ""
+    fitting = (
+        _devices(machine, wanted) if wanted == "is_gpu" else _candidates(case, measurement, machine, wanted)
+    )
+    measured = "RDMA adapters" if tool == "perftest" else _MEASURED[wanted]
+    there = ", ".join(function.address.short for function in fitting[:_MOST_NAMED]) or "none"
+    return f"{tool} measures {measured}, and {chosen.address.short} is {kind}; the machine has {there}"
+
+
+def _kind_of(function: Function) -> str:
+    """Return what a function is by its class, with an article; empty where no tool is for or against it."""
+    kinds = {
+        "a drive": function.is_nvme,
+        "a storage controller": function.is_storage,
+        "a network adapter": function.is_nic,
+        "a GPU": function.is_gpu,
+        "a bridge": function.is_bridge,
+    }
+    return next((words for words, is_one in kinds.items() if is_one), "")
 
 
 def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
@@ -143,7 +178,7 @@ def _devices(machine: Machine, wanted: str) -> list[Function]:
 
 
 def _which(candidates: list[Function], case: Case) -> str:
-    known = ", ".join(function.address.short for function in candidates[:8])
+    known = ", ".join(function.address.short for function in candidates[:_MOST_NAMED])
     named = f"'{case.target}' is none of them; " if case.target else ""
     return f"{named}say which device it was with --device: {known or 'the machine has none of this class'}"
 

@@ -33,12 +33,20 @@ def left_out(
     view = View(machine)
     slots = {address.slot for address in predicted}
     reasons: dict[str, list[str]] = {}
+    movers = {function.address.slot for function in machine if _moves_data(view, function)}
     for function in machine if named is None else named:
         if function.address.slot in slots or not (named is not None or _is_device(view, function)):
+            continue
+        # A tree names the first function without its class.
+        if named is None and function.address.slot in movers and not _moves_data(view, function):
             continue
         slots.add(function.address.slot)
         reasons.setdefault(_reason(view, function), []).append(function.address.short)
     return [f"not predicted, because {reason}: {_listed(found)}" for reason, found in reasons.items()]
+
+
+def _moves_data(view: View, function: Function) -> bool:
+    return not function.virtual and view.is_data_mover(function)
 
 
 def _is_device(view: View, function: Function) -> bool:

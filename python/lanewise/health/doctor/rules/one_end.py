@@ -76,7 +76,7 @@ ONE_END = Rule(
 def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
     """Find devices that run below their capability, where nothing is known of the port above."""
     for function in view.machine:
-        if not view.machine.measured or function.address.function or not _is_lower_end(view, function):
+        if not (view.machine.measured and view.stands_for_device(function) and _is_lower_end(view, function)):
             continue
         could, now = _could(view, function), _now(view, function)
         full, rate = rate_of(could), rate_of(now)

@@ -65,7 +65,7 @@ def downgraded_links(view: View, this: Rule) -> Iterable[Finding]:
     ports = [f for f in view.machine if _is_port(f) and f.link.status.known]
     for function in view.machine:
         link, bdf = function.link, function.address.short
-        if _is_port(function) or function.virtual or function.address.function or not link.status.known:
+        if _is_port(function) or not view.stands_for_device(function) or not link.status.known:
             continue
         lanes = link.said_of_width == "downgraded" and link.capability.width is None
         speed = link.said_of_speed == "downgraded" and link.capability.gt_s is None

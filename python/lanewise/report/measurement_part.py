@@ -44,7 +44,15 @@ def measurement_part(measured: Measured, *, drawn: bool) -> Part:
         )
         for case in cases
     ]
-    columns = ("case", "where", "#measured, GB/s", "#possible, GB/s", "#ratio", "verdict", "bound by")
+    columns = (
+        "case",
+        "where",
+        "#measured, GB/s",
+        "#possible, GB/s",
+        "#ratio",
+        "verdict",
+        "what is possible is bound by",
+    )
     evidence = list(dict.fromkeys(line for case in cases for line in case["evidence"]))
     sections = (
         Section(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from machines import GPU, NIC, NVME, function, machine, pair, switched
 
+from lanewise.cli.tables.judgement import print_judgement
 from lanewise.health.doctor import diagnose
 from lanewise.health.judge import Judgement, Verdict, judge
 from lanewise.health.judge.detect import decoded, parse_measurement
@@ -385,6 +386,20 @@ class TestVerb:
         assert ("was judged" in result.stderr) == (status == 2)
         assert "0.01 GB/s" in result.stdout or status == 0
 
+    @pytest.mark.parametrize(
+        ("rate", "words"),
+        [
+            (7.0, "\n    bound by the link of 01:00.0"),
+            (3.0, "\n    what is possible is bound by the link of 01:00.0"),
+            (20.0, "\n    what is possible is bound by the link of 01:00.0"),
+        ],
+    )
+    def test_a_link_binds_what_is_possible_and_no_result_far_from_it(
+        self, rate: float, words: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        print_judgement(judged(fio(rate), drives()))
+        assert words in capsys.readouterr().out
+
     def test_one_of_two_files_is_not_enough(self, lanewise: Callable[..., Result], tmp_path: Path) -> None:
         for name, drive in (("known", "/dev/nvme0n1"), ("unknown", "/data/file")):
             (tmp_path / name).write_text(fio(0.01, filename=drive))
@@ -489,3 +504,43 @@ def test_a_device_whose_class_nobody_tells_may_be_chosen() -> None:
     (case,) = judged(RDMA, known, "05:00.0").cases
     assert case.bdf == "05:00.0"
     assert case.ratio is not None
+
+
+def test_a_drive_far_below_its_link_is_suspected_first() -> None:
+    (case,) = judged(fio(3.0), drives()).cases
+    assert case.evidence[0].endswith("; 01:00.0 itself is the first suspect, then host and software")
+    (case,) = judged(
+        TO_DEVICE.replace("26.8", "13.4"),
+        pair(class_code=GPU, vendor=0x10DE, can="16 x16", port={"can": "16 x16"}),
+    ).cases
+    assert case.verdict is Verdict.HOST
+    assert case.evidence[0].endswith("something beyond it is slower")
+
+
+def _jobs(*names: str, groups: tuple[int, ...] = (0, 0)) -> str:
+    jobs = [json.loads(fio(3.0, filename=f"/dev/{name}n1"))["jobs"][0] for name in names]
+    for job, name, group in zip(jobs, names, groups, strict=False):
+        job |= {"jobname": name, "groupid": group}
+    return json.dumps({"fio version": "fio-3.35", "jobs": jobs})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        (_jobs("nvme0"), False),
+        (_jobs("nvme0", "nvme1"), True),
+        (_jobs("nvme0", "nvme1", groups=(0, 1)), False),
+        (fio(3.0, filename="/dev/nvme0n1:/dev/nvme1n1"), True),
+    ],
+    ids=["one drive", "two at once", "one after the other", "one job on two"],
+)
+def test_a_shared_uplink_explains_a_result_of_devices_that_were_at_work_at_once(
+    text: str, is_said: bool
+) -> None:
+    known = switched(
+        *({"can": "16 x4", "interfaces": (f"nvme{number}",)} for number in range(4)), uplink="16 x4"
+    )
+    cases = judged(text, known).cases
+    assert {case.verdict for case in cases} == {Verdict.HOST}
+    said = [any("[switch-oversubscribed]" in line for line in case.evidence) for case in cases]
+    assert set(said) == {is_said}

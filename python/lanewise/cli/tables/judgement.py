@@ -88,7 +88,9 @@ def _reasons(cases: list[JudgedCase]) -> list[str]:
     """List what is said about cases with one verdict, once each: what binds them, and the evidence."""
     said: dict[str, None] = {}
     for case in cases:
-        said.setdefault(f"bound by {case.binding}")
+        # Of a result that is far from it, the link binds what is possible and not what was measured.
+        far = case.verdict in (Verdict.HOST, Verdict.WRONG, Verdict.TOO_GOOD)
+        said.setdefault(f"{'what is possible is ' if far else ''}bound by {case.binding}")
         for line in case.evidence:
             said.setdefault(line)
     lines = list(said)

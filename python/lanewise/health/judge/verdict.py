@@ -54,6 +54,12 @@ _OWN_LINKS = (
     "more than PCI Express carries: these GPUs have links of their own (NVLink), which this description "
     "does not show"
 )
+_SHARED = "switch-oversubscribed"
+"""The rule whose finding explains nothing where one device alone is at work."""
+
+_AT_ONCE = ("fio", "iometer")
+"""Tools that have several drives at work at once."""
+
 _LAUNCH = "what launching a copy takes"
 
 _LONG_S = 1e-3
@@ -208,13 +214,40 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     summed = _summed(measurement.cases)
     copies = (*GPU_TOOLS, "nccl-tests")
     fixed = FixedTimes(case for case in summed if case.raw.get("tool", measurement.tool) in copies)
+    matches = [match(case, measurement, machine, chosen) for case in summed]
+    tools = [str(case.raw.get("tool", measurement.tool)) for case in summed]
+    shares = _share_their_way(summed, tools, matches)
     cases = tuple(
-        _judged(case, match(case, measurement, machine, chosen), simulator, findings, fixed)
-        for case in summed
+        _judged(case, found, simulator, [f for f in findings if shared or f.rule != _SHARED], fixed)
+        for case, found, shared in zip(summed, matches, shares, strict=True)
     )
     return Judgement(
         measurement, machine.source, cases, (*machine.notes, *notes, *measurement.not_understood)
     )
+
+
+def _share_their_way(cases: Sequence[Case], tools: Sequence[str], matches: Sequence[Match]) -> list[bool]:
+    """Say of each case whether other devices were at work at the same time, as far as an output tells.
+
+    Jobs of one group of fio are, the drives of one job, and the GPUs of a collective; other tools measure one
+    device at a time.
+    """
+    devices: dict[tuple[object, ...], set[Address]] = {}
+    runs = [(tool, *_run_of(case)) for case, tool in zip(cases, tools, strict=True)]
+    for run, found in zip(runs, matches, strict=True):
+        if run[0] in _AT_ONCE and found.function is not None:
+            devices.setdefault(run, set()).add(found.function.address)
+    return [
+        run[0] == "nccl-tests"
+        or len(devices.get(run, ())) > 1
+        or (run[0] in _AT_ONCE and str(case.target or "").count("/dev/") > 1)
+        for case, run in zip(cases, runs, strict=True)
+    ]
+
+
+def _run_of(case: Case) -> tuple[object, ...]:
+    """Return what jobs have in common that run at once: host, run, and group of fio."""
+    return tuple(case.raw.get(name) for name in ("hostname", "document", "groupid"))
 
 
 def _summed(cases: Sequence[Case]) -> list[Case]:
@@ -225,10 +258,8 @@ def _summed(cases: Sequence[Case]) -> list[Case]:
     groups: dict[tuple[object, ...], list[Case]] = {}
     for number, case in enumerate(cases):
         clone = case.bandwidth_bytes_per_s is not None and "job options" in case.raw
-        at = tuple(case.raw.get(name) for name in ("hostname", "document", "groupid"))
-        key = (
-            (case.name, case.direction, case.target, case.block_bytes, *map(str, at)) if clone else (number,)
-        )
+        at = map(str, _run_of(case))
+        key = (case.name, case.direction, case.target, case.block_bytes, *at) if clone else (number,)
         groups.setdefault(key, []).append(case)
     return [_sum(alike) if len(alike) > 1 else alike[0] for alike in groups.values()]
 
@@ -270,7 +301,7 @@ def _judged(
     if verdict is Verdict.HOST and asleep is not None and _is_all_of(asleep.gb_per_s, measured, case):
         verdict, evidence = Verdict.WRONG, [asleep.said]
     if verdict is Verdict.HOST:
-        evidence += _beyond_the_link(case, predicted)
+        evidence += _beyond_the_link(case, predicted, found.benchmark)
     evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
     return JudgedCase(case.name, bdf, measured, predicted, ratio, verdict, row.binding, tuple(evidence))
 
@@ -337,9 +368,15 @@ def _is_long(case: Case) -> bool:
     return bool(rate and size) and (size or 0) / (rate or 1) >= _LONG_S
 
 
-def _beyond_the_link(case: Case, predicted: float) -> list[str]:
-    """Say what the output itself tells about host, software and depth."""
-    evidence = [f"{predicted:.2f} GB/s are possible with this configuration; something beyond it is slower"]
+def _beyond_the_link(case: Case, predicted: float, benchmark: Benchmark) -> list[str]:
+    """Say what the output itself tells about host, software and depth.
+
+    What is possible is simulated with media that are no limit, so that those of a drive come first.
+    """
+    slower = "something beyond it is slower"
+    if benchmark.function.is_storage:
+        slower = f"{benchmark.function.address.short} itself is the first suspect, then host and software"
+    evidence = [f"{predicted:.2f} GB/s are possible with this configuration; {slower}"]
     user, system = case.raw.get("usr_cpu"), case.raw.get("sys_cpu")
     if isinstance(user, int | float) and isinstance(system, int | float):
         evidence.append(f"fio's threads used {user:.0f} % user and {system:.0f} % system time")

@@ -66,5 +66,5 @@ def test_sizes_of_fleet_files_have_any_unit_of_the_core() -> None:
     for text, size in (("1 TB", 10**12), ("128 GiB", 1 << 37), ("256 B", 256), ("4kB", 4000)):
         assert BYTES.read(text) == size
     for text in ("1 PB", "4", "8 Gb", "8 GB/s", "1.5 KiB", "150 ns"):
-        with pytest.raises(ValueError, match="^$"):
+        with pytest.raises(ValueError, match=r"^$"):
             BYTES.read(text)

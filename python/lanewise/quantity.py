@@ -20,6 +20,26 @@ def size_of(unit: str) -> Fraction:
     return Fraction(number, divisor)
 
 
+_NOTHING = ("none", "auto")
+"""What the core prints of a parameter without an amount."""
+
+
+def stated_in(unit: str, text: str | None) -> float | None:
+    """Read what the core prints of a parameter, in a unit; None where it states no amount.
+
+    ValueError for a text that means nothing in this unit: what is stated is never passed over.
+
+    >>> stated_in("B", "1 TB"), stated_in("B", "none")
+    (1000000000000.0, None)
+    """
+    if text is None or text in _NOTHING:
+        return None
+    amount = amount_in(unit, text)
+    if amount is None:
+        raise ValueError(f"'{text}' is stated, and is no amount in {unit}")
+    return amount
+
+
 def amount_in(unit: str, text: str | None) -> float | None:
     """Read a value in a unit; None for no number, and for one whose unit measures something else.
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from lanewise import _core
+from lanewise.health.fleet.values import BYTES
 from lanewise.known_units import UNITS
-from lanewise.quantity import amount_in, kind_of
+from lanewise.machine.known_parts import DRIVES, OTHERS
+from lanewise.machine.own_rate import rates_of_any
+from lanewise.quantity import amount_in, kind_of, stated_in
 from lanewise.study.axes import parse_axis, same_as
 
 RIG = str(Path(__file__).parents[2] / "scenarios/oversubscribed.toml")
@@ -34,6 +37,20 @@ def test_what_is_no_value_of_the_kind_is_none() -> None:
         assert amount_in("GB/s", text) is None, text
 
 
+def test_what_is_stated_is_understood_or_refused_and_never_passed_over() -> None:
+    assert stated_in("B", "1 TB") == 1e12
+    assert stated_in("B", "none") is stated_in("ns", "auto") is stated_in("B", None) is None
+    for text in ("", "4", "1 PB", "150 ns"):
+        with pytest.raises(ValueError, match="is stated, and is no amount in B"):
+            stated_in("B", text)
+
+
+def test_all_that_the_package_takes_from_known_parts_is_understood() -> None:
+    for part in (*DRIVES, *OTHERS):
+        for value in rates_of_any(part):
+            assert any(amount_in(unit, value["value"]) for unit in ("B", "B/s", "s")), value
+
+
 def test_equal_values_of_a_study_are_equal_in_every_unit() -> None:
     assert same_as("0.5 \N{MICRO SIGN}s") == same_as("500 ns")
     assert same_as("8 Gb/s") == same_as("1000 MB/s") == same_as("1 GB/s")
@@ -43,3 +60,11 @@ def test_equal_values_of_a_study_are_equal_in_every_unit() -> None:
         ("1.5 GB/s",),
         ("2 GB/s",),
     )
+
+
+def test_sizes_of_fleet_files_have_any_unit_of_the_core() -> None:
+    for text, size in (("1 TB", 10**12), ("128 GiB", 1 << 37), ("256 B", 256), ("4kB", 4000)):
+        assert BYTES.read(text) == size
+    for text in ("1 PB", "4", "8 Gb", "8 GB/s", "1.5 KiB", "150 ns"):
+        with pytest.raises(ValueError, match=r"^$"):
+            BYTES.read(text)

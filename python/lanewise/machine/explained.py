@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lanewise import _core
-from lanewise.quantity import amount_in
+from lanewise.quantity import stated_in
 
 if TYPE_CHECKING:
     from lanewise.documents import ExplainedParameter
@@ -24,11 +24,11 @@ def explained(scenario: str) -> dict[str, ExplainedParameter]:
 
 
 def gb_per_s(text: str | None) -> float | None:
-    """Read a rate as the core prints it; 10⁹ bytes a second. None where it is none."""
-    return amount_in("GB/s", text)
+    """Read a rate as the core prints it; 10⁹ bytes a second. None where it states none."""
+    return stated_in("GB/s", text)
 
 
 def whole_bytes(text: str | None) -> int | None:
-    """Read a size as the core prints it, in bytes; None where it is none."""
-    amount = amount_in("B", text)
+    """Read a size as the core prints it, in bytes; None where it states none."""
+    amount = stated_in("B", text)
     return None if amount is None else round(amount)

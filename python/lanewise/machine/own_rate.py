@@ -14,7 +14,7 @@ from lanewise.machine.drives import drive_part
 from lanewise.machine.explained import explained, gb_per_s, whole_bytes
 from lanewise.machine.known_parts import DRIVES
 from lanewise.machine.parts import part_of
-from lanewise.quantity import amount_in
+from lanewise.quantity import stated_in
 
 if TYPE_CHECKING:
     from lanewise.documents import ExplainedParameter
@@ -119,7 +119,7 @@ def _messages(part: str) -> MessageRate | None:
     interval = explained(_PORT.format(part=part)).get("adapter.rdma.message_interval")
     if interval is None or interval["provenance"] == "assumed":
         return None
-    interval_s = amount_in("s", interval["value"])
+    interval_s = stated_in("s", interval["value"])
     return MessageRate(1 / interval_s, part) if interval_s else None
 
 
@@ -129,7 +129,7 @@ def said_of_rates(part: str) -> str:
     Of a drive that is its two rates, of a GPU the packets of its copy engines, of an adapter its send buffer
     and its messages. Nothing is said of a part that has none of them, such as a storage adapter's.
     """
-    assumed = {value["provenance"] == "assumed" for value in _rates_of_any(part)}
+    assumed = {value["provenance"] == "assumed" for value in rates_of_any(part)}
     if not assumed:
         return ""
     if assumed == {True, False}:
@@ -137,7 +137,8 @@ def said_of_rates(part: str) -> str:
     return "as published" if assumed == {False} else "as its part assumes"
 
 
-def _rates_of_any(part: str) -> list[ExplainedParameter]:
+def rates_of_any(part: str) -> list[ExplainedParameter]:
+    """Return what a prediction takes from a part: see `said_of_rates`."""
     if part in DRIVES:
         return [rate for rate in _rates(part) if rate is not None]
     said = explained(_PORT.format(part=part))

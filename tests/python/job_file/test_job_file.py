@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
+from lanewise.known_units import UNITS
 from lanewise.tools.instruments import fio
 from lanewise.tools.job_file import numbers
 from lanewise.tools.job_file.drives import Drive, assign, paths_in
@@ -111,7 +112,7 @@ def test_what_is_no_job_file_is_refused(text: str) -> None:
 
 def test_devices_get_drives_as_told_by_name_and_in_order() -> None:
     """Numbers in names count as numbers; a drive that is taken is not given twice."""
-    drives = {name: Drive(name, None) for name in ("ssd[0]", "ssd[1]", "ssd[2]")}
+    drives = {name: Drive(name, 0) for name in ("ssd[0]", "ssd[1]", "ssd[2]")}
     paths = paths_in("/dev/nvme10n1:/dev/nvme2n1:ssd[0]")
     found = assign(paths, drives, {})
     assert {path: drive.name for path, drive in found.items()} == {
@@ -366,3 +367,25 @@ def test_command_line(tmp_path: Path) -> None:
     ):
         assert runner.invoke(app, [*base, *wrong]).exit_code == 2, wrong
     assert runner.invoke(app, ["run", str(RIG), "--map", "a=b"]).exit_code == 2
+
+
+def test_a_share_of_a_drive_of_whole_terabytes_is_no_less_than_of_others(tmp_path: Path) -> None:
+    rig = tmp_path / "rig.toml"
+    rig.write_text(re.sub(r"(\[endpoint\.ssd\]\npart = ).*", r'\1"crucial-p3"', RIG.read_text()))
+    assert '"crucial-p3"' in rig.read_text()
+    jobs = tmp_path / "jobs.fio"
+    jobs.write_text("[a]\nfilename=/dev/nvme0n1\ndirect=1\nsize=25%\n")
+    ((job,),) = plan_jobs(rig, jobs).phases
+    assert ("size", "250000000000 B", 4) in job.options
+
+
+def test_a_capacity_that_nobody_understands_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(UNITS, "TB")
+    rig = tmp_path / "rig.toml"
+    rig.write_text(re.sub(r"(\[endpoint\.ssd\]\npart = ).*", r'\1"crucial-p3"', RIG.read_text()))
+    jobs = tmp_path / "jobs.fio"
+    jobs.write_text("[a]\nfilename=/dev/nvme0n1\ndirect=1\nsize=25%\n")
+    with pytest.raises(ValueError, match="'1 TB' is stated, and is no amount in B"):
+        plan_jobs(rig, jobs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lanewise.machine.lanes import WIDTHS
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
-from lanewise.quantity import size_of
+from lanewise.quantity import kind_of, size_of
 from lanewise.toml import inline
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ Value: TypeAlias = str | int | bool | tuple[str, ...] | tuple[tuple[str, int], .
 """As it is compared: sizes in bytes, lists in the order of their words."""
 
 _UNITS = {unit: int(size_of(unit)) for unit in ("B", "KiB", "MiB", "GiB", "TiB")}
-_SIZE = re.compile(r"(\d+) ?(B|KiB|MiB|GiB|TiB)")
+"""Those in which sizes are written; all that the core knows are read."""
+_SIZE = re.compile(r"(\d+) ?([A-Za-z]+)")
 _LINK = re.compile(r"(?:(?:gen ?(?P<generation>\d+)|(?P<gt_s>[\d.]+) ?GT/s))?[ ,]*(?:x(?P<width>\d+))?", re.I)
 _BAR = re.compile(r"bar[0-5]")
 
@@ -41,9 +42,9 @@ def _size(value: object) -> int:
     if not isinstance(value, str):
         raise TypeError
     match = _SIZE.fullmatch(value.strip())
-    if match is None:
+    if match is None or kind_of(match[2]) != "bytes":
         raise ValueError
-    return int(match[1]) * _UNITS[match[2]]
+    return int(int(match[1]) * size_of(match[2]))
 
 
 def size_text(number: int) -> str:

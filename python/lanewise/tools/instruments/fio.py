@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.tools.instruments.simulated import SimulatedRun, size_in_bytes
+from lanewise.tools.instruments.simulated import SimulatedRun, stated_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -292,8 +292,7 @@ def _job_options(written: Mapping[str, str]) -> dict[str, str]:
         if name == "bs":
             options |= _block_options(text, written.get("bs_write", "auto"))
             continue
-        size = size_in_bytes(text) if name == "size" else None
-        options[name] = str(size) if size is not None else {"true": "1", "false": "0"}.get(text, text)
+        options[name] = _bytes(text) if name == "size" else {"true": "1", "false": "0"}.get(text, text)
     if written.get("group_reporting") == "true":
         options["group_reporting"] = "1"
     if targets := written.get("filename", ""):
@@ -321,7 +320,7 @@ def _split(text: str) -> str:
 
 
 def _bytes(text: str) -> str:
-    return str(size_in_bytes(text) or text)
+    return str(stated_size(text))
 
 
 def _direction(numbers: Mapping[str, float], direction: str) -> dict[str, object]:

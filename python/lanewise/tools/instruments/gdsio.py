@@ -20,7 +20,7 @@ from lanewise.tools.instruments.measurement import (
     Measurement,
     refuse_too_many,
 )
-from lanewise.tools.instruments.simulated import Instrument, SimulatedRun, size_in_bytes
+from lanewise.tools.instruments.simulated import Instrument, SimulatedRun, stated_size
 
 _LINE = re.compile(
     r"IoType:[ \t]*+(?P<io>\w{1,12})\s{1,8}XferType:[ \t]*+(?P<xfer>\w{1,24})"
@@ -88,7 +88,7 @@ def write(run: SimulatedRun) -> str:
 def _line(instrument: Instrument) -> str:
     kind = {"read": "READ", "write": "WRITE", "randread": "RANDREAD", "randwrite": "RANDWRITE"}
     metrics, option = instrument.metrics, instrument.option
-    size = (size_in_bytes(option("io_size")) or 0) // 1024
+    size = stated_size(option("io_size")) // 1024
     moved = round(metrics["DataSetSize (KiB)"])
     return (
         f"IoType: {kind[option('io_type')]} XferType: {option('xfer_type')} Threads: {option('threads')} "

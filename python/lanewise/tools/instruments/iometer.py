@@ -17,7 +17,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement
-from lanewise.tools.instruments.simulated import size_in_bytes, time_in_ns
+from lanewise.tools.instruments.simulated import stated_ns, stated_size
 
 if TYPE_CHECKING:
     from _csv import Writer
@@ -202,10 +202,10 @@ def _access_lines(text: str) -> Iterator[list[str]]:
     except tomllib.TOMLDecodeError:
         return
     for line in lines:
-        sizes = (size_in_bytes(line.get(name, "0 B")) for name in ("alignment", "reply"))
-        delay = time_in_ns(line.get("delay", "0 ns")) or 0.0
+        sizes = (stated_size(line.get(name, "0 B")) for name in ("alignment", "reply"))
+        delay = stated_ns(line.get("delay", "0 ns"))
         mix = (line["percent"], line["read"], line["random"], f"{delay / 1e6:g}", line.get("burst", 1))
-        yield [str(size_in_bytes(line["size"])), *map(str, mix), *map(str, sizes)]
+        yield [str(stated_size(line["size"])), *map(str, mix), *map(str, sizes)]
 
 
 def _disks(options: Mapping[str, str], parameters: Mapping[str, str]) -> int:

@@ -24,7 +24,7 @@ from lanewise.tools.instruments.measurement import (
     Measurement,
     refuse_too_many,
 )
-from lanewise.tools.instruments.simulated import size_in_bytes
+from lanewise.tools.instruments.simulated import stated_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -237,7 +237,7 @@ def _rows(instrument: Instrument) -> list[tuple[int, Mapping[str, float]]]:
     for name, value in instrument.metrics.items():
         size, _, rest = name.partition(" B ")
         of_several = bool(rest) and size.isdigit()
-        at = int(size) if of_several else size_in_bytes(instrument.option("size")) or 0
+        at = int(size) if of_several else stated_size(instrument.option("size"))
         by_size.setdefault(at, {})[rest if of_several else name] = value
     return [(size, row) for size, row in sorted(by_size.items()) if "time (us)" in row]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.quantity import amount_in
+from lanewise.quantity import amount_in, stated_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,6 +99,11 @@ def size_in_bytes(text: str) -> int | None:
     return None if amount is None else round(amount)
 
 
-def time_in_ns(text: str) -> float | None:
-    """Read a time as scenarios write it, like '150 ns'; None for anything else."""
-    return amount_in("ns", text)
+def stated_size(text: str) -> int:
+    """Read a size that a resolved scenario states, in bytes; 0 where that is none, ValueError for no size."""
+    return round(stated_in("B", text) or 0.0)
+
+
+def stated_ns(text: str) -> float:
+    """Read a time that a resolved scenario states; 0 where it states none, ValueError for no time."""
+    return stated_in("ns", text) or 0.0

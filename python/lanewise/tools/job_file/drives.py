@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.tools.instruments.simulated import size_in_bytes
+from lanewise.tools.instruments.simulated import stated_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,14 +27,14 @@ class Drive:
     """A drive of the rig."""
 
     name: str
-    capacity_bytes: int | None
+    capacity_bytes: int
 
 
 def drives_of(explained: ExplainResult) -> dict[str, Drive]:
     """Return the drives of a rig by name, in its order."""
     document = explained.document
     capacities = {
-        row["path"].removesuffix(_CAPACITY): size_in_bytes(str(row["value"]))
+        row["path"].removesuffix(_CAPACITY): stated_size(str(row["value"]))
         for row in document["parameters"]
         if row["path"].endswith(_CAPACITY) and str(row["value"]) != "none"
     }

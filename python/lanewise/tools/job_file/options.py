@@ -341,10 +341,9 @@ class _Translation:
         if option is None or not used:
             return
         share = numbers.percent(option.value or "")
-        capacities = [drive.capacity_bytes for drive in used]
         if share is not None:
-            if share < 100 and None not in capacities:
-                smallest = min(capacity for capacity in capacities if capacity is not None)
+            if share < 100:
+                smallest = min(drive.capacity_bytes for drive in used)
                 self._add("size", f"{smallest * share // 100} B", option.line)
         elif (value := self._number(option)) is not None:
             # fio divides it between the files.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
 from lanewise.runs.simulator import called, resolve, simulate
-from lanewise.tools.instruments.simulated import time_in_ns
+from lanewise.tools.instruments.simulated import stated_ns
 from lanewise.tools.job_file.drives import assign, drives_of
 from lanewise.tools.job_file.options import files_of, refuse_page_cache, translate
 from lanewise.tools.job_file.text import read_job_file
@@ -162,7 +162,7 @@ def _about_the_rig(overrides: Iterable[tuple[str, str]]) -> list[tuple[str, str]
 
 def _run_time_limit_us(explained: ExplainResult) -> float:
     values = {row["path"]: str(row["value"]) for row in explained.document["parameters"]}
-    return (time_in_ns(values["run.time_limit"]) or 0.0) / 1e3
+    return stated_ns(values["run.time_limit"]) / 1e3
 
 
 def _chosen(file: JobFile, names: Collection[str]) -> list[Section]:

@@ -27,7 +27,7 @@ parameters! {
         Assumed "published overheads are of whole copies, so it is counted in `overhead`";
         /// Time of an engine between two copies that are queued: from the last byte of one to the first request of the next.
         gap: Span = "2 us" in "0 ns" to "10 ms",
-        Published "a Tesla V100 under bandwidthTest, 2.8 us to the device and 1.6 from it (microsoft/superbenchmark, tests/data/cuda_memory_h2d_bw.log, cuda_memory_d2h_bw.log)";
+        Assumed "between what a Tesla V100 takes under bandwidthTest, 2.8 us to the device and 1.6 from it (microsoft/superbenchmark, tests/data/cuda_memory_h2d_bw.log, cuda_memory_d2h_bw.log)";
     }
 }
 

@@ -58,7 +58,7 @@ def test_functions_need_the_standard_library_and_the_core() -> None:
         (("doctor", DUMP, "--json"), 1),
         (("doctor", DUMP, "--format", "sarif"), 1),
         (("predict", DUMP, "--device", "01:00.0"), 0),
-        (("import", OUTPUT, "--machine", DUMP, "--device", "01:00.0"), 0),
+        (("import", OUTPUT, "--machine", DUMP, "--device", "04:00.0"), 0),
         (("--help",), 0),
     ],
 )

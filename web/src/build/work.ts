@@ -1,5 +1,6 @@
 /** A workload as a form: which kinds there are, what each needs, and what it may say besides; from the schema. */
 import type { Table } from "../toml/plain.ts";
+import { carriersNamedBy } from "../toml/references.ts";
 import { type Choice, meaningOf } from "../toml/schema.ts";
 
 export interface Field {
@@ -18,7 +19,6 @@ export interface Field {
 
 /** What one asks for besides what is needed, where a kind has it. */
 const ASKED = ["target", "size", "bs", "frame", "outstanding", "iodepth", "name"];
-const DEVICES = ["device", "devices", "targets", "target", "gpus", "filename"];
 
 /** Kinds of workload that a form has room for, with what they are. A kind that needs a table is written in the text. */
 export function kindsOf(schema: Table): Choice[] {
@@ -40,7 +40,7 @@ export function fieldsOf(schema: Table, kind: string): Field[] | null {
       if (isRequired) return null;
       continue;
     }
-    const names = DEVICES.includes(key) ? "device" : key === "network" ? "network" : null;
+    const names = carriersNamedBy(kind, key);
     const choices = meaning.examples.length > 0 ? [] : meaning.choices;
     fields.push({ key, description: meaning.description, isRequired, choices, example: meaning.examples[0] ?? "", isBare: meaning.isBare, isList: meaning.listOf === "texts", names });
   }

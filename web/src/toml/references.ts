@@ -55,6 +55,14 @@ export function namedBy(written: Table, keys: Keys): "components" | "places" | n
   return Object.entries(known).find(([pattern]) => isAt(pattern.split(".")))?.[1] ?? null;
 }
 
+/** What a key of a workload of some kind names, if it names something that carries traffic. */
+export function carriersNamedBy(kind: string, key: string): "device" | "network" | null {
+  if (NAMES[`workload ${kind}`]?.[key] !== "components") return null;
+  if (key === "network" || key === "networks") return "network";
+  // Where a drive moves to is a port.
+  return key === "to" ? null : "device";
+}
+
 /** Number of the first workload that names members of a group by their places in its list `devices`; null where there is none. */
 export function placesOf(written: Table, group: string): number | null {
   const all = Array.isArray(written["workload"]) ? written["workload"] : [];

@@ -5,10 +5,9 @@ import { effect } from "@preact/signals";
 import { explained, parts, schema, written } from "../state/store.ts";
 import { type Cursor, cursorAt } from "../toml/cursor.ts";
 import { pathOf } from "../toml/place.ts";
+import { tableAt } from "../toml/plain.ts";
+import { carriersNamedBy } from "../toml/references.ts";
 import { isNamed, meaningOf, sections } from "../toml/schema.ts";
-
-/** Keys whose value names a device. */
-const DEVICES = ["device", "devices", "target", "targets", "gpus", "filename", "client", "server"];
 
 /** What may stand at the cursor. Asked for before the schema is here, the list comes as soon as it is. */
 export function completions(context: CompletionContext): CompletionResult | null | Promise<CompletionResult | null> {
@@ -70,7 +69,9 @@ function named(cursor: Cursor): [string, string][] {
     const switches = all.functions.filter((each) => each.kind === "upstream port").map((each) => each.name.split(".")[0] ?? "");
     return [...switches.map((name): [string, string] => [`${name}.*`, "The next free ports"]), ...ports.map((port): [string, string] => [port.name, port.kind])];
   }
-  if (!DEVICES.includes(key)) return [];
+  const carriers = cursor.table[0] === "workload" ? carriersNamedBy(cursor.kind ?? "", key) : null;
+  if (carriers === "network") return Object.keys(tableAt(written.value, "network")).map((name): [string, string] => [name, ""]);
+  if (carriers === null) return [];
   const devices = all.links.map((link) => link.lower);
   const groups = devices.flatMap((name) => (name.endsWith("[0]") ? [name.replace("[0]", "[*]")] : []));
   return [...groups.map((name): [string, string] => [name, "All of them"]), ...devices.map((name): [string, string] => [name, ""])];

@@ -8,7 +8,7 @@ import { type Rig, rigOf } from "../../src/rig/topology.ts";
 import { readToml } from "../../src/toml/edit.ts";
 import { NAMES, SECTIONS } from "../../src/toml/names.ts";
 import { at, tableAt } from "../../src/toml/plain.ts";
-import { referencesIn } from "../../src/toml/references.ts";
+import { carriersNamedBy, referencesIn } from "../../src/toml/references.ts";
 
 const GPUS = `[host.server]
 slots = { "slot1..slot6" = "gen4 x16" }
@@ -106,4 +106,11 @@ test("a group grows only behind all whose places count", () => {
 test("a range of a group is left as it is, and so is its group", () => {
   const text = COPIES.replace(/pairs = .*\n/, "").replace('["gpu[*]"]', '["gpu[0..3]"]');
   assert.match(String(without(text, "gpu[1]", rig(text))), /^gpu\[0\.\.3\] would be others then/);
+});
+
+test("a form and the editor offer devices and networks where a workload names them", () => {
+  const offered = (kind: string, key: string) => carriersNamedBy(kind, key);
+  assert.deepEqual([offered("gdsio", "gpu"), offered("gdsio", "filename"), offered("mmio", "device"), offered("fio", "iomem")], ["device", "device", "device", "device"]);
+  assert.deepEqual([offered("osu", "network"), offered("collective", "networks")], ["network", "network"]);
+  assert.deepEqual([offered("reassign", "to"), offered("dma", "size"), offered("none such", "device")], [null, null, null]);
 });

@@ -82,8 +82,8 @@ impl<'t, 'o> Reader<'t, 'o> {
         self
     }
 
-    /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported and
-    /// stands for the default, so that the rest can be checked; nothing only when a required one is missing.
+    /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported, and what would hold
+    /// without it stands in, so that the rest can be checked; nothing only when a required one is missing.
     pub fn field<T: ParameterType>(&mut self, field: &Field, role: Role) -> Option<T> {
         let mut slot = Slot(None);
         if self.fill(field, role, &mut slot) { slot.0 } else { None }
@@ -91,28 +91,31 @@ impl<'t, 'o> Reader<'t, 'o> {
 
     fn fill(&mut self, field: &Field, role: Role, slot: &mut dyn AnySlot) -> bool {
         let path = format!("{}.{}", self.path, field.key);
-        let written = self.layers.iter().find_map(|layer| Some((*layer, layer.table.get(field.key)?)));
-        if let Some((layer, node)) = written
-            && self.fill_from(node, layer.layer, &path, field, role, slot)
-        {
-            return true;
+        let mut is_written = false;
+        for at in 0..self.layers.len() {
+            let LayerTable { layer, table } = self.layers[at];
+            if let Some(node) = table.get(field.key) {
+                is_written = true;
+                if self.fill_from(node, layer, &path, field, role, slot) {
+                    return true;
+                }
+            }
         }
-        match (field.default, written) {
-            (FieldDefault::Text(text), _) => {
+        match field.default {
+            FieldDefault::Text(text) => {
                 let read = slot.read_text(text);
-                if read && written.is_none() {
+                if read && !is_written {
                     let annotation = (field.provenance, Cow::Borrowed(field.source), Vec::new());
                     self.push(path, slot, annotation, role, Origin::Default);
                 }
                 read
             }
-            (FieldDefault::Required, None) => {
-                if !self.lacks_a_layer {
+            FieldDefault::Required => {
+                if !is_written && !self.lacks_a_layer {
                     self.missing(field);
                 }
                 false
             }
-            (FieldDefault::Required, Some(_)) => false,
         }
     }
 

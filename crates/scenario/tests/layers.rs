@@ -62,6 +62,15 @@ fn the_stronger_layer_wins_and_is_named() {
     assert_eq!(switch.latency, Span::from_us(1));
 }
 
+/// A line that no adapter has is one problem: that of the part stands in, so flows have their ports.
+#[test]
+fn a_wrong_value_leaves_what_would_hold_without_it() {
+    let text = include_str!("../../../scenarios/ethernet_bridge.toml");
+    let overrides = [("nic0.ethernet.rate".to_owned(), "2 Gb/s".to_owned())];
+    let problems = load(&Source::from_text("bridge.toml", text), &overrides).expect_err("no such line");
+    assert_eq!(problems.codes(), ["unknown-choice"], "{problems}");
+}
+
 #[test]
 fn every_path_that_explain_prints_can_be_overridden_with_what_it_prints() {
     let plain = rig(&[]);

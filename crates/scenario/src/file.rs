@@ -233,7 +233,7 @@ pub(crate) fn read(
     file.lost.uncounted.extend(uncounted.map(|component| component.name.clone()));
     find_parts(&mut file, catalog, sources, diagnostics);
     defaults::find(&mut file, catalog, sources, diagnostics);
-    link_parts::add(&mut file, catalog, sources, diagnostics);
+    link_parts::add(&mut file, overrides, catalog, sources, diagnostics);
     variants::add(&mut file, overrides, diagnostics);
     let names: Vec<(ComponentKind, &str)> =
         file.components.iter().map(|component| (component.kind, component.name.as_str())).collect();

@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Node, Table, Value};
 use crate::file::{Component, ScenarioFile};
+use crate::overrides::Overrides;
 use crate::source::{Place, SourceMap};
 use crate::structure::ComponentKind;
 
@@ -11,6 +12,7 @@ use crate::structure::ComponentKind;
 /// Names of nothing are reported where links are trained.
 pub(crate) fn add(
     file: &mut ScenarioFile,
+    overrides: &mut Overrides,
     catalog: &Catalog,
     sources: &mut SourceMap,
     diagnostics: &mut Vec<Diagnostic>,
@@ -23,13 +25,14 @@ pub(crate) fn add(
         if part.kind != kind {
             continue;
         }
+        let overrides = overrides.take_component(kind, &name, diagnostics);
         file.add(Component {
             kind,
             name,
             place,
             one_of: None,
             own: Table::default(),
-            overrides: Table::default(),
+            overrides,
             written: Table::default(),
             part: Some(part),
             part_is_unreadable: false,

@@ -29,9 +29,13 @@ direction = "write"
 "#;
 
 fn rig(overrides: &[(&str, &str)]) -> Scenario {
+    loaded(RIG, overrides)
+}
+
+fn loaded(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<(String, String)> =
         overrides.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    load(&Source::from_text("rig.toml", RIG), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+    load(&Source::from_text("rig.toml", text), &overrides).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn explained(scenario: &Scenario, path: &str) -> ExplainedParameter {
@@ -71,17 +75,19 @@ fn a_wrong_value_leaves_what_would_hold_without_it() {
     assert_eq!(problems.codes(), ["unknown-choice"], "{problems}");
 }
 
+/// Those of parts that a link names, too.
 #[test]
 fn every_path_that_explain_prints_can_be_overridden_with_what_it_prints() {
-    let plain = rig(&[]);
-    for parameter in plain.explain().parameters {
-        // A list is printed for people, and a value that differs between devices is several.
-        if parameter.value.starts_with('[') || parameter.value.contains(" and others") {
-            continue;
+    for text in [RIG, include_str!("../../../scenarios/retimed_cable.toml")] {
+        for parameter in loaded(text, &[]).explain().parameters {
+            // A list is printed for people, and a value that differs between devices is several.
+            if parameter.value.starts_with('[') || parameter.value.contains(" and others") {
+                continue;
+            }
+            let again = loaded(text, &[(&parameter.path, &parameter.value)]);
+            let value = explained(&again, &parameter.path).value;
+            assert_eq!(value, parameter.value, "{}", parameter.path);
         }
-        let again = rig(&[(&parameter.path, &parameter.value)]);
-        let value = explained(&again, &parameter.path).value;
-        assert_eq!(value, parameter.value, "{}", parameter.path);
     }
 }
 

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -182,15 +181,6 @@ def test_what_a_callback_raises_comes_out_of_the_run(rig: Path) -> None:
         lanewise.run(rig, overrides={"run.time_limit": "1000 s", "run.warm_up": "900 s"}, progress=broken)
 
 
-@pytest.fixture
-def control_c() -> Iterator[None]:
-    """Python's own answer to SIGINT, which it does not install where the signal was ignored at its start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("control_c")
 def test_an_interrupt_keeps_what_was_measured(rig: Path) -> None:
     def press_control_c(_: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)

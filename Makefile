@@ -34,7 +34,7 @@ SEED ?= 0
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
-	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test test-cluster cluster-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz mutants swarm docs clean
+	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test test-cluster cluster-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz fuzz-readers mutants swarm docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -287,6 +287,9 @@ peers: setup ## the same job in other simulators, beside ours; cocotbext-pcie ne
 fuzz: ## feed mutated scenario files to the parser for SECONDS_OF_FUZZING (60); needs nightly and cargo-fuzz
 	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs a nightly toolchain and 'cargo install cargo-fuzz'." >&2; exit 1; }
 	@cargo +nightly fuzz run scenario -- -max_total_time=$(SECONDS_OF_FUZZING)
+
+fuzz-readers: $(STAMPS)/extension ## feed damaged dumps of machines to their readers for SECONDS_OF_FUZZING (60)
+	@$(BIN)/python fuzz/fuzz_machine_readers.py $(SECONDS_OF_FUZZING)
 
 mutants: ## change the protocol code (crates/pcie, crates/fabric/src/link) bit by bit: do its tests notice? SHARD=0/8 for an eighth; needs cargo-mutants
 	@$(PYTHON) .ci/mutants.py $(if $(SHARD),--shard $(SHARD))

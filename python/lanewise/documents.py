@@ -80,9 +80,7 @@ class Assumption(TypedDict):
     source: str
     """Where it comes from."""
     is_out_of_the_way: bool
-    """Chosen so that nothing depends on it, as its source says: something is switched off, or never the
-    limit.
-    """
+    """Chosen so that nothing depends on it: something is switched off, or never the limit."""
 
 
 class Bench(TypedDict):

@@ -7,8 +7,6 @@ pub const ACKS_OF_A_HEADER: u32 = 8;
 /// Acknowledgements owed at which a control flit (LLCRD) carries them, if nothing else has: the recommended Ack Force Threshold,
 /// CXL 3.1 §8.2.4.19.6.
 pub const FORCED_AT: u32 = 16;
-/// Cycles of the link layer after which a control flit carries what is owed: the recommended Ack or CRD Flush Retimer, there.
-pub const FLUSHED_AFTER_CYCLES: u64 = 32;
 /// Most flits of a retry buffer: its counters have 8 bits. CXL 3.1 §4.2.8.1.
 pub const MOST_KEPT: u32 = 255;
 /// Least: a forced acknowledgement (16), the longest run of all-data flits (4), and 2.

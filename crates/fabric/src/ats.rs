@@ -16,8 +16,8 @@ use crate::config::AtsConfig;
 use crate::fabric::Fabric;
 use crate::packet::Packet;
 use crate::server::{Book, Level};
-use lanewise_units::{Bytes, Time};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use lanewise_units::{Bytes, Few, Time};
+use std::collections::VecDeque;
 
 mod cache;
 
@@ -57,7 +57,7 @@ struct Needs {
     /// Pages before this one are looked up.
     looked_up: u64,
     /// Those of them that have not come, and since when they are waited for.
-    missing: BTreeMap<u64, Time>,
+    missing: Few<u64, Time>,
 }
 
 /// The translation cache of one device.
@@ -65,16 +65,14 @@ struct Needs {
 pub(crate) struct Translations {
     config: AtsConfig,
     cache: PageCache,
-    /// Pages that are asked for, or are to be.
-    asked: BTreeSet<u64>,
+    /// Pages that are asked for, or are to be, each with the transfers that wait for it.
+    asked: Few<u64, Vec<u32>>,
     to_ask: VecDeque<Ask>,
     /// By slot of the read.
-    out: BTreeMap<u16, Ask>,
+    out: Few<u16, Ask>,
     lookups: VecDeque<Lookup>,
     /// By transfer.
-    needs: BTreeMap<u32, Needs>,
-    /// By page, the transfers that wait for it.
-    waiting: BTreeMap<u64, Vec<u32>>,
+    needs: Few<u32, Needs>,
     /// Channels whose next request lacks its translation: they take no turns.
     parked: Vec<u32>,
     lookups_made: Book,
@@ -88,12 +86,11 @@ impl Translations {
         Box::new(Self {
             cache: PageCache::new(config.entries, config.invalidate_interval),
             config: config.clone(),
-            asked: BTreeSet::new(),
+            asked: Few::default(),
             to_ask: VecDeque::new(),
-            out: BTreeMap::new(),
+            out: Few::default(),
             lookups: VecDeque::new(),
-            needs: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            needs: Few::default(),
             parked: Vec::new(),
             lookups_made: Book::default(),
             requests_made: Book::default(),
@@ -118,9 +115,7 @@ impl Translations {
     /// Whether the request at this address of a transfer has its translation, or needs none.
     pub(crate) fn may_go(&self, transfer: u32, address: u64) -> bool {
         let page = self.page(address);
-        self.needs
-            .get(&transfer)
-            .is_none_or(|needs| page < needs.looked_up && !needs.missing.contains_key(&page))
+        self.needs.get(transfer).is_none_or(|needs| page < needs.looked_up && !needs.missing.has(page))
     }
 
     /// A channel takes no turns until a translation comes.
@@ -134,7 +129,7 @@ impl Translations {
 
     /// The last request of a transfer has been made.
     pub(crate) fn over(&mut self, transfer: u32) {
-        self.needs.remove(&transfer);
+        self.needs.remove(transfer);
     }
 
     /// Looks up pages as far as there is room for more requests.
@@ -142,18 +137,18 @@ impl Translations {
         while let Some(lookup) = self.lookups.front().copied() {
             let page = lookup.next;
             let hit = self.cache.find(page, now);
-            if !hit && !self.asked.contains(&page) {
+            if !hit && !self.asked.has(page) {
                 if self.out.len() + self.to_ask.len() >= self.config.requests as usize {
                     break;
                 }
                 self.ask(page, lookup.transfer);
             }
             self.lookups_made.served += 1;
-            let needs = self.needs.get_mut(&lookup.transfer).expect("its requests are not made");
+            let needs = self.needs.get_mut(lookup.transfer).expect("its requests are not made");
             needs.looked_up = page + 1;
             if !hit {
                 needs.missing.insert(page, now);
-                self.waiting.entry(page).or_default().push(lookup.transfer);
+                self.asked.get_mut(page).expect("it is asked for").push(lookup.transfer);
             }
             match page == lookup.last {
                 true => _ = self.lookups.pop_front(),
@@ -165,10 +160,12 @@ impl Translations {
 
     /// Asks for a page, and for those behind it as the device does, up to one that it has or has asked for.
     fn ask(&mut self, first: u64, transfer: u32) {
-        let known = |page: &u64| self.cache.has(*page) || self.asked.contains(page);
+        let known = |page: &u64| self.cache.has(*page) || self.asked.has(*page);
         let more = (first + 1..=first + u64::from(self.config.prefetch)).take_while(|page| !known(page));
         let count = 1 + more.count() as u32;
-        self.asked.extend(first..first + u64::from(count));
+        for page in first..first + u64::from(count) {
+            self.asked.insert(page, Vec::new());
+        }
         self.to_ask.push_back(Ask { first, count, transfer });
     }
 
@@ -189,21 +186,20 @@ impl Translations {
 
     /// The request of a read's slot is given up: its pages are asked for before all others.
     pub(crate) fn ask_again(&mut self, slot: u16, now: Time) {
-        let ask = self.out.remove(&slot).expect("it was asked for");
+        let ask = self.out.remove(slot).expect("it was asked for");
         self.under_way.set(self.out.len() as u64, now);
         self.to_ask.push_front(ask);
     }
 
     /// The translations of a read's slot have come. Returns the channels that take turns again.
     pub(crate) fn came(&mut self, slot: u16, now: Time) -> Vec<u32> {
-        let ask = self.out.remove(&slot).expect("it was asked for");
+        let ask = self.out.remove(slot).expect("it was asked for");
         self.under_way.set(self.out.len() as u64, now);
         for page in ask.first..ask.first + u64::from(ask.count) {
-            self.asked.remove(&page);
             self.cache.fill(page, now);
-            for transfer in self.waiting.remove(&page).unwrap_or_default() {
-                let needs = self.needs.get_mut(&transfer).expect("it waits for a page");
-                let since = needs.missing.remove(&page).expect("it waits for this page");
+            for transfer in self.asked.remove(page).expect("it was asked for") {
+                let needs = self.needs.get_mut(transfer).expect("it waits for a page");
+                let since = needs.missing.remove(page).expect("it waits for this page");
                 self.lookups_made.waited += now - since;
             }
         }

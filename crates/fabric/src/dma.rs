@@ -19,8 +19,8 @@ use crate::packet::{Flags, Packet, PacketId};
 use crate::server::{Book, Server, Station};
 use crate::workload::Direction;
 use lanewise_observe::Fact;
-use lanewise_units::{Bytes, Rate, Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use lanewise_units::{Bytes, Few, Rate, Span, Time};
+use std::collections::VecDeque;
 
 impl DmaConfig {
     /// Whether a device with these settings does nothing but cut at its units.
@@ -172,7 +172,7 @@ pub(crate) struct DmaEngines {
     paths: [InternalPath; 2],
     tag_hold: Option<Span>,
     /// By transfer, what has come of it, in a device that collects what it reads.
-    collected: Option<BTreeMap<u32, Collected>>,
+    collected: Option<Few<u32, Collected>>,
     /// By channel of the endpoint.
     engines: Vec<Engine>,
     /// By slot of an outstanding read: the channel that asked, and for how much.
@@ -199,7 +199,7 @@ impl DmaEngines {
             paces: [Pace::new(config.read_interval), Pace::new(config.write_interval)],
             paths: [path(), path()],
             tag_hold: config.tag_hold,
-            collected: config.collects_reads.then(BTreeMap::new),
+            collected: config.collects_reads.then(Few::default),
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
             of_slot: Vec::new(),
             parked: 0,
@@ -362,7 +362,7 @@ impl Fabric {
         let Some(collected) = dma.and_then(|dma| dma.collected.as_mut()) else {
             return self.pass_path(index, packet, now);
         };
-        let transfer = collected.entry(packet.context).or_default();
+        let transfer = collected.or_insert_with(packet.context, Collected::default);
         transfer.bytes += u64::from(packet.length);
         transfer.completions.push(*packet);
         self.move_on_if_whole(index, packet.context, now);
@@ -373,12 +373,12 @@ impl Fabric {
     pub(crate) fn move_on_if_whole(&mut self, index: u32, transfer: u32, now: Time) {
         let dma = self.endpoints[index as usize].dma.as_mut();
         let Some(collected) = dma.and_then(|dma| dma.collected.as_mut()) else { return };
-        let Some(bytes) = collected.get(&transfer).map(|collected| collected.bytes) else { return };
+        let Some(bytes) = collected.get(transfer).map(|collected| collected.bytes) else { return };
         let active = self.transfers.get(transfer);
         if active.arrived + bytes < active.transfer.length.get() {
             return;
         }
-        let whole = collected.remove(&transfer).expect("it was there a moment ago");
+        let whole = collected.remove(transfer).expect("it was there a moment ago");
         for completion in whole.completions {
             self.pass_path(index, &completion, now);
         }

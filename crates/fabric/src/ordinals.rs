@@ -1,5 +1,7 @@
 //! Which of the things of one kind are to go wrong: listed by their numbers.
 
+use lanewise_units::order;
+
 /// Which of the things that are counted from 0 are listed.
 #[derive(Debug)]
 pub(crate) struct Ordinals {
@@ -11,7 +13,7 @@ pub(crate) struct Ordinals {
 impl Ordinals {
     pub(crate) fn new(listed: &[u64]) -> Self {
         let mut listed = listed.to_vec();
-        listed.sort_unstable();
+        order::sort(&mut listed);
         listed.dedup();
         Self { listed, next: 0, count: 0 }
     }

@@ -96,7 +96,13 @@ fn select_among(
         // Stamps wrap around; packets in one queue are never 2^31 apart.
         let newest =
             heads.iter().fold(heads[0].0, |a, (b, _)| if b.wrapping_sub(a) < 1 << 31 { *b } else { a });
-        heads.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(newest.wrapping_sub(*order)));
+        // Two or three: a sort for any number would be much more code.
+        for from in (1..waiting).chain(1..waiting - 1) {
+            let age = |(order, _): (u32, FlowClass)| newest.wrapping_sub(order);
+            if age(heads[from - 1]) < age(heads[from]) {
+                heads.swap(from - 1, from);
+            }
+        }
     }
     let mut wait = Wait::NOTHING;
     for (position, (_, class)) in heads.iter().enumerate() {

@@ -218,7 +218,7 @@ impl Simulation {
     /// When that is not every workload once.
     pub fn start_in_order(&mut self, order: Vec<usize>, names: Vec<String>) {
         let mut sorted = order.clone();
-        sorted.sort_unstable();
+        order::sort(&mut sorted);
         assert!(sorted.into_iter().eq(0..self.workloads.len()), "{order:?} is not every workload once");
         (self.start_order, self.names_in_order) = (order, names);
     }
@@ -460,7 +460,7 @@ impl Simulation {
         if let Some(crew) = self.crew.as_ref().filter(|_| SHARES) {
             let of_others = crew.ask(move |part| part.fabric.resources((&part.names, &part.port_names), at));
             readings.extend(of_others.into_iter().flatten());
-            readings.sort_by_key(|(device, _)| *device);
+            order::sort_by_key(&mut readings, |(device, _)| *device);
         }
         let mut readings: Vec<ResourceReading> = readings.into_iter().map(|(_, reading)| reading).collect();
         readings.extend(self.workloads.iter().flat_map(|workload| workload.resources(at)));

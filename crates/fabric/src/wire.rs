@@ -9,7 +9,7 @@ use lanewise_pcie::encoding::{LineCode, LinkMode};
 use lanewise_pcie::fec::flit_error_rate;
 use lanewise_pcie::flit::{FLIT_BYTES, TLP_SHARE};
 use lanewise_pcie::tlp::{FRAMING_NON_FLIT, STP_TOKEN};
-use lanewise_units::{Bytes, Span, Time};
+use lanewise_units::{Bytes, Span, Time, order};
 use std::num::NonZeroU32;
 
 /// Timing of one link, the same in both directions.
@@ -222,7 +222,7 @@ impl Faults {
             return None;
         }
         let mut corrupt_tlps = config.corrupt_tlps.clone();
-        corrupt_tlps.sort_unstable();
+        order::sort(&mut corrupt_tlps);
         let unit = match (mode.flit, mode.line_code()) {
             (true, _) => Unit::Flit,
             (false, LineCode::Code128b130b) => Unit::TokenBit,

@@ -5,7 +5,7 @@
 
 use crate::packed::{self, BLOCKED, LONGEST, QUEUED, Record, Room, UNBLOCKED};
 use crate::{Fact, HeldUp, WireFact};
-use lanewise_units::Time;
+use lanewise_units::{Time, order};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -204,7 +204,7 @@ impl LedUp {
         let from = marks[..in_time].last().map_or(until, |(place, _)| *place);
         let mut apart = needed_holds(words, &holds, needed);
         apart.extend(waiting.iter().flatten().map(|waiting| waiting.place));
-        apart.sort_unstable();
+        order::sort(&mut apart);
         Self { until, needed, from, apart }
     }
 }

@@ -7,8 +7,7 @@ use crate::{
     Cause, DirectionTally, Fact, Fingerprint, FlowId, FlowSpec, FlowTally, HeldUp, Level, RequesterState,
     TransactionError, Use, WaitingTlp, WireFact,
 };
-use lanewise_units::{Span, Time};
-use std::collections::BTreeMap;
+use lanewise_units::{Few, Span, Time};
 
 mod lent;
 
@@ -93,7 +92,7 @@ pub struct Observers {
     fingerprint: Fingerprint,
     tlp_hops: u64,
     request_ticks: u64,
-    errors: BTreeMap<(u32, TransactionError), u64>,
+    errors: Few<(u32, TransactionError), u64>,
     /// What is held up, as listeners were told.
     held: Holds,
     /// More observers; each costs a call per fact.
@@ -285,12 +284,12 @@ impl Observers {
 
     #[cold]
     fn count_error(&mut self, port: u32, error: TransactionError) {
-        *self.errors.entry((port, error)).or_default() += 1;
+        *self.errors.or_insert_with((port, error), || 0) += 1;
     }
 
     /// Errors of the transaction layer over the whole run: port that detected them, kind, number.
     pub fn errors(&self) -> impl Iterator<Item = (usize, TransactionError, u64)> {
-        self.errors.iter().map(|((port, error), count)| (*port as usize, *error, *count))
+        self.errors.iter().map(|((port, error), count)| (port as usize, error, *count))
     }
 
     #[cold]

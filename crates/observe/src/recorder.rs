@@ -7,7 +7,7 @@ use crate::log::{Kept, PortLog};
 use crate::reader::Reader;
 use crate::selection::{Around, Selection, TraceKind, TraceKinds};
 use crate::{Cause, Fact, FlowId, Observer, OnWire, RequestId, Transmission, What, WireFact, WireTlp};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, Time, order};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ pub struct Entry {
 impl Entry {
     /// Sorts entries by time, then by port; those of one time and port stay in their order.
     pub fn sort(entries: &mut [Self]) {
-        entries.sort_by_key(|entry| (entry.at, entry.port));
+        order::sort_by_key(entries, |entry| (entry.at, entry.port));
     }
 }
 

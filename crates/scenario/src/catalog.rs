@@ -14,7 +14,7 @@ use crate::reader::Reader;
 use crate::relative::{Citation, cite, take_over};
 use crate::settings::Settings;
 use crate::slots::read_slots;
-use crate::source::{FileSystem, Place, SourceFile, SourceMap};
+use crate::source::{Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
 use lzma_rust2::LzmaReader;
@@ -178,24 +178,6 @@ impl Catalog {
             Ok(at) => files[at].1 = file,
             Err(at) => files.insert(at, (name.to_owned(), file)),
         }
-    }
-
-    /// Adds every `*.toml` of a folder.
-    ///
-    /// # Errors
-    /// When the folder or one of the files cannot be read.
-    pub fn add_folder(&mut self, folder: &str, files: &dyn FileSystem) -> Result<(), Problem> {
-        let mut paths = files
-            .list(folder)
-            .map_err(|reason| Problem::UnreadableFile { path: folder.to_owned(), reason })?;
-        paths.sort();
-        for path in paths {
-            let file_name = path.rsplit(['/', '\\']).next().unwrap_or(&path);
-            if let Some(name) = file_name.strip_suffix(".toml") {
-                self.add(name, SourceFile::read(&path, files)?);
-            }
-        }
-        Ok(())
     }
 
     /// Every part with its values and their sources.

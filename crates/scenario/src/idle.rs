@@ -102,6 +102,7 @@ mod tests {
             fitted_on: Vec::new(),
             role: Role::Choice,
             origin,
+            is_out_of_the_way: false,
         }
     }
 

@@ -108,6 +108,8 @@ pub struct Field {
     pub provenance: Provenance,
     /// Source of the default, in a sentence.
     pub source: &'static str,
+    /// Whether the default is chosen so that nothing depends on it: something is switched off, or never the limit.
+    pub is_out_of_the_way: bool,
     /// Whether a text is a value of the parameter, within its range.
     pub accepts: fn(&str) -> bool,
     /// What its texts name, beside words of its own such as "auto"; none for other values.
@@ -162,7 +164,7 @@ macro_rules! parameters {
             $(
                 $(#[doc = $field_doc:literal])+
                 $key:ident: $type:ty = $default:tt $(in $low:literal to $high:literal)? $(names $names:ident)?,
-                $provenance:ident $source:literal;
+                $provenance:ident $($away:ident)? $source:literal;
             )*
             $(flatten $flat:ident: $flat_type:ty;)*
             $(group $group:ident: $group_type:ty;)*
@@ -190,6 +192,7 @@ macro_rules! parameters {
                     range: $crate::parameter::field_range!($($low $high)?),
                     provenance: $crate::parameter::Provenance::$provenance,
                     source: $source,
+                    is_out_of_the_way: $crate::parameter::field_away!($($away)?),
                     accepts: |text| $crate::parameter::accepts::<$type>(
                         text,
                         $crate::parameter::field_range!($($low $high)?),
@@ -238,6 +241,17 @@ macro_rules! field_range {
     };
 }
 pub(crate) use field_range;
+
+/// Whether the default of a field in [`parameters!`] is out of the way.
+macro_rules! field_away {
+    () => {
+        false
+    };
+    (away) => {
+        true
+    };
+}
+pub(crate) use field_away;
 
 /// What a field names in [`parameters!`].
 macro_rules! field_names {
@@ -305,19 +319,15 @@ pub struct ResolvedParameter {
     pub role: Role,
     /// Where it was decided.
     pub origin: Origin,
+    /// Chosen so that nothing depends on it: something is switched off, or never the limit. Said where the value is decided: `away` in
+    /// the declaration of a default, `out_of_the_way` beside a value that is written.
+    pub is_out_of_the_way: bool,
 }
 
 impl ResolvedParameter {
     /// A claim about hardware that the specification does not make.
     pub fn is_assumption(&self) -> bool {
         self.role == Role::Claim && self.provenance != Provenance::Spec
-    }
-
-    /// Chosen so that nothing depends on it: something is switched off, or never the limit. Its source says so, in one of a few
-    /// phrases that sources of such values share.
-    pub fn is_out_of_the_way(&self) -> bool {
-        const PHRASES: [&str; 4] = ["never the limit", "links are the limit", "no time depends", "unless"];
-        PHRASES.iter().any(|phrase| self.source.contains(phrase))
     }
 }
 

@@ -24,10 +24,10 @@ pub struct Reader<'t, 'o> {
 }
 
 /// Where a value comes from: provenance, source, and the cells it was fitted on.
-type Annotation = (Provenance, Cow<'static, str>, Vec<String>);
+type Annotation = (Provenance, Cow<'static, str>, Vec<String>, bool);
 
 /// Keys of a value with its provenance.
-const ANNOTATION_KEYS: [&str; 4] = ["value", "provenance", "source", "fitted_on"];
+const ANNOTATION_KEYS: [&str; 5] = ["value", "provenance", "source", "fitted_on", "out_of_the_way"];
 
 /// Says the range of the parameter, where a type could only say what it can hold.
 fn narrow(diagnostics: &mut [Diagnostic], field: &Field) {
@@ -105,7 +105,8 @@ impl<'t, 'o> Reader<'t, 'o> {
             FieldDefault::Text(text) => {
                 let read = slot.read_text(text);
                 if read && !is_written {
-                    let annotation = (field.provenance, Cow::Borrowed(field.source), Vec::new());
+                    let source = Cow::Borrowed(field.source);
+                    let annotation = (field.provenance, source, Vec::new(), field.is_out_of_the_way);
                     self.push(path, slot, annotation, role, Origin::Default);
                 }
                 read
@@ -184,7 +185,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                 Layer::Scenario => "written in the scenario without a source",
                 Layer::Catalog | Layer::Defaults => "written in the catalog without a source",
             };
-            return Some((node, (Provenance::Assumed, Cow::Borrowed(source), Vec::new())));
+            return Some((node, (Provenance::Assumed, Cow::Borrowed(source), Vec::new(), false)));
         };
         check_keys(table, path, &ANNOTATION_KEYS, &mut self.output.diagnostics);
         let provenance = self.note::<Provenance>(table, path, "provenance");
@@ -196,6 +197,7 @@ impl<'t, 'o> Reader<'t, 'o> {
             provenance.unwrap_or(Provenance::Assumed),
             Cow::Owned(self.note(table, path, "source").unwrap_or_default()),
             self.note(table, path, "fitted_on").unwrap_or_default(),
+            self.note(table, path, "out_of_the_way").unwrap_or_default(),
         );
         Some((table.get("value")?, annotation))
     }
@@ -210,7 +212,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         &mut self,
         path: String,
         value: &dyn AnySlot,
-        (provenance, source, fitted_on): Annotation,
+        (provenance, source, fitted_on, is_out_of_the_way): Annotation,
         role: Role,
         origin: Origin,
     ) {
@@ -223,6 +225,7 @@ impl<'t, 'o> Reader<'t, 'o> {
             fitted_on,
             role,
             origin,
+            is_out_of_the_way,
         });
     }
 

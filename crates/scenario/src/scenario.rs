@@ -46,15 +46,6 @@ impl Source {
         Ok(Self { file, catalog: catalog(), jobs: None })
     }
 
-    /// The same with the parts of a folder added to the catalog.
-    ///
-    /// # Errors
-    /// When the folder or a file in it cannot be read.
-    pub fn with_catalog_folder(mut self, folder: &str, files: &dyn FileSystem) -> Result<Self, Diagnostics> {
-        self.catalog.add_folder(folder, files).map_err(alone)?;
-        Ok(self)
-    }
-
     /// The same with another catalog.
     #[must_use]
     pub fn with_catalog(mut self, catalog: Catalog) -> Self {
@@ -275,7 +266,7 @@ impl Scenario {
 }
 
 fn explained(parameter: ResolvedParameter, sources: &SourceMap) -> ExplainedParameter {
-    let ResolvedParameter { path, value, provenance, source, fitted_on, role, origin } = parameter;
+    let ResolvedParameter { path, value, provenance, source, fitted_on, role, origin, .. } = parameter;
     let place = match origin {
         Origin::Written(_, place) => Cow::Owned(sources.describe(place)),
         Origin::Default => Cow::Borrowed("default"),

@@ -95,6 +95,7 @@ pub(crate) fn annotated(value: Json) -> Json {
                 "provenance": { "$ref": "#/$defs/provenance" },
                 "source": { "type": "string" },
                 "fitted_on": { "type": "array", "items": { "type": "string" } },
+                "out_of_the_way": { "type": "boolean" },
             },
         },
     ] })

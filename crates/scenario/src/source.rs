@@ -18,12 +18,6 @@ pub trait FileSystem {
     /// # Errors
     /// A sentence a person can read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
-
-    /// Paths of the files of a folder, in any order.
-    ///
-    /// # Errors
-    /// A sentence a person can read.
-    fn list(&self, folder: &str) -> Result<Vec<String>, String>;
 }
 
 /// The file system of the machine.
@@ -43,13 +37,6 @@ impl FileSystem for NativeFiles {
         // One byte more than allowed tells a file that is too large without reading all of it.
         file.take(FILE_SIZE_LIMIT.get() + 1).read_to_end(&mut bytes).map_err(reason)?;
         Ok(bytes)
-    }
-
-    fn list(&self, folder: &str) -> Result<Vec<String>, String> {
-        let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
-        entries
-            .map(|entry| entry.map(|entry| entry.path().display().to_string()).map_err(|e| e.to_string()))
-            .collect()
     }
 }
 
@@ -202,9 +189,6 @@ mod tests {
         impl FileSystem for Huge {
             fn read(&self, _: &str) -> Result<Vec<u8>, String> {
                 Ok(vec![b' '; FILE_SIZE_LIMIT.get() as usize + 1])
-            }
-            fn list(&self, _: &str) -> Result<Vec<String>, String> {
-                Ok(Vec::new())
             }
         }
         assert_eq!(SourceFile::read("huge.toml", &Huge).unwrap_err().code(), "file-too-large");

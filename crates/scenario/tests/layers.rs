@@ -214,3 +214,27 @@ fn a_replay_timer_of_the_older_rule_waits_for_l0s() {
     let simplified = ("nic.replay_rule", "simplified");
     assert_eq!(timer(&[l0s, exit, simplified])[1], timer(&[simplified])[1]);
 }
+
+#[test]
+fn what_is_out_of_the_way_is_said_where_a_value_is_decided_and_not_by_its_source() {
+    let away = |changes: &[(&str, &str)], added: &str, path: &str| {
+        let text = format!("{RIG}\n[host.other]\nslots = {{ slot1 = \"gen5 x4\" }}\n{added}");
+        let overrides: Vec<_> =
+            changes.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+        let scenario = load(&Source::from_text("rig.toml", text), &overrides)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let found = scenario.parameters.into_iter().find(|parameter| parameter.path == path);
+        found.unwrap_or_else(|| panic!("no {path}")).is_out_of_the_way
+    };
+    let with = |more: &str| {
+        format!(
+            "read_bandwidth = {{ value = \"1 GB/s\", provenance = \"assumed\", source = \"no limit unless links are the limit\"{more} }}\n"
+        )
+    };
+    assert!(away(&[], "", "nic.memory_read_rate"), "a default so high that the link is the limit");
+    assert!(!away(&[("nic.memory_read_rate", "1 GB/s")], "", "nic.memory_read_rate"));
+    assert!(away(&[], "", "other.read_bandwidth"), "a set of defaults may say it of its values");
+    assert!(!away(&[], "", "nic.tags"));
+    assert!(!away(&[], &with(""), "other.read_bandwidth"), "whatever the words of a source");
+    assert!(away(&[], &with(", out_of_the_way = true"), "other.read_bandwidth"));
+}

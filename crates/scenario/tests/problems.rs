@@ -190,9 +190,6 @@ fn others() -> Vec<(&'static str, Vec<&'static str>)> {
         fn read(&self, _: &str) -> Result<Vec<u8>, String> {
             Err("no such file".to_owned())
         }
-        fn list(&self, _: &str) -> Result<Vec<String>, String> {
-            Err("no such folder".to_owned())
-        }
     }
     let with_part = |text: &str| {
         let mut parts = catalog();
@@ -586,9 +583,6 @@ fn a_file_that_cannot_be_read_is_named_with_the_line() {
     impl FileSystem for Bytes {
         fn read(&self, _: &str) -> Result<Vec<u8>, String> {
             Ok(self.0.clone())
-        }
-        fn list(&self, _: &str) -> Result<Vec<String>, String> {
-            Ok(Vec::new())
         }
     }
     let message = |bytes: &[u8]| {

@@ -360,7 +360,7 @@ fn assumptions(scenario: &Scenario) -> Vec<Assumption> {
     let assumed = in_force.filter(|(_, parameter)| parameter.is_assumption());
     assumed
         .map(|(parameter, resolved)| Assumption {
-            is_out_of_the_way: resolved.is_out_of_the_way(),
+            is_out_of_the_way: resolved.is_out_of_the_way,
             path: parameter.path,
             value: parameter.value,
             provenance: parameter.provenance,

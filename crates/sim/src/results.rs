@@ -394,7 +394,7 @@ pub struct Assumption {
     pub provenance: String,
     /// Where it comes from.
     pub source: String,
-    /// Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit.
+    /// Chosen so that nothing depends on it: something is switched off, or never the limit.
     pub is_out_of_the_way: bool,
 }
 

@@ -19,6 +19,18 @@ pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     set
 }
 
+/// Sorts numbers and the like.
+pub fn sort<T: Ord + Copy>(list: &mut [T]) {
+    sort_by_key(list, |item| *item);
+}
+
+/// Adds an item to a sorted list, unless it is there.
+pub fn add<T: Ord>(sorted: &mut Vec<T>, item: T) {
+    if let Err(place) = sorted.binary_search(&item) {
+        sorted.insert(place, item);
+    }
+}
+
 /// Sorts a list by keys, each of which is asked for once, and leaves what has equal keys in its order.
 pub fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     let keys: Vec<K> = list.iter().map(key).collect();
@@ -56,6 +68,15 @@ fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_item_is_added_once_and_in_its_place() {
+        let mut sorted = Vec::new();
+        for item in [4, 1, 4, 9, 0, 1] {
+            add(&mut sorted, item);
+        }
+        assert_eq!(sorted, [0, 1, 4, 9]);
+    }
 
     #[test]
     fn a_list_is_sorted_as_the_library_sorts_it() {

@@ -42,7 +42,7 @@ export interface Assumption {
   provenance: Provenance;
   /** Where it comes from. */
   source: string;
-  /** Chosen so that nothing depends on it, as its source says: something is switched off, or never the limit. */
+  /** Chosen so that nothing depends on it: something is switched off, or never the limit. */
   is_out_of_the_way: boolean;
 }
 

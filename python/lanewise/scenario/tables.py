@@ -1463,6 +1463,7 @@ class ScenarioNetworkSwitchPorts(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchLatency(TypedDict):
@@ -1472,6 +1473,7 @@ class ScenarioNetworkSwitchLatency(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchForwarding(TypedDict):
@@ -1481,6 +1483,7 @@ class ScenarioNetworkSwitchForwarding(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchBuffer(TypedDict):
@@ -1490,6 +1493,7 @@ class ScenarioNetworkSwitchBuffer(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchXoff(TypedDict):
@@ -1499,6 +1503,7 @@ class ScenarioNetworkSwitchXoff(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchXon(TypedDict):
@@ -1508,6 +1513,7 @@ class ScenarioNetworkSwitchXon(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchPauseResponse(TypedDict):
@@ -1517,6 +1523,7 @@ class ScenarioNetworkSwitchPauseResponse(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioNetworkSwitchWays(TypedDict):
@@ -1526,6 +1533,7 @@ class ScenarioNetworkSwitchWays(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioRetimer(TypedDict, total=False):
@@ -1550,6 +1558,7 @@ class ScenarioRetimerLatency(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioRetimerGeneration(TypedDict):
@@ -1559,6 +1568,7 @@ class ScenarioRetimerGeneration(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioRetimerWidth(TypedDict):
@@ -1568,6 +1578,7 @@ class ScenarioRetimerWidth(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCable(TypedDict, total=False):
@@ -1598,6 +1609,7 @@ class ScenarioLinkCableMetres(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCableLatencyPerMetre(TypedDict):
@@ -1607,6 +1619,7 @@ class ScenarioLinkCableLatencyPerMetre(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCableLatency(TypedDict):
@@ -1616,6 +1629,7 @@ class ScenarioLinkCableLatency(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCableGeneration(TypedDict):
@@ -1625,6 +1639,7 @@ class ScenarioLinkCableGeneration(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCableWidth(TypedDict):
@@ -1634,6 +1649,7 @@ class ScenarioLinkCableWidth(TypedDict):
     provenance: NotRequired[Provenance]
     source: NotRequired[str]
     fitted_on: NotRequired[list[str]]
+    out_of_the_way: NotRequired[bool]
 
 
 class Sourced(TypedDict):
@@ -1645,6 +1661,8 @@ class Sourced(TypedDict):
     """In a sentence."""
     fitted_on: NotRequired[list[str]]
     """Cells it was fitted on."""
+    out_of_the_way: NotRequired[bool]
+    """Chosen so that nothing depends on it: something is switched off, or never the limit."""
 
 
 class Storage(TypedDict, total=False):

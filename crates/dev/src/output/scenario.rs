@@ -67,6 +67,7 @@ fn sourced() -> Value {
         "provenance": reference("provenance"),
         "source": { "type": "string", "description": "In a sentence." },
         "fitted_on": { "type": "array", "items": { "type": "string" }, "description": "Cells it was fitted on." },
+        "out_of_the_way": { "type": "boolean", "description": "Chosen so that nothing depends on it: something is switched off, or never the limit." },
     } })
 }
 

@@ -3,15 +3,18 @@
 use lanewise_units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
+/// What a page is counted for.
+const USED: usize = 0;
+const FILLED: usize = 1;
+
 /// A fully associative cache of pages.
 #[derive(Debug)]
 pub(super) struct PageCache {
     entries: usize,
     /// By page, when it was used last and when it was filled, as counts.
-    pages: BTreeMap<u64, (u64, u64)>,
-    by_use: BTreeMap<u64, u64>,
-    /// Pages in the order in which they were filled, with the count of that; those that are gone, too.
-    by_age: VecDeque<(u64, u64)>,
+    pages: BTreeMap<u64, [u64; 2]>,
+    /// Pages in the order in which they were used and filled, with the counts of that; what has changed since or is gone, too.
+    by: [VecDeque<(u64, u64)>; 2],
     counted: u64,
     /// Time between invalidations, and when the next one comes.
     invalidate: Option<(Span, Time)>,
@@ -22,8 +25,7 @@ impl PageCache {
         Self {
             entries: entries.max(1) as usize,
             pages: BTreeMap::new(),
-            by_use: BTreeMap::new(),
-            by_age: VecDeque::new(),
+            by: [VecDeque::new(), VecDeque::new()],
             counted: 0,
             invalidate: invalidate_interval.map(|interval| (interval, Time::ZERO + interval)),
         }
@@ -41,60 +43,53 @@ impl PageCache {
     /// Whether it has a page, which is used.
     pub(super) fn find(&mut self, page: u64, now: Time) -> bool {
         self.invalidate_until(now);
-        let Some((used, filled)) = self.pages.get(&page).copied() else { return false };
-        self.by_use.remove(&used);
-        self.use_now(page, filled);
+        let Some(times) = self.pages.get_mut(&page) else { return false };
+        self.counted += 1;
+        times[USED] = self.counted;
+        self.note(USED, page);
         true
     }
 
     /// A page comes in.
     pub(super) fn fill(&mut self, page: u64, now: Time) {
         self.invalidate_until(now);
-        self.drop_page(page);
-        if self.pages.len() == self.entries
-            && let Some(oldest) = self.by_use.first_key_value().map(|(_, page)| *page)
-        {
-            self.drop_page(oldest);
+        if self.pages.len() == self.entries && !self.has(page) {
+            self.drop_first(USED);
         }
         self.counted += 1;
-        let filled = self.counted;
-        self.by_age.push_back((page, filled));
-        self.use_now(page, filled);
-        if self.by_age.len() > 4 * self.entries.max(16) {
-            let pages = &self.pages;
-            self.by_age.retain(|(page, filled)| pages.get(page).is_some_and(|(_, own)| own == filled));
+        self.pages.insert(page, [self.counted; 2]);
+        self.note(USED, page);
+        self.note(FILLED, page);
+    }
+
+    /// A page was used or filled just now.
+    fn note(&mut self, how: usize, page: u64) {
+        let Self { pages, by, .. } = self;
+        by[how].push_back((page, self.counted));
+        if by[how].len() > 4 * self.entries.max(16) {
+            by[how].retain(|(page, count)| pages.get(page).is_some_and(|own| own[how] == *count));
         }
     }
 
-    fn use_now(&mut self, page: u64, filled: u64) {
-        self.counted += 1;
-        self.pages.insert(page, (self.counted, filled));
-        self.by_use.insert(self.counted, page);
-    }
-
-    fn drop_page(&mut self, page: u64) {
-        if let Some((used, _)) = self.pages.remove(&page) {
-            self.by_use.remove(&used);
+    /// Drops the page that was used or filled longest ago. Whether there was one.
+    fn drop_first(&mut self, how: usize) -> bool {
+        while let Some((page, count)) = self.by[how].pop_front() {
+            if self.pages.get(&page).is_some_and(|own| own[how] == count) {
+                self.pages.remove(&page);
+                return true;
+            }
         }
+        false
     }
 
     /// Invalidations that came meanwhile: each takes the page that was filled longest ago.
     fn invalidate_until(&mut self, now: Time) {
         while let Some((interval, next)) = self.invalidate.filter(|(_, next)| *next <= now) {
-            let oldest = loop {
-                let Some((page, filled)) = self.by_age.pop_front() else { break None };
-                if self.pages.get(&page).is_some_and(|(_, own)| *own == filled) {
-                    break Some(page);
-                }
-            };
-            match oldest {
-                Some(page) => self.drop_page(page),
+            if !self.drop_first(FILLED) {
                 // Nothing is there to take: the next that could comes after now.
-                None => {
-                    let skipped = (now - next).div_floor(interval);
-                    self.invalidate = Some((interval, next + interval * (skipped + 1)));
-                    return;
-                }
+                let skipped = (now - next).div_floor(interval);
+                self.invalidate = Some((interval, next + interval * (skipped + 1)));
+                return;
             }
             self.invalidate = Some((interval, next + interval));
         }

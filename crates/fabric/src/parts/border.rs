@@ -11,7 +11,7 @@ use crate::packet::{Flags, Packet, PacketId};
 use crate::port::{Carries, Flying, Owner, PortId};
 use crate::transmit::route;
 use lanewise_pcie::tlp::FlowClass;
-use lanewise_units::Time;
+use lanewise_units::{Time, order};
 use std::collections::VecDeque;
 
 /// A link that is cut.
@@ -51,7 +51,7 @@ impl Border {
                 }
             }
         }
-        cuts.sort_by_key(|cut| cut.far);
+        order::sort_by_key(&mut cuts, |cut| cut.far);
         let mine = of_port.iter().map(|part| usize::from(*part) == me).collect();
         Box::new(Self { mine, cuts, shared_events: 0, events_before: 0 })
     }

@@ -6,7 +6,7 @@ use crate::corruption;
 use crate::fabric::Fabric;
 use crate::port::{Owner, Port, PortId};
 use lanewise_observe::Owners;
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Span, order};
 
 /// Why one thread has to do it all.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -198,7 +198,7 @@ fn share(subtrees: &mut [Subtree], threads: usize, workloads: &[Option<Apart>], 
     load[0] = subtrees.iter().map(|one| one.cost_of_link).sum::<u64>() * HOST_PER_TLP;
     let mut part_of_group = vec![0; subtrees.len()];
     let mut order: Vec<usize> = (0..subtrees.len()).filter(|index| group[*index] == *index).collect();
-    order.sort_by_key(|index| (may_leave[*index], std::cmp::Reverse(cost[*index])));
+    order::sort_by_key(&mut order, |index| (may_leave[*index], std::cmp::Reverse(cost[*index])));
     for index in order {
         let least = (0..threads).min_by_key(|part| load[*part]).expect("there are threads");
         let part = if may_leave[index] { least } else { 0 };
@@ -215,7 +215,7 @@ fn share(subtrees: &mut [Subtree], threads: usize, workloads: &[Option<Apart>], 
 /// Leaves out numbers of parts that have nothing. Returns how many parts there are.
 fn number_parts(of_device: &mut [u16]) -> usize {
     let mut used: Vec<u16> = of_device.iter().copied().chain([0]).collect();
-    used.sort_unstable();
+    order::sort(&mut used);
     used.dedup();
     for part in of_device {
         *part = used.binary_search(part).expect("it is used") as u16;

@@ -102,7 +102,7 @@ impl FatTree {
             turns.push((*cable, *port));
             *cable += 1;
         }
-        order::sort_by_key(&mut turns, |turn| *turn);
+        order::sort(&mut turns);
         (cables.len(), turns.into_iter().map(|(_, port)| port).collect())
     }
 }
@@ -118,7 +118,7 @@ fn heights(graph: &Graph, switches: usize) -> Vec<usize> {
         let above = row.iter().flat_map(|switch| &graph.neighbours[*switch]).map(|(node, _)| *node);
         let mut above: Vec<usize> =
             above.filter(|node| *node < switches && heights[*node] == usize::MAX).collect();
-        above.sort_unstable();
+        order::sort(&mut above);
         above.dedup();
         row = above;
         height += 1;

@@ -3,7 +3,7 @@
 use super::{LinkErrors, Observers, PortTally, RequesterTally};
 use crate::attribution::RestTicks;
 use crate::{Fingerprint, FlowTally, TransactionError};
-use std::collections::BTreeMap;
+use lanewise_units::Few;
 
 /// All that [`Observers`] have counted, without the listeners: it may go to another thread.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub struct Tallies {
     fingerprint: Fingerprint,
     tlp_hops: u64,
     request_ticks: u64,
-    errors: BTreeMap<(u32, TransactionError), u64>,
+    errors: Few<(u32, TransactionError), u64>,
 }
 
 /// Which part counts what: ports, requesters and flows by their numbers, flows by that among those of all parts.
@@ -89,8 +89,8 @@ impl Tallies {
             all.fingerprint.add(&part.fingerprint);
             all.tlp_hops += part.tlp_hops;
             all.request_ticks = all.request_ticks.wrapping_add(part.request_ticks);
-            for (place, count) in &part.errors {
-                *all.errors.entry(*place).or_default() += count;
+            for (place, count) in part.errors.iter() {
+                *all.errors.or_insert_with(place, || 0) += count;
             }
         }
         (all, Shells { parts })

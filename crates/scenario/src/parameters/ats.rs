@@ -19,7 +19,7 @@ parameters! {
         Assumed "a request for what is needed; PCIe Base 6.3 §10.2.2 lets it ask for more, 8 B each, up to the host's `rcb`";
         /// Translation requests that the device may have out; each has a tag.
         requests: u32 = "32" in "1" to "4096",
-        Assumed "more than hosts have walkers, so that it is not the limit unless it is known to be";
+        Assumed away "more than hosts have walkers, so that it is not the limit unless it is known to be";
         /// Time between two invalidations by the host, each of which takes the translation that the device has had longest, or "none".
         invalidate_interval: Option<Span> = "none" in "10 ns" to "1 s",
         Assumed "buffers stay mapped";

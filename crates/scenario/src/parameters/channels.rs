@@ -24,7 +24,7 @@ parameters! {
         Spec "the arbitration among channels that every implementation has, PCIe Base 6.3 §6.3.3.4";
         /// One weight for each channel, VC0 first, for weighted round robin.
         weights: Vec<u8> = "[]" in "1" to "255",
-        Assumed "no weights unless they are asked for";
+        Assumed away "no weights unless they are asked for";
         flatten credits: CreditParameters;
     }
 }

@@ -66,7 +66,7 @@ parameters! {
         Assumed "as of hosts";
         /// Banks of each channel, over all its ranks; "none" for channels that rows do not wait for.
         banks: Option<u32> = "none" in "1" to "4096",
-        Assumed "requests wait for the channel alone, unless banks are given";
+        Assumed away "requests wait for the channel alone, unless banks are given";
         /// Time between two rows of one bank.
         row_cycle: Span = "48 ns" in "1 ns" to "10 us",
         Spec "tRC of DDR5-4800, JESD79-5";
@@ -81,10 +81,10 @@ parameters! {
         Assumed "the controller has taken the write: half of its latency";
         /// Rate at which its controller passes lines that are read; "none" for no limit but memory and link.
         read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "memory or the link is the limit, unless the part is known for less";
+        Assumed away "memory or the link is the limit, unless the part is known for less";
         /// The same of lines that are written.
         write_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "memory or the link is the limit, unless the part is known for less";
+        Assumed away "memory or the link is the limit, unless the part is known for less";
         /// Requests (M2S Req) that it has room for: credits.
         req_credits: u32 = "128" in "1" to "1023",
         Assumed "more than are under way on a Gen5 x16 link with 100 ns there and back";

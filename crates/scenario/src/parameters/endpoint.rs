@@ -87,7 +87,7 @@ parameters! {
         Assumed "64-bit since Gen3: memory BARs of NICs, drives and GPUs of that time are of 64 bits in public dumps";
         /// Bytes of the base address register of its registers; the next power of two.
         register_bar: Bytes = "16 KiB" in "4 KiB" to "256 MiB",
-        Assumed "NVMe drives in public dumps of lspci; no time depends on it";
+        Assumed away "NVMe drives in public dumps of lspci; no time depends on it";
         /// Bytes of the base address register through which other devices reach its memory; the next power of two. Offsets beyond it
         /// begin anew, as software moves it over what is used.
         memory_bar: Auto<Bytes> = "auto" in "1 MiB" to "1024 GiB",
@@ -100,7 +100,7 @@ parameters! {
         Assumed "memory behind an internal bus, which is built for it; a register takes longer";
         /// Rate at which its memory answers such reads; "none" for no limit but the link.
         memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that the link is the limit";
+        Assumed away "so high that the link is the limit";
         /// Largest write request of its DMA: requests are cut at multiples of it, and never longer than the Maximum Payload Size.
         write_unit: Auto<PayloadSize<32>> = "auto",
         Assumed "as much as a TLP may carry: the Maximum Payload Size";
@@ -109,19 +109,19 @@ parameters! {
         Assumed "as much as a request may ask for: the Maximum Read Request Size";
         /// Smallest time between two requests leaving the DMA engines, whatever their directions: one engine for both.
         request_interval: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "the DMA engines are never the limit unless they are known to be";
+        Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Smallest time between the starts of two write requests.
         write_interval: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "the DMA engines are never the limit unless they are known to be";
+        Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Smallest time between the starts of two read requests.
         read_interval: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "the DMA engines are never the limit unless they are known to be";
+        Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Time after each TLP that it sends in which no other starts; DLLPs may use it. Not in Flit Mode.
         tlp_gap: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "TLPs follow each other without a gap unless a device is known for it";
+        Assumed away "TLPs follow each other without a gap unless a device is known for it";
         /// Rate of its own data path between engines and port, of each direction; "none" for no limit.
         path_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that the link is the limit";
+        Assumed away "so high that the link is the limit";
         /// Time that data take on that path beside their bytes: before a write may leave, and after read data have arrived.
         path_latency: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "counted as part of the device, which the workload models";
@@ -137,7 +137,7 @@ parameters! {
         Assumed "counted as part of the device, which the workload models";
         /// Rate at which posted writes that arrive are drained: peer-to-peer and MMIO.
         write_drain: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that the link is the limit";
+        Assumed away "so high that the link is the limit";
         /// From the arrival of any packet until its buffer space is free, such as a bridge takes to pass it on.
         buffer_hold: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "buffers are sized so that nothing waits in them";

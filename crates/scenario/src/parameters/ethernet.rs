@@ -62,7 +62,7 @@ parameters! {
         Assumed "so many that the latency of reads is hidden";
         /// Time of the transmit engine for each frame, beside reading it.
         frame_time: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "none unless it is measured";
+        Assumed away "none unless it is measured";
         /// Least time between two interrupts of a port.
         interrupt_interval: Span = "0 ns" in "0 ns" to "100 ms",
         Assumed "no moderation";

@@ -81,19 +81,19 @@ parameters! {
         Assumed "host bridge and DRAM of a server";
         /// Mean of an exponentially distributed latency on top of `memory_latency`.
         memory_latency_jitter: Span = "0 ns" in "0 ns" to "1 ms",
-        Assumed "no variation unless it is measured";
+        Assumed away "no variation unless it is measured";
         /// Rate at which data for completions can be read, over all root ports.
         read_bandwidth: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that links are the limit";
+        Assumed away "so high that links are the limit";
         /// Rate at which posted data can be written, over all root ports.
         write_bandwidth: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that links are the limit";
+        Assumed away "so high that links are the limit";
         /// Rate of reads and writes together, of the memory of one socket.
         memory_bandwidth: Rate = "400 GB/s" in "1 MB/s" to "10 TB/s",
-        Assumed "so high that links are the limit";
+        Assumed away "so high that links are the limit";
         /// Fixed cost of each posted write on its way to memory, on top of its bytes.
         write_overhead: Span = "0 ns" in "0 ns" to "10 us",
-        Assumed "none unless it is measured";
+        Assumed away "none unless it is measured";
         /// Read Completion Boundary: completions of a long read end at multiples of it.
         rcb: RcbChoice = "64 B",
         Published "64 B on most x86 hosts; PCIe Base 6.3 §2.3.1.1 allows 64 B and 128 B";
@@ -102,19 +102,19 @@ parameters! {
         Assumed "what recent hosts do; older ones send one completion for each 64 B";
         /// Packets of completions in the queue of a root port. Lines of a read that find a place leave alone, those that have to wait for one are joined up to `completion_combine`; "none" to join all that may be joined.
         completion_queue: Option<u32> = "none" in "1" to "65536",
-        Assumed "reads are answered in completions of full size, unless the host is known for a queue";
+        Assumed away "reads are answered in completions of full size, unless the host is known for a queue";
         /// From the last byte of a posted write until its buffer space is free.
         write_latency: Span = "50 ns" in "0 ns" to "100 us",
         Assumed "time to hand a line to the memory controller";
         /// One outbound queue of so many packets shared by all root ports, or "none" for a queue per port.
         shared_outbound_queue: Option<u32> = "none" in "1" to "65536",
-        Assumed "root ports do not disturb each other unless a host is known for it";
+        Assumed away "root ports do not disturb each other unless a host is known for it";
         /// Packets that a root port takes over from the shared queue ahead of the wire.
         root_port_queue: u32 = "2" in "1" to "65536",
         Assumed "one that is being sent and one next";
         /// The same of the processor's loads and stores, counted apart from completions; "none" counts both together.
         root_port_request_queue: Option<u32> = "none" in "1" to "65536",
-        Assumed "one queue for all, unless a host is known for one of each kind";
+        Assumed away "one queue for all, unless a host is known for one of each kind";
         /// Whether requests between root ports are forwarded.
         peer_to_peer: bool = "false",
         Spec "optional for root complexes, PCIe Base 6.3 §1.3.1";
@@ -139,7 +139,7 @@ parameters! {
         Assumed "buffers of a host with much memory lie above 4 GiB";
         /// Start of the addresses above 4 GiB that firmware gives to devices.
         mmio_base: Bytes = "57344 GiB" in "4 GiB" to "1048576 GiB",
-        Published "56 TiB, 0x380000000000: MMIO High Base as the setup of Supermicro X11DPi boards has it (user manual), and as dumps of lspci show it; no time depends on it unless memory of the host has to make way";
+        Published away "56 TiB, 0x380000000000: MMIO High Base as the setup of Supermicro X11DPi boards has it (user manual), and as dumps of lspci show it; no time depends on it unless memory of the host has to make way";
         /// Whether every packet it sends has an end-to-end CRC: completions, and the processor's loads and stores.
         ecrc: bool = "false",
         Spec "off after reset, PCIe Base 6.3 §7.8.4";

@@ -78,16 +78,16 @@ parameters! {
         Spec "everything is on VC0 until software maps it elsewhere, PCIe Base 6.3 §7.9.1";
         /// Probability that a bit towards the root complex arrives wrong, and a burst begins: before any correction, which Flit Mode has.
         bit_error_rate_upstream: Fraction = "0" in "0" to "0.01",
-        Assumed "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
+        Assumed away "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
         /// Probability that a bit away from the root complex arrives wrong, and a burst begins: before any correction, which Flit Mode has.
         bit_error_rate_downstream: Fraction = "0" in "0" to "0.01",
-        Assumed "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
+        Assumed away "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
         /// Ordinals, from 0 and with replays counted, of packets towards the root complex that arrive corrupted.
         corrupt_tlps_upstream: Vec<u64> = "[]",
-        Assumed "no errors unless they are asked for";
+        Assumed away "no errors unless they are asked for";
         /// Ordinals, from 0 and with replays counted, of packets away from the root complex that arrive corrupted.
         corrupt_tlps_downstream: Vec<u64> = "[]",
-        Assumed "no errors unless they are asked for";
+        Assumed away "no errors unless they are asked for";
         /// Time that a retrain through Recovery takes.
         recovery_time: Span = "10 us" in "100 ns" to "100 ms",
         Assumed "Recovery without a change of speed takes 2 to 20 us";

@@ -12,7 +12,7 @@ parameters! {
     StackParameters, Claim "stack" {
         /// Read requests in progress at a time, from when a read starts until the last of its data is queued at the root port.
         read_trackers: Auto<u32> = "auto" in "1" to "1048576",
-        Assumed "twice what its links can ask for in reads of 64 B during `memory_latency` and 1 us of queues: never the limit";
+        Assumed away "twice what its links can ask for in reads of 64 B during `memory_latency` and 1 us of queues: never the limit";
         /// Rate at which data for completions can be read; "none" for no limit but that of the host.
         read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
         Assumed "a stack keeps up with its links";
@@ -27,13 +27,13 @@ parameters! {
     MemoryParameters, Claim "memory" {
         /// Channels, each with its part of `memory_bandwidth`.
         channels: u32 = "1" in "1" to "64",
-        Assumed "one rate for all of it, unless the host is known";
+        Assumed away "one rate for all of it, unless the host is known";
         /// Bytes that lie on one channel before the next has its turn.
         interleave: Bytes = "256 B" in "64 B" to "64 KiB",
         Assumed "a few lines: finer than pages, so that every buffer is on all channels";
         /// Banks of each channel, all ranks together; "none" where the rate is the only limit.
         banks: Option<u32> = "none" in "1" to "1024",
-        Assumed "no bank is the limit, unless the host is known";
+        Assumed away "no bank is the limit, unless the host is known";
         /// Time from one row to the next of the same bank.
         row_cycle: Span = "46 ns" in "1 ns" to "1 us",
         Spec "tRC of DDR4-2666 to DDR4-3200, JESD79-4, speed bins; that of DDR5 is 48 ns, JESD79-5";
@@ -48,7 +48,7 @@ parameters! {
     LastLevelCacheParameters, Claim "llc" {
         /// Bytes that it holds; "none" where every access of a device goes to memory.
         size: Option<Bytes> = "none" in "64 KiB" to "8 GiB",
-        Assumed "accesses of devices go to memory, unless the host is known";
+        Assumed away "accesses of devices go to memory, unless the host is known";
         /// Ways of a set.
         ways: u32 = "11" in "1" to "64",
         Published "Xeon Scalable has 11 ways; Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020, §2";
@@ -72,10 +72,10 @@ parameters! {
     PeerParameters, Claim "peer" {
         /// Largest payload that is forwarded whole; what is larger is cut. "none" to leave packets as they are.
         largest_packet: Option<PayloadSizeOrRcb> = "none",
-        Assumed "packets pass as they are, unless the host is known; PCIe Base 6.3 §1.3.1 allows a root complex to cut them";
+        Assumed away "packets pass as they are, unless the host is known; PCIe Base 6.3 §1.3.1 allows a root complex to cut them";
         /// Rate at which packets enter one stack on their way to other root ports, and rate at which they leave; "none" for no limit.
         rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "as fast as the links, unless the host is known";
+        Assumed away "as fast as the links, unless the host is known";
         /// Time for a packet from one root port to another.
         latency: Span = "150 ns" in "0 ns" to "100 us",
         Assumed "like a switch of the same age";
@@ -90,7 +90,7 @@ parameters! {
         Assumed "three UPI links at 10.4 GT/s with 16 data lanes each; Intel Xeon Scalable processors";
         /// Physical links that have this rate together: memory of the other socket is spread over all of them, packets from one root port to another take one.
         links: u32 = "1" in "1" to "8",
-        Assumed "peers may use all of the rate, unless the host is known to keep them on one link";
+        Assumed away "peers may use all of the rate, unless the host is known to keep them on one link";
         /// Most bytes that travel under one header.
         line: Bytes = "64 B" in "32 B" to "4 KiB",
         Assumed "a cache line of x86";

@@ -38,7 +38,7 @@ parameters! {
         Published "rdma_bench a038ec5e2b (Kalia et al., USENIX ATC 2016), ws-sequencer: 17.6 million a second in batches over one queue pair, where several do 27.4 million on the same core; an adapter of 2015";
         /// Rate at which one queue pair takes in what it reads, or "none" for no limit but the port's.
         queue_pair_read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "a queue pair reads as fast as the wire unless it is measured otherwise";
+        Assumed away "a queue pair reads as fast as the wire unless it is measured otherwise";
         /// From a work request in the adapter to its first packet or payload fetch, without waiting.
         send_latency: Span = "150 ns" in "0 ns" to "100 us",
         Assumed "of the 0.8 us that such adapters need from memory to memory";
@@ -50,7 +50,7 @@ parameters! {
         Published "UCX 9466d104a3, uct/ib: 200 ns more for both adapters and the wire of RoCE than for InfiniBand, halved";
         /// From the end of a packet on the wire to the earliest start of the next of the same port.
         packet_gap: Span = "0 ns" in "0 ns" to "10 us",
-        Assumed "packets follow each other at once unless it is measured otherwise";
+        Assumed away "packets follow each other at once unless it is measured otherwise";
         /// Payload of each port that may be on its way from memory or waiting for the wire.
         send_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB",
         Assumed "covers the latency of memory at the rate of the port several times";
@@ -59,13 +59,13 @@ parameters! {
         Assumed "covers the way of credits at the rate of the port several times";
         /// Rate of the internal path of each port on the way out, or "none" for no limit.
         send_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "the wire is the limit unless it is measured otherwise";
+        Assumed away "the wire is the limit unless it is measured otherwise";
         /// Rate of the internal path of each port on the way in, or "none" for no limit.
         receive_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "the wire is the limit unless it is measured otherwise";
+        Assumed away "the wire is the limit unless it is measured otherwise";
         /// Rate of the internal path of all ports and both directions together, or "none" for no limit.
         shared_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "directions do not disturb each other unless it is measured otherwise";
+        Assumed away "directions do not disturb each other unless it is measured otherwise";
         /// RDMA reads that a queue pair may have outstanding.
         outstanding_reads: u32 = "16" in "1" to "1024",
         Datasheet "max_rd_atomic of ConnectX adapters";

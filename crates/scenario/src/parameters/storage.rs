@@ -54,13 +54,13 @@ parameters! {
         Assumed "a frame at a time";
         /// Rate of the internal path for read data.
         internal_read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "no limit of its own unless it is measured";
+        Assumed away "no limit of its own unless it is measured";
         /// Rate of the internal path for write data.
         internal_write_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "no limit of its own unless it is measured";
+        Assumed away "no limit of its own unless it is measured";
         /// Rate of the internal path for both directions together.
         internal_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
-        Assumed "no limit of its own unless it is measured";
+        Assumed away "no limit of its own unless it is measured";
         /// Completions after which an interrupt is due.
         interrupt_completions: u32 = "1" in "1" to "65536",
         Assumed "no moderation";
@@ -96,10 +96,10 @@ parameters! {
         Assumed "command processing of a disk";
         /// Largest random addition to the overhead, evenly distributed.
         overhead_variation: Span = "0 ns" in "0 ns" to "1 s",
-        Assumed "none unless it is measured";
+        Assumed away "none unless it is measured";
         /// Additional cost when a read follows a write or a write a read.
         turnaround: Span = "0 ns" in "0 ns" to "1 s",
-        Assumed "none unless it is measured";
+        Assumed away "none unless it is measured";
         /// Additional cost when a command does not go on where one of the last ended.
         positioning: Span = "3.5 ms" in "0 ns" to "10 s",
         Assumed "average seek of a 15,000 rpm disk";
@@ -123,6 +123,6 @@ parameters! {
         Assumed "cache segments of a disk";
         /// Data behind the end of a stream that reads find in the cache.
         cache_window: Bytes = "0 B" in "0 B" to "64 GiB",
-        Assumed "no hits unless they are measured";
+        Assumed away "no hits unless they are measured";
     }
 }

@@ -49,10 +49,10 @@ parameters! {
         Assumed "the core of most switches";
         /// Ports of each bus of a hybrid core, a list for each; port 0 faces upstream.
         groups: Vec<Vec<u8>> = "[]",
-        Assumed "no groups unless they are asked for";
+        Assumed away "no groups unless they are asked for";
         /// Rate of one crossbar port, of each bus, or of the memory's reads and writes together.
         core_rate: Auto<Rate> = "auto" in "1 MB/s" to "100 TB/s",
-        Assumed "so high that the links are the limit: for a crossbar the fastest port, for a bus or memory all its ports together, times `speedup`";
+        Assumed away "so high that the links are the limit: for a crossbar the fastest port, for a bus or memory all its ports together, times `speedup`";
         /// How much faster than the links an automatic `core_rate` is.
         speedup: Fraction = "2" in "1" to "16",
         Assumed "input-queued crossbars are built with a speedup of 1 to 2";
@@ -67,7 +67,7 @@ parameters! {
         Assumed "the hardware default of PCIe Base 6.3 §6.3.3";
         /// One weight for each port, for weighted round robin.
         weights: Vec<u8> = "[]" in "1" to "255",
-        Assumed "no weights unless they are asked for";
+        Assumed away "no weights unless they are asked for";
         /// Requests and completions between downstream ports go through the root complex (ACS).
         acs_redirect: bool = "false",
         Assumed "firmware leaves ACS off where no virtual machines need it";
@@ -79,7 +79,7 @@ parameters! {
         Assumed "the smallest that hosts send, so that no more is asked for than the link carries; parts have an overhead factor for firmware to tune";
         /// Lanes of the part, all its ports together; "none" for no limit.
         lanes: Option<u32> = "none" in "1" to "4096",
-        Assumed "not checked unless the part says so";
+        Assumed away "not checked unless the part says so";
         flatten port: PortParameters;
         group storage: SwitchStorageParameters;
         group errors: SwitchErrorParameters;

@@ -142,15 +142,15 @@ impl Computed {
         for parameter in parameters.iter_mut() {
             let value = self.index.get(parameter.path.as_str()).and_then(|at| computed[*at].take());
             if let Some(value) = value {
-                *parameter = value.resolved(parameter.role);
+                *parameter = value.resolved(parameter.role, parameter.is_out_of_the_way);
             }
         }
-        parameters.extend(computed.into_iter().flatten().map(|value| value.resolved(Role::Claim)));
+        parameters.extend(computed.into_iter().flatten().map(|value| value.resolved(Role::Claim, false)));
     }
 }
 
 impl ComputedValue {
-    fn resolved(self, role: Role) -> ResolvedParameter {
+    fn resolved(self, role: Role, is_out_of_the_way: bool) -> ResolvedParameter {
         ResolvedParameter {
             path: self.path.as_ref().to_owned(),
             value: self.value,
@@ -159,6 +159,7 @@ impl ComputedValue {
             fitted_on: Vec::new(),
             role,
             origin: Origin::Computed,
+            is_out_of_the_way,
         }
     }
 }

@@ -53,7 +53,7 @@ impl Editor<'_> {
         let mut drafts = [nothing.clone(), nothing];
         let [faster, wider] = &mut drafts;
         let mut links: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
-        links.sort_unstable();
+        order::sort(&mut links);
         links.dedup();
         for link in &links {
             self.reshape(*link, faster, wider);

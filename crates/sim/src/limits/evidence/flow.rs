@@ -9,6 +9,7 @@ use crate::results::{Flow, Link, Requester, Resource};
 use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{HostPart, LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::order;
 use lanewise_workload::load::mmio::Pacing;
 use serde_json::{Map, Value};
 
@@ -53,7 +54,7 @@ impl Evidence<'_> {
         // Not those of the same host: they carry another part of the workload.
         let mut far: Vec<usize> =
             others.filter(|other| !other.iter().any(|device| near.contains(device))).flatten().collect();
-        far.sort_unstable();
+        order::sort(&mut far);
         far.dedup();
         far
     }

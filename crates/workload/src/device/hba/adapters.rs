@@ -11,7 +11,7 @@ use crate::flows::Flows;
 use crate::ports::Event;
 use lanewise_fabric::ports::Randomness;
 use lanewise_fabric::{Part, ResourceId, ResourceOwner, ResourceReading};
-use lanewise_units::Time;
+use lanewise_units::{Time, order};
 use std::collections::VecDeque;
 
 /// A drive and where it is.
@@ -88,7 +88,7 @@ pub(crate) struct Adapters {
     /// Where status writes and interrupts go, in host memory.
     pub(super) status_area: u64,
     notices: VecDeque<Notice>,
-    /// Adapters that may wait for something else since it was last said, some of them twice.
+    /// Adapters that may wait for something else since it was last said, in order.
     touched: Vec<u32>,
 }
 
@@ -122,7 +122,7 @@ impl Adapters {
             self.media.push((id, format!("{}.{}.media", hba.name, placement.name)));
             self.places.push((placement.hba as u32, placement.port as u32));
         }
-        self.touched.extend(0..hbas.len() as u32);
+        (0..hbas.len() as u32).for_each(|hba| order::add(&mut self.touched, hba));
     }
 
     /// So many slots there are: commands lie first in host memory, then what adapters write. Returns where that begins.
@@ -143,7 +143,7 @@ impl Adapters {
 
     /// An adapter, to be changed.
     pub(crate) fn hba_mut(&mut self, hba: u32) -> &mut Hba {
-        self.touched.push(hba);
+        order::add(&mut self.touched, hba);
         &mut self.hbas[hba as usize]
     }
 
@@ -188,7 +188,8 @@ impl Adapters {
     /// Takes an event.
     pub(crate) fn react<M: Needs>(&mut self, event: Event<Kind>, ports: &mut Ports<'_, M>) {
         let Token { kind, subject, detail } = event.token();
-        self.touched.push(self.concerned(kind, subject));
+        let concerned = self.concerned(kind, subject);
+        order::add(&mut self.touched, concerned);
         match kind {
             Kind::Doorbell => self.take_command(subject, ports),
             Kind::Processed => self.fetch_command(subject, ports),
@@ -223,8 +224,6 @@ impl Adapters {
     /// Says what the adapters wait for that something happened to: call at the end of each event.
     pub(crate) fn say_what_holds_back<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         let now = ports.now();
-        self.touched.sort_unstable();
-        self.touched.dedup();
         for hba in self.touched.drain(..) {
             let hba = &mut self.hbas[hba as usize];
             let state = hba.waits_for(&self.drives, now);

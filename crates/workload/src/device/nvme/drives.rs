@@ -12,8 +12,8 @@ use crate::flows::Flows;
 use crate::ports::Event;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::{DeviceId, Target};
-use lanewise_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use lanewise_units::{Few, Time};
+use std::collections::VecDeque;
 
 /// A command that a driver puts into a queue.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,7 @@ pub(crate) struct Drives {
     pub(super) ssds: Vec<Ssd>,
     pub(super) queues: Vec<QueuePair>,
     /// Of a drive and a core.
-    queue_of: BTreeMap<(u32, u32), u32>,
+    queue_of: Few<(u32, u32), u32>,
     /// By slot; those that are over stay until the next.
     pub(super) commands: Vec<Active>,
     notices: VecDeque<Notice>,
@@ -167,7 +167,7 @@ impl Drives {
     /// The pair of queues of a core on a drive; it is made when it is first asked for.
     pub(crate) fn queue_of(&mut self, drive: u32, core: u32) -> u32 {
         let Self { queues, queue_of, .. } = self;
-        *queue_of.entry((drive, core)).or_insert_with(|| {
+        *queue_of.or_insert_with((drive, core), || {
             queues.push(QueuePair::new(drive, core));
             queues.len() as u32 - 1
         })

@@ -3,14 +3,14 @@
 //! Assumed: one fetch engine for all queues, with one read of commands under way.
 
 use lanewise_fabric::Book;
-use lanewise_units::{SpanSum, Time};
-use std::collections::{BTreeMap, VecDeque};
+use lanewise_units::{Few, SpanSum, Time};
+use std::collections::VecDeque;
 
 /// Queues, and what of them is under way.
 #[derive(Debug, Default)]
 pub(super) struct Fetches {
     /// Commands of each queue whose doorbell has arrived, in order, and since when.
-    announced: BTreeMap<u32, VecDeque<(u32, Time)>>,
+    announced: Few<u32, VecDeque<(u32, Time)>>,
     /// Queues with such commands: round robin, the arbitration that every controller has (NVMe Base 2.0 §3.4.4.1).
     turns: VecDeque<u32>,
     /// Commands that are being fetched, in order.
@@ -24,7 +24,7 @@ pub(super) struct Fetches {
 impl Fetches {
     /// A doorbell told of a command.
     pub(super) fn announce(&mut self, queue: u32, slot: u32, now: Time) {
-        let commands = self.announced.entry(queue).or_default();
+        let commands = self.announced.or_insert_with(queue, VecDeque::new);
         if commands.is_empty() {
             self.turns.push_back(queue);
         }
@@ -38,7 +38,7 @@ impl Fetches {
             return None;
         }
         let queue = self.turns.pop_front()?;
-        let commands = self.announced.get_mut(&queue).expect("queues that have a turn have commands");
+        let commands = self.announced.get_mut(queue).expect("queues that have a turn have commands");
         let count = (batch as usize).min(commands.len());
         for (slot, since) in commands.drain(..count) {
             self.under_way.push_back(slot);

@@ -6,13 +6,14 @@ use super::port::Port;
 use super::token::{Kind, Needs, Ports};
 use super::wiring::WireEnd;
 use lanewise_observe::RequesterState;
-use lanewise_units::Time;
+use lanewise_units::{Time, order};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What is to be looked at.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
+    /// In order.
     nics: Vec<usize>,
     /// When an adapter may wait for something else without an event, and which.
     due: BinaryHeap<Reverse<(Time, usize)>>,
@@ -20,7 +21,7 @@ pub(super) struct Touched {
 
 impl Touched {
     pub(super) fn add(&mut self, nic: usize) {
-        self.nics.push(nic);
+        order::add(&mut self.nics, nic);
     }
 
     /// Those to look at now, each once and in order.
@@ -29,12 +30,9 @@ impl Touched {
             && at <= now
         {
             self.due.pop();
-            self.nics.push(nic);
+            self.add(nic);
         }
-        let mut nics = std::mem::take(&mut self.nics);
-        nics.sort_unstable();
-        nics.dedup();
-        nics
+        std::mem::take(&mut self.nics)
     }
 }
 

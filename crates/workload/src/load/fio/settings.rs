@@ -6,7 +6,7 @@ use crate::host::NvmeHostConfig;
 use crate::load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Span, order};
 
 impl NvmeConfig {
     /// Whether a device is one of its drives, or an adapter between jobs and drives.
@@ -147,7 +147,7 @@ impl LoadConfig for NvmeConfig {
                 connected += 1;
             }
         }
-        found.sort_unstable_by(|a, b| (&a.flow, a.host, a.core).cmp(&(&b.flow, b.host, b.core)));
+        order::sort_by(&mut found, |a, b| (&a.flow, a.host, a.core).cmp(&(&b.flow, b.host, b.core)));
         found.dedup();
         found
     }

@@ -5,6 +5,7 @@ use crate::device::hba::{DriveConfig, DrivePlacement};
 use crate::load::{Demand, Larger, LoadConfig, OnCore, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, Part, ResourceId, StorageAdapterPart};
+use lanewise_units::order;
 
 impl LoadConfig for StorageConfig {
     fn build(&self) -> Box<dyn Workload> {
@@ -51,7 +52,7 @@ impl LoadConfig for StorageConfig {
             let interrupts = group.targets.iter().map(|drive| self.drives[*drive].hba as u32);
             let mut cores: Vec<u32> = (workers..workers + group.workers).chain(interrupts).collect();
             cores.iter_mut().for_each(|core| *core %= count);
-            cores.sort_unstable();
+            order::sort(&mut cores);
             cores.dedup();
             let on_core = |core| OnCore { flow: group.name.clone(), host: self.host.device, core };
             found.extend(cores.into_iter().map(on_core));

@@ -12,7 +12,7 @@ use crate::token::{self, Joined, kinds};
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{LoadPart, ResourceId, ResourceReading, Station};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
-use lanewise_units::{Span, Time};
+use lanewise_units::{Span, Time, order};
 
 kinds! {
     /// What may happen to a tool by itself.
@@ -199,7 +199,7 @@ impl Samples {
     /// The samples in order, from which [`quantile_us`] picks.
     pub(super) fn sorted(&self) -> Vec<Span> {
         let mut sorted = self.taken.clone();
-        sorted.sort_unstable();
+        order::sort(&mut sorted);
         sorted
     }
 }

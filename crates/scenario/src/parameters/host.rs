@@ -129,7 +129,7 @@ parameters! {
         Assumed "compare, branch and load: ten cycles";
         /// Write-combining buffers of a core, of 64 B each.
         combining_buffers: u32 = "10" in "1" to "256",
-        Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes";
+        Published "10 line fill buffers of Intel cores from Nehalem to Broadwell, 12 since Skylake: Intel 64 and IA-32 Optimization Reference Manual; the same buffers combine writes, ten of an E5-2680 v4 and twelve of a Gold 6154 (artpol84/poc c287a34)";
         /// Kind of its processor, as NCCL tells them apart: by it NCCL takes a rate between sockets and says how far apart peers may be. "auto"
         /// by `maker`: "amd", "intel-skylake", "power9", "arm" or "other".
         processor: Auto<ProcessorChoice> = "auto",

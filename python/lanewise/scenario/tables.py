@@ -559,6 +559,10 @@ class EndpointNvme(TypedDict, total=False):
     """
     streams: int | Sourced
     """Sequential streams that the drive keeps apart, of reads and of writes. Default: 256."""
+    new_streams: int | Sourced
+    """Streams of writes that may be new, with nothing gone on behind their first write. A write elsewhere
+    that finds more of them is scattered. Default: 32.
+    """
     interrupt_completions: int | Sourced
     """Completions after which an interrupt is due. Default: 1."""
     interrupt_delay: str | Sourced

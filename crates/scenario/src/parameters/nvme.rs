@@ -67,6 +67,10 @@ parameters! {
         /// Sequential streams that the drive keeps apart, of reads and of writes.
         streams: u32 = "256" in "1" to "4096",
         Assumed "more than the jobs of any benchmark";
+        /// Streams of writes that may be new, with nothing gone on behind their first write. A write elsewhere that finds more of
+        /// them is scattered.
+        new_streams: u32 = "32" in "0" to "4096",
+        Assumed "as many as tools have jobs";
         /// Completions after which an interrupt is due.
         interrupt_completions: u32 = "1" in "1" to "256",
         Assumed "no coalescing, the reset state (NVMe Base 2.0 §5.27.1.6)";

@@ -389,6 +389,7 @@ impl System {
                 preconditioned: nvme.preconditioned,
                 read_ahead: nvme.read_ahead,
                 streams: nvme.streams,
+                new_streams: nvme.new_streams,
                 interrupt_completions: nvme.interrupt_completions,
                 interrupt_delay: nvme.interrupt_delay,
             });

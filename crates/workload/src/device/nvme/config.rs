@@ -48,6 +48,8 @@ pub struct SsdConfig {
     pub read_ahead: Bytes,
     /// Such streams that it keeps apart; at least one.
     pub streams: u32,
+    /// Of writes, how many may have begun that none has gone on with; a write elsewhere is scattered when there are more.
+    pub new_streams: u32,
     /// Completions after which an interrupt is due.
     pub interrupt_completions: u32,
     /// Longest time that a completion waits for others before an interrupt is due.

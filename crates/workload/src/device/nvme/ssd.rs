@@ -34,8 +34,6 @@ use std::collections::VecDeque;
 
 /// Pieces of write data after which a drive knows whether writes are sequential. Assumed: as many as tools keep under way.
 const WRITES_TO_SEE: u32 = 64;
-/// Writes in a row that begin streams, of which none has gone on yet; more are scattered. Assumed: as many as tools have jobs.
-const STREAMS_TO_BEGIN: usize = 32;
 /// Parts in which what was written before the run leaves the buffer.
 const EARLIER_PARTS: u64 = 64;
 
@@ -296,7 +294,7 @@ impl Ssd {
     /// Whether a write goes on where one of the last ended, or may be the first of those that will.
     pub(crate) fn is_sequential_write(&mut self, offset: u64, size: u64) -> bool {
         let goes_on = self.written.place(offset, size, true) != Place::Elsewhere;
-        let is_sequential = goes_on || self.written.may_begin(STREAMS_TO_BEGIN);
+        let is_sequential = goes_on || self.written.may_begin(self.config.new_streams as usize);
         self.knows_writes |= goes_on || !is_sequential;
         is_sequential
     }

@@ -27,6 +27,7 @@ pub(crate) fn config() -> SsdConfig {
         preconditioned: false,
         read_ahead: Bytes::from_kib(1024),
         streams: 256,
+        new_streams: 32,
         interrupt_completions: 1,
         interrupt_delay: Span::ZERO,
     }
@@ -126,6 +127,17 @@ fn scattered_writes_drain_at_their_own_rate() {
     assert_eq!(ssd.write_rates(), "4 GB/s, 500 MB/s for scattered writes", "a ninth of the time");
     ssd.drain(Time::ZERO, 4_000_000, true);
     assert_eq!(ssd.write_rates(), "4 GB/s");
+}
+
+#[test]
+fn as_many_streams_begin_as_the_drive_allows() {
+    let begin = |new_streams| {
+        let channel = |index| ChannelId { device: DeviceId(0), index };
+        let channels = [channel(0), channel(1), channel(2)];
+        let mut ssd = Ssd::new(SsdConfig { new_streams, ..config() }, channels);
+        (0..100_u64).filter(|place| ssd.is_sequential_write(place << 30, 4096)).count()
+    };
+    assert_eq!([0, 4, 32].map(begin), [0, 4, 32]);
 }
 
 /// Eight jobs write one after another: the first write of each costs what the others do, and the buffer was full of the like.

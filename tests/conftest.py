@@ -6,9 +6,10 @@ import signal
 
 import pytest
 
-# A shell has SIGINT ignored in what it runs in the background, and whatever tests start would inherit that.
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# What runs in the background may have SIGINT ignored, or SIGHUP, and whatever tests start would inherit that.
+for number, own in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, own)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,7 +27,7 @@ pub fn schema() -> Json {
         "additionalProperties": false,
         "required": ["host"],
         "properties": properties,
-        "$defs": { "provenance": Provenance::schema() },
+        "$defs": { "provenance": Provenance::schema(), "sourced": sourced() },
     })
 }
 
@@ -86,19 +86,28 @@ fn mark(schema: &mut Json, names: Option<Names>) {
 pub(crate) fn annotated(value: Json) -> Json {
     json!({ "anyOf": [
         value.clone(),
-        {
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["value"],
-            "properties": {
-                "value": value,
-                "provenance": { "$ref": "#/$defs/provenance" },
-                "source": { "type": "string" },
-                "fitted_on": { "type": "array", "items": { "type": "string" } },
-                "out_of_the_way": { "type": "boolean" },
+        { "$ref": "#/$defs/sourced", "properties": { "value": value } },
+    ] })
+}
+
+/// Any value with its provenance.
+fn sourced() -> Json {
+    json!({
+        "type": "object",
+        "description": "A value and where it comes from.",
+        "additionalProperties": false,
+        "required": ["value"],
+        "properties": {
+            "value": {},
+            "provenance": { "$ref": "#/$defs/provenance" },
+            "source": { "type": "string", "description": "In a sentence." },
+            "fitted_on": { "type": "array", "items": { "type": "string" }, "description": "Cells it was fitted on." },
+            "out_of_the_way": {
+                "type": "boolean",
+                "description": "Chosen so that nothing depends on it: something is switched off, or never the limit.",
             },
         },
-    ] })
+    })
 }
 
 /// Documentation as one line.

@@ -1435,109 +1435,29 @@ class ScenarioNetworkSwitch(TypedDict, total=False):
     """Name of a catalog part, whose values hold where nothing else is written."""
     count: int
     """So many of them, named `name[0]`, `name[1]` and so on."""
-    ports: int | ScenarioNetworkSwitchPorts
+    ports: int | Sourced
     """Ports. Default: 64."""
-    latency: str | ScenarioNetworkSwitchLatency
+    latency: str | Sourced
     """From the first byte of a packet at a port until it may leave by another; from the last byte where it is
     stored first. Default: 200 ns.
     """
-    forwarding: Literal["cut-through", "store-and-forward"] | ScenarioNetworkSwitchForwarding
+    forwarding: Literal["cut-through", "store-and-forward"] | Sourced
     """When forwarding starts. Default: cut-through."""
-    buffer: str | ScenarioNetworkSwitchBuffer
+    buffer: str | Sourced
     """Buffer of each port for packets that come in, until they have left by another. Default: 256 KiB."""
-    xoff: str | ScenarioNetworkSwitchXoff
+    xoff: str | Sourced
     """Bytes in a port's buffer above which an Ethernet switch pauses the port that sends to it; "auto" leaves
     just the headroom that its wires need: for what comes until the pause is heeded. InfiniBand has credits
     instead. Default: auto.
     """
-    xon: str | ScenarioNetworkSwitchXon
+    xon: str | Sourced
     """Bytes in the buffer at which that port may go on. Default: auto."""
-    pause_response: str | ScenarioNetworkSwitchPauseResponse
+    pause_response: str | Sourced
     """From the end of a pause frame at a transmitter until it starts no more packets. Default: 100 ns."""
-    ways: Literal["auto", "destination", "flow"] | ScenarioNetworkSwitchWays
+    ways: Literal["auto", "destination", "flow"] | Sourced
     """How it chooses among ways that are as short; "auto" is by destination for InfiniBand and by flow for
     Ethernet. Default: auto.
     """
-
-
-class ScenarioNetworkSwitchPorts(TypedDict):
-    """A part of a document."""
-
-    value: int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchLatency(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchForwarding(TypedDict):
-    """A part of a document."""
-
-    value: Literal["cut-through", "store-and-forward"]
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchBuffer(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchXoff(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchXon(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchPauseResponse(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioNetworkSwitchWays(TypedDict):
-    """A part of a document."""
-
-    value: Literal["auto", "destination", "flow"]
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioRetimer(TypedDict, total=False):
@@ -1547,42 +1467,12 @@ class ScenarioRetimer(TypedDict, total=False):
 
     part: str
     """Name of a catalog part, whose values hold where nothing else is written."""
-    latency: str | ScenarioRetimerLatency
+    latency: str | Sourced
     """From a bit at its receiver to the same bit at its transmitter, in either direction. Default: auto."""
-    generation: Literal["none"] | str | int | ScenarioRetimerGeneration
+    generation: Literal["none"] | str | int | Sourced
     """Fastest generation that it passes on, or "none" for no limit. Default: none."""
-    width: Literal["none"] | str | int | ScenarioRetimerWidth
+    width: Literal["none"] | str | int | Sourced
     """Widest link that it passes on, or "none" for no limit. Default: none."""
-
-
-class ScenarioRetimerLatency(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioRetimerGeneration(TypedDict):
-    """A part of a document."""
-
-    value: Literal["none"] | str | int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioRetimerWidth(TypedDict):
-    """A part of a document."""
-
-    value: Literal["none"] | str | int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
 
 
 class ScenarioLinkCable(TypedDict, total=False):
@@ -1592,68 +1482,18 @@ class ScenarioLinkCable(TypedDict, total=False):
 
     part: str
     """Name of a catalog part, whose values hold where nothing else is written."""
-    metres: int | ScenarioLinkCableMetres
+    metres: int | Sourced
     """Its length in metres. Default: 1."""
-    latency_per_metre: str | ScenarioLinkCableLatencyPerMetre
+    latency_per_metre: str | Sourced
     """Time that a bit takes for each metre. Default: 5 ns."""
-    latency: str | ScenarioLinkCableLatency
+    latency: str | Sourced
     """What the electronics at its two ends add in each direction, together: none in a passive cable. Default:
     0 ns.
     """
-    generation: Literal["none"] | str | int | ScenarioLinkCableGeneration
+    generation: Literal["none"] | str | int | Sourced
     """Fastest generation that it carries, or "none" for no limit. Default: none."""
-    width: Literal["none"] | str | int | ScenarioLinkCableWidth
+    width: Literal["none"] | str | int | Sourced
     """Widest link that it carries, or "none" for no limit. Default: none."""
-
-
-class ScenarioLinkCableMetres(TypedDict):
-    """A part of a document."""
-
-    value: int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioLinkCableLatencyPerMetre(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioLinkCableLatency(TypedDict):
-    """A part of a document."""
-
-    value: str
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioLinkCableGeneration(TypedDict):
-    """A part of a document."""
-
-    value: Literal["none"] | str | int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
-
-
-class ScenarioLinkCableWidth(TypedDict):
-    """A part of a document."""
-
-    value: Literal["none"] | str | int
-    provenance: NotRequired[Provenance]
-    source: NotRequired[str]
-    fitted_on: NotRequired[list[str]]
-    out_of_the_way: NotRequired[bool]
 
 
 class Sourced(TypedDict):

@@ -111,7 +111,7 @@ function plain(node: Table): Table {
 
 /** `{ value = …, provenance = … }`. */
 function saysWhence(node: Table): boolean {
-  return isTable(at(node, ["properties", "provenance"]));
+  return node["$ref"] === "#/$defs/sourced";
 }
 
 function words(node: Table): Choice[] {

@@ -15,10 +15,8 @@ const ALONE: [&str; 2] = ["firmware", "run"];
 pub fn definitions() -> Result<Map<String, Value>, String> {
     let schema = lanewise_scenario::schema();
     let sections = schema["properties"].as_object().ok_or("the schema of scenarios has no properties")?;
-    let mut found = vec![
-        ("sourced".to_owned(), sourced()),
-        ("provenance".to_owned(), schema["$defs"]["provenance"].clone()),
-    ];
+    let mut found =
+        ["sourced", "provenance"].map(|name| (name.to_owned(), schema["$defs"][name].clone())).to_vec();
     let mut root = Map::new();
     let mut workloads = Vec::new();
     for (name, section) in sections {
@@ -60,17 +58,6 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// A value that says where it comes from.
-fn sourced() -> Value {
-    json!({ "type": "object", "description": "A value and where it comes from.", "required": ["value"], "properties": {
-        "value": {},
-        "provenance": reference("provenance"),
-        "source": { "type": "string", "description": "In a sentence." },
-        "fitted_on": { "type": "array", "items": { "type": "string" }, "description": "Cells it was fitted on." },
-        "out_of_the_way": { "type": "boolean", "description": "Chosen so that nothing depends on it: something is switched off, or never the limit." },
-    } })
-}
-
 /// The same with all that says where a value comes from as one type.
 fn simple(schema: &Value) -> Value {
     match schema {
@@ -97,6 +84,5 @@ fn is_quantity(word: &Value) -> bool {
 }
 
 fn is_sourced(schema: &Value) -> bool {
-    let properties = &schema["properties"];
-    properties.get("value").is_some() && properties.get("provenance").is_some()
+    schema["$ref"] == "#/$defs/sourced"
 }

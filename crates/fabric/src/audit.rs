@@ -363,7 +363,7 @@ impl Fabric {
         let beside = self.own_books.beside_by_flow.iter().chain(std::iter::repeat(&0));
         for ((flow, before), beside) in self.observers.flows().iter().zip(before).zip(beside) {
             let spec = &flow.spec;
-            let device = devices.iter().position(|name| *name == spec.device);
+            let device = devices.iter().position(|name| spec.devices.names == [name.as_str()]);
             let id = match device.map(|device| (self.devices[device].owner, &self.device_ports[device])) {
                 Some((Owner::Endpoint(_), ports)) if ["read", "write"].contains(&spec.direction) => ports[0],
                 _ => continue,
@@ -539,7 +539,7 @@ mod tests {
         let (name, device, latency) = ("f".to_owned(), simulation.names()[2].clone(), LatencyOf::Request);
         let flow = simulation.fabric.add_flow(FlowSpec {
             name,
-            device,
+            devices: device.into(),
             direction: "write",
             latency,
             repeats: false,

@@ -176,7 +176,7 @@ impl Fabric {
         let flows = self.observers.flows().iter().zip(open).filter(|(_, transfers)| *transfers > 0);
         let waiter = |(flow, transfers): (&FlowTally, usize)| Waiter::Transfers {
             flow: flow.spec.name.clone(),
-            device: flow.spec.device.clone(),
+            device: flow.spec.devices.label.clone(),
             transfers,
         };
         flows.map(waiter).collect()

@@ -52,7 +52,7 @@ impl Workload for Plug {
     fn start(&mut self, fabric: &mut Fabric) {
         let spec = |direction| FlowSpec {
             name: "plug".into(),
-            device: "card".into(),
+            devices: "card".into(),
             direction,
             latency: LatencyOf::Request,
             repeats: false,
@@ -130,7 +130,7 @@ impl Workload for Hurry {
         let name = "write".to_owned();
         let spec = FlowSpec {
             name,
-            device: "card".into(),
+            devices: "card".into(),
             direction: "write",
             latency: LatencyOf::Request,
             repeats: false,

@@ -8,8 +8,8 @@ use lanewise_units::{Bytes, Span};
 pub struct FlowSpec {
     /// Name in results.
     pub name: String,
-    /// Device the flow belongs to.
-    pub device: String,
+    /// Devices that the flow belongs to.
+    pub devices: FlowDevices,
     /// `read`, `write`, or the instrument's own word.
     pub direction: &'static str,
     /// What its latencies are of.
@@ -17,6 +17,35 @@ pub struct FlowSpec {
     /// Whether another flow counts the same bytes, so that a sum over all leaves these out: an adapter reads what goes over a wire, and
     /// the one at the other end writes it.
     pub repeats: bool,
+}
+
+/// Devices that a flow belongs to, one or several.
+#[derive(Clone, Debug)]
+pub struct FlowDevices {
+    /// Their names.
+    pub names: Vec<String>,
+    /// As results have them: `ssd[0]`, `ssd[0]+ssd[1]`, or the ports of a way, `nic0.0 > nic0.1`.
+    pub label: String,
+}
+
+impl FlowDevices {
+    /// Several that a flow belongs to alike.
+    pub fn together(names: Vec<String>) -> Self {
+        Self { label: names.join("+"), names }
+    }
+}
+
+impl<Name: Into<String>> From<Name> for FlowDevices {
+    fn from(name: Name) -> Self {
+        let label = name.into();
+        Self { names: vec![label.clone()], label }
+    }
+}
+
+impl std::fmt::Display for FlowDevices {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.label)
+    }
 }
 
 /// `direction` of a flow that carries no data: doorbells, commands, descriptors.
@@ -132,7 +161,7 @@ mod tests {
     fn flow(latency: LatencyOf) -> FlowTally {
         FlowTally::new(FlowSpec {
             name: "f".into(),
-            device: "d".into(),
+            devices: "d".into(),
             direction: "read",
             latency,
             repeats: false,

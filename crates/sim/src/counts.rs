@@ -15,7 +15,7 @@ pub(crate) fn everybody_has_begun(simulation: &Simulation) -> bool {
     let mut begun: HashMap<(&str, &str), bool> = HashMap::new();
     for flow in flows.iter().filter(about_data) {
         let spec = &flow.spec;
-        *begun.entry((&spec.name, &spec.device)).or_default() |=
+        *begun.entry((&spec.name, &spec.devices.label)).or_default() |=
             flow.payload() > Bytes::ZERO || flow.operations() > 0;
     }
     simulation.fabric.changes_ahead() > 0 || begun.into_values().all(|begun| begun)

@@ -259,7 +259,7 @@ fn lacking(
     let width = percent(limits.relative_half_width);
     let named = |flow: usize| {
         let spec = &simulation.fabric.observers().flows()[flow].spec;
-        format!("{} of {} ({})", spec.name, spec.device, spec.direction)
+        format!("{} of {} ({})", spec.name, spec.devices, spec.direction)
     };
     match outcome.lacking {
         _ if outcome.awaits_end => "every workload had come to its end".to_owned(),
@@ -305,7 +305,7 @@ fn too_early(outcome: &Outcome, simulation: &Simulation) -> String {
          too short: run.warm_up and run.time_limit want to be longer",
         in_words(before),
         spec.name,
-        spec.device,
+        spec.devices,
         spec.direction,
         in_words(mean),
     )

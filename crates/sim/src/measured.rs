@@ -28,7 +28,8 @@ pub(crate) fn flows(
         let bytes = tally.payload().get();
         Flow {
             name: tally.spec.name.clone(),
-            device: tally.spec.device.clone(),
+            device: tally.spec.devices.label.clone(),
+            devices: tally.spec.devices.names.clone(),
             direction: tally.spec.direction,
             in_total: is_in_total(&tally.spec),
             goodput_gb_per_s: bytes as f64 / seconds / 1e9,

@@ -68,7 +68,7 @@ fn phase(simulation: &Simulation, (start, name, before): &Moment, (end, _, after
         let (bytes, operations) = (after.0 - before.0, after.1 - before.1);
         Some(PhaseFlow {
             name: flow.spec.name.clone(),
-            device: flow.spec.device.clone(),
+            device: flow.spec.devices.label.clone(),
             direction: flow.spec.direction,
             bytes,
             operations,

@@ -97,7 +97,7 @@ impl Updates {
             *before = counts;
             FlowUpdate {
                 flow: tally.spec.name.clone(),
-                device: tally.spec.device.clone(),
+                device: tally.spec.devices.label.clone(),
                 direction: tally.spec.direction,
                 in_total: is_in_total(&tally.spec),
                 last,

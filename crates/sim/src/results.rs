@@ -115,6 +115,9 @@ pub struct Flow {
     pub name: String,
     /// Device it belongs to.
     pub device: String,
+    /// The same, one by one.
+    #[serde(skip)]
+    pub devices: Vec<String>,
     /// `read`, `write`, or the instrument's word.
     pub direction: &'static str,
     /// Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an

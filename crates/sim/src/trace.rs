@@ -283,7 +283,10 @@ pub fn trace(
 fn flows_of(scenario: &Scenario, simulation: &Simulation, device: usize) -> Vec<FlowId> {
     let Some(device) = scenario.fabric.devices.get(device) else { return Vec::new() };
     let flows = simulation.fabric.observers().flows().iter().zip(0..);
-    flows.filter(|(flow, _)| flow.spec.device == device.name).map(|(_, number)| FlowId(number)).collect()
+    flows
+        .filter(|(flow, _)| flow.spec.devices.names == [device.name.as_str()])
+        .map(|(_, number)| FlowId(number))
+        .collect()
 }
 
 fn selection_of(request: &TraceRequest, names: &Names, (from, until): (Time, Time)) -> Selection {

@@ -109,7 +109,7 @@ impl Bench {
 
     /// The same for one of several devices.
     pub(crate) fn payload_of(&self, name: &str, device: &str, direction: &str) -> u64 {
-        let wanted = |flow: &&FlowTally| (&*flow.spec.name, &*flow.spec.device) == (name, device);
+        let wanted = |flow: &&FlowTally| (&*flow.spec.name, &*flow.spec.devices.label) == (name, device);
         let mut flows = self.flows.iter().filter(wanted);
         flows.find(|flow| flow.spec.direction == direction).expect("a flow of that device").payload
     }

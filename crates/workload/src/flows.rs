@@ -3,7 +3,7 @@
 use crate::ports::Ports;
 use crate::token::Kind;
 use lanewise_fabric::ports::Tally;
-use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{CONTROL, FlowDevices, FlowId, FlowSpec, LatencyOf};
 
 /// Data by its direction, and what is not data apart from both.
 #[derive(Clone, Copy, Debug)]
@@ -33,17 +33,18 @@ impl Repeats {
 }
 
 impl Flows {
-    /// Declares three flows of a name at a device, or at several with their names joined.
+    /// Declares three flows of a name at a device, or at several.
     pub(crate) fn add<M: Tally, K: Kind>(
         name: &str,
-        device: &str,
+        devices: impl Into<FlowDevices>,
         latency: LatencyOf,
         repeats: Repeats,
         ports: &mut Ports<'_, M, K>,
     ) -> Self {
+        let devices = devices.into();
         let mut flow = |direction, repeats| {
-            let (name, device) = (name.to_owned(), device.to_owned());
-            ports.add_flow(FlowSpec { name, device, direction, latency, repeats })
+            let (name, devices) = (name.to_owned(), devices.clone());
+            ports.add_flow(FlowSpec { name, devices, direction, latency, repeats })
         };
         Self {
             read: flow("read", repeats.read),

@@ -275,7 +275,7 @@ impl Workload for Stream {
         let direction = if self.direction == Direction::Read { "read" } else { "write" };
         let flow = fabric.add_flow(FlowSpec {
             name: format!("{}-{direction}", self.device.0),
-            device: String::new(),
+            devices: "".into(),
             direction,
             latency: LatencyOf::Request,
             repeats: false,
@@ -419,7 +419,7 @@ impl Workload for Script {
         for step in 0..self.steps.len() {
             self.flows.push(fabric.add_flow(FlowSpec {
                 name: format!("step {step}"),
-                device: String::new(),
+                devices: "".into(),
                 direction: "step",
                 latency: LatencyOf::Request,
                 repeats: false,

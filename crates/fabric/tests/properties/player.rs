@@ -320,7 +320,7 @@ impl Workload for Player {
         for step in 0..self.steps.len() {
             self.flows.push(fabric.add_flow(FlowSpec {
                 name: format!("step {step}"),
-                device: String::new(),
+                devices: "".into(),
                 direction: "step",
                 latency: LatencyOf::Request,
                 repeats: false,

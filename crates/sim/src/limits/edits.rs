@@ -134,7 +134,7 @@ pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet
         std::iter::once(flow.name.as_str()).chain(shorter).find(|name| known.contains(name))
     };
     let held = results.flows.iter().filter(|flow| of(flow).is_none_or(|name| paced.contains(name)));
-    held.flat_map(|flow| flow.device.split('+')).collect()
+    held.flat_map(|flow| &flow.devices).map(String::as_str).collect()
 }
 
 /// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.
@@ -342,7 +342,7 @@ impl Editor<'_> {
             members.iter().filter_map(|member| device_of(member)).map(|device| self.name(device)).collect();
         let flows = self.results.flows.iter();
         let mine: Vec<&str> = flows
-            .filter(|flow| flow.device.split('+').any(|device| devices.contains(device)))
+            .filter(|flow| flow.devices.iter().any(|device| devices.contains(device.as_str())))
             .map(|flow| flow.name.as_str())
             .collect();
         // The flow of one of several devices is called after both: `write nvme[3]`.

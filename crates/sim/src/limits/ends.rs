@@ -58,8 +58,8 @@ pub(super) fn by_flow<'a>(
     }
     for (name, ends) in &mut found {
         ends.in_turn = in_turn.contains(name);
-        let names = ends.flows.iter().flat_map(|flow| flow.device.split('+'));
-        let devices = order::set(names.filter_map(|name| index.get(name).copied()));
+        let names = ends.flows.iter().flat_map(|flow| &flow.devices);
+        let devices = order::set(names.filter_map(|name| index.get(name.as_str()).copied()));
         for resource in devices.into_iter().flat_map(|device| &resources[device]) {
             match resource.kind {
                 ResourceKind::Wire => ends.wires.push(resource),

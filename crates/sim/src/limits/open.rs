@@ -16,24 +16,25 @@ pub(super) fn part_open(scenario: &Scenario, results: &Results) -> HashMap<Strin
     for (flow, operations) in scenario.workloads.iter().flat_map(|load| load.open_at_most()) {
         *most.entry(flow).or_default() += operations;
     }
-    let mut open: HashMap<&str, (f64, Vec<&str>)> = HashMap::new();
+    let mut open: HashMap<&str, (f64, Vec<&String>)> = HashMap::new();
     for flow in results.flows.iter().filter(|flow| flow.direction != CONTROL) {
         if most.contains_key(&flow.name) {
             let (number, devices) = open.entry(&flow.name).or_default();
             *number += flow.operations_per_s * flow.latency_ns.mean / 1e9;
-            devices.extend(flow.device.split('+'));
+            devices.extend(&flow.devices);
         }
     }
     let part = |(name, (number, devices)): (&str, (f64, Vec<_>))| {
         let part = number / most[name] as f64;
         (part < ALL).then(|| (name.to_owned(), part, devices))
     };
-    let less: Vec<(String, f64, Vec<&str>)> = open.into_iter().filter_map(part).collect();
+    let less: Vec<(String, f64, Vec<&String>)> = open.into_iter().filter_map(part).collect();
     if less.is_empty() {
         return HashMap::new();
     }
     let paced = paced(scenario, results);
-    let held = less.into_iter().filter(|(_, _, devices)| devices.iter().any(|name| paced.contains(name)));
+    let held =
+        less.into_iter().filter(|(_, _, devices)| devices.iter().any(|name| paced.contains(name.as_str())));
     // Adapters on the way to drives have flows of their own: `job at target`.
     let of = |load: &str, part: f64| {
         let is_of =

@@ -97,7 +97,7 @@ impl Names {
             _ => None,
         };
         // A flow of several devices, as of fio over drives, does not say which of them wrote: the one whose TLP came last.
-        let of_flow = id.requester().or_else(|| self.place_of(&flow.device));
+        let of_flow = id.requester().or_else(|| self.place_of(&flow.devices.label));
         let Some(requester) = of_flow.or_else(|| entries.iter().rev().find_map(requester_of)) else {
             return Vec::new();
         };
@@ -122,7 +122,7 @@ impl Names {
             way.first().is_some_and(|hop| hop.direction.from == self.place(hop.tlp.requester()));
         Transaction {
             what: first.map_or_else(String::new, |tlp| tlp.kind.mnemonic().to_owned()),
-            requester: first.map_or_else(|| flow.device.clone(), |tlp| self.place(tlp.requester())),
+            requester: first.map_or_else(|| flow.devices.label.clone(), |tlp| self.place(tlp.requester())),
             flow: flow.name.clone(),
             tag: first.filter(|tlp| tlp.cost.class() != FlowClass::Posted).map(|tlp| tlp.tag),
             address: first.map_or_else(String::new, |tlp| format!("{:#x}", tlp.address)),

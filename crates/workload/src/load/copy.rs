@@ -121,7 +121,7 @@ impl CopyWorkload {
         for (way, CopyWay { word, direction, target }) in self.config.ways.iter().enumerate() {
             self.flows.push(ports.add_flow(FlowSpec {
                 name: self.config.name.clone(),
-                device: self.config.device_name.clone(),
+                devices: self.config.device_name.as_str().into(),
                 direction: word,
                 latency: LatencyOf::Operation,
                 repeats: false,

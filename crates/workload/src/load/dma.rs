@@ -140,7 +140,7 @@ impl DmaWorkload {
         let word = direction.name();
         let flow = ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
-            device: self.config.device_name.clone(),
+            devices: self.config.device_name.as_str().into(),
             direction: word,
             latency: LatencyOf::Both,
             repeats: false,

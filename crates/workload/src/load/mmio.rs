@@ -214,7 +214,7 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
         };
         self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
-            device: self.config.device_name.clone(),
+            devices: self.config.device_name.as_str().into(),
             direction,
             latency: LatencyOf::Operation,
             repeats: false,

@@ -137,7 +137,7 @@ impl PeerCopies {
         for copier in &self.config.devices {
             let flow = ports.add_flow(FlowSpec {
                 name: self.config.name.clone(),
-                device: copier.name.clone(),
+                devices: copier.name.as_str().into(),
                 direction: "peer write",
                 latency: LatencyOf::Operation,
                 repeats: false,

@@ -187,7 +187,7 @@ impl<M: Needs> Instrument<M> for RingsWorkload {
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
         let spec = |direction| FlowSpec {
             name: self.config.name.clone(),
-            device: self.config.device_name.clone(),
+            devices: self.config.device_name.as_str().into(),
             direction,
             latency: LatencyOf::Request,
             repeats: false,

@@ -235,7 +235,7 @@ impl<M: Needs> Instrument<M> for StreamWorkload {
         let mut flow = |direction: Direction| {
             ports.add_flow(FlowSpec {
                 name: self.config.name.clone(),
-                device: self.config.device_name.clone(),
+                devices: self.config.device_name.as_str().into(),
                 direction: direction.name(),
                 latency: LatencyOf::Operation,
                 repeats: false,

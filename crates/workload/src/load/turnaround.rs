@@ -165,7 +165,7 @@ impl<M: Needs> Instrument<M> for TurnaroundWorkload {
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
         self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
-            device: self.config.device_name.clone(),
+            devices: self.config.device_name.as_str().into(),
             direction: "turnaround",
             latency: LatencyOf::Operation,
             repeats: false,

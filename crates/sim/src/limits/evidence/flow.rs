@@ -21,10 +21,14 @@ const NEVER_WITHOUT: f64 = 0.95;
 const LEAST_BLOCKED: f64 = 0.3;
 
 impl Evidence<'_> {
+    /// Devices that a flow belongs to.
+    fn own_devices(&self, flow: &Flow) -> impl Iterator<Item = usize> {
+        flow.devices.iter().filter_map(|name| self.index.get(name.as_str()).copied())
+    }
+
     /// Devices of a flow, and those that it reads from or writes to, each with every device above it.
     fn devices(&self, flow: &Flow) -> Vec<usize> {
-        let own: Vec<usize> =
-            flow.device.split('+').filter_map(|name| self.index.get(name).copied()).collect();
+        let own: Vec<usize> = self.own_devices(flow).collect();
         let askers = own.iter().copied().map(Some).chain([None]);
         let reached = askers.filter_map(|by| self.reached.get(&(flow.name.as_str(), by))).flatten().copied();
         let ends: Vec<usize> = own.iter().copied().chain(reached).collect();
@@ -43,11 +47,11 @@ impl Evidence<'_> {
     /// Devices of the host at the other end, if a device of the flow waits for the wire between them: the other end has a flow of
     /// the same workload, and what takes the messages there may be why the wire does not.
     fn far_devices(&self, flow: &Flow, near: &[usize]) -> Vec<usize> {
-        let waits = |name: &str| {
-            let requester = self.requesters.get(name);
+        let waits = |name: &String| {
+            let requester = self.requesters.get(name.as_str());
             requester.is_some_and(|each| share_of(&each.time_attribution, "wire") >= LEAST_BLOCKED)
         };
-        if !flow.device.split('+').any(waits) {
+        if !flow.devices.iter().any(waits) {
             return Vec::new();
         }
         let others = self.ends[flow.name.as_str()].flows.iter().map(|other| self.devices(other));
@@ -82,8 +86,7 @@ impl Evidence<'_> {
         found.extend(owned.chain(common).chain(&ends.buffers).map(|resource| of_resource(resource, ends)));
         self.suspects_of_load(flow, &mut found);
         // What comes late was asked for late, or sent late, at the other end.
-        let index = |name: &str| self.index.get(name).is_some_and(|device| far.contains(device));
-        let there = |other: &&&Flow| other.device.split('+').any(index);
+        let there = |other: &&&Flow| self.own_devices(other).any(|device| far.contains(&device));
         ends.flows.iter().filter(there).for_each(|other| self.suspects_of_load(other, &mut found));
         if self.errs {
             // The adapter at the other end has a flow of the same workload.
@@ -96,12 +99,12 @@ impl Evidence<'_> {
 
     /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits.
     pub(super) fn suspects_of_starved(&self, flow: &Flow) -> Vec<Suspect> {
-        let waits = |name: &str| {
-            let requester = self.requesters.get(name);
+        let waits = |name: &String| {
+            let requester = self.requesters.get(name.as_str());
             requester.is_some_and(|each| share_of(&each.time_attribution, "port") > MOSTLY)
         };
         let mut found = Vec::new();
-        if flow.device.split('+').any(waits) {
+        if flow.devices.iter().any(waits) {
             let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
             links.for_each(|link| self.suspects_of_link(flow, link, &mut found));
         }
@@ -128,7 +131,7 @@ impl Evidence<'_> {
             }
             Some((_, Pacing::Combining { .. })) => {}
             Some((_, Pacing::Open { .. })) | None => {
-                for device in flow.device.split('+').filter_map(|name| self.index.get(name).copied()) {
+                for device in self.own_devices(flow) {
                     self.suspects_of_requester(flow, device, found);
                 }
             }

@@ -122,7 +122,7 @@ impl Adapters {
         for nic in &self.configs {
             let mut flow = |direction, latency| {
                 let (name, device) = (nic.name.clone(), nic.name.clone());
-                ports.add_flow(FlowSpec { name, device, direction, latency, repeats: true })
+                ports.add_flow(FlowSpec { name, devices: device.into(), direction, latency, repeats: true })
             };
             let receive = flow("write", LatencyOf::Request);
             let transmit = flow("read", LatencyOf::Request);

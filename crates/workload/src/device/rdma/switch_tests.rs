@@ -110,7 +110,7 @@ impl<M: Needs + Tally> Instrument<M> for Pairs {
                     let (name, device) = (format!("c{number}"), format!("nic{}", pair[side]));
                     ports.add_flow(FlowSpec {
                         name,
-                        device,
+                        devices: device.into(),
                         direction,
                         latency: LatencyOf::Request,
                         repeats: false,

@@ -85,7 +85,7 @@ impl<M: Needs + Tally> Instrument<M> for Script {
                 let (name, device) = (format!("c{connection}"), format!("nic{device}"));
                 ports.add_flow(FlowSpec {
                     name,
-                    device,
+                    devices: device.into(),
                     direction,
                     latency: LatencyOf::Request,
                     repeats: false,

@@ -18,7 +18,7 @@ use super::{CollectiveWorkload, Kind, Needs, Ports, Token};
 use crate::device::rdma::{CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::{Flows, Repeats};
 use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{FlowDevices, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, order};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -105,16 +105,16 @@ impl CollectiveWorkload {
                 // What a rank reads from its host another has written there, or an adapter.
                 let repeats = matches!(direction, Direction::Read);
                 let (direction, latency) = (direction.name(), LatencyOf::Request);
-                ports.add_flow(FlowSpec { name, device, direction, latency, repeats })
+                ports.add_flow(FlowSpec { name, devices: device.into(), direction, latency, repeats })
             };
             let write = flow(Direction::Write);
             let read = readers.contains(&number).then(|| flow(Direction::Read));
             self.rank_flows.push(RankFlows { write, read });
         }
-        let names: Vec<&str> = self.config.ranks.iter().map(|rank| rank.name.as_str()).collect();
+        let names = self.config.ranks.iter().map(|rank| rank.name.clone()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
-            device: names.join("+"),
+            devices: FlowDevices::together(names),
             direction: "collective",
             latency: LatencyOf::Operation,
             repeats: false,

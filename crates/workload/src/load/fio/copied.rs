@@ -67,7 +67,7 @@ impl NvmeWorkload {
                 let (name, device) = (group.fio.name.clone(), gpu.name.clone());
                 ports.add_flow(FlowSpec {
                     name,
-                    device,
+                    devices: device.into(),
                     direction,
                     latency: LatencyOf::Request,
                     repeats: true,

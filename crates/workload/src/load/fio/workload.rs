@@ -22,7 +22,7 @@ use crate::server::asked_for;
 use crate::token::{Joined, Token};
 use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_fabric::{Fabric, ResourceReading};
-use lanewise_observe::LatencyOf;
+use lanewise_observe::{FlowDevices, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
 
@@ -96,11 +96,11 @@ impl NvmeWorkload {
     fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let group = self.config.groups[index].clone();
         let names =
-            group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.as_str());
-        let device = names.collect::<Vec<_>>().join("+");
+            group.fio.files.iter().map(|file| self.config.ssds[self.config.paths[*file].ssd].name.clone());
+        let devices = FlowDevices::together(names.collect());
         self.flows.push(Flows::add(
             &group.fio.name,
-            &device,
+            devices,
             LatencyOf::Operation,
             Repeats::default(),
             ports,

@@ -20,7 +20,7 @@ use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::Station;
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{FlowDevices, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 pub use scene::Scene;
 use scene::{Rendered, metrics};
@@ -133,7 +133,7 @@ impl FramesWorkload {
                 let (name, device) = (self.config.name.clone(), name.clone());
                 ports.add_flow(FlowSpec {
                     name,
-                    device,
+                    devices: device.into(),
                     direction,
                     latency: LatencyOf::Request,
                     repeats: false,
@@ -143,10 +143,10 @@ impl FramesWorkload {
             let channel = ports.open_channel(*device);
             self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Station::default() });
         }
-        let names: Vec<&str> = self.config.gpus.iter().map(|(_, name)| name.as_str()).collect();
+        let names = self.config.gpus.iter().map(|(_, name)| name.clone()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {
             name: self.config.name.clone(),
-            device: names.join("+"),
+            devices: FlowDevices::together(names),
             direction: "frames",
             latency: LatencyOf::Operation,
             repeats: false,

@@ -16,7 +16,7 @@ use crate::server::asked_for;
 use crate::token::{Joined, Token};
 use lanewise_fabric::workload::{Metric, Workload};
 use lanewise_fabric::{Fabric, ResourceReading};
-use lanewise_observe::LatencyOf;
+use lanewise_observe::{FlowDevices, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 use std::any::Any;
 
@@ -105,7 +105,7 @@ impl StorageWorkload {
     fn build_group<M: Needs>(&mut self, index: usize, ports: &mut Ports<'_, M>) {
         let group = self.config.groups[index].clone();
         let devices = devices_of(&group, &self.config);
-        self.flows.push(Flows::add(&group.name, &devices, LatencyOf::Operation, Repeats::default(), ports));
+        self.flows.push(Flows::add(&group.name, devices, LatencyOf::Operation, Repeats::default(), ports));
         for number in 0..group.workers {
             let targets = group.targets_of(number);
             let stream =
@@ -240,10 +240,10 @@ impl StorageWorkload {
 }
 
 /// Names of the adapters that a group's targets are behind.
-fn devices_of(group: &IometerConfig, config: &StorageConfig) -> String {
+fn devices_of(group: &IometerConfig, config: &StorageConfig) -> FlowDevices {
     let used = |hba: usize| group.targets.iter().any(|target| config.drives[*target].hba == hba);
     let names = config.hbas.iter().enumerate().filter(|(index, _)| used(*index));
-    names.map(|(_, hba)| hba.name.as_str()).collect::<Vec<_>>().join("+")
+    FlowDevices::together(names.map(|(_, hba)| hba.name.clone()).collect())
 }
 
 impl<M: Needs> Instrument<M> for StorageWorkload {

@@ -83,7 +83,13 @@ impl<M: ToolNeeds> At<'_, M> {
     pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
         let latency = LatencyOf::Operation;
-        self.ports.add_flow(FlowSpec { name: name.to_owned(), device, direction, latency, repeats: false })
+        self.ports.add_flow(FlowSpec {
+            name: name.to_owned(),
+            devices: device.into(),
+            direction,
+            latency,
+            repeats: false,
+        })
     }
 
     /// Flows for the traffic of a tool at both of its ports.

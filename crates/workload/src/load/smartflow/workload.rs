@@ -61,7 +61,7 @@ impl EthernetWorkload {
             let name = |(nic, port): (usize, usize)| format!("{}.{port}", self.config.nics[nic].name);
             self.frame_flows.push(ports.add_flow(FlowSpec {
                 name: flow.name.clone(),
-                device: format!("{} > {}", name(flow.from), name(flow.to)),
+                devices: format!("{} > {}", name(flow.from), name(flow.to)).into(),
                 direction: "frames",
                 latency: LatencyOf::Operation,
                 repeats: false,

@@ -391,6 +391,41 @@ fn tags_are_the_limit() {
     assert!(edits.iter().all(|edit| edit.what != "twice the tags"), "{edits:?}");
 }
 
+/// A host that bridges 64 B frames: a core takes 860 ns for each, and the adapter has nothing to do meanwhile.
+const BRIDGE: &str = r#"
+title = "A bridge"
+[run]
+time_limit = "2 s"
+[host.server]
+part = "asus-a8n-sli"
+[system.os]
+part = "linux-2.6.9"
+attach = "server"
+[endpoint.nic]
+count = 2
+part = "intel-pro-1000-pt-dual"
+attach = "server.*"
+[[workload]]
+kind = "smartflow"
+name = "bridge"
+test = "throughput"
+flows = [{ from = "nic[0].0", to = "nic[1].0" }, { from = "nic[0].1", to = "nic[1].1" }]
+frame_sizes = ["64 B"]
+"#;
+
+#[test]
+fn the_cores_of_a_bridge_are_the_limit() {
+    // The adapters, which read one frame at a time, are next.
+    let found = limited(BRIDGE, &[], "core", &["server.core0"], 15.0);
+    let core = found.run.resources.iter().find(|each| each.name == "server.core0").expect("it works");
+    assert!(core.utilisation > 0.9 && core.utilisation <= 1.0 && core.waited_s > Some(0.0), "{core:?}");
+    assert!(core.limit.contains("860 ns for a frame"), "{}", core.limit);
+    let limit = found.run.limited_by.expect("something moved");
+    let settings = limit.edits.iter().flat_map(|edit| &edit.settings);
+    let paths: Vec<&str> = settings.map(|each| each.path.as_str()).collect();
+    assert!(paths.contains(&"os.packet_cost") && paths.contains(&"os.cores"), "{paths:?}");
+}
+
 #[test]
 fn the_window_is_the_limit() {
     let one = [READ, ("workload.stream.outstanding", "1"), ("workload.stream.size", "256 B")];

@@ -94,14 +94,21 @@ impl Evidence<'_> {
         found
     }
 
-    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits.
+    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits;
+    /// tags that others take.
     pub(super) fn suspects_of_starved(&self, flow: &Flow) -> Vec<Suspect> {
-        let waits = |name: &str| {
+        let waits = |name: &str, on: &str| {
             let requester = self.requesters.get(name);
-            requester.is_some_and(|each| share_of(&each.time_attribution, "port") > MOSTLY)
+            requester.is_some_and(|each| share_of(&each.time_attribution, on) > MOSTLY)
         };
         let mut found = Vec::new();
-        if flow.device.split('+').any(waits) {
+        for name in flow.device.split('+').filter(|name| flow.direction == "read" && waits(name, "tags")) {
+            if let (Some(device), Some(each)) = (self.index.get(name), self.requesters.get(name)) {
+                let tags = Candidate::Tags { device: *device };
+                found.push(Suspect::waited_for(tags, share_of(&each.time_attribution, "tags")));
+            }
+        }
+        if flow.device.split('+').any(|name| waits(name, "port")) {
             let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
             links.for_each(|link| self.suspects_of_link(flow, link, &mut found));
         }

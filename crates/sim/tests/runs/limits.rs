@@ -391,6 +391,38 @@ fn tags_are_the_limit() {
     assert!(edits.iter().all(|edit| edit.what != "twice the tags"), "{edits:?}");
 }
 
+/// The link sleeps while memory answers: waking is no use of a wire, which a faster link would shorten.
+#[test]
+fn the_wake_up_of_a_link_is_the_limit() {
+    let one = [
+        READ,
+        ("workload.stream.outstanding", "1"),
+        ("workload.stream.size", "256 B"),
+        ("card.link.aspm", "l1"),
+        ("card.link.l1_idle", "100 ns"),
+    ];
+    let found = proof(RIG, &one);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!((limit.kind, limit.name.as_str(), limit.in_use), ("wake_up", "card.wake_up", false));
+    assert!(
+        limit.sentence.starts_with("Limited by the wake-up of the link above card (L1 8 us): it wakes 9")
+    );
+    let paths = limit.edits.iter().map(|edit| {
+        let [set] = &edit.settings[..] else { panic!("one parameter: {edit:?}") };
+        (set.path.as_str(), set.after.as_str())
+    });
+    assert_eq!(paths.collect::<Vec<_>>(), [("card.link.aspm", "off"), ("card.link.l1_exit", "0.8 us")]);
+    an_edit_helps(RIG, &one, &found.run);
+    let gain = |kind: &str| found.larger.iter().find(|each| each.kind == kind).map(|each| each.gain_percent);
+    assert!(gain("wake_up").is_some_and(|gain| gain > 400.0), "{:#?}", found.larger);
+    assert_eq!(gain("wire"), None, "{:#?}", found.larger);
+    // From L0s each direction wakes for itself: a read waits twice.
+    let l0s = [&one[..4], &[("card.link.aspm", "l0s"), ("card.link.l0s_idle", "100 ns")]].concat();
+    let found = proof(RIG, &l0s);
+    let wakes = found.larger.iter().find(|each| each.kind == "wake_up").expect("it was tried");
+    assert!(wakes.share > 0.7 && wakes.gain_percent > 100.0, "{:#?}", found.larger);
+}
+
 /// A host that bridges 64 B frames: a core takes 860 ns for each, and the adapter has nothing to do meanwhile.
 const BRIDGE: &str = r#"
 title = "A bridge"

@@ -856,8 +856,8 @@ class LimitedBy(TypedDict):
     name: str
     """Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`."""
     kind: str
-    """`wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`, `window`,
-    `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    """`wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`,
+    `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     """
     share: float
     """Part of the time: in use where `in_use` says so, else waited for (of errors, lost)."""

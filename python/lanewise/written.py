@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ def counted(number: int, noun: str) -> str:
 def fixed(value: float | None, digits: int) -> str:
     """Write a number with so many decimals; a dash for none."""
     return DASH if value is None else f"{value:,.{digits}f}"
+
+
+def decimals(values: Iterable[float], usual: int) -> int:
+    """Choose decimals for numbers side by side: at least three digits of the smallest above 0 show."""
+    smallest = min((value for value in values if value > 0), default=1.0)
+    return max(usual, 2 - math.floor(math.log10(smallest)))
 
 
 def signed(value: float | None, digits: int) -> str:

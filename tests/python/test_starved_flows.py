@@ -48,12 +48,14 @@ def test_a_load_that_gets_nothing_through_is_shown(capsys: pytest.CaptureFixture
     print_run(result)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["nothing", "second", "write", "0.000", "0.0", "\N{EN DASH}", "0"] in rows
+    assert result.end_detail.endswith("; nothing of second (write) moved nothing in the measured time")
 
 
 def test_a_direction_that_is_not_asked_for_is_not_shown() -> None:
     result = lanewise.run("scenarios/nvme_fio.toml")
     assert "write" in result.flows["direction"].to_list()
     assert "write" not in result.flows_to_show["direction"].to_list()
+    assert "moved nothing" not in result.end_detail
 
 
 def test_a_job_that_reads_nothing_has_one_row_without_a_direction() -> None:
@@ -82,6 +84,7 @@ bs = "4 KiB"
         ("nothing", "second", DASH),
     ]
     assert result.flows_to_show.columns == result.flows.columns
+    assert result.end_detail.endswith("; nothing of second moved nothing in the measured time")
 
 
 def test_a_rank_that_moves_nothing_by_itself_is_not_shown() -> None:
@@ -91,3 +94,4 @@ def test_a_rank_that_moves_nothing_by_itself_is_not_shown() -> None:
     shown = result.flows_to_show
     assert not shown.filter((shown["payload_bytes"] == 0) & (shown["operations"] == 0)).height
     assert shown.height == (~nothing).sum()
+    assert "moved nothing" not in result.end_detail

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 import lanewise
 from lanewise.cli.commands import app
+from lanewise.cli.tables.why import print_why
+from lanewise.written import decimals
 
 ROOT = Path(__file__).parents[2]
 RIG = """
@@ -73,6 +75,29 @@ def test_the_command_line_prints_the_proof_and_takes_no_option_with_it_that_it_i
     for other in (["--out", "folder"], ["--live", "1"], ["--until", "latency"], ["--as", "fio"]):
         refused = CliRunner().invoke(app, ["run", str(rig), "--why", *other])
         assert refused.exit_code == 2, other
+
+
+def test_small_rates_have_digits_enough_to_see_a_change(
+    rig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A read of 4 B at a time that a link sleeps before: 0.0005 GB/s."""
+    slow = {
+        "workload.stream.size": "4 B",
+        "workload.stream.outstanding": 1,
+        "card.link.aspm": "l1",
+        "card.link.l1_idle": "100 ns",
+    }
+    found = lanewise.why(rig, overrides=slow)
+    assert found.limited_by is not None
+    assert found.limited_by.startswith("Limited by the wake-up of the link above card (L1 8 us)")
+    print_why(found)
+    shown = capsys.readouterr().out
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("the wake-up of"))
+    before, after = row[-4:-2]
+    assert float(after) > 3 * float(before) > 0
+    assert decimals([28.719], 3) == 3
+    assert decimals([0.0, 0.000_48, 1.0], 3) == 6
+    assert decimals([0.25], 0) == 3
 
 
 def test_a_run_goes_on_until_a_percentile_is_known(rig: Path) -> None:

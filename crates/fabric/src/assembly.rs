@@ -397,7 +397,9 @@ fn give_channels(
     port.receiver.add_channels(settings);
     match port.owner {
         Owner::Switch(index) => parts.switches[index as usize].add_channels(port.index, &map),
-        Owner::Endpoint(index) => parts.endpoints[index as usize].use_channels(map),
+        Owner::Endpoint(index) => {
+            parts.endpoints[index as usize].use_channels(map, &settings.channel_arbitration)
+        }
         Owner::RootComplex(_) => {}
     }
 }

@@ -18,7 +18,7 @@ use crate::side_link::SideLink;
 use crate::workload::{Direction, Notify, Transfer};
 use lanewise_observe::RequesterState;
 use lanewise_pcie::tlp::Attributes;
-use lanewise_pcie::virtual_channel::ChannelMap;
+use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelArbitration, ChannelMap};
 use lanewise_units::{Bytes, Time};
 use reads::{ReadTimes, Reads};
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Endpoint {
             errors: DeviceErrors::new(&config.errors),
             dma: DmaEngines::new(&config.dma, config.completion_latency),
             units: units.map(checked_unit),
-            classes: (config.traffic_class != 0).then(|| TrafficClasses::new(ChannelMap::ONLY_VC0, 0)),
+            classes: (config.traffic_class != 0).then(|| TrafficClasses::on_vc0(0)),
             config,
             port,
             route_end,
@@ -154,7 +154,7 @@ impl Endpoint {
         if let Some(dma) = &mut self.dma {
             dma.open_channel(&EngineConfig::default());
         }
-        let classes = self.classes.get_or_insert_with(|| TrafficClasses::new(ChannelMap::ONLY_VC0, open));
+        let classes = self.classes.get_or_insert_with(|| TrafficClasses::on_vc0(open));
         classes.add(traffic_class);
         open as u32
     }
@@ -183,9 +183,22 @@ impl Endpoint {
         self.errors.get_or_insert_with(|| Box::new(DeviceErrors::watching(&self.config.errors)));
     }
 
-    /// Its link has these virtual channels.
-    pub(crate) fn use_channels(&mut self, map: ChannelMap) {
-        self.classes = Some(TrafficClasses::new(map, 0));
+    /// Its link has these virtual channels, and its port arbitrates among them like this.
+    pub(crate) fn use_channels(&mut self, map: ChannelMap, arbitration: &ChannelArbitration) {
+        self.classes = Some(TrafficClasses::new(map, arbitration.clone(), 0));
+    }
+
+    /// Virtual channels in the order in which they get the tags that are free.
+    pub(crate) fn channel_order(&self) -> impl Iterator<Item = u8> + use<> {
+        let only_vc0 = || ChannelArbiter::new(ChannelArbitration::RoundRobin, 1).order();
+        self.classes.as_ref().map_or_else(only_vc0, |classes| classes.tags.order())
+    }
+
+    /// A virtual channel has got a tag.
+    pub(crate) fn tag_taken(&mut self, vc: u8) {
+        if let Some(classes) = &mut self.classes {
+            classes.tags.served(vc);
+        }
     }
 
     /// Queues a transfer behind the others of its channel.

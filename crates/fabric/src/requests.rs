@@ -118,13 +118,14 @@ impl Fabric {
     }
 
     /// The same for an endpoint with several virtual channels, traffic classes, errors, or a pace, path or engines of its DMA.
+    /// Which channel has the next tag is for the arbitration of its port to say.
     #[cold]
     fn refill_by_channel(&mut self, index: u32) {
         let now = self.engine.now();
         let endpoint = &mut self.endpoints[index as usize];
         let port = &mut self.ports[endpoint.port.index()];
         let mut staged_at = Time::NEVER;
-        for vc in port.channel_numbers() {
+        for vc in endpoint.channel_order() {
             if port.queues_of(vc).head(FlowClass::Posted).is_none()
                 && let Some(packet) = endpoint.next_write_on(vc, now, &self.transfers)
             {
@@ -136,6 +137,7 @@ impl Fabric {
             if port.queues_of(vc).head(FlowClass::NonPosted).is_none()
                 && let Some(packet) = next_non_posted(endpoint, vc, now, &self.transfers)
             {
+                endpoint.tag_taken(vc);
                 staged_at = staged_at.min(packet.eligible_at);
                 let packet_id = self.packets.insert(packet);
                 port.queue(&mut self.packets, packet_id);

@@ -140,6 +140,28 @@ fn weights_divide_a_saturated_link() {
     assert!(packets.iter().sum::<u64>() > 2_600, "{packets:?}");
 }
 
+/// Reads of 128 B on VC0 and on VC1, from one endpoint whose tags bind, in 400 us.
+fn reads_that_share_tags(arbitration: &ChannelArbitration) -> [u64; 2] {
+    let mut config = without_background(direct(GEN1, Width::X8, 128));
+    endpoint_mut(&mut config, 1).tags = 8;
+    root_mut(&mut config).memory_latency = Span::from_us(2);
+    let config = with_channels(config, &[&[7]], arbitration);
+    let stream = |class: u8| Stream::new(1, Direction::Read, 4096, 4).of_class(class);
+    let simulation = measure(&config, vec![stream(0), stream(7)], 400);
+    packets(&simulation, 128).try_into().expect("two flows")
+}
+
+#[test]
+fn tags_go_to_channels_as_arbitration_says() {
+    let [bulk, urgent] = reads_that_share_tags(&ChannelArbitration::RoundRobin);
+    assert!(bulk > 100 && bulk.abs_diff(urgent) <= 8, "{bulk}, {urgent}");
+    let weights = vec![1, 3];
+    let [bulk, urgent] = reads_that_share_tags(&ChannelArbitration::WeightedRoundRobin { weights });
+    assert!(bulk > 50 && urgent.abs_diff(3 * bulk) <= 16, "{bulk}, {urgent}");
+    let [bulk, urgent] = reads_that_share_tags(&ChannelArbitration::Strict);
+    assert!(bulk <= 8 && urgent > 200, "{bulk}, {urgent}");
+}
+
 /// What a strict priority does not use is left to the others: rates add up to the link's.
 #[test]
 fn the_rest_of_the_link_is_left_to_lower_channels() {

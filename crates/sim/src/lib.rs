@@ -70,12 +70,13 @@ use bit_errors::Uncertain;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{Pause, Simulation, Waiter};
+use lanewise_observe::{CONTROL, FlowSpec, FlowTally};
 use lanewise_scenario::{Auto, RunUntil, name_order};
 use lanewise_units::{Bytes, Span, Time, order};
 use lanewise_workload::{LoadConfig, Tool};
 use run_limits::{LatencyGoal, RunLimits};
 use runner::{Outcome, Piece};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
 
@@ -202,13 +203,14 @@ fn end_detail(
     (simulation, fabric): (&Simulation, &FabricConfig),
     steady: bool,
 ) -> String {
-    let mut warm_up = match outcome.settled {
+    let mut besides = match outcome.settled {
         true => String::new(),
         false => "; throughput had not settled when measuring began".to_owned(),
     };
     if outcome.reason != EndReason::Finished && steady {
-        warm_up += &too_early(outcome, simulation);
+        besides += &too_early(outcome, simulation);
     }
+    besides += &motionless(simulation);
     let level = percent(limits.confidence_level);
     let width = percent(limits.relative_half_width);
     let limit = limits.time_limit;
@@ -219,34 +221,34 @@ fn end_detail(
                 format!(", and that of its p{p} latency within ±{width} %")
             });
             format!(
-                "the {level} % confidence interval of every major flow is within ±{width} %{percentile}{warm_up}"
+                "the {level} % confidence interval of every major flow is within ±{width} %{percentile}{besides}"
             )
         }
         EndReason::Finished => "every workload is done".to_owned(),
         EndReason::TimeLimit if outcome.changes_ahead > 0 => {
-            format!("the time limit of {limit} came before every drive had moved{warm_up}")
+            format!("the time limit of {limit} came before every drive had moved{besides}")
         }
         EndReason::TimeLimit => {
             format!(
-                "the time limit of {limit} came before {}{warm_up}",
+                "the time limit of {limit} came before {}{besides}",
                 lacking(outcome, limits, (simulation, fabric))
             )
         }
         EndReason::EventLimit => {
             let what = lacking(outcome, limits, (simulation, fabric));
-            format!("the limit of {} events came before {what}{warm_up}", limits.event_limit)
+            format!("the limit of {} events came before {what}{besides}", limits.event_limit)
         }
         EndReason::MemoryLimit => {
             let limit = Bytes::new(limits.memory_limit);
             let growing = "more is asked for than is done, and what waits would soon take more memory than";
-            format!("{growing} `run.memory_limit` = {limit}{warm_up}")
+            format!("{growing} `run.memory_limit` = {limit}{besides}")
         }
         EndReason::Stalled(waiting) if waiting.iter().any(Waiter::is_busy) => {
             "requests are open, and links send the same again and again without anything getting through"
                 .to_owned()
         }
         EndReason::Stalled(_) => "requests are open and nothing moves".to_owned(),
-        EndReason::Interrupted => format!("interrupted; what was measured is kept{warm_up}"),
+        EndReason::Interrupted => format!("interrupted; what was measured is kept{besides}"),
     }
 }
 
@@ -257,10 +259,7 @@ fn lacking(
     (simulation, fabric): (&Simulation, &FabricConfig),
 ) -> String {
     let width = percent(limits.relative_half_width);
-    let named = |flow: usize| {
-        let spec = &simulation.fabric.observers().flows()[flow].spec;
-        format!("{} of {} ({})", spec.name, spec.devices, spec.direction)
-    };
+    let named = |flow: usize| named(&simulation.fabric.observers().flows()[flow].spec);
     match outcome.lacking {
         _ if outcome.awaits_end => "every workload had come to its end".to_owned(),
         Some(Lacking::Goodput(flow, found)) if found.is_finite() => {
@@ -288,25 +287,46 @@ fn lacking(
     }
 }
 
+/// Which loads have moved nothing while others have, if some are: a flow of each, with its direction where the load has no other there.
+fn motionless(simulation: &Simulation) -> String {
+    let of_data =
+        || simulation.fabric.observers().flows().iter().filter(|flow| flow.spec.direction != CONTROL);
+    let moves = |flow: &&FlowTally| flow.payload() > Bytes::ZERO || flow.operations() > 0;
+    let moved: HashSet<&str> = of_data().filter(moves).map(|flow| flow.spec.name.as_str()).collect();
+    let specs = of_data().map(|flow| &flow.spec);
+    let mut still: Vec<&FlowSpec> = specs.filter(|spec| !moved.contains(spec.name.as_str())).collect();
+    let alike = |one: &FlowSpec, other: &FlowSpec| {
+        (&one.name, &one.devices.label) == (&other.name, &other.devices.label)
+    };
+    let Some(first) = still.first().copied().filter(|_| !moved.is_empty()) else { return String::new() };
+    let has_several = still.iter().filter(|other| alike(first, other)).count() > 1;
+    still.dedup_by(|one, other| alike(one, other));
+    let what = if has_several { format!("{} of {}", first.name, first.devices) } else { named(first) };
+    format!("; {what}{} moved nothing in the measured time", and_more(still.len() - 1))
+}
+
+/// A flow, in words.
+fn named(flow: &FlowSpec) -> String {
+    format!("{} of {} ({})", flow.name, flow.devices, flow.direction)
+}
+
+fn and_more(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(" and {others} more") }
+}
+
 /// Which flows' latencies are of queues that were still filling, if some are.
 fn too_early(outcome: &Outcome, simulation: &Simulation) -> String {
     let flows = simulation.fabric.observers().flows();
     let early = counts::begun_while_filling(simulation, outcome.warm_up_end);
     let Some(first) = early.first().map(|flow| &flows[*flow]) else { return String::new() };
-    let others = match early.len() - 1 {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
     let mean = first.widest().sum_seconds() / first.widest().count() as f64;
     let before = (outcome.warm_up_end - Time::ZERO).as_seconds();
-    let spec = &first.spec;
     format!(
-        "; queues still filled when measuring began, after {}, so that latencies of {} of {} ({}){others}, {} and more, are \
+        "; queues still filled when measuring began, after {}, so that latencies of {}{}, {} and more, are \
          too short: run.warm_up and run.time_limit want to be longer",
         in_words(before),
-        spec.name,
-        spec.devices,
-        spec.direction,
+        named(&first.spec),
+        and_more(early.len() - 1),
         in_words(mean),
     )
 }

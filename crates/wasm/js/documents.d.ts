@@ -754,7 +754,7 @@ export interface LatencyBuckets {
 export interface LimitedBy {
   /** Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`. */
   name: string;
-  /** `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
+  /** `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
   kind: string;
   /** Part of the time: in use where `in_use` says so, else waited for (of errors, lost). */
   share: number;

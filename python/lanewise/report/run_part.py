@@ -13,7 +13,7 @@ from lanewise.report.ladder_words import ladder_sentences
 from lanewise.report.rows import MOST_FOLDED, alike_groups, alike_rows_of, called, rows_of
 from lanewise.report.topology import topology_figure
 from lanewise.results import WhyResult
-from lanewise.written import ENDINGS, counted, fixed, percent, shares_in_words, spelled, time_scale
+from lanewise.written import ENDINGS, counted, decimals, fixed, percent, shares_in_words, spelled, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -191,13 +191,15 @@ def _limit(result: RunResult, *, drawn: bool) -> Section:
         said = [f"{result.limited_by}."] if result.limited_by else []
         return Section("Limited by", sentences=said, tables=others)
     moves_bytes = bool((result.larger["goodput_before_gb_per_s"] > 0).any())
-    counts, digits = ("goodput_{}_gb_per_s", 3) if moves_bytes else ("operations_{}_per_s", 0)
+    counts, usual = ("goodput_{}_gb_per_s", 3) if moves_bytes else ("operations_{}_per_s", 0)
+    compared = [counts.format(word) for word in ("before", "after")]
+    digits = decimals((value for name in compared for value in result.larger[name]), usual)
     rows = [
         (
             row["what"],
             ", ".join(row["names"]),
             percent(row["share"] or None),
-            *(fixed(row[counts.format(word)], digits) for word in ("before", "after")),
+            *(fixed(row[name], digits) for name in compared),
             gain(row["gain_percent"]),
         )
         for row in result.larger.iter_rows(named=True)

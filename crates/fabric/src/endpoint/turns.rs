@@ -3,7 +3,7 @@
 
 use crate::workload::Direction;
 use lanewise_pcie::arbitration::{Arbiter, Arbitration};
-use lanewise_pcie::virtual_channel::ChannelMap;
+use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelArbitration, ChannelMap};
 use std::collections::VecDeque;
 
 /// Channels whose current transfer is a read, and a write; each takes one request in its turn. There is seldom more than one
@@ -137,13 +137,21 @@ pub(super) struct TrafficClasses {
     pub(super) of_channel: Vec<u8>,
     /// What takes turns on VC1, VC2 and so on.
     pub(super) beyond_vc0: Vec<Turns>,
+    /// Which virtual channel the next tag is for: all share the tags, as they share the link.
+    pub(super) tags: ChannelArbiter,
 }
 
 impl TrafficClasses {
-    /// With so many channels of TC0 open.
-    pub(super) fn new(map: ChannelMap, open: usize) -> Box<Self> {
+    /// With so many channels of TC0 open, all on VC0.
+    pub(super) fn on_vc0(open: usize) -> Box<Self> {
+        Self::new(ChannelMap::ONLY_VC0, ChannelArbitration::RoundRobin, open)
+    }
+
+    /// The same on the virtual channels of a link, for which the port arbitrates like this.
+    pub(super) fn new(map: ChannelMap, arbitration: ChannelArbitration, open: usize) -> Box<Self> {
         let beyond_vc0 = (1..map.channels()).map(|_| Default::default()).collect();
-        Box::new(Self { map, of_channel: vec![0; open], beyond_vc0 })
+        let tags = ChannelArbiter::new(arbitration, map.channels());
+        Box::new(Self { map, of_channel: vec![0; open], beyond_vc0, tags })
     }
 
     pub(super) fn add(&mut self, class: u8) {

@@ -1,13 +1,14 @@
 //! An endpoint: channels that cut transfers into requests, tags, and the completer of reads of its own memory.
 //!
-//! Rules: docs/explanation/transaction.md ("Cutting", "Tags"). It has one write and one read ready to leave; the next is prepared
+//! Rules: docs/explanation/transaction.md ("Cutting", "Tags", "Traffic classes and virtual channels"). It has one write and one read ready to leave; the next is prepared
 //! when that one leaves, and channels take turns with each request.
 
 use super::agenda::{Event, rank};
+use super::channel::Turns;
 use super::host::answer;
 use super::system::System;
-use super::tlp::{COMPLETION, Kind, NON_POSTED, Server, Tlp, completions, first_piece};
-use lanewise_fabric::config::EndpointConfig;
+use super::tlp::{COMPLETION, Kind, NON_POSTED, POSTED, Server, Tlp, completions, first_piece};
+use lanewise_fabric::config::{Arbitration, EndpointConfig};
 use lanewise_pcie::tlp::{ECRC, HeaderFormat, PREFIX};
 use lanewise_units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +28,8 @@ pub struct Endpoint {
     channels: Vec<VecDeque<Transfer>>,
     /// By virtual channel, which channels have a write to make, and which a read, in the order of their turns.
     turns: Vec<[VecDeque<usize>; 2]>,
+    /// Which virtual channel the next tag is for.
+    tag_turns: Turns,
     next_request_at: Time,
     /// Bytes that are to come of each read that is out.
     out: BTreeMap<usize, u64>,
@@ -36,12 +39,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint whose link has so many virtual channels.
-    pub fn new(config: &EndpointConfig, virtual_channels: usize) -> Self {
+    /// An endpoint whose link has so many virtual channels, that take turns like this.
+    pub fn new(config: &EndpointConfig, virtual_channels: usize, arbitration: &Arbitration) -> Self {
         Self {
             config: config.clone(),
             channels: Vec::new(),
             turns: vec![Default::default(); virtual_channels],
+            tag_turns: Turns::new(arbitration),
             next_request_at: Time::ZERO,
             out: BTreeMap::new(),
             reads: 0,
@@ -155,18 +159,23 @@ impl System {
         self.refill(device);
     }
 
-    /// Prepares the next write and the next read of each virtual channel, where none waits.
+    /// Prepares the next write and the next read of each virtual channel, where none waits. A channel that gets a tag has had its turn.
     pub fn refill(&mut self, device: usize) {
         let now = self.now;
         let port = self.devices[device].ports[0];
         let mps = self.mps(port);
+        let channels = self.ports[port].channels.len();
+        let order = self.endpoint(device).tag_turns.order(channels, (0..channels).rev());
         for (channel, class) in
-            self.ports[port].channels_and_classes().filter(|(_, class)| *class != COMPLETION)
+            order.into_iter().flat_map(|channel| [(channel, POSTED), (channel, NON_POSTED)])
         {
             if self.ports[port].channels[channel].queues[class].is_empty()
                 && let Some(mut request) =
                     self.endpoint(device).next(channel, class == NON_POSTED, device, mps, now)
             {
+                if class == NON_POSTED {
+                    self.endpoint(device).tag_turns.served(channel, channels);
+                }
                 request.order = self.next_order();
                 self.look_at(port, request.ready);
                 self.ports[port].channels[channel].queues[class].push_back(request);

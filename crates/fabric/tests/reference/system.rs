@@ -121,7 +121,11 @@ impl System {
                     }
                     DeviceKind::Endpoint(endpoint) => {
                         let channels = 1 + device.ports[0].more_credits.len();
-                        Kind::Endpoint(Box::new(Endpoint::new(endpoint, channels)))
+                        Kind::Endpoint(Box::new(Endpoint::new(
+                            endpoint,
+                            channels,
+                            &device.ports[0].channel_arbitration,
+                        )))
                     }
                 };
                 let above = config.links.iter().find(|link| link.lower.0 == index).map(|link| link.upper);

@@ -79,7 +79,7 @@ pub(crate) fn smartflow(
     Some(EthernetConfig {
         name: workload.name.clone(),
         nics: used.nics,
-        stack: stack_config(stack?),
+        stack: stack?,
         smartflow: SmartFlowConfig {
             test: test(parameters.test),
             flows,
@@ -302,14 +302,15 @@ fn host_of(inputs: &Inputs<'_>, component: usize, output: &mut Output) -> Option
 }
 
 /// The operating system of the host that the flows go through.
-fn system<'r>(
+fn system(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    (systems, host): (&Systems<'r>, Option<usize>),
+    (systems, host): (&Systems<'_>, Option<usize>),
     output: &mut Output,
-) -> Option<&'r SystemParameters> {
-    let component = inputs.topology.instances[host?].component;
-    let found = systems.get(&component).map(|(_, system)| *system);
+) -> Option<StackConfig> {
+    let host = host?;
+    let component = inputs.topology.instances[host].component;
+    let found = systems.get(&component);
     if found.is_none() {
         let name = &inputs.file.components[component].name;
         let expected = format!(
@@ -318,11 +319,11 @@ fn system<'r>(
         let problem = Problem::MissingKey { path: name.clone(), key: "system".to_owned(), expected };
         output.report(workload.place, problem, None);
     }
-    found
-}
-
-fn stack_config(system: &SystemParameters) -> StackConfig {
-    StackConfig {
+    let (written, system) = found?;
+    Some(StackConfig {
+        device: DeviceId(host as u32),
+        host: inputs.topology.instances[host].name.clone(),
+        system: inputs.file.components[*written].name.clone(),
         cores: system.cores,
         interrupt_cost: system.interrupt_cost,
         interrupt_reads: system.interrupt_reads,
@@ -337,5 +338,5 @@ fn stack_config(system: &SystemParameters) -> StackConfig {
             ServiceChoice::Fifo => Service::Fifo,
             ServiceChoice::StrictPriority => Service::StrictPriority,
         },
-    }
+    })
 }

@@ -1,6 +1,6 @@
 //! What can be the limit of a run, and what it is called.
 
-use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig};
+use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig};
 use lanewise_fabric::{ResourceId, ResourceKind};
 use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::flit::FLIT_BYTES;
@@ -53,6 +53,11 @@ pub enum Candidate {
         link: usize,
         /// From its lower to its upper port.
         upstream: bool,
+    },
+    /// The time that a link takes to wake from L0s or L1, in which nothing goes over it.
+    WakeUp {
+        /// The link.
+        link: usize,
     },
     /// Tags of a requester.
     Tags {
@@ -117,7 +122,7 @@ const fn class_words(class: FlowClass) -> &'static str {
 }
 
 impl Candidate {
-    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`,
+    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`,
     /// `window`, `request_interval`, `tlp_gap`, `memory_latency`, `switch_latency`, `wire_beyond`, `demand`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -127,6 +132,7 @@ impl Candidate {
             Self::SequenceWindow { .. } => "sequence_window",
             Self::ReplayTimer { .. } => "replay_timer",
             Self::Errors { .. } => "errors",
+            Self::WakeUp { .. } => "wake_up",
             Self::Tags { .. } => "tags",
             Self::Window { .. } => "window",
             Self::RequestInterval { .. } => "request_interval",
@@ -173,6 +179,7 @@ impl Candidate {
             Self::Errors { link, upstream } => {
                 format!("{}.errors_{}", device(fabric.links[*link].lower.0), direction(*upstream))
             }
+            Self::WakeUp { link } => format!("{}.wake_up", device(fabric.links[*link].lower.0)),
             Self::Tags { device: at } => format!("{}.tags", device(*at)),
             Self::Window { device: at } => format!("{}.window", device(*at)),
             Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
@@ -214,6 +221,15 @@ impl Candidate {
             Self::Errors { link, upstream } => {
                 let lower = &fabric.devices[fabric.links[*link].lower.0].name;
                 format!("bit errors on the wire above {lower}, {}", direction(*upstream))
+            }
+            Self::WakeUp { link } => {
+                let LinkConfig { lower, power, .. } = &fabric.links[*link];
+                let states = [("L0s", power.l0s), ("L1", power.l1)];
+                let exits = states
+                    .iter()
+                    .filter_map(|(name, state)| Some(format!("{name} {}", state.as_ref()?.exit)));
+                let exits = exits.collect::<Vec<_>>().join(", ");
+                format!("the wake-up of the link above {} ({exits})", fabric.devices[lower.0].name)
             }
             Self::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => {

@@ -81,6 +81,7 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
             vec![editor.stepped("twice the replay timer", paths.map(|path| (path, Double)))]
         }
         Candidate::Errors { .. } => vec![editor.errors(members)],
+        Candidate::WakeUp { .. } => editor.awake(members),
         Candidate::Tags { .. } => editor.tags(members),
         Candidate::Window { .. } => editor.window(members),
         Candidate::Demand { .. } => {
@@ -151,7 +152,8 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
             | Candidate::RetryBuffer { link, .. }
             | Candidate::SequenceWindow { link, .. }
             | Candidate::ReplayTimer { link, .. }
-            | Candidate::Errors { link, .. } => {
+            | Candidate::Errors { link, .. }
+            | Candidate::WakeUp { link } => {
                 let link = &fabric.links[*link];
                 owners.extend([device(link.lower.0), device(link.upper.0)]);
             }
@@ -400,6 +402,26 @@ impl Editor<'_> {
             _ => None,
         };
         self.stepped("a tenth of the bit errors", members.iter().filter_map(path).map(|path| (path, Tenth)))
+    }
+
+    /// Links that do not sleep, or wake sooner from the states that they have.
+    fn awake(&self, members: &[&Candidate]) -> Vec<Edit> {
+        let links = members.iter().filter_map(|member| match member {
+            Candidate::WakeUp { link } => Some(&self.scenario.fabric.links[*link]),
+            _ => None,
+        });
+        let mut off = Edit { what: "no sleep of the link".to_owned(), settings: Vec::new() };
+        let mut exits = Vec::new();
+        for link in links {
+            let path = |key: &str| self.path(self.name(link.lower.0), key);
+            if let Some(aspm) = path("link.aspm") {
+                self.set(&mut off, aspm, "off".to_owned());
+            }
+            let states = [(link.power.l0s, "link.l0s_exit"), (link.power.l1, "link.l1_exit")];
+            exits.extend(states.into_iter().filter_map(|(state, key)| state.and_then(|_| path(key))));
+        }
+        let sooner = self.stepped("a tenth of the time to wake", exits.into_iter().map(|path| (path, Tenth)));
+        vec![off, sooner]
     }
 
     /// More tags, in a field that holds them; and more bytes with each.

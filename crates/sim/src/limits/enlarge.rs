@@ -64,6 +64,13 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let faults = if *upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
             faults.bit_error_rate /= f64::from(TIMES);
         }
+        Candidate::WakeUp { link } => {
+            let power = &mut scenario.fabric.links[*link].power;
+            [&mut power.l0s, &mut power.l1]
+                .into_iter()
+                .flatten()
+                .for_each(|state| larger.shorten(&mut state.exit));
+        }
         Candidate::Tags { device } => {
             let endpoint = endpoint(scenario, *device)?;
             endpoint.tags *= TIMES;

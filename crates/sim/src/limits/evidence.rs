@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
     pub kind: &'static str,
     /// Part of the time: in use where `in_use` says so, else waited for (of errors, lost).
     pub share: f64,
@@ -384,6 +384,7 @@ impl<'a> Evidence<'a> {
             }
             Candidate::Credits { upstream, class, .. } => format!("{class} {}", direction(*upstream)),
             Candidate::Errors { upstream, .. } => direction(*upstream).to_owned(),
+            Candidate::WakeUp { link } => format!("{:?}", fabric.links[*link].power),
             Candidate::Tags { device } => match &fabric.devices[*device].kind {
                 DeviceKind::Endpoint(endpoint) => tags(endpoint).0.to_string(),
                 DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => String::new(),

@@ -98,6 +98,7 @@ impl Suspect {
             Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
             Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
             Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
+            Candidate::WakeUp { .. } => format!("it wakes {percent:.1} % of the time"),
             Candidate::ReplayTimer { .. } => {
                 format!("it sends again what has arrived {percent:.1} % of the time")
             }

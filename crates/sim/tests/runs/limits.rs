@@ -391,6 +391,73 @@ fn tags_are_the_limit() {
     assert!(edits.iter().all(|edit| edit.what != "twice the tags"), "{edits:?}");
 }
 
+/// The link sleeps while memory answers: waking is no use of a wire, which a faster link would shorten.
+#[test]
+fn the_wake_up_of_a_link_is_the_limit() {
+    let one = [
+        READ,
+        ("workload.stream.outstanding", "1"),
+        ("workload.stream.size", "256 B"),
+        ("card.link.aspm", "l1"),
+        ("card.link.l1_idle", "100 ns"),
+    ];
+    let found = proof(RIG, &one);
+    let limit = found.run.limited_by.as_ref().expect("something moved");
+    assert_eq!((limit.kind, limit.name.as_str(), limit.in_use), ("wake_up", "card.wake_up", false));
+    assert!(
+        limit.sentence.starts_with("Limited by the wake-up of the link above card (L1 8 us): it wakes 9")
+    );
+    let paths = limit.edits.iter().map(|edit| {
+        let [set] = &edit.settings[..] else { panic!("one parameter: {edit:?}") };
+        (set.path.as_str(), set.after.as_str())
+    });
+    assert_eq!(paths.collect::<Vec<_>>(), [("card.link.aspm", "off"), ("card.link.l1_exit", "0.8 us")]);
+    an_edit_helps(RIG, &one, &found.run);
+    let gain = |kind: &str| found.larger.iter().find(|each| each.kind == kind).map(|each| each.gain_percent);
+    assert!(gain("wake_up").is_some_and(|gain| gain > 400.0), "{:#?}", found.larger);
+    assert_eq!(gain("wire"), None, "{:#?}", found.larger);
+    // From L0s each direction wakes for itself: a read waits twice.
+    let l0s = [&one[..4], &[("card.link.aspm", "l0s"), ("card.link.l0s_idle", "100 ns")]].concat();
+    let found = proof(RIG, &l0s);
+    let wakes = found.larger.iter().find(|each| each.kind == "wake_up").expect("it was tried");
+    assert!(wakes.share > 0.7 && wakes.gain_percent > 100.0, "{:#?}", found.larger);
+}
+
+/// A host that bridges 64 B frames: a core takes 860 ns for each, and the adapter has nothing to do meanwhile.
+const BRIDGE: &str = r#"
+title = "A bridge"
+[run]
+time_limit = "2 s"
+[host.server]
+part = "asus-a8n-sli"
+[system.os]
+part = "linux-2.6.9"
+attach = "server"
+[endpoint.nic]
+count = 2
+part = "intel-pro-1000-pt-dual"
+attach = "server.*"
+[[workload]]
+kind = "smartflow"
+name = "bridge"
+test = "throughput"
+flows = [{ from = "nic[0].0", to = "nic[1].0" }, { from = "nic[0].1", to = "nic[1].1" }]
+frame_sizes = ["64 B"]
+"#;
+
+#[test]
+fn the_cores_of_a_bridge_are_the_limit() {
+    // The adapters, which read one frame at a time, are next.
+    let found = limited(BRIDGE, &[], "core", &["server.core0"], 15.0);
+    let core = found.run.resources.iter().find(|each| each.name == "server.core0").expect("it works");
+    assert!(core.utilisation > 0.9 && core.utilisation <= 1.0 && core.waited_s > Some(0.0), "{core:?}");
+    assert!(core.limit.contains("860 ns for a frame"), "{}", core.limit);
+    let limit = found.run.limited_by.expect("something moved");
+    let settings = limit.edits.iter().flat_map(|edit| &edit.settings);
+    let paths: Vec<&str> = settings.map(|each| each.path.as_str()).collect();
+    assert!(paths.contains(&"os.packet_cost") && paths.contains(&"os.cores"), "{paths:?}");
+}
+
 #[test]
 fn the_window_is_the_limit() {
     let one = [READ, ("workload.stream.outstanding", "1"), ("workload.stream.size", "256 B")];

@@ -2,7 +2,7 @@
 
 use crate::rig::results_of_file;
 use lanewise_scenario::NativeFiles;
-use lanewise_sim::{FlowUpdate, Source, Updates, load, run};
+use lanewise_sim::{EndName, FlowUpdate, Source, Updates, load, run};
 use lanewise_units::{Span, Time};
 use std::ops::ControlFlow;
 
@@ -177,5 +177,42 @@ fn latencies_of_queues_that_still_fill_are_told() {
         );
         let told = results.end_detail.contains("latencies of w of nic (write)");
         assert_eq!(told, tells, "{settings}: {}", results.end_detail);
+    }
+}
+
+/// Two loads of one device on two virtual channels, of which one may leave the other nothing.
+fn on_two_channels(direction: &str, arbitration: &str) -> lanewise_sim::Results {
+    let load = |name: &str, class: u8| {
+        format!(
+            "[[workload]]\nkind = \"dma\"\nname = \"{name}\"\ndevice = \"nic\"\ndirection = \"{direction}\"\nsize = \"4 KiB\"\n\
+             outstanding = 16\ntraffic_class = {class}\n"
+        )
+    };
+    crate::rig::results(
+        format!(
+            "[run]\ntime_limit = \"1 ms\"\n[host.server]\nslots = {{ slot1 = \"gen3 x8\" }}\nmemory_latency = \"1 us\"\n[endpoint.nic]\n\
+             attach = \"server.slot1\"\ngeneration = \"gen3\"\nwidth = \"x8\"\ntags = 8\nlink = {{ virtual_channels = [[7]] }}\n\
+             channels = {{ arbitration = \"{arbitration}\" }}\n{}{}",
+            load("bulk", 0),
+            load("urgent", 7)
+        ),
+        &[],
+    )
+}
+
+/// A flow that others leave nothing has no interval, and does not decide when a run ends: the end names it.
+#[test]
+fn a_flow_that_moves_nothing_is_told() {
+    for (direction, starves) in [("write", "wire"), ("read", "tags")] {
+        let fair = on_two_channels(direction, "round-robin");
+        assert!(!fair.end_detail.contains("moved nothing"), "{}", fair.end_detail);
+        let [bulk, urgent] = &fair.flows[..] else { panic!("two flows") };
+        crate::rig::within(5.0, bulk.goodput_gb_per_s, urgent.goodput_gb_per_s);
+        let strict = on_two_channels(direction, "strict");
+        assert_eq!(strict.end_reason, EndName::Converged, "{}", strict.end_detail);
+        let told = format!("; bulk of nic ({direction}) moved nothing in the measured time");
+        assert!(strict.end_detail.ends_with(&told), "{}", strict.end_detail);
+        let limit = strict.flows[0].limited_by.as_ref().expect("something holds it up");
+        assert_eq!((strict.flows[0].bytes, limit.kind), (0, starves), "{}", limit.words);
     }
 }

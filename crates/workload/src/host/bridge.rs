@@ -7,6 +7,8 @@
 //! frame, and the turns are among ports of one class.
 
 use crate::device::ethernet::Frame;
+use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{Book, HostPart, ResourceId, ResourceReading};
 use lanewise_network::ethernet::SMALLEST_FRAME;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -14,6 +16,12 @@ use std::collections::VecDeque;
 /// CPU costs of an operating system that bridges, and the cores that pay them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackConfig {
+    /// The host.
+    pub device: DeviceId,
+    /// Name of the host.
+    pub host: String,
+    /// Name of the operating system, whose costs these are.
+    pub system: String,
     /// Cores; port n interrupts core n, counted round.
     pub cores: u32,
     /// Interrupt service, for each interrupt.
@@ -106,6 +114,11 @@ impl Core {
         self.task.is_none()
     }
 
+    /// What it works on.
+    pub(crate) fn work(&self) -> Option<Work> {
+        self.task.map(|task| task.work)
+    }
+
     /// What comes next; `receive` takes the next frame that waits at a port.
     pub(crate) fn step(&mut self, stack: &StackConfig, receive: impl FnMut(usize) -> Option<Frame>) -> Step {
         let Some(task) = &mut self.task else { return self.select_next(stack, receive) };
@@ -178,11 +191,22 @@ fn cost(stack: &StackConfig, work: Work) -> Span {
     }
 }
 
+/// What a core has done.
+#[derive(Clone, Copy, Default, Debug)]
+struct CoreBook {
+    book: Book,
+    /// Start of the piece of work that it is busy with, register reads included.
+    since: Option<Time>,
+}
+
 /// Cores, and the frames and register reads they have had.
 #[derive(Clone, Debug)]
 pub(crate) struct Software {
     pub(crate) config: StackConfig,
     pub(crate) cores: Vec<Core>,
+    books: Vec<CoreBook>,
+    /// By port, its last interrupt: from then on its frames wait for nothing but the core.
+    called: Vec<Time>,
     /// Start of the register read that each core waits for.
     pub(crate) read_started: Vec<Time>,
     pub(crate) tally: SoftwareTally,
@@ -202,11 +226,13 @@ pub(crate) struct SoftwareTally {
 }
 
 impl Software {
-    /// Idle cores.
-    pub(crate) fn new(config: StackConfig) -> Self {
+    /// Idle cores, of a host with so many ports.
+    pub(crate) fn new(config: StackConfig, ports: usize) -> Self {
         let cores = config.cores.max(1) as usize;
         Self {
             cores: vec![Core::default(); cores],
+            books: vec![CoreBook::default(); cores],
+            called: vec![Time::ZERO; ports],
             read_started: vec![Time::ZERO; cores],
             tally: SoftwareTally::default(),
             config,
@@ -217,6 +243,47 @@ impl Software {
     pub(crate) fn core_of(&self, port: usize) -> usize {
         port % self.cores.len()
     }
+
+    /// An interrupt of a port comes to its core. Returns the core if it was idle and has to be looked at.
+    pub(crate) fn interrupt(&mut self, port: usize, now: Time) -> Option<usize> {
+        self.tally.interrupts += 1;
+        self.called[port] = now;
+        let core = self.core_of(port);
+        self.cores[core].interrupt(port).then_some(core)
+    }
+
+    /// A core begins with the work that it has just taken.
+    pub(crate) fn begins(&mut self, core: usize, now: Time) {
+        let asked = match self.cores[core].work() {
+            Some(Work::Frame { port, frame }) => frame.seen.max(self.called[port]),
+            Some(Work::Interrupt { port }) => self.called[port],
+            None => now,
+        };
+        let CoreBook { book, since } = &mut self.books[core];
+        book.enter(asked, now, Span::ZERO);
+        *since = Some(now);
+    }
+
+    /// A core is done with that.
+    pub(crate) fn ends(&mut self, core: usize, now: Time) {
+        let CoreBook { book, since } = &mut self.books[core];
+        book.busy += now.saturating_since(since.take().unwrap_or(now));
+    }
+
+    /// What each core has done up to `at`.
+    pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
+        let StackConfig { device, host, packet_cost, .. } = &self.config;
+        (0..).zip(&self.books).map(move |(core, &CoreBook { mut book, since })| {
+            book.busy += at.saturating_since(since.unwrap_or(at));
+            ResourceReading {
+                id: ResourceId::of(*device, HostPart::Core { core }),
+                name: format!("{host}.core{core}"),
+                places: 1,
+                limit: format!("one core, {packet_cost} for a frame"),
+                book,
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +292,7 @@ mod tests {
     use crate::load::smartflow::tests::stack;
 
     fn frame(size: u32) -> Frame {
-        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO }
+        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO, seen: Time::ZERO }
     }
 
     #[test]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.written import decimals
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,19 +22,17 @@ def print_why(result: WhyResult) -> None:
 
 def _ranking(result: WhyResult) -> Group:
     moves_bytes = bool((result.larger["goodput_before_gb_per_s"] > 0).any())
-    counted, scale, decimals = (
-        ("goodput_{}_gb_per_s", 1.0, 3) if moves_bytes else ("operations_{}_per_s", 1.0, 0)
-    )
+    counted, usual = ("goodput_{}_gb_per_s", 3) if moves_bytes else ("operations_{}_per_s", 0)
+    columns = [counted.format(word) for word in ("before", "after")]
+    digits = decimals((value for name in columns for value in result.larger[name]), usual)
     table = style.table()
     style.words(table, "ten times larger")
     style.numbers(table, "its share", "before", "after", "brings")
     for row in result.larger.iter_rows(named=True):
-        before, after = (row[counted.format(word)] * scale for word in ("before", "after"))
         table.add_row(
             row["what"],
             style.percent(row["share"]) if row["share"] else style.DASH,
-            style.fixed(before, decimals),
-            style.fixed(after, decimals),
+            *(style.fixed(row[name], digits) for name in columns),
             f"{row['gain_percent']:+.1f} %",
         )
     unit = "GB/s of all data" if moves_bytes else "operations a second"

@@ -12,6 +12,7 @@ use lanewise_fabric::{
 };
 use lanewise_units::order;
 use lanewise_workload::load::copy::CopyConfig;
+use lanewise_workload::load::smartflow::EthernetConfig;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -371,12 +372,20 @@ impl Editor<'_> {
         let named = |paths: Vec<&str>, step: Step| {
             paths.into_iter().map(move |path| (path.to_owned(), step)).collect()
         };
+        // An operating system that bridges is a component of its own.
+        let bridges = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<EthernetConfig>());
+        let here = bridges.filter(|bridge| id.owner.device() == Some(bridge.stack.device));
+        let systems: Vec<&str> = here.map(|bridge| bridge.stack.system.as_str()).collect();
+        let is_software = |path: &str, key: &str| {
+            let of_system = || path.split_once('.').is_some_and(|(owner, _)| systems.contains(&owner));
+            of_software(path, key) || path.ends_with(key) && of_system()
+        };
         let drafts: [(&str, Vec<(String, Step)>); 3] = [
             ("twice as many jobs", named(jobs.collect(), Double)),
-            ("twice the cores", named(paths().filter(|path| of_software(path, ".cores")).collect(), Double)),
+            ("twice the cores", named(paths().filter(|path| is_software(path, ".cores")).collect(), Double)),
             (
                 "software that takes half the time",
-                named(paths().filter(|path| of_software(path, "_cost")).collect(), Halve),
+                named(paths().filter(|path| is_software(path, "_cost")).collect(), Halve),
             ),
         ];
         drafts.into_iter().map(|(what, paths)| self.stepped(what, paths.into_iter())).collect()

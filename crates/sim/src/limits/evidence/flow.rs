@@ -6,7 +6,7 @@ use super::super::ends::Ends;
 use super::super::suspect::{MOSTLY, Suspect};
 use super::{Evidence, has_errors};
 use crate::results::{Flow, Link, Requester, Resource};
-use lanewise_fabric::config::DeviceKind;
+use lanewise_fabric::config::{DeviceKind, LinkPower};
 use lanewise_fabric::{HostPart, LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::order;
@@ -97,14 +97,23 @@ impl Evidence<'_> {
         found
     }
 
-    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits.
+    /// What may limit a flow that moves nothing though its device has something to send: wires on its way that others fill, and credits;
+    /// tags that others take.
     pub(super) fn suspects_of_starved(&self, flow: &Flow) -> Vec<Suspect> {
-        let waits = |name: &String| {
-            let requester = self.requesters.get(name.as_str());
-            requester.is_some_and(|each| share_of(&each.time_attribution, "port") > MOSTLY)
+        let waits = |name: &str, on: &str| {
+            let requester = self.requesters.get(name);
+            requester.is_some_and(|each| share_of(&each.time_attribution, on) > MOSTLY)
         };
         let mut found = Vec::new();
-        if flow.devices.iter().any(waits) {
+        for name in flow.devices.iter().filter(|name| flow.direction == "read" && waits(name, "tags")) {
+            if let (Some(device), Some(each)) =
+                (self.index.get(name.as_str()), self.requesters.get(name.as_str()))
+            {
+                let tags = Candidate::Tags { device: *device };
+                found.push(Suspect::waited_for(tags, share_of(&each.time_attribution, "tags")));
+            }
+        }
+        if flow.devices.iter().any(|name| waits(name, "port")) {
             let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
             links.for_each(|link| self.suspects_of_link(flow, link, &mut found));
         }
@@ -191,9 +200,8 @@ impl Evidence<'_> {
             // Without bit errors, what is sent again had arrived: the timer was too short, and the wire is not what lacks.
             let faults = &self.fabric().links[link];
             let needless = if has_errors(faults) { 0.0 } else { share("replay") };
-            // A wire that is down or wakes is of no use to any flow, either.
-            let busy =
-                side.utilisation - needless + self.down(link, &side.time_attribution) + share("waking");
+            // A wire that is down is of no use to any flow, either.
+            let busy = side.utilisation - needless + self.down(link, &side.time_attribution);
             found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
             let classes = [
                 (FlowClass::Posted, "posted"),
@@ -205,18 +213,32 @@ impl Evidence<'_> {
                 let blocked =
                     share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
                 let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);
-                found.push(Suspect { occupied: busy + blocked, ..credits });
+                found.push(Suspect { occupied: busy + share("waking") + blocked, ..credits });
             }
             let of_replay = [
                 (kept(self.fabric(), link, upstream), share("blocked_retry_buffer")),
                 (Candidate::ReplayTimer { link, upstream }, needless),
             ];
-            let occupied = busy + of_replay.iter().map(|(_, share)| share).sum::<f64>();
+            let occupied = busy + share("waking") + of_replay.iter().map(|(_, share)| share).sum::<f64>();
             found.extend(
                 of_replay
                     .map(|(candidate, share)| Suspect { occupied, ..Suspect::waited_for(candidate, share) }),
             );
         }
+        found.extend(self.wake_up(link));
+    }
+
+    /// The sleep of a link, if it has any: both directions wake at once from L1, and from L0s each when it has something to send.
+    fn wake_up(&self, link: usize) -> Option<Suspect> {
+        let (power, measured) = (self.fabric().links[link].power, &self.results.links[link]);
+        if power == LinkPower::default() {
+            return None;
+        }
+        let sides = [&measured.upstream, &measured.downstream];
+        let [up, down] = sides.map(|side| share_of(&side.time_attribution, "waking"));
+        let share = if power.l1.is_some() { up.max(down) } else { (up + down).min(1.0) };
+        let used = sides.map(|side| side.utilisation).into_iter().fold(0.0, f64::max);
+        Some(Suspect { occupied: used + share, ..Suspect::waited_for(Candidate::WakeUp { link }, share) })
     }
 
     fn suspects_of_requester(&self, flow: &Flow, device: usize, found: &mut Vec<Suspect>) {

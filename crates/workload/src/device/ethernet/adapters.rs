@@ -219,7 +219,7 @@ impl Adapters {
         let port = subject as usize;
         match kind {
             Kind::FrameWritten => self.ports[port].written(detail),
-            Kind::ReceiveWrittenBack => self.ports[port].reported(detail),
+            Kind::ReceiveWrittenBack => self.ports[port].reported(detail, ports.now()),
             Kind::ReceiveFetched => {
                 self.ports[port].fetched(detail);
                 self.write_frames(port, ports);

@@ -21,6 +21,8 @@ pub(crate) struct Frame {
     pub priority: u8,
     /// When its last bit came in.
     pub arrived: Time,
+    /// Since when the driver sees it; zero before.
+    pub seen: Time,
 }
 
 impl Frame {
@@ -161,8 +163,10 @@ impl Port {
     }
 
     /// Written-back descriptors are in memory: the driver sees their frames.
-    pub(crate) fn reported(&mut self, count: u32) {
-        self.visible += count as usize;
+    pub(crate) fn reported(&mut self, count: u32, now: Time) {
+        let count = count as usize;
+        self.in_memory.iter_mut().skip(self.visible).take(count).for_each(|frame| frame.seen = now);
+        self.visible += count;
     }
 
     /// The next frame that the driver can take.
@@ -284,9 +288,10 @@ impl Port {
 mod tests {
     use super::*;
     use crate::load::smartflow::tests::nic;
+    use lanewise_units::Span;
 
     fn frame(size: u32) -> Frame {
-        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO }
+        Frame { flow: 0, size, priority: 0, arrived: Time::ZERO, seen: Time::ZERO }
     }
 
     #[test]
@@ -317,8 +322,9 @@ mod tests {
         let reported = port.write_back(&config).expect("nothing follows");
         assert!(port.wants_interrupt());
         assert_eq!(port.receive(), None);
-        port.reported(reported);
-        assert_eq!(port.receive(), Some(frame(64)));
+        let now = Time::ZERO + Span::from_us(3);
+        port.reported(reported, now);
+        assert_eq!(port.receive(), Some(Frame { seen: now, ..frame(64) }));
         assert!(!port.wants_interrupt());
     }
 

@@ -8,9 +8,7 @@ use crate::host::bridge::{Step, Work};
 
 impl EthernetWorkload {
     pub(super) fn interrupt<M: Needs>(&mut self, port: usize, ports: &mut Ports<'_, M>) {
-        self.software.tally.interrupts += 1;
-        let core = self.software.core_of(port);
-        if self.software.cores[core].interrupt(port) {
+        if let Some(core) = self.software.interrupt(port, ports.now()) {
             self.run_core(core, ports);
         }
     }
@@ -25,6 +23,7 @@ impl EthernetWorkload {
             let step = self.software.cores[core].step(&self.software.config, |port| adapters.receive(port));
             match step {
                 Step::Compute(span) => {
+                    self.software.begins(core, ports.now());
                     let end = ports.now() + span;
                     return ports.set_timer(end, token::of(Kind::WorkDone, core));
                 }
@@ -35,8 +34,12 @@ impl EthernetWorkload {
                     let token = token::of(Kind::RegisterRead, core);
                     return ports.mmio_read(device, register, token);
                 }
-                Step::Finish(Work::Frame { port, frame }) => self.bridge(port, frame, ports),
-                Step::Finish(Work::Interrupt { .. }) => {}
+                Step::Finish(work) => {
+                    self.software.ends(core, ports.now());
+                    if let Work::Frame { port, frame } = work {
+                        self.bridge(port, frame, ports);
+                    }
+                }
                 Step::Leave(port) => self.write_register(port, Register::Enable, ports),
                 Step::Idle => return,
             }

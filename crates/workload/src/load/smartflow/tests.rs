@@ -32,6 +32,9 @@ pub(crate) fn nic(device: u32) -> NicConfig {
 /// A host with one core that takes 2.064 us for the smallest frame, and 1 ns for each byte beyond.
 pub(crate) fn stack() -> StackConfig {
     StackConfig {
+        device: DeviceId(7),
+        host: "server".into(),
+        system: "os".into(),
         cores: 1,
         interrupt_cost: Span::ZERO,
         interrupt_reads: 0,

@@ -2,16 +2,18 @@
 //!
 //! A frame's way through the adapters is in [`crate::device::ethernet`], through the host in [`super::host`].
 
-use super::config::EthernetConfig;
+use super::config::{EthernetConfig, TrafficFlow};
 use super::report::metric;
 use super::tester::SmartFlow;
 use super::token::{self, Kind, Kinds, Needs, Ports};
 use crate::device::ethernet::{Adapters, Frame, Notice, Taken};
 use crate::host::bridge::Software;
-use crate::load::{LoadConfig, Tool};
+use crate::load::{Larger, LoadConfig, OnCore, Tool};
 use crate::ports::{Event, Instrument, called_by_fabric, split};
+use crate::server::asked_for;
 use crate::token::{Joined, LARGEST_DETAIL, Token};
 use lanewise_fabric::workload::{Metric, Workload};
+use lanewise_fabric::{HostPart, Part, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -45,7 +47,7 @@ impl EthernetWorkload {
         }
         Self {
             smartflow: SmartFlow::new(config.smartflow.clone(), config.nics[0].rate),
-            software: Software::new(config.stack.clone()),
+            software: Software::new(config.stack.clone(), adapters.count()),
             frame_flows: Vec::new(),
             bridged_to,
             taken: vec![0; adapters.count()],
@@ -102,7 +104,13 @@ impl EthernetWorkload {
         }
         count.sent(flow);
         let priority = self.config.smartflow.flows[flow].priority;
-        let frame = Frame { flow: flow as u32, size: trial.size.get() as u32, priority, arrived: now };
+        let frame = Frame {
+            flow: flow as u32,
+            size: trial.size.get() as u32,
+            priority,
+            arrived: now,
+            seen: Time::ZERO,
+        };
         let interval = self.smartflow.interval(trial);
         ports.set_timer(now + interval, token::with(Kind::FrameIn, flow, self.trial));
         let port = self.adapters.port_of(self.config.smartflow.flows[flow].from);
@@ -196,6 +204,10 @@ impl Workload for EthernetWorkload {
         metrics
     }
 
+    fn resources(&self, at: Time) -> Vec<ResourceReading> {
+        self.software.resources(at).filter(asked_for).collect()
+    }
+
     fn has_ended(&self) -> Option<bool> {
         Some(self.smartflow.is_done())
     }
@@ -212,5 +224,29 @@ impl LoadConfig for EthernetConfig {
 
     fn tools(&self) -> Vec<Tool> {
         Tool::one(&self.name, "smartflow")
+    }
+
+    fn cores(&self) -> Vec<OnCore> {
+        let mut first_port = Vec::new();
+        let mut ports = 0;
+        for nic in &self.nics {
+            first_port.push(ports);
+            ports += nic.ports;
+        }
+        let on_core = |flow: &TrafficFlow| {
+            let core = (first_port[flow.from.0] + flow.from.1 as u32) % self.stack.cores.max(1);
+            // The adapters at both ends, whose flows have their names, and that of the frames.
+            let names = [&self.nics[flow.from.0].name, &self.nics[flow.to.0].name, &flow.name];
+            names.map(|name| OnCore { flow: name.clone(), host: self.stack.device, core })
+        };
+        self.smartflow.flows.iter().flat_map(on_core).collect()
+    }
+
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+        let stack = &mut self.stack;
+        let is_core = matches!(resource.part, Part::Host(HostPart::Core { .. }));
+        (is_core && resource.owner.device() == Some(stack.device)).then(|| {
+            larger.shorten_all([&mut stack.interrupt_cost, &mut stack.packet_cost, &mut stack.byte_cost]);
+        })
     }
 }

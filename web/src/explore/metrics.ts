@@ -49,7 +49,7 @@ interface Measured {
 
 export const QUANTITIES: Readonly<Record<Quantity, Measured>> = {
   goodput: { words: "payload", say: rate, column: "goodput_gb_per_s" },
-  operations: { words: "operations a second", say: (value) => `${whole(value)} /s`, column: "operations_per_s" },
+  operations: { words: "requests or operations a second", say: (value) => `${whole(value)} /s`, column: "operations_per_s" },
   "latency-mean": { words: "latency of requests, mean", say: nanoseconds, column: "latency_ns_mean" },
   "latency-p99": { words: "latency of requests, p99", say: nanoseconds, column: "latency_ns_p99" },
   "operation-mean": { words: "latency of operations, mean", say: nanoseconds, column: "operation_latency_ns_mean" },

@@ -1,7 +1,7 @@
 /** What a run gives, and why not more: its limit, a link's ladder, and where time went. */
 import { computed, signal } from "@preact/signals";
 import type { Results } from "lanewise";
-import { percent, rate, whole } from "../rig/words.ts";
+import { counted, percent, rate } from "../rig/words.ts";
 import { keepInLinks } from "../state/sharing.ts";
 import { textAt } from "../toml/plain.ts";
 import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
@@ -48,7 +48,7 @@ export function Gives({ results }: { results: Results }) {
             return (
               <li key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${devices(device)}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
-                {whole(flow.operations_per_s)} {flow.counted} a second{each}
+                {flow.operations > 0 ? `${counted(flow)} a second${each}` : `none of its ${flow.counted} was over while it was measured`}
                 {useOfLink(results, flow)}
               </li>
             );

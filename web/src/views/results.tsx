@@ -4,7 +4,8 @@ import { type Rated, headlineOf } from "../rig/headline.ts";
 import { meanOf } from "../rig/latency.ts";
 import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, runStage, tab } from "../state/store.ts";
-import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
+import { cause, counted, isHeldUp, nanoseconds, percent, rate } from "../rig/words.ts";
+import { devices } from "../understand/uses.ts";
 
 /** What limits the run, in one sentence: the answer that the page is for. */
 export function Answer() {
@@ -87,14 +88,14 @@ export function Tables() {
     <section aria-label="Results">
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">
         <table id="flows">
-          <caption>Flows</caption>
+          <caption>Flows, with the latency of what each of them counts</caption>
           <thead>
             <tr>
               <th scope="col">Flow</th>
               <th scope="col">Direction</th>
               <th scope="col">Device</th>
               <th scope="col">Payload</th>
-              <th scope="col">Operations</th>
+              <th scope="col">A second</th>
               <th scope="col">Latency, mean</th>
               <th scope="col">p99</th>
             </tr>
@@ -104,9 +105,9 @@ export function Tables() {
               <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 <th scope="row">{flow.name}</th>
                 <td>{flow.direction}</td>
-                <td>{flow.device}</td>
+                <td title={flow.device}>{devices(flow.device)}</td>
                 <td class="number">{rate(flow.goodput_gb_per_s)}</td>
-                <td class="number">{whole(flow.operations_per_s)} /s</td>
+                <td class="number">{counted(flow)}</td>
                 <td class="number">{nanoseconds(meanOf(flow.latency_ns))}</td>
                 <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
               </tr>

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Explain, NegotiatedLink } from "lanewise";
+import type { Explain, Flow, NegotiatedLink } from "lanewise";
 import { drawingOf } from "../../src/rig/layout.ts";
 import { rigOf } from "../../src/rig/topology.ts";
-import { cause, percent, rate, span } from "../../src/rig/words.ts";
+import { cause, counted, percent, rate, span } from "../../src/rig/words.ts";
 import { changedValues } from "../../src/state/difference.ts";
 import { grown } from "../../src/state/history.ts";
 
@@ -76,5 +76,14 @@ test("numbers have three digits and their unit", () => {
   assert.deepEqual([28.7031, 3.588, 0.0122, 0.000004, 0, null].map(rate), ["28.7 GB/s", "3.59 GB/s", "12.2 MB/s", "4.00 kB/s", "0", "–"]);
   assert.deepEqual([1, 0.99996, 0.5024, 0.0001, 0].map(percent), ["100 %", "100 %", "50.2 %", "<0.1 %", "0 %"]);
   assert.deepEqual([120e-6, 48.4e-9, 1.5].map(span), ["120 µs", "48.4 ns", "1.50 s"]);
+  assert.deepEqual([9.9985, 0.9996, 0.0009997, 1234.5].map(rate), ["10.0 GB/s", "1.00 GB/s", "1.00 MB/s", "1235 GB/s"]);
+  assert.deepEqual([0.99964, 0.9996e-6, 9.9985e-6].map(span), ["1.00 s", "1.00 µs", "10.0 µs"]);
   assert.equal(cause("blocked_posted_data"), "waits for posted data credits of the receiver");
+});
+
+test("what a flow counts is called what the core calls it, and what was never over has no rate", () => {
+  const flow = { operations: 3_505_860, operations_per_s: 14_023_438, counted: "requests" } as Flow;
+  assert.equal(counted(flow), "14,023,438 requests");
+  assert.equal(counted({ ...flow, counted: "operations" } as Flow), "14,023,438 operations");
+  assert.equal(counted({ ...flow, operations: 0, operations_per_s: 0 }), "–");
 });

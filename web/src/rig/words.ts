@@ -5,7 +5,8 @@ import type { Flow } from "lanewise";
 /** A rate in GB/s with three digits that count; a dash for none. */
 export function rate(gigabytes: number | null | undefined): string {
   if (gigabytes === null || gigabytes === undefined || !Number.isFinite(gigabytes)) return "–";
-  if (gigabytes === 0) return "0";
+  // Less than half a byte a second is what floats leave of nothing.
+  if (Math.abs(gigabytes) < 0.5e-9) return "0";
   const told = shortened(gigabytes);
   if (told < 0.001) return `${significant(gigabytes * 1e6)} kB/s`;
   if (told < 1) return `${significant(gigabytes * 1e3)} MB/s`;
@@ -48,6 +49,13 @@ function shortened(value: number): number {
 function significant(value: number): string {
   const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(shortened(value)))));
   return value.toFixed(Math.min(digits, 3));
+}
+
+/** A name that has room for so many letters: of a longer one the beginning and the end, which tells members of a group apart. */
+export function fitted(name: string, letters: number): string {
+  if (name.length <= letters) return name;
+  const end = Math.min(6, Math.floor(letters / 3));
+  return `${name.slice(0, Math.max(1, letters - end - 1))}…${name.slice(name.length - end)}`;
 }
 
 const CREDITS = /^blocked_(posted|non_posted|completion)_(header|data)$/;

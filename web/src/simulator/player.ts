@@ -137,7 +137,7 @@ export class Player {
    * For the time between two looks, in slices that grow and shrink with what the machine can do.
    *
    * The picture of a large rig takes longer than a slice. It is drawn while the first slice is simulated, whose length then says nothing of
-   * the simulator; and for three times as long the run goes on without another one.
+   * the simulator; and for twice as long the run goes on without another one.
    */
   async #fast(lookedFrom: number): Promise<Step> {
     let until = performance.now() + LOOK_MS;
@@ -147,7 +147,7 @@ export class Player {
       const now = performance.now();
       const fitting = (this.#events * SLICE_MS) / Math.max(now - start, 0.5);
       this.#events = Math.round(Math.min(1e6, Math.max(500, slice === 0 ? Math.max(this.#events, fitting) : fitting)));
-      if (slice === 0) until = Math.max(until, now + 3 * (now - lookedFrom - SLICE_MS));
+      if (slice === 0) until = Math.max(until, now + 2 * (now - lookedFrom - SLICE_MS));
       if (step.over || now >= until || !this.#isPlaying) return step;
     }
   }

@@ -1,5 +1,6 @@
 /** The link above the device that is chosen: what waits, which credits are left, where the time went. */
 import type { Direction, LiveDirection, LivePool, Shares } from "lanewise";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { cause, percent, rate, whole } from "../rig/words.ts";
 import { isOnePacket, live, results, selected } from "../state/store.ts";
 
@@ -17,8 +18,8 @@ export function LinkDetail() {
       <section class="link-detail" aria-label={`Link of ${name}`}>
         <h2>The link of {name}, over the measured time</h2>
         <div class="two">
-          <Measured title="Upstream, towards the host" direction={measured.upstream} />
-          <Measured title="Downstream" direction={measured.downstream} />
+          <Measured title="Upstream, towards the host" direction={measured.upstream} memory={memoryUse(results.value!, name, "upstream")} />
+          <Measured title="Downstream" direction={measured.downstream} memory={memoryUse(results.value!, name, "downstream")} />
         </div>
       </section>
     );
@@ -64,7 +65,7 @@ function Shared({ of }: { of: string }) {
   );
 }
 
-function Measured({ title, direction }: { title: string; direction: Direction }) {
+function Measured({ title, direction, memory }: { title: string; direction: Direction; memory: number | null }) {
   return (
     <div>
       <h3>{title}</h3>
@@ -72,6 +73,7 @@ function Measured({ title, direction }: { title: string; direction: Direction })
         {rate(direction.ladder.goodput_gb_per_s)} of payload; {whole(direction.tlps)} TLPs, {whole(direction.dllps)} DLLPs
         {direction.replays > 0 && `, ${whole(direction.replays)} replays`}
       </p>
+      {memory !== null && <p>CXL.mem has the wire {percent(memory)} of the time. What follows is the time beside its flits.</p>}
       <SharesView shares={direction.time_attribution} />
     </div>
   );

@@ -1,7 +1,8 @@
 /** What a run gave: what limits it, and tables of flows and links. */
-import type { LiveDirection } from "lanewise";
+import type { Link, LiveDirection, Results } from "lanewise";
 import { type Rated, headlineOf } from "../rig/headline.ts";
 import { meanOf } from "../rig/latency.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, runStage, tab } from "../state/store.ts";
 import { cause, counted, isHeldUp, nanoseconds, percent, rate } from "../rig/words.ts";
@@ -88,7 +89,7 @@ export function Tables() {
     <section aria-label="Results">
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">
         <table id="flows">
-          <caption>Flows, with the latency of what each of them counts</caption>
+          <caption>Flows</caption>
           <thead>
             <tr>
               <th scope="col">Flow</th>
@@ -117,15 +118,15 @@ export function Tables() {
       </div>
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of links">
         <table id="links">
-          <caption>Links: payload, and part of the time that anything is on the wire</caption>
+          <caption>Links: payload, and use of the wire</caption>
           <thead>
             <tr>
               <th scope="col">Link</th>
               <th scope="col">Came up as</th>
               <th scope="col">Upstream</th>
-              <th scope="col">in use</th>
+              <th scope="col" title="Part of the time that anything is on the wire">in use</th>
               <th scope="col">Downstream</th>
-              <th scope="col">in use</th>
+              <th scope="col" title="Part of the time that anything is on the wire">in use</th>
             </tr>
           </thead>
           <tbody>
@@ -136,9 +137,9 @@ export function Tables() {
                   {link.generation} {link.width}
                 </td>
                 <td class="number">{rate(link.upstream.ladder.goodput_gb_per_s)}</td>
-                <td class="number">{percent(link.upstream.utilisation)}</td>
+                <td class="number">{useOf(done, link, "upstream")}</td>
                 <td class="number">{rate(link.downstream.ladder.goodput_gb_per_s)}</td>
-                <td class="number">{percent(link.downstream.utilisation)}</td>
+                <td class="number">{useOf(done, link, "downstream")}</td>
               </tr>
             ))}
           </tbody>
@@ -146,4 +147,10 @@ export function Tables() {
       </div>
     </section>
   );
+}
+
+/** Part of the time that anything is on a wire: of CXL.mem, where the link carries that. */
+function useOf(results: Results, link: Link, way: "upstream" | "downstream"): string {
+  const memory = memoryUse(results, link.name, way);
+  return memory ? `${percent(memory)} CXL.mem` : percent(link[way].utilisation);
 }

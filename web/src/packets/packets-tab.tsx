@@ -69,7 +69,7 @@ function WindowForm() {
       <label title="After the start of the run. What the window is to be around is looked for from then on.">
         From <input type="text" id="window-start" size={8} value={start.value} onInput={(event) => (start.value = event.currentTarget.value)} />
       </label>
-      <label title="Around something, so long before it and a quarter of that after it.">
+      <label title="Around something, so long before it and a quarter of that after it; what led to the worst latency ends with it.">
         Length <input type="text" id="window-length" size={8} value={length.value} onInput={(event) => (length.value = event.currentTarget.value)} />
       </label>
       <label>

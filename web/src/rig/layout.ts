@@ -12,6 +12,8 @@ export interface Box {
   y: number;
   width: number;
   height: number;
+  /** Where links to devices below leave it, from above. */
+  rows: number[];
 }
 
 export interface Wire {
@@ -88,12 +90,13 @@ export function drawingOf(rig: Rig, widths: Widths = WIDE): Drawing {
   const place = (device: Device, x: number, top: number): Box => {
     const height = tall(device, pitch, hasFree) - GAP;
     const width = device.below.length > 0 ? trunk : widths.box;
-    const box = { device, x, y: top, width, height };
+    const box: Box = { device, x, y: top, width, height, rows: [] };
     boxes.push(box);
     let row = top;
     for (const each of device.below) {
       const child = place(each, x + width + widths.wire, row);
       wires.push({ device: each, x1: x + width, x2: child.x, y: child.y + child.height / 2 });
+      box.rows.push(child.y + child.height / 2);
       row += tall(each, pitch, hasFree);
     }
     for (const free of hasFree ? device.free : []) {
@@ -112,6 +115,12 @@ export function drawingOf(rig: Rig, widths: Widths = WIDE): Drawing {
   const widest = Math.max(right + (sideWires.length > 0 ? 110 : 0), ...stubs.map((stub) => stub.x + (widths.stub ?? 0)));
   const height = Math.max(top - GAP + MARGIN, 0);
   return { width: widest + MARGIN, height, boxes, wires, stubs, sideWires, isDense };
+}
+
+/** The place nearest to `y` that is between two of the rows of a box, where names of ports stand: there is room for its own. */
+export function between({ rows }: Box, y: number): number {
+  const gaps = rows.slice(1).map((row, before) => (row + (rows[before] ?? row)) / 2);
+  return gaps.sort((one, other) => Math.abs(one - y) - Math.abs(other - y))[0] ?? y;
 }
 
 /** What a device takes, with all that is below it and its free ports. */

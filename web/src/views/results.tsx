@@ -61,7 +61,7 @@ function LiveAnswer() {
           {held.map(([why, names]) => (
             <li key={why}>
               {names.slice(0, MOST_NAMES).join(", ")}
-              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {cause(why)}
+              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {names.length > 1 ? cause(why).replace(/^waits/, "wait") : cause(why)}
             </li>
           ))}
         </ul>
@@ -84,7 +84,8 @@ function heldUp(directions: LiveDirection[]): [string, string[]][] {
 
 export function Tables() {
   const done = results.value;
-  if (!done) return null;
+  // A host alone has neither.
+  if (!done || done.links.length === 0) return null;
   return (
     <section aria-label="Results">
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">

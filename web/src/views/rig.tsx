@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { LiveDirection, LiveLink, LivePool, NegotiatedLink, Results, State } from "lanewise";
 import { grab, landing } from "../build/dragging.ts";
 import { FreePortsView } from "../build/free-ports.tsx";
-import { type Box, type Drawing, PHONE, type SideWire, WIDE, type Wire, drawingOf } from "../rig/layout.ts";
+import { type Box, type Drawing, PHONE, type SideWire, WIDE, type Wire, between, drawingOf } from "../rig/layout.ts";
 import { colourOfUse } from "../rig/colour.ts";
 import { memoryUse } from "../rig/memory-wire.ts";
 import { ofPort } from "../rig/topology.ts";
@@ -85,7 +85,7 @@ function BoxView({ box, isDense }: { box: Box; isDense: boolean }) {
   const link = device.link && speedOf(device.link);
   const under = [link, ...device.beside].filter(Boolean).join(", ");
   const named = namedAs(box, under, isDense);
-  const label = `${named.name} ${named.under || under}, ${device.kind}`;
+  const label = `${[named.name, named.under || under].filter(Boolean).join(" ")}, ${device.kind}`;
   return (
     <g
       class={`box ${device.kind} ${isSelected ? "selected" : ""} ${landing(device.name)}`}
@@ -127,10 +127,13 @@ interface Named {
 }
 
 /** What a box has room for. */
-function namedAs({ device, x, y, width, height }: Box, under: string, isDense: boolean): Named {
+function namedAs(box: Box, under: string, isDense: boolean, at = box.y + box.height / 2): Named {
+  const { device, x, width, height, rows } = box;
   const isUpright = width < NAMED;
-  const name = fitted(device.name, (isUpright ? height : width - 16) / (isDense ? 7.4 : 8.6));
-  return { name, under: isUpright ? "" : fitted(under, (width - 14) / (isDense ? 5.1 : 5.6)), isUpright, x: isUpright ? x + width / 2 : x + 10, y: y + height / 2 };
+  // Beside the name of its only port.
+  const port = rows.length === 1 ? (device.below[0]?.port.length ?? 0) * 6 : 0;
+  const name = fitted(device.name, (isUpright ? height : width - 16 - port) / (isDense ? 7.4 : 8.6));
+  return { name, under: isUpright ? "" : fitted(under, (width - 14) / (isDense ? 5.1 : 5.6)), isUpright, x: isUpright ? x + width / 2 : x + 10, y: isUpright ? at : between(box, at) };
 }
 
 function Names({ named: { name, under, isUpright, x, y } }: { named: Named }) {
@@ -151,12 +154,11 @@ function Names({ named: { name, under, isUpright, x, y } }: { named: Named }) {
 /** The name of a tall box again, above and below its middle: for eyes only. */
 function Again({ box, isDense }: { box: Box; isDense: boolean }) {
   const times = Math.floor(box.height / 2 / APART);
-  const named = namedAs(box, "", isDense);
   const steps = Array.from({ length: times }, (_, index) => index + 1).flatMap((step) => [-step, step]);
   return (
     <g class="again" aria-hidden="true">
       {steps.map((step) => (
-        <Names key={step} named={{ ...named, y: named.y + (step * box.height) / (2 * times + 1) }} />
+        <Names key={step} named={namedAs(box, "", isDense, box.y + box.height * (0.5 + step / (2 * times + 1)))} />
       ))}
     </g>
   );

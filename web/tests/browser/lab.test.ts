@@ -198,6 +198,16 @@ test("the menu of files closes when it is left, and a file that is no text chang
     assert.ok(await page.locator("#save-svg").isDisabled());
   }));
 
+test("a host alone has a name for screen readers, and no empty tables", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.locator("#new-rig").click();
+    await page.waitForFunction(() => document.querySelectorAll(".rig .box").length === 1);
+    await page.locator(".answer", { hasText: "Nothing moved" }).waitFor();
+    assert.equal(await page.locator(".rig .box").getAttribute("aria-label"), "server, host");
+    assert.equal(await page.locator("#flows, #links").count(), 0);
+  }));
+
 test("an example that was edited can be chosen again as it was", () =>
   inLab(async (page) => {
     await page.locator("#fingerprint").waitFor();

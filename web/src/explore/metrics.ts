@@ -1,6 +1,7 @@
 /** What is kept of a point's results, and the numbers that an exploration can be about. */
 import type { Flow, Latency, Results } from "lanewise";
 import { meanOf } from "../rig/latency.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What is kept of one flow. */
@@ -63,8 +64,8 @@ export const TOTAL: Metric = { quantity: "goodput", of: "" };
 export function digestOf(results: Results): Digest {
   const data = results.flows.filter((flow) => flow.direction !== "control");
   const uses = results.links.flatMap(({ name, upstream, downstream }): [string, number][] => [
-    [`${name}, upstream`, upstream.utilisation],
-    [`${name}, downstream`, downstream.utilisation],
+    [`${name}, upstream`, memoryUse(results, name, "upstream") ?? upstream.utilisation],
+    [`${name}, downstream`, memoryUse(results, name, "downstream") ?? downstream.utilisation],
   ]);
   const limit = results.limited_by;
   return {

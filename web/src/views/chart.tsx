@@ -5,6 +5,7 @@ import type uPlot from "uplot";
 import { history } from "../state/store.ts";
 import { rate, span } from "../rig/words.ts";
 import { devices } from "../understand/uses.ts";
+import { SCALES } from "./scales.ts";
 
 /** More lines than colours cannot be told apart: then their sum is drawn. */
 const COLOURS = 6;
@@ -76,10 +77,10 @@ function optionsOf(names: string[], width: number): uPlot.Options {
   return {
     width,
     height: HEIGHT,
-    scales: { x: { time: false }, y: { range: (_, _low, high) => [0, Math.max(high * 1.08, 1e-6)] } },
+    scales: SCALES,
     axes: [
       { ...axis, values: (_, values) => values.map((value) => (value === 0 ? "0" : span(value))) },
-      { ...axis, size: 76, values: (_, values) => values.map((value) => rate(value)) },
+      { ...axis, size: 76, space: 22, values: (_, values) => values.map((value) => rate(value)) },
     ],
     series: [{ label: "time", value: (_, value) => (value === null ? "–" : span(value)) }, ...series],
     cursor: { drag: { x: false, y: false } },

@@ -30,8 +30,8 @@ export function LinkDetail() {
     <section class="link-detail" aria-label={`Link of ${name}`}>
       <h2>The link of {name}, now</h2>
       <div class="two">
-        <Live title="Upstream, towards the host" direction={now.upstream} />
-        <Live title="Downstream" direction={now.downstream} />
+        <Live title="Upstream, towards the host" direction={now.upstream} memory={memoryUse(live.value!, name, "upstream")} />
+        <Live title="Downstream" direction={now.downstream} memory={memoryUse(live.value!, name, "downstream")} />
       </div>
       <Tags of={name} />
       <Shared of={name} />
@@ -73,13 +73,13 @@ function Measured({ title, direction, memory }: { title: string; direction: Dire
         {rate(direction.ladder.goodput_gb_per_s)} of payload; {whole(direction.tlps)} TLPs, {whole(direction.dllps)} DLLPs
         {direction.replays > 0 && `, ${whole(direction.replays)} replays`}
       </p>
-      {memory !== null && <p>CXL.mem has the wire {percent(memory)} of the time. What follows is the time beside its flits.</p>}
+      {memory !== null && <MemoryUse part={memory} />}
       <SharesView shares={direction.time_attribution} />
     </div>
   );
 }
 
-function Live({ title, direction }: { title: string; direction: LiveDirection }) {
+function Live({ title, direction, memory }: { title: string; direction: LiveDirection; memory: number | null }) {
   const { posted, non_posted, completion } = direction.queued_tlps;
   return (
     <div>
@@ -108,6 +108,7 @@ function Live({ title, direction }: { title: string; direction: LiveDirection })
       <p>
         {direction.unacknowledged} sent and not acknowledged, {whole(direction.retry_buffer_bytes)} B in the retry buffer
       </p>
+      {memory !== null && <MemoryUse part={memory} />}
       {!isOnePacket.value && <SharesView shares={direction.time_attribution} />}
     </div>
   );
@@ -146,4 +147,8 @@ function SharesView({ shares }: { shares: Shares }) {
       ))}
     </ul>
   );
+}
+
+function MemoryUse({ part }: { part: number }) {
+  return <p>CXL.mem has the wire {percent(part)} of the time. What follows is the time beside its flits.</p>;
 }

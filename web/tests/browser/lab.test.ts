@@ -255,6 +255,8 @@ test("the wire of a link with CXL.mem is as full as its flits make it", () =>
     assert.match(await page.locator("#links tbody tr").innerText(), /100 % CXL\.mem/);
     await page.locator(".box.endpoint").click();
     assert.match(await page.locator(".link-detail").innerText(), /CXL\.mem has the wire 100 % of the time/);
+    await page.locator("#tab-packets").click();
+    await page.locator(".packets-panel .clock", { hasText: "Flits of CXL.mem are in no trace" }).waitFor();
   }));
 
 test("the editor offers devices before a workload has its kind", () =>

@@ -6,6 +6,7 @@ import { rigOf } from "../../src/rig/topology.ts";
 import { cause, counted, fitted, percent, rate, span } from "../../src/rig/words.ts";
 import { changedValues } from "../../src/state/difference.ts";
 import { grown } from "../../src/state/history.ts";
+import { SCALES } from "../../src/views/scales.ts";
 
 function explainedOf(pairs: [upper: string, lower: string][], parameters: [path: string, value: string, place?: string][] = []): Explain {
   const links = pairs.map(([upper, lower]) => ({ name: lower, upper, lower, generation: "gen4", width: "x4" }) as NegotiatedLink);
@@ -88,6 +89,11 @@ test("a history keeps its bound, and every flow as many points as times", () => 
   for (const values of Object.values(history.flows)) assert.equal(values.length, history.times.length);
   assert.equal(history.flows["two read, two"]?.[0], 0);
   assert.equal(grown(history, { time_s: 2001, window_s: 0, flows: [] } as never), history);
+});
+
+test("a chart of a run begins where the run does", () => {
+  assert.deepEqual(SCALES.x.range(null, 497e-6, 504e-6), [0, 504e-6]);
+  assert.deepEqual(SCALES.y.range(null, 28, 0), [0, 1e-6]);
 });
 
 test("numbers have three digits and their unit", () => {

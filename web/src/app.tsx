@@ -30,6 +30,9 @@ export function App() {
           <section class="panel text-panel" aria-label="The scenario">
             <div class="row">
               <h2>Scenario</h2>
+              <button class="narrow" id="to-tabs" onClick={() => scrollTo(0, 0)}>
+                Up ↑
+              </button>
               <Files />
             </div>
             <Mistakes />

@@ -7,6 +7,7 @@ import { DiagnoseTab } from "./diagnose/tab.tsx";
 import { PacketsTab } from "./packets/packets-tab.tsx";
 import { tab } from "./state/store.ts";
 import { UnderstandTab } from "./understand/understand-tab.tsx";
+import { WaitsForText } from "./views/notices.tsx";
 import { RigTab } from "./views/rig-tab.tsx";
 
 interface Tab {
@@ -39,6 +40,9 @@ export function Tabs() {
   const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 };
   return (
     <div class="tabs">
+      <button class="narrow" id="to-text" onClick={() => document.querySelector(".text-panel")?.scrollIntoView()}>
+        Text ↓
+      </button>
       <div
         role="tablist"
         aria-label="What is shown"
@@ -65,6 +69,7 @@ export function Tabs() {
         ))}
       </div>
       <div id="tab" role="tabpanel" aria-labelledby={`tab-${chosen.id}`}>
+        {!["rig", "understand", "diagnose"].includes(chosen.id) && <WaitsForText />}
         <chosen.view />
       </div>
     </div>

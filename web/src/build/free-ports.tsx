@@ -7,19 +7,20 @@ import { openPalette } from "./palette.tsx";
 const LINE = 26;
 const HEIGHT = 18;
 
-export function FreePortsView({ stub }: { stub: Stub }) {
+export function FreePortsView({ stub, isShort }: { stub: Stub; isShort: boolean }) {
   const { ports, link } = stub.free;
   const first = ports[0] as string;
   const { port } = ofPort(first);
   const words = ports.length === 1 ? `${port} · ${link}` : `${port} and ${ports.length - 1} more · ${link}`;
-  const width = 24 + words.length * 5.9;
+  const shown = isShort ? words.replace(/ and (\d+) more/, " +$1") : words;
+  const width = 24 + shown.length * 5.9;
   return (
     <g
       class={`free ${drag.value ? "waiting" : ""} ${landing(first)}`}
       role="button"
       tabindex={0}
       data-port={first}
-      aria-label={`+ ${words}, free: add to ${first}`}
+      aria-label={`+ ${shown}, free: add to ${first}`}
       onClick={() => openPalette(first)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -33,7 +34,7 @@ export function FreePortsView({ stub }: { stub: Stub }) {
         +
       </text>
       <text x={stub.x + LINE + 21} y={stub.y + 3.5}>
-        {words}
+        {shown}
       </text>
     </g>
   );

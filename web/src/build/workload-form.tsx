@@ -1,5 +1,6 @@
 /** A form for another workload. What it may say comes from the schema, and whether it makes sense is for the core to say. */
 import { computed, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { explained, rig, schema, selected, written } from "../state/store.ts";
 import { tableAt } from "../toml/plain.ts";
 import { everyDevice, withWorkload } from "./acts.ts";
@@ -20,6 +21,9 @@ const devices = computed<string[]>(() => {
 
 export function WorkloadForm() {
   const chosen = kinds.value.find((each) => each.value === kind.value);
+  const first = useRef<HTMLSelectElement>(null);
+  // Opened from anywhere, the keyboard goes into it.
+  useEffect(() => first.current?.focus({ preventScroll: matchMedia("(hover: none)").matches }), []);
   return (
     <form
       class="work-form"
@@ -28,10 +32,11 @@ export function WorkloadForm() {
         event.preventDefault();
         void add();
       }}
+      onKeyDown={(event) => void (event.key === "Escape" && closeWork())}
     >
       <label>
         <span>kind</span>
-        <select id="work-kind" value={kind.value} onChange={(event) => ((kind.value = event.currentTarget.value), (filled.value = {}))}>
+        <select id="work-kind" ref={first} value={kind.value} onChange={(event) => ((kind.value = event.currentTarget.value), (filled.value = {}))}>
           {kinds.value.map((each) => (
             <option key={each.value}>{each.value}</option>
           ))}

@@ -50,7 +50,7 @@ function ofTotals({ totals }: Comparison): Moved[] {
   const [goodput, operations] = [rows["goodput_gb_per_s"], rows["operations_per_s"]];
   return [
     one("payload", ALL, goodput?.a ?? null, goodput?.b ?? null, rate),
-    one("operations", ALL, operations?.a ?? null, operations?.b ?? null, perSecond),
+    one("requests or operations", ALL, operations?.a ?? null, operations?.b ?? null, perSecond),
   ];
 }
 

@@ -2,12 +2,14 @@
 import type { Results } from "lanewise";
 import { colourOfUse } from "../rig/colour.ts";
 import { NARROW, type Wire, drawingOf } from "../rig/layout.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import type { Rig } from "../rig/topology.ts";
-import { percent, rate } from "../rig/words.ts";
+import { fitted, percent, rate } from "../rig/words.ts";
 
 export function Tree({ name, rig, results }: { name: string; rig: Rig; results: Results }) {
   const shown = drawingOf(rig, NARROW);
   const links = new Map(results.links.map((link) => [link.name, link]));
+  const memory = (link: string, way: "upstream" | "downstream"): number => memoryUse(results, link, way) ?? 0;
   return (
     <div class="rig-scroll" tabindex={0} role="group" aria-label={`Picture of ${name}`}>
       <svg
@@ -19,8 +21,8 @@ export function Tree({ name, rig, results }: { name: string; rig: Rig; results: 
       >
         {shown.wires.map((wire) => (
           <g class="wire" key={wire.device.name}>
-            <Lane wire={wire} isUp={false} link={links.get(wire.device.name)} />
-            <Lane wire={wire} isUp={true} link={links.get(wire.device.name)} />
+            <Lane wire={wire} isUp={false} link={links.get(wire.device.name)} memory={memory(wire.device.name, "downstream")} />
+            <Lane wire={wire} isUp={true} link={links.get(wire.device.name)} memory={memory(wire.device.name, "upstream")} />
           </g>
         ))}
         {shown.sideWires.map((side) => (
@@ -33,9 +35,10 @@ export function Tree({ name, rig, results }: { name: string; rig: Rig; results: 
         ))}
         {shown.boxes.map(({ device, x, y, width, height }) => (
           <g class={`box ${device.kind}`} key={device.name}>
+            <title>{device.name}</title>
             <rect x={x} y={y} width={width} height={height} rx={5} />
             <text class="name" x={x + 7} y={y + height / 2 + (device.link ? -1 : 4)}>
-              {device.name}
+              {fitted(device.name, (width - 10) / 7.5)}
             </text>
             {device.link && (
               <text class="under" x={x + 7} y={y + height / 2 + 11}>
@@ -49,9 +52,9 @@ export function Tree({ name, rig, results }: { name: string; rig: Rig; results: 
   );
 }
 
-function Lane({ wire, isUp, link }: { wire: Wire; isUp: boolean; link: Results["links"][number] | undefined }) {
+function Lane({ wire, isUp, link, memory }: { wire: Wire; isUp: boolean; link: Results["links"][number] | undefined; memory: number }) {
   const direction = link?.[isUp ? "upstream" : "downstream"];
-  const use = direction?.utilisation ?? 0;
+  const use = Math.max(direction?.utilisation ?? 0, memory);
   const y = wire.y + (isUp ? 4 : -4);
   return (
     <g>

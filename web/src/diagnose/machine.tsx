@@ -73,16 +73,26 @@ function Picture({ svg, name }: { svg: string; name: string }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-    if (parsed.localName === "svg") place.current?.replaceChildren(document.importNode(parsed, true));
+    if (parsed.localName !== "svg") return;
+    for (const text of parsed.querySelectorAll("text")) {
+      const words = text.textContent ?? "";
+      if (withoutOptions(words) !== words) text.textContent = withoutOptions(words);
+    }
+    place.current?.replaceChildren(document.importNode(parsed, true));
   }, [svg]);
   return <div class="rig-scroll picture" id="tree" ref={place} tabindex={0} role="group" aria-label={name} />;
+}
+
+/** The words of the command line, without what only its options do. */
+function withoutOptions(words: string): string {
+  return words.replace(/; (--all shows them|name one with --device [^;]*)/g, "");
 }
 
 function Part<T extends object>({ title, part, shown }: { title: string; part: Answered<T>; shown: (part: T) => preact.JSX.Element }) {
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
-      {isRefusal(part) ? <p class="why">{inSentences(part)}</p> : shown(part)}
+      {isRefusal(part) ? <p class="why">{withoutOptions(inSentences(part))}</p> : shown(part)}
     </section>
   );
 }

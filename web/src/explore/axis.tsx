@@ -56,7 +56,7 @@ function Values({ index, name, path, values }: { index: number; name: string; pa
     <>
       <p class="legend" title={known?.description ?? ""}>
         {known?.description && `${known.description} `}
-        {now === undefined || now === null ? <strong class="warn">The scenario has no such parameter any more.</strong> : `In force: ${now}. It takes ${inWords(kind)}.`}
+        {now === undefined || now === null ? <strong class="warn">The scenario has no such parameter any more: choose another one.</strong> : `In force: ${now}. It takes ${inWords(kind)}.`}
       </p>
       <div class="axis-values">
         {range && (

@@ -11,7 +11,7 @@ import { type Metric, TOTAL, metricsOf, titleOf } from "./metrics.ts";
 import { PointView } from "./point.tsx";
 import { limitersOf } from "./points.ts";
 import { PointTable } from "./table.tsx";
-import { axes, count, found, isOutdated, isTooMany, left, metric, paths, progress, rows, start, stop, workers } from "./state.ts";
+import { axes, count, found, isOutdated, isTooMany, isUnknown, left, metric, paths, progress, rows, start, stop, workers } from "./state.ts";
 
 export function ExploreTab() {
   return (
@@ -79,7 +79,7 @@ function Bar() {
   return (
     <div class="run-bar" role="toolbar" aria-label="Compute the points">
       {!isGoing && (
-        <button class="main" id="explore-start" disabled={!isSound.value || isTooMany.value || count.value === 0} onClick={() => void start()}>
+        <button class="main" id="explore-start" disabled={!isSound.value || isTooMany.value || isUnknown.value || count.value === 0} onClick={() => void start()}>
           Compute {count.value} {count.value === 1 ? "point" : "points"}
         </button>
       )}

@@ -1,6 +1,7 @@
 /** What is kept of a point's results, and the numbers that an exploration can be about. */
 import type { Flow, Latency, Results } from "lanewise";
 import { meanOf } from "../rig/latency.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { nanoseconds, percent, rate, whole } from "../rig/words.ts";
 
 /** What is kept of one flow. */
@@ -49,7 +50,7 @@ interface Measured {
 
 export const QUANTITIES: Readonly<Record<Quantity, Measured>> = {
   goodput: { words: "payload", say: rate, column: "goodput_gb_per_s" },
-  operations: { words: "operations a second", say: (value) => `${whole(value)} /s`, column: "operations_per_s" },
+  operations: { words: "requests or operations a second", say: (value) => `${whole(value)} /s`, column: "operations_per_s" },
   "latency-mean": { words: "latency of requests, mean", say: nanoseconds, column: "latency_ns_mean" },
   "latency-p99": { words: "latency of requests, p99", say: nanoseconds, column: "latency_ns_p99" },
   "operation-mean": { words: "latency of operations, mean", say: nanoseconds, column: "operation_latency_ns_mean" },
@@ -63,8 +64,8 @@ export const TOTAL: Metric = { quantity: "goodput", of: "" };
 export function digestOf(results: Results): Digest {
   const data = results.flows.filter((flow) => flow.direction !== "control");
   const uses = results.links.flatMap(({ name, upstream, downstream }): [string, number][] => [
-    [`${name}, upstream`, upstream.utilisation],
-    [`${name}, downstream`, downstream.utilisation],
+    [`${name}, upstream`, memoryUse(results, name, "upstream") ?? upstream.utilisation],
+    [`${name}, downstream`, memoryUse(results, name, "downstream") ?? downstream.utilisation],
   ]);
   const limit = results.limited_by;
   return {

@@ -54,6 +54,8 @@ export const point = computed<GridPoint | null>(() => pointAt(axes.value, chosen
 export const pointFound = computed<Found | null>(() => point.value && foundAt(found.value, point.value.overrides));
 export const count = computed(() => countOf(axes.value));
 export const isTooMany = computed(() => count.value > MOST_POINTS);
+/** The scenario has no longer what is to be varied. */
+export const isUnknown = computed(() => axes.value.some(({ path }) => inForce(path) === undefined));
 /** There are points, and they are of another text. */
 export const isOutdated = computed(() => found.value.size > 0 && basis.value !== basisNow());
 export const left = computed(() => progress.value && timeLeft(progress.value.done, progress.value.all, progress.value.seconds));
@@ -109,7 +111,7 @@ export function choose(at: number[]): void {
 
 /** Computes what is missing of the grid, and what a fault of the simulator kept from being computed. */
 export async function start(): Promise<void> {
-  if (!store.isSound.value || isTooMany.value) return;
+  if (!store.isSound.value || isTooMany.value || isUnknown.value) return;
   freshen();
   const points = pointsOf(axes.value).filter(({ overrides }) => isMissing(foundAt(found.value, overrides)));
   const mine: Progress = { isGoing: true, done: 0, all: points.length, since: performance.now(), seconds: 0 };

@@ -1,5 +1,6 @@
 /** The space-time diagram: stations beside each other, time downwards, what is on the wires from one to the next. Only what is seen is drawn. */
 import type { Transaction } from "lanewise";
+import { fitted } from "../rig/words.ts";
 import { type Path, type Stroke, type Strokes, firstSeen, isHeld, isWithinHost } from "./model.ts";
 import { HEIGHT, type View } from "./view.ts";
 import { TICKS_PER_NS } from "./words.ts";
@@ -78,15 +79,26 @@ function names(canvas: CanvasRenderingContext2D, path: Path, width: number, pale
   canvas.textBaseline = "middle";
   canvas.fillStyle = palette.ink;
   canvas.font = `600 ${FONT}`;
+  const letters = lettersOf(path, xOf(1, path, width) - xOf(0, path, width));
   path.stations.forEach((name, index) => {
     const isLast = index === path.stations.length - 1;
     canvas.textAlign = isLast ? "right" : index === 0 ? "left" : "center";
-    canvas.fillText(name, xOf(index, path, width) + (isLast ? RIGHT - 4 : index === 0 ? -5 : 0), HEAD / 2);
+    canvas.fillText(fitted(name, letters), xOf(index, path, width) + (isLast ? RIGHT - 4 : index === 0 ? -5 : 0), HEAD / 2);
   });
   canvas.font = FONT;
   canvas.fillStyle = palette.soft;
   canvas.textAlign = "right";
   canvas.fillText("ns", GUTTER - 12, HEAD / 2);
+}
+
+/** How many letters names of stations have room for, so many pixels apart: all that they have, unless two would lie on one another. */
+function lettersOf({ stations }: Path, apart: number): number {
+  const letters = apart / 7.2;
+  const last = stations.length - 1;
+  // The first and the last stand beside their line, the others over it.
+  const part = (index: number): number => (index === 0 || index === last ? 1 : 0.5);
+  const fits = stations.slice(1).every((name, before) => (stations[before]?.length ?? 0) * part(before) + name.length * part(before + 1) < letters);
+  return fits ? Number.POSITIVE_INFINITY : Math.floor(letters * (last === 1 ? 0.48 : 0.62));
 }
 
 /** The stations' lines; and where a request was, at its device or in it. */

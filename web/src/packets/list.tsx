@@ -2,6 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { TraceRow } from "lanewise";
 import { useEffect, useRef } from "preact/hooks";
+import { fitted } from "../rig/words.ts";
 import { type Order, lateness } from "./model.ts";
 import { choose, chosen, listed, order, rows, trace } from "./state.ts";
 import { credits, ns, waitWords } from "./words.ts";
@@ -10,6 +11,14 @@ const ROW = 22;
 const PAGE = 20;
 /** Rows above and below what is in sight. */
 const BEYOND = 8;
+
+/** Letters of a name that the list has room for at most, and at least. */
+const LETTERS = 18;
+const LEAST_LETTERS = 8;
+const letters = computed(() => {
+  const longest = Math.max(0, ...(trace.value?.directions ?? []).map(({ link }) => link.length));
+  return Math.min(LETTERS, Math.max(LEAST_LETTERS, longest));
+});
 
 /** How far it is scrolled, and how high it is. */
 const sight = signal({ top: 0, height: PAGE * ROW });
@@ -30,11 +39,11 @@ function rest(row: TraceRow): string {
 const COLUMNS: [string, string, (row: TraceRow) => string][] = [
   ["ns", "number", (row) => row.at_ns.toFixed(3)],
   ["on wire", "number", (row) => (row.span_ticks === 0 ? "–" : ns(row.span_ticks))],
-  ["link", "", (row) => row.link],
+  ["link", "", (row) => fitted(row.link, LETTERS)],
   ["way", "", (row) => (row.direction === "upstream" ? "← up" : "down →")],
   ["seq", "number", (row) => String(row.sequence ?? (row.kind === "dllp" ? "–" : ""))],
   ["what", "what", (row) => row.what],
-  ["from", "", field((row) => row.requester)],
+  ["from", "", field((row) => row.requester && fitted(row.requester, LETTERS))],
   ["tag", "number", field((row) => row.tag)],
   ["address", "number", field((row) => row.address)],
   ["B", "number", field((row) => row.length_bytes)],
@@ -75,6 +84,7 @@ export function PacketList() {
         ref={home}
         id="packets"
         class="packet-rows"
+        style={{ "--name": `${letters.value}ch` }}
         role="grid"
         tabindex={0}
         aria-label="Packets. Arrow keys move, Enter chooses."

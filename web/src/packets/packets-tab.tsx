@@ -1,6 +1,6 @@
 /** The packets of a window of the run: a space-time diagram, an analyzer's list, and what a packet waited for. */
 import { useEffect } from "preact/hooks";
-import { isReady, isSound } from "../state/store.ts";
+import { isReady, isSound, live, results } from "../state/store.ts";
 import { Diagram } from "./diagram.tsx";
 import { PacketList } from "./list.tsx";
 import { chooseLink, failure, isBusy, isStale, isTracing, kinds, length, link, links, look, lookAt, place, save, start, stop, trace } from "./state.ts";
@@ -69,7 +69,7 @@ function WindowForm() {
       <label title="After the start of the run. What the window is to be around is looked for from then on.">
         From <input type="text" id="window-start" size={8} value={start.value} onInput={(event) => (start.value = event.currentTarget.value)} />
       </label>
-      <label title="Around something, so long before it and a quarter of that after it.">
+      <label title="Around something, so long before it and a quarter of that after it; what led to the worst latency ends with it.">
         Length <input type="text" id="window-length" size={8} value={length.value} onInput={(event) => (length.value = event.currentTarget.value)} />
       </label>
       <label>
@@ -130,7 +130,13 @@ function Said() {
     <>
       {around && `${PLACES.find(([id]) => id === around.what)?.[1]} at ${time(around.at_ns ?? 0)}. `}
       {found.rows.length === 0 ? "Nothing of these kinds goes over these links" : "What goes over the links"} from {time(from_ns)} to {time(until_ns)}; fingerprint up to there{" "}
-      <code id="trace-fingerprint">{fingerprint}</code>.{stale}
+      <code id="trace-fingerprint">{fingerprint}</code>.{hasMemory() && " Flits of CXL.mem are in no trace: what they carry is said in Understand."}
+      {stale}
     </>
   );
+}
+
+/** Whether links of the rig carry CXL.mem, which a trace leaves out. */
+function hasMemory(): boolean {
+  return (results.value ?? live.value)?.resources.some(({ kind }) => kind === "cxl_wire") === true;
 }

@@ -294,7 +294,8 @@ async function atWork(work: (simulator: Connection, isCurrent: () => boolean) =>
   try {
     await work(await connected(), () => mine === turn);
   } catch (error) {
-    if (mine === turn) failure.value = inWords(error);
+    // What the core calls the span and the start of a trace is Length and From in the form.
+    if (mine === turn) failure.value = inWords(error).replace(/^span is/, "Length is").replace(/^start is/, "From is");
   } finally {
     if (mine === turn) isTracing.value = false;
   }

@@ -12,6 +12,8 @@ export interface Box {
   y: number;
   width: number;
   height: number;
+  /** Where links to devices below leave it, from above. */
+  rows: number[];
 }
 
 export interface Wire {
@@ -54,17 +56,21 @@ export interface Drawing {
 /** Widths in units of the drawing, which are pixels at its natural size. */
 export interface Widths {
   box: number;
+  /** Of what has devices below it, where that is narrower. */
+  trunk?: number;
   wire: number;
+  /** What a stub and its words take to the right; free ports are not drawn without. */
+  stub?: number;
 }
 
-const WIDE: Widths = { box: 128, wire: 148 };
-/** For two drawings beside each other, whose wires say less. */
+export const WIDE: Widths = { box: 128, wire: 148, stub: 236 };
+/** For two drawings beside each other, whose wires say less, and on which nothing is built. */
 export const NARROW: Widths = { box: 96, wire: 62 };
+/** For a phone: hosts and switches are bars, so that three levels are as wide as it is. */
+export const PHONE: Widths = { box: 92, trunk: 34, wire: 112, stub: 190 };
 const ROW = 58;
 const DENSE_ROW = 38;
 const STUB_ROW = 28;
-/** What a stub and its words take to the right. */
-const STUB_WIDTH = 236;
 const GAP = 10;
 const MARGIN = 8;
 /** From so many rows on they are low. */
@@ -74,39 +80,47 @@ const MANY = 10;
 export function drawingOf(rig: Rig, widths: Widths = WIDE): Drawing {
   const rows = rig.roots.reduce((sum, root) => sum + leaves(root), 0);
   const isDense = rows >= MANY;
-  // Nothing is built on two drawings beside each other.
-  const hasFree = widths === WIDE;
+  const hasFree = widths.stub !== undefined;
   const pitch = isDense ? DENSE_ROW : ROW;
   const boxes: Box[] = [];
   const wires: Wire[] = [];
   const stubs: Stub[] = [];
-  const place = (device: Device, depth: number, top: number): Box => {
-    const x = MARGIN + depth * (widths.box + widths.wire);
+  // Two levels have room.
+  const trunk = rig.roots.some((root) => root.below.some((each) => each.below.length > 0)) ? (widths.trunk ?? widths.box) : widths.box;
+  const place = (device: Device, x: number, top: number): Box => {
     const height = tall(device, pitch, hasFree) - GAP;
-    const box = { device, x, y: top, width: widths.box, height };
+    const width = device.below.length > 0 ? trunk : widths.box;
+    const box: Box = { device, x, y: top, width, height, rows: [] };
     boxes.push(box);
     let row = top;
     for (const each of device.below) {
-      const child = place(each, depth + 1, row);
-      wires.push({ device: each, x1: x + widths.box, x2: child.x, y: child.y + child.height / 2 });
+      const child = place(each, x + width + widths.wire, row);
+      wires.push({ device: each, x1: x + width, x2: child.x, y: child.y + child.height / 2 });
+      box.rows.push(child.y + child.height / 2);
       row += tall(each, pitch, hasFree);
     }
     for (const free of hasFree ? device.free : []) {
-      stubs.push({ device, free, x: x + widths.box, y: row + (STUB_ROW - GAP) / 2 });
+      stubs.push({ device, free, x: x + width, y: row + (STUB_ROW - GAP) / 2 });
       row += STUB_ROW;
     }
     return box;
   };
   let top = MARGIN;
   for (const root of rig.roots) {
-    place(root, 0, top);
+    place(root, MARGIN, top);
     top += tall(root, pitch, hasFree) + GAP;
   }
   const right = Math.max(...boxes.map((box) => box.x + box.width), 0);
   const sideWires = sides(rig, boxes, right);
-  const widest = Math.max(right + (sideWires.length > 0 ? 110 : 0), ...stubs.map((stub) => stub.x + STUB_WIDTH));
+  const widest = Math.max(right + (sideWires.length > 0 ? 110 : 0), ...stubs.map((stub) => stub.x + (widths.stub ?? 0)));
   const height = Math.max(top - GAP + MARGIN, 0);
   return { width: widest + MARGIN, height, boxes, wires, stubs, sideWires, isDense };
+}
+
+/** The place nearest to `y` that is between two of the rows of a box, where names of ports stand: there is room for its own. */
+export function between({ rows }: Box, y: number): number {
+  const gaps = rows.slice(1).map((row, before) => (row + (rows[before] ?? row)) / 2);
+  return gaps.sort((one, other) => Math.abs(one - y) - Math.abs(other - y))[0] ?? y;
 }
 
 /** What a device takes, with all that is below it and its free ports. */

@@ -121,25 +121,34 @@ export class Player {
   async #loop(): Promise<void> {
     const turn = this.#turn;
     let before = performance.now();
+    let lookedFrom = before;
     while (this.#isPlaying && turn === this.#turn) {
-      const step = this.speed === FULL_SPEED ? await this.#fast() : await this.#slow(before, (now) => (before = now));
+      const step = this.speed === FULL_SPEED ? await this.#fast(lookedFrom) : await this.#slow(before, (now) => (before = now));
       if (turn !== this.#turn) return;
       if (step.over) return this.#finish(step);
+      lookedFrom = performance.now();
       const state = await this.#state();
       if (turn !== this.#turn) return;
       this.#listener.looked(state, step);
     }
   }
 
-  /** For the time between two looks, in slices that grow and shrink with what the machine can do. */
-  async #fast(): Promise<Step> {
-    const until = performance.now() + LOOK_MS;
-    for (;;) {
+  /**
+   * For the time between two looks, in slices that grow and shrink with what the machine can do.
+   *
+   * The picture of a large rig takes longer than a slice. It is drawn while the first slice is simulated, whose length then says nothing of
+   * the simulator; and for twice as long the run goes on without another one.
+   */
+  async #fast(lookedFrom: number): Promise<Step> {
+    let until = performance.now() + LOOK_MS;
+    for (let slice = 0; ; slice++) {
       const start = performance.now();
       const step = await this.#stepped({ events: this.#events });
-      const took = Math.max(performance.now() - start, 0.5);
-      this.#events = Math.round(Math.min(1e6, Math.max(500, (this.#events * SLICE_MS) / took)));
-      if (step.over || performance.now() >= until || !this.#isPlaying) return step;
+      const now = performance.now();
+      const fitting = (this.#events * SLICE_MS) / Math.max(now - start, 0.5);
+      this.#events = Math.round(Math.min(1e6, Math.max(500, slice === 0 ? Math.max(this.#events, fitting) : fitting)));
+      if (slice === 0) until = Math.max(until, now + 2 * (now - lookedFrom - SLICE_MS));
+      if (step.over || now >= until || !this.#isPlaying) return step;
     }
   }
 

@@ -31,8 +31,9 @@ let simulator: Connection | null = null;
 let player: Player | null = null;
 /** Resolved, of the text that the run is of. */
 let running: Explain | null = null;
-/** That text. */
+/** That text, and what its file is called. */
 let runningText: string | null = null;
+let runningFile = "";
 /** A text that is to be run when it has been read. */
 let wanted: string | null = null;
 let edits = 0;
@@ -219,7 +220,7 @@ async function begin(): Promise<boolean> {
     forgetRun();
     store.runStage.value = "paused";
   });
-  [running, runningText] = [explained, text];
+  [running, runningText, runningFile] = [explained, text, store.fileName.value];
   return true;
 }
 
@@ -277,7 +278,12 @@ async function takeOver(explained: Explain, text: string, isWanted: boolean): Pr
     if (values) running = null;
   }
   store.isOutdated.value = stage !== "none";
-  if (isWanted || (store.runsByItself.value && (store.rig.value?.count ?? Infinity) <= SMALL)) await toTheEnd();
+  if (isWanted || (store.runsByItself.value && (store.rig.value?.count ?? Infinity) <= SMALL)) return toTheEnd();
+  // What another rig gave would pass as that of this one.
+  if (runningFile !== store.fileName.value) {
+    pause();
+    forgetRun();
+  }
 }
 
 /** Whether the run took over every value. One that it refuses leaves it as it is, and outdated. */

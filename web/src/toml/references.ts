@@ -55,9 +55,10 @@ export function namedBy(written: Table, keys: Keys): "components" | "places" | n
   return Object.entries(known).find(([pattern]) => isAt(pattern.split(".")))?.[1] ?? null;
 }
 
-/** What a key of a workload of some kind names, if it names something that carries traffic. */
-export function carriersNamedBy(kind: string, key: string): "device" | "network" | null {
-  if (NAMES[`workload ${kind}`]?.[key] !== "components") return null;
+/** What a key of a workload of some kind names, if it names something that carries traffic; of any kind, where none is written yet. */
+export function carriersNamedBy(kind: string | null, key: string): "device" | "network" | null {
+  const kinds = kind === null ? Object.keys(NAMES).filter((each) => each.startsWith("workload ")) : [`workload ${kind}`];
+  if (!kinds.some((each) => NAMES[each]?.[key] === "components")) return null;
   if (key === "network" || key === "networks") return "network";
   // Where a drive moves to is a port.
   return key === "to" ? null : "device";

@@ -73,7 +73,7 @@ function walk(schema: Table, path: readonly (string | number)[], kind: string | 
   return here;
 }
 
-/** Of several kinds of workload the one that is meant; all keys of all where none is said. */
+/** Of several kinds of workload the one that is meant; where none is said, the key that says it, and what other keys mean for the first kind that has them. */
 function item(array: Table, kind: string | null): Table | null {
   const items = tableAt(array, "items");
   const kinds = Array.isArray(items["oneOf"]) ? items["oneOf"].filter(isTable) : [];
@@ -81,8 +81,12 @@ function item(array: Table, kind: string | null): Table | null {
   const meant = kinds.find((each) => at(each, ["properties", "kind", "const"]) === kind);
   if (meant) return meant;
   const choices = kinds.map((each) => ({ const: at(each, ["properties", "kind", "const"]), description: each["description"] }));
-  return { properties: { kind: { description: "Kind of the workload.", oneOf: choices } } };
+  const properties = { kind: { description: "Kind of the workload.", oneOf: choices } };
+  return { properties, [ANY_KIND]: Object.assign({}, ...kinds.map((each) => tableAt(each, "properties")).reverse()) };
 }
+
+/** Keys of workloads of all kinds: known, but not offered before the kind is. */
+const ANY_KIND = "x-any-kind";
 
 function property(table: Table, key: string): Table | null {
   for (const each of alternatives(table)) {
@@ -93,7 +97,8 @@ function property(table: Table, key: string): Table | null {
     const other = each["additionalProperties"];
     if (isTable(other)) return other;
   }
-  return null;
+  const other = at(table, [ANY_KIND, key]);
+  return isTable(other) ? other : null;
 }
 
 /** A node and all that it may be instead, however deep. */

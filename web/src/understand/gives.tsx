@@ -1,7 +1,8 @@
 /** What a run gives, and why not more: its limit, a link's ladder, and where time went. */
 import { computed, signal } from "@preact/signals";
 import type { Results } from "lanewise";
-import { percent, rate, whole } from "../rig/words.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
+import { counted, percent, rate } from "../rig/words.ts";
 import { keepInLinks } from "../state/sharing.ts";
 import { textAt } from "../toml/plain.ts";
 import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
@@ -48,7 +49,7 @@ export function Gives({ results }: { results: Results }) {
             return (
               <li key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${devices(device)}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
-                {whole(flow.operations_per_s)} {flow.counted} a second{each}
+                {flow.operations > 0 ? `${counted(flow)} a second${each}` : `none of its ${flow.counted} was over while it was measured`}
                 {useOfLink(results, flow)}
               </li>
             );
@@ -60,10 +61,13 @@ export function Gives({ results }: { results: Results }) {
 }
 
 /** How much of the link of a flow's own device is in use, the way that its data go. */
-function useOfLink({ links }: Results, { device, direction }: Results["flows"][number]): string {
-  const link = links.find(({ name }) => name === device);
+function useOfLink(results: Results, { device, direction }: Results["flows"][number]): string {
+  const link = results.links.find(({ name }) => name === device);
   if (!link || !["read", "write"].includes(direction)) return "";
-  return `; ${device}'s own link (${link.generation} ${link.width}) is in use ${percent((direction === "read" ? link.downstream : link.upstream).utilisation)}`;
+  // What cores read from CXL memory comes upstream; what a device reads goes downstream.
+  const memory = memoryUse(results, device, direction === "read" ? "upstream" : "downstream");
+  const use = memory ?? (direction === "read" ? link.downstream : link.upstream).utilisation;
+  return `; ${device}'s own link (${link.generation} ${link.width}) is in use ${percent(use)}`;
 }
 
 export function WhyNotMore({ results }: { results: Results }) {

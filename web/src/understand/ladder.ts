@@ -5,6 +5,7 @@
  * All numbers are those of the results.
  */
 import type { Direction, Link, Results } from "lanewise";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { cause, percent, rate, whole } from "../rig/words.ts";
 
 export type Way = "upstream" | "downstream";
@@ -68,7 +69,7 @@ export function telling(results: Results): Wire | null {
   const limit = results.limited_by?.name;
   const named = all.find(({ link, direction }) => `${link}.${direction}` === limit);
   if (named) return named;
-  const use = ({ link, direction }: Wire): number => results.links.find((each) => each.name === link)?.[direction].utilisation ?? 0;
+  const use = ({ link, direction }: Wire): number => memoryUse(results, link, direction) ?? results.links.find((each) => each.name === link)?.[direction].utilisation ?? 0;
   return all.sort((one, other) => use(other) - use(one))[0] ?? null;
 }
 
@@ -106,6 +107,8 @@ function replayWords({ replays, naks, time_attribution: shares }: Direction): st
 }
 
 function silenceWords(results: Results, wire: Wire, direction: Direction): string {
+  const memory = memoryUse(results, wire.link, wire.direction);
+  if (memory) return `TLPs and DLLPs leave the wire to CXL.mem, whose flits had it ${percent(memory)} of the time and which this ladder does not count.`;
   const silent = silence(direction);
   if (silent < WORTH_A_WORD) return "The wire was never silent: more would not fit.";
   const causes = Object.entries(direction.time_attribution)

@@ -1,5 +1,6 @@
 /** Where time went, of directions of links and of requesters: which are alike, in which order, in which words. */
 import type { Results, Shares } from "lanewise";
+import { memoryUse } from "../rig/memory-wire.ts";
 import type { Way } from "./ladder.ts";
 
 /** Something whose time is shared out, with those alike. */
@@ -16,10 +17,11 @@ const ORDER = ["payload", "header", "framing", "dllp", "ordered_set", "replay"];
 const LAST = ["asleep", "waking", "down", "idle", "nothing_asked"];
 
 /** Directions of links, those in use most first. */
-export function ofLinks({ links }: Results): Spent[] {
+export function ofLinks(results: Results): Spent[] {
+  const { links } = results;
   const ways = (["upstream", "downstream"] as const).flatMap((way) => links.map((link) => ({ link, way, direction: link[way] })));
   ways.sort((one, other) => other.direction.utilisation - one.direction.utilisation);
-  return together(ways.map(({ link, way, direction }) => ({ names: [link.name], way, shares: direction.time_attribution })));
+  return together(ways.map(({ link, way, direction }) => ({ names: [memoryUse(results, link.name, way) ? `${link.name} beside CXL.mem` : link.name], way, shares: direction.time_attribution })));
 }
 
 /** What held the requesters back. */

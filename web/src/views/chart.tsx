@@ -4,6 +4,8 @@ import { effect, signal } from "@preact/signals";
 import type uPlot from "uplot";
 import { history } from "../state/store.ts";
 import { rate, span } from "../rig/words.ts";
+import { devices } from "../understand/uses.ts";
+import { SCALES } from "./scales.ts";
 
 /** More lines than colours cannot be told apart: then their sum is drawn. */
 const COLOURS = 6;
@@ -66,7 +68,7 @@ function optionsOf(names: string[], width: number): uPlot.Options {
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis: uPlot.Axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { show: false } };
   const series: uPlot.Series[] = names.map((label, index) => ({
-    label,
+    label: shortName(label),
     stroke: colour(`--series-${index + 1}`),
     width: 1.5,
     points: { show: false },
@@ -75,12 +77,18 @@ function optionsOf(names: string[], width: number): uPlot.Options {
   return {
     width,
     height: HEIGHT,
-    scales: { x: { time: false }, y: { range: (_, _low, high) => [0, Math.max(high * 1.08, 1e-6)] } },
+    scales: SCALES,
     axes: [
       { ...axis, values: (_, values) => values.map((value) => (value === 0 ? "0" : span(value))) },
-      { ...axis, size: 76, values: (_, values) => values.map((value) => rate(value)) },
+      { ...axis, size: 76, space: 22, values: (_, values) => values.map((value) => rate(value)) },
     ],
     series: [{ label: "time", value: (_, value) => (value === null ? "–" : span(value)) }, ...series],
     cursor: { drag: { x: false, y: false } },
   };
+}
+
+/** `read, ssd[0] and 23 alike`: a name of a flow with all devices that it has would be wider than the page. */
+function shortName(flow: string): string {
+  const comma = flow.lastIndexOf(", ");
+  return comma < 0 ? flow : `${flow.slice(0, comma)}, ${devices(flow.slice(comma + 2))}`;
 }

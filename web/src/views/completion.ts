@@ -69,7 +69,7 @@ function named(cursor: Cursor): [string, string][] {
     const switches = all.functions.filter((each) => each.kind === "upstream port").map((each) => each.name.split(".")[0] ?? "");
     return [...switches.map((name): [string, string] => [`${name}.*`, "The next free ports"]), ...ports.map((port): [string, string] => [port.name, port.kind])];
   }
-  const carriers = cursor.table[0] === "workload" ? carriersNamedBy(cursor.kind ?? "", key) : null;
+  const carriers = cursor.table[0] === "workload" ? carriersNamedBy(cursor.kind, key) : null;
   if (carriers === "network") return Object.keys(tableAt(written.value, "network")).map((name): [string, string] => [name, ""]);
   if (carriers === null) return [];
   const devices = all.links.map((link) => link.lower);

@@ -1,10 +1,13 @@
 /** Rigs to start from. */
 import { EMPTY, EXAMPLES } from "../examples.ts";
 import { open } from "../state/lab.ts";
-import { fileName } from "../state/store.ts";
+import { fileName, text } from "../state/store.ts";
 
 export function Examples() {
   const groups = [...new Set(EXAMPLES.map((each) => each.group))];
+  const named = EXAMPLES.find((each) => each.file === fileName.value);
+  // One that was edited is none of them, so that it can be chosen again as it was.
+  const isWhole = named?.text === text.value;
   return (
     <>
       <button id="new-rig" onClick={() => open(EMPTY.text, EMPTY.file)} title="A host alone, to build on. Undo brings back what was there.">
@@ -14,13 +17,13 @@ export function Examples() {
         Example{" "}
         <select
           id="example"
-          value={fileName.value}
+          value={isWhole ? fileName.value : ""}
           onChange={(event) => {
             const chosen = EXAMPLES.find((each) => each.file === event.currentTarget.value);
             if (chosen) open(chosen.text, chosen.file);
           }}
         >
-          {!EXAMPLES.some((each) => each.file === fileName.value) && <option value={fileName.value}>None of these</option>}
+          {!isWhole && <option value="">{named ? `${named.title}, edited` : "None of these"}</option>}
           {groups.map((group) => (
             <optgroup key={group} label={group}>
               {EXAMPLES.filter((each) => each.group === group).map((each) => (

@@ -1,17 +1,20 @@
 /** Undo and redo, a link, and files out and in. */
 import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { depths, redoEdit, undoEdit } from "../state/editing.ts";
 import { open } from "../state/lab.ts";
 import { linkIsOf } from "../state/kept.ts";
 import { LONGEST, fileOf, isStateFile, linkOf, openedFile } from "../state/share.ts";
 import { show, stateNow } from "../state/sharing.ts";
-import { fileName, notice, results, rig, text } from "../state/store.ts";
+import { fileName, notice, results, rig, tab, text } from "../state/store.ts";
 import { LONGEST_STATE, LONGEST_TEXT } from "../toml/limit.ts";
 import { pictureOf } from "./picture.ts";
 
 const isCopied = signal(false);
 
 export function Files() {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => closing(menu.current as HTMLDetailsElement), []);
   // What can be undone follows from the text.
   const { undo, redo } = (text.value, depths());
   return (
@@ -25,7 +28,7 @@ export function Files() {
       <button id="share" onClick={() => void share()}>
         {isCopied.value ? "Link copied" : "Copy a link"}
       </button>
-      <details class="menu">
+      <details class="menu" ref={menu}>
         <summary>Files</summary>
         <div>
           <button id="save-toml" onClick={() => save(fileName.value, "application/toml", text.value)}>
@@ -34,7 +37,7 @@ export function Files() {
           <button id="save-json" disabled={!results.value} onClick={() => save(named("json"), "application/json", JSON.stringify(results.value, null, 2))}>
             Results (JSON)
           </button>
-          <button id="save-svg" disabled={!rig.value} onClick={() => save(named("svg"), "image/svg+xml", pictureOf())}>
+          <button id="save-svg" disabled={!rig.value || tab.value !== "rig"} title="The picture that is on the tab Rig" onClick={() => save(named("svg"), "image/svg+xml", pictureOf())}>
             Picture (SVG)
           </button>
           <button id="save-state" onClick={saveState}>
@@ -48,6 +51,25 @@ export function Files() {
       </details>
     </div>
   );
+}
+
+/** A menu closes when something else is pressed or has the keyboard, when a file is chosen in it, and with Escape; returns what ends that. */
+function closing(menu: HTMLDetailsElement): () => void {
+  const close = (): void => void (menu.open = false);
+  const elsewhere = (event: Event): void => void (event.target instanceof Node && !menu.contains(event.target) && close());
+  const escape = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || !menu.open) return;
+    close();
+    menu.querySelector("summary")?.focus();
+  };
+  document.addEventListener("pointerdown", elsewhere);
+  document.addEventListener("focusin", elsewhere);
+  menu.addEventListener("keydown", escape);
+  menu.addEventListener("change", close);
+  return () => {
+    document.removeEventListener("pointerdown", elsewhere);
+    document.removeEventListener("focusin", elsewhere);
+  };
 }
 
 function named(ending: string): string {
@@ -95,7 +117,7 @@ async function read(input: HTMLInputElement): Promise<void> {
   else open(file.text, file.name);
 }
 
-/** The file that was chosen; null, and a word of it, where it is longer than any that this page has to do with. */
+/** The file that was chosen; null, and a word of it, where it is longer than any that this page has to do with, or no text. */
 export async function chosenFile(input: HTMLInputElement): Promise<{ text: string; name: string } | null> {
   const file = input.files?.[0];
   input.value = "";
@@ -104,5 +126,11 @@ export async function chosenFile(input: HTMLInputElement): Promise<{ text: strin
     notice.value = { kind: "word", text: `${file.name} has ${file.size.toLocaleString("en")} bytes, which no scenario has. It was not read.` };
     return null;
   }
-  return { text: await file.text(), name: file.name };
+  const text = await file.text();
+  // Letters that no text has, or that were none in UTF-8.
+  if (/[\0\uFFFD]/.test(text)) {
+    notice.value = { kind: "word", text: `${file.name} is no text in UTF-8, as scenarios are. It was not read, and nothing was changed.` };
+    return null;
+  }
+  return { text, name: file.name };
 }

@@ -1,5 +1,6 @@
 /** The link above the device that is chosen: what waits, which credits are left, where the time went. */
 import type { Direction, LiveDirection, LivePool, Shares } from "lanewise";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { cause, percent, rate, whole } from "../rig/words.ts";
 import { isOnePacket, live, results, selected } from "../state/store.ts";
 
@@ -17,8 +18,8 @@ export function LinkDetail() {
       <section class="link-detail" aria-label={`Link of ${name}`}>
         <h2>The link of {name}, over the measured time</h2>
         <div class="two">
-          <Measured title="Upstream, towards the host" direction={measured.upstream} />
-          <Measured title="Downstream" direction={measured.downstream} />
+          <Measured title="Upstream, towards the host" direction={measured.upstream} memory={memoryUse(results.value!, name, "upstream")} />
+          <Measured title="Downstream" direction={measured.downstream} memory={memoryUse(results.value!, name, "downstream")} />
         </div>
       </section>
     );
@@ -29,8 +30,8 @@ export function LinkDetail() {
     <section class="link-detail" aria-label={`Link of ${name}`}>
       <h2>The link of {name}, now</h2>
       <div class="two">
-        <Live title="Upstream, towards the host" direction={now.upstream} />
-        <Live title="Downstream" direction={now.downstream} />
+        <Live title="Upstream, towards the host" direction={now.upstream} memory={memoryUse(live.value!, name, "upstream")} />
+        <Live title="Downstream" direction={now.downstream} memory={memoryUse(live.value!, name, "downstream")} />
       </div>
       <Tags of={name} />
       <Shared of={name} />
@@ -64,7 +65,7 @@ function Shared({ of }: { of: string }) {
   );
 }
 
-function Measured({ title, direction }: { title: string; direction: Direction }) {
+function Measured({ title, direction, memory }: { title: string; direction: Direction; memory: number | null }) {
   return (
     <div>
       <h3>{title}</h3>
@@ -72,12 +73,13 @@ function Measured({ title, direction }: { title: string; direction: Direction })
         {rate(direction.ladder.goodput_gb_per_s)} of payload; {whole(direction.tlps)} TLPs, {whole(direction.dllps)} DLLPs
         {direction.replays > 0 && `, ${whole(direction.replays)} replays`}
       </p>
+      {memory !== null && <MemoryUse part={memory} />}
       <SharesView shares={direction.time_attribution} />
     </div>
   );
 }
 
-function Live({ title, direction }: { title: string; direction: LiveDirection }) {
+function Live({ title, direction, memory }: { title: string; direction: LiveDirection; memory: number | null }) {
   const { posted, non_posted, completion } = direction.queued_tlps;
   return (
     <div>
@@ -106,6 +108,7 @@ function Live({ title, direction }: { title: string; direction: LiveDirection })
       <p>
         {direction.unacknowledged} sent and not acknowledged, {whole(direction.retry_buffer_bytes)} B in the retry buffer
       </p>
+      {memory !== null && <MemoryUse part={memory} />}
       {!isOnePacket.value && <SharesView shares={direction.time_attribution} />}
     </div>
   );
@@ -144,4 +147,8 @@ function SharesView({ shares }: { shares: Shares }) {
       ))}
     </ul>
   );
+}
+
+function MemoryUse({ part }: { part: number }) {
+  return <p>CXL.mem has the wire {percent(part)} of the time. What follows is the time beside its flits.</p>;
 }

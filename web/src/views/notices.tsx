@@ -40,7 +40,18 @@ export function Mistakes() {
   );
 }
 
-function LineButton({ line }: { line: number }) {
+/** That what is shown waits for the text: on tabs that cannot do anything before. */
+export function WaitsForText() {
+  const first = mistakes.value.find((each) => each.line !== null);
+  if (mistakes.value.length === 0) return null;
+  return (
+    <p class="warn" role="status" id="waits-for-text">
+      The text of the scenario has mistakes. Mend them first: {first?.line ? <LineButton line={first.line} /> : mistakes.value[0]?.message}
+    </p>
+  );
+}
+
+export function LineButton({ line }: { line: number }) {
   return (
     <button class="line" onClick={() => goToLine(line)}>
       line {line}

@@ -1,10 +1,12 @@
 /** What a run gave: what limits it, and tables of flows and links. */
-import type { LiveDirection } from "lanewise";
+import type { Link, LiveDirection, Results } from "lanewise";
 import { type Rated, headlineOf } from "../rig/headline.ts";
 import { meanOf } from "../rig/latency.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { ofPort } from "../rig/topology.ts";
 import { isOnePacket, live, results, runStage, tab } from "../state/store.ts";
-import { cause, isHeldUp, nanoseconds, percent, rate, whole } from "../rig/words.ts";
+import { cause, counted, isHeldUp, nanoseconds, percent, rate } from "../rig/words.ts";
+import { devices } from "../understand/uses.ts";
 
 /** What limits the run, in one sentence: the answer that the page is for. */
 export function Answer() {
@@ -59,7 +61,7 @@ function LiveAnswer() {
           {held.map(([why, names]) => (
             <li key={why}>
               {names.slice(0, MOST_NAMES).join(", ")}
-              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {cause(why)}
+              {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}: {names.length > 1 ? cause(why).replace(/^waits/, "wait") : cause(why)}
             </li>
           ))}
         </ul>
@@ -82,7 +84,8 @@ function heldUp(directions: LiveDirection[]): [string, string[]][] {
 
 export function Tables() {
   const done = results.value;
-  if (!done) return null;
+  // A host alone has neither.
+  if (!done || done.links.length === 0) return null;
   return (
     <section aria-label="Results">
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of flows">
@@ -94,7 +97,7 @@ export function Tables() {
               <th scope="col">Direction</th>
               <th scope="col">Device</th>
               <th scope="col">Payload</th>
-              <th scope="col">Operations</th>
+              <th scope="col">A second</th>
               <th scope="col">Latency, mean</th>
               <th scope="col">p99</th>
             </tr>
@@ -104,9 +107,9 @@ export function Tables() {
               <tr key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 <th scope="row">{flow.name}</th>
                 <td>{flow.direction}</td>
-                <td>{flow.device}</td>
+                <td title={flow.device}>{devices(flow.device)}</td>
                 <td class="number">{rate(flow.goodput_gb_per_s)}</td>
-                <td class="number">{whole(flow.operations_per_s)} /s</td>
+                <td class="number">{counted(flow)}</td>
                 <td class="number">{nanoseconds(meanOf(flow.latency_ns))}</td>
                 <td class="number">{nanoseconds(flow.latency_ns.p99)}</td>
               </tr>
@@ -116,15 +119,15 @@ export function Tables() {
       </div>
       <div class="table-scroll" tabindex={0} role="group" aria-label="Table of links">
         <table id="links">
-          <caption>Links: payload, and part of the time that anything is on the wire</caption>
+          <caption>Links: payload, and use of the wire</caption>
           <thead>
             <tr>
               <th scope="col">Link</th>
               <th scope="col">Came up as</th>
               <th scope="col">Upstream</th>
-              <th scope="col">in use</th>
+              <th scope="col" title="Part of the time that anything is on the wire">in use</th>
               <th scope="col">Downstream</th>
-              <th scope="col">in use</th>
+              <th scope="col" title="Part of the time that anything is on the wire">in use</th>
             </tr>
           </thead>
           <tbody>
@@ -135,9 +138,9 @@ export function Tables() {
                   {link.generation} {link.width}
                 </td>
                 <td class="number">{rate(link.upstream.ladder.goodput_gb_per_s)}</td>
-                <td class="number">{percent(link.upstream.utilisation)}</td>
+                <td class="number">{useOf(done, link, "upstream")}</td>
                 <td class="number">{rate(link.downstream.ladder.goodput_gb_per_s)}</td>
-                <td class="number">{percent(link.downstream.utilisation)}</td>
+                <td class="number">{useOf(done, link, "downstream")}</td>
               </tr>
             ))}
           </tbody>
@@ -145,4 +148,10 @@ export function Tables() {
       </div>
     </section>
   );
+}
+
+/** Part of the time that anything is on a wire: of CXL.mem, where the link carries that. */
+function useOf(results: Results, link: Link, way: "upstream" | "downstream"): string {
+  const memory = memoryUse(results, link.name, way);
+  return memory ? `${percent(memory)} CXL.mem` : percent(link[way].utilisation);
 }

@@ -1,12 +1,13 @@
 /** The tree of the rig, and what goes over its links at the last look of a run. */
-import { computed } from "@preact/signals";
-import type { LiveDirection, LiveLink, LivePool, NegotiatedLink, Results } from "lanewise";
+import { computed, signal } from "@preact/signals";
+import type { LiveDirection, LiveLink, LivePool, NegotiatedLink, Results, State } from "lanewise";
 import { grab, landing } from "../build/dragging.ts";
 import { FreePortsView } from "../build/free-ports.tsx";
-import { type Box, type Drawing, type SideWire, type Wire, drawingOf } from "../rig/layout.ts";
+import { type Box, type Drawing, PHONE, type SideWire, WIDE, type Wire, between, drawingOf } from "../rig/layout.ts";
 import { colourOfUse } from "../rig/colour.ts";
+import { memoryUse } from "../rig/memory-wire.ts";
 import { ofPort } from "../rig/topology.ts";
-import { cause, isHeldUp, percent, rate } from "../rig/words.ts";
+import { cause, fitted, isHeldUp, percent, rate } from "../rig/words.ts";
 import { isOnePacket, live, mistakes, results, rig, selected } from "../state/store.ts";
 import { deleteDevice } from "../build/state.ts";
 
@@ -15,6 +16,8 @@ interface Flow {
   goodput: number;
   use: number;
   queued: number;
+  /** Part of the time that CXL.mem has the wire, beside that; null where it carries none. */
+  memory: number | null;
   /** How full the receiver's buffer is, of the fullest class; null where credits are infinite. */
   received: number | null;
   heldUpBy: string | null;
@@ -23,12 +26,17 @@ interface Flow {
   hasSent: boolean | null;
 }
 
-const drawing = computed<Drawing | null>(() => rig.value && drawingOf(rig.value));
+/** On a phone the picture is drawn for its width. */
+const phone = matchMedia("(max-width: 700px)");
+const isPhone = signal(phone.matches);
+phone.addEventListener("change", () => (isPhone.value = phone.matches));
+const drawing = computed<Drawing | null>(() => rig.value && drawingOf(rig.value, isPhone.value ? PHONE : WIDE));
 
 /** By the name of the link. */
 const flows = computed<Map<string, { up: Flow; down: Flow }>>(() => {
   if (results.value) return measured(results.value);
-  return new Map((live.value?.links ?? []).map((link) => [link.name, { up: now(link, "upstream"), down: now(link, "downstream") }]));
+  const state = live.value;
+  return new Map((state?.links ?? []).map((link) => [link.name, { up: now(state!, link, "upstream"), down: now(state!, link, "downstream") }]));
 });
 
 export function Rig() {
@@ -41,7 +49,7 @@ export function Rig() {
         id="rig"
         class={`rig ${shown.isDense ? "dense" : ""}`}
         viewBox={`0 0 ${shown.width} ${shown.height}`}
-        style={{ maxWidth: `${shown.width * 1.25}px`, minWidth: `${Math.min(shown.width * 0.72, 900)}px` }}
+        style={{ maxWidth: `${shown.width * 1.25}px`, minWidth: `${isPhone.value ? shown.width * 0.84 : Math.min(shown.width * 0.72, 900)}px` }}
         role="group"
         aria-label={rig.value?.title ?? ""}
       >
@@ -52,12 +60,15 @@ export function Rig() {
           <SideView key={side.name} side={side} />
         ))}
         {shown.boxes.map((box) => (
-          <BoxView key={box.device.name} box={box} />
+          <BoxView key={box.device.name} box={box} isDense={shown.isDense} />
+        ))}
+        {shown.boxes.filter((box) => box.height >= 2 * APART).map((box) => (
+          <Again key={box.device.name} box={box} isDense={shown.isDense} />
         ))}
         {shown.stubs.map((stub) => (
-          <FreePortsView key={stub.free.ports[0]} stub={stub} />
+          <FreePortsView key={stub.free.ports[0]} stub={stub} isShort={isPhone.value} />
         ))}
-        {shown.wires.map((wire) => (
+        {!isPhone.value && shown.wires.map((wire) => (
           <text key={wire.device.name} class="port" x={wire.x1 - 6} y={wire.y + 3.5}>
             {wire.device.port}
           </text>
@@ -68,12 +79,13 @@ export function Rig() {
   );
 }
 
-function BoxView({ box }: { box: Box }) {
+function BoxView({ box, isDense }: { box: Box; isDense: boolean }) {
   const { device } = box;
   const isSelected = selected.value === device.name;
   const link = device.link && speedOf(device.link);
   const under = [link, ...device.beside].filter(Boolean).join(", ");
-  const middle = box.y + box.height / 2;
+  const named = namedAs(box, under, isDense);
+  const label = `${[named.name, named.under || under].filter(Boolean).join(" ")}, ${device.kind}`;
   return (
     <g
       class={`box ${device.kind} ${isSelected ? "selected" : ""} ${landing(device.name)}`}
@@ -81,7 +93,7 @@ function BoxView({ box }: { box: Box }) {
       role="button"
       tabindex={0}
       aria-pressed={isSelected}
-      aria-label={`${device.name} ${under}, ${device.kind}`}
+      aria-label={named.name === device.name ? label : `${label}: ${device.name}`}
       onClick={() => choose(device.name)}
       onPointerDown={(event) => grab(event, { device: device.name })}
       onKeyDown={(event) => {
@@ -94,15 +106,60 @@ function BoxView({ box }: { box: Box }) {
         choose(device.name);
       }}
     >
+      <title>{[device.name, under].filter(Boolean).join(", ")}</title>
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx={5} />
-      <text class="name" x={box.x + 10} y={middle + (under ? -2 : 4)}>
-        {device.name}
+      <Names named={named} />
+    </g>
+  );
+}
+
+/** A box that is narrower has its name upright. */
+const NAMED = 60;
+/** A name is repeated so often that one of them is in sight. */
+const APART = 400;
+
+interface Named {
+  name: string;
+  under: string;
+  isUpright: boolean;
+  x: number;
+  y: number;
+}
+
+/** What a box has room for. */
+function namedAs(box: Box, under: string, isDense: boolean, at = box.y + box.height / 2): Named {
+  const { device, x, width, height, rows } = box;
+  const isUpright = width < NAMED;
+  // Beside the name of its only port.
+  const port = rows.length === 1 ? (device.below[0]?.port.length ?? 0) * 6 : 0;
+  const name = fitted(device.name, (isUpright ? height : width - 16 - port) / (isDense ? 7.4 : 8.6));
+  return { name, under: isUpright ? "" : fitted(under, (width - 14) / (isDense ? 5.1 : 5.6)), isUpright, x: isUpright ? x + width / 2 : x + 10, y: isUpright ? at : between(box, at) };
+}
+
+function Names({ named: { name, under, isUpright, x, y } }: { named: Named }) {
+  return (
+    <>
+      <text class={`name ${isUpright ? "upright" : ""}`} x={x} y={y + (under ? -2 : 4)} transform={isUpright ? `rotate(-90 ${x} ${y})` : undefined}>
+        {name}
       </text>{" "}
       {under && (
-        <text class="under" x={box.x + 10} y={middle + 11}>
+        <text class="under" x={x} y={y + 11}>
           {under}
         </text>
       )}
+    </>
+  );
+}
+
+/** The name of a tall box again, above and below its middle: for eyes only. */
+function Again({ box, isDense }: { box: Box; isDense: boolean }) {
+  const times = Math.floor(box.height / 2 / APART);
+  const steps = Array.from({ length: times }, (_, index) => index + 1).flatMap((step) => [-step, step]);
+  return (
+    <g class="again" aria-hidden="true">
+      {steps.map((step) => (
+        <Names key={step} named={namedAs(box, "", isDense, box.y + box.height * (0.5 + step / (2 * times + 1)))} />
+      ))}
     </g>
   );
 }
@@ -133,7 +190,7 @@ function Lane({ wire, flow, y, thick, isUp }: { wire: Wire; flow: Flow | undefin
       {flow && flow.hasSent !== false && (
         <text class="rate" x={(wire.x1 + wire.x2) / 2} y={textY}>
           {isUp ? "← " : ""}
-          {flow.hasSent ? "a TLP leaves" : `${rate(flow.goodput)} · ${percent(flow.use)}`}
+          {flow.hasSent ? "a TLP leaves" : flow.memory ? `CXL.mem · ${percent(flow.memory)}` : `${rate(flow.goodput)} · ${percent(flow.use)}`}
           {isUp ? "" : " →"}
         </text>
       )}
@@ -186,7 +243,7 @@ function SideView({ side }: { side: SideWire }) {
 function speedOf(link: NegotiatedLink): string {
   const place = [link.width_limited_by, link.generation_limited_by].find((path) => path.startsWith(ofPort(link.upper).device));
   const speed = `${link.generation} ${link.width}`;
-  return place ? `${speed}, by ${ofPort(place).port}` : speed;
+  return place ? `${speed}, by ${ofPort(place).port.replace(/^(ports|slots)\./, "")}` : speed;
 }
 
 function choose(name: string): void {
@@ -196,23 +253,25 @@ function choose(name: string): void {
 /** By the part of the time that anything is on the wire; one packet by itself has no such part. */
 function colourOf(flow: Flow | undefined): string {
   if (flow && flow.hasSent !== null) return flow.hasSent ? "var(--wire-half)" : "var(--wire-idle)";
-  return colourOfUse(flow?.use ?? 0);
+  return colourOfUse(Math.max(flow?.use ?? 0, flow?.memory ?? 0));
 }
 
 function said(flow: Flow): string {
   const queue = (flow.queued > 0 ? `, ${flow.queued} TLPs wait` : "") + (flow.received !== null ? `, the receiver's buffer is ${percent(flow.received)} full` : "");
   const held = flow.heldUpBy ? `; ${cause(flow.heldUpBy)}` : "";
-  const rates = `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}`;
+  const memory = flow.memory === null ? "" : `; CXL.mem has it ${percent(flow.memory)} of the time beside that`;
+  const rates = `${rate(flow.goodput)} of payload, in use ${percent(flow.use)}${memory}`;
   const packet = flow.hasSent ? "a TLP leaves" : "nothing leaves";
   return `${flow.hasSent === null ? rates : packet}${queue}${held}`;
 }
 
-function now(link: LiveLink, direction: "upstream" | "downstream"): Flow {
-  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, credits, link: state }: LiveDirection = link[direction];
+function now(state: State, link: LiveLink, direction: "upstream" | "downstream"): Flow {
+  const { goodput_gb_per_s, tlps_per_s, utilisation, queued_tlps, waits_for, credits, link: level }: LiveDirection = link[direction];
   const queued = queued_tlps.posted + queued_tlps.non_posted + queued_tlps.completion;
   const heldUpBy = isHeldUp(waits_for) ? waits_for : null;
   const received = fullest([credits.posted, credits.non_posted, credits.completion]);
-  return { goodput: goodput_gb_per_s, use: utilisation, queued, received, heldUpBy, isDown: state === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
+  const memory = memoryUse(state, link.name, direction);
+  return { goodput: goodput_gb_per_s, use: utilisation, memory, queued, received, heldUpBy, isDown: level === "down", hasSent: isOnePacket.value ? tlps_per_s > 0 : null };
 }
 
 /** The part of a receive buffer that is taken, of the pool that has least room left. */
@@ -226,8 +285,9 @@ function fullest(pools: LivePool[]): number | null {
 }
 
 function measured(all: Results): Map<string, { up: Flow; down: Flow }> {
-  const of = ({ ladder, utilisation }: Results["links"][number]["upstream"]): Flow => {
-    return { goodput: ladder.goodput_gb_per_s, use: utilisation, queued: 0, received: null, heldUpBy: null, isDown: false, hasSent: null };
+  const of = (link: Results["links"][number], way: "upstream" | "downstream"): Flow => {
+    const { ladder, utilisation } = link[way];
+    return { goodput: ladder.goodput_gb_per_s, use: utilisation, memory: memoryUse(all, link.name, way), queued: 0, received: null, heldUpBy: null, isDown: false, hasSent: null };
   };
-  return new Map(all.links.map((link) => [link.name, { up: of(link.upstream), down: of(link.downstream) }]));
+  return new Map(all.links.map((link) => [link.name, { up: of(link, "upstream"), down: of(link, "downstream") }]));
 }

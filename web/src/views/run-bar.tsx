@@ -2,6 +2,7 @@
 import { SMALL, chooseSpeed, pause, play, restart, stepPacket, toTheEnd } from "../state/lab.ts";
 import { isOnePacket, isOutdated, isReady, isSound, keepsGoing, lastStep, live, mistakes, results, rig, runStage, runsByItself, runsEnded, speed } from "../state/store.ts";
 import { span, whole } from "../rig/words.ts";
+import { LineButton } from "./notices.tsx";
 import { FULL_SPEED } from "../simulator/player.ts";
 
 /** Simulated seconds in a second, and how that is said. */
@@ -59,7 +60,7 @@ export function RunBar() {
 }
 
 function Clock() {
-  if (mistakes.value.length > 0 && rig.value) return <strong class="warn">The text has mistakes. What is shown is of the last one without.</strong>;
+  if (mistakes.value.length > 0 && rig.value) return <TextHasMistakes />;
   if (isOutdated.value) return <strong class="warn">The scenario has changed since this run began. Play runs the new one.</strong>;
   const done = results.value;
   if (done) {
@@ -73,11 +74,27 @@ function Clock() {
     );
   }
   const state = live.value;
-  if (!state) return <>{isReady.value ? "Nothing is simulated yet." : "The simulator starts…"}</>;
+  if (!state) return <>{isReady.value ? `Nothing is simulated yet.${hint()}` : "The simulator starts…"}</>;
   return (
     <>
       {span(state.time_s)} simulated ({state.stage}), {whole(state.events)} events.
       {isOnePacket.value ? " One packet at a time." : ` Rates are of the last ${span(state.window_s)}.`}
+    </>
+  );
+}
+
+/** Why it does not begin by itself. */
+function hint(): string {
+  const count = rig.value?.count ?? 0;
+  if (!runsByItself.value) return " Press Play.";
+  return count > SMALL ? ` The rig has ${count} devices; those of more than ${SMALL} are simulated when you press Play.` : "";
+}
+
+function TextHasMistakes() {
+  const line = mistakes.value.find((each) => each.line !== null)?.line;
+  return (
+    <>
+      <strong class="warn">The text has mistakes. What is shown is of the last one without.</strong> {line && <LineButton line={line} />}
     </>
   );
 }

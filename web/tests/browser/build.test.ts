@@ -73,7 +73,11 @@ test("from a host alone to a rig that runs, by the keyboard alone", () =>
     await page.waitForFunction(() => document.activeElement?.id === "open-parts");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.locator("#work-kind").focus();
+    await page.waitForFunction(() => document.activeElement?.id === "work-kind");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.id === "open-work");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.id === "work-kind");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     await page.keyboard.type("w");

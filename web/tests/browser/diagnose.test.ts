@@ -101,6 +101,14 @@ test("a machine is read, checked and predicted from a file without a network, as
   assert.deepEqual([lab.faults, lab.requests], [[], []]);
 });
 
+test("the page does not ask for options of the command line", async () => {
+  const guest = join(ROOT, "tests/python/machine/dumps/qemu.vvv");
+  await give(page, guest);
+  await sameAsNative(page, guest);
+  assert.match(await page.locator("#tree").innerHTML(), /4 functions of root complexes not shown</);
+  assert.equal(await page.locator(".machine .why").innerText(), "nothing can be predicted: the devices of a virtual machine have the speed of its host");
+});
+
 test("a machine becomes a scenario, which is simulated, and undone", async () => {
   const before = await page.locator(".cm-content").innerText();
   const old = await page.evaluate(() => document.getElementById("fingerprint")?.textContent ?? "");

@@ -122,6 +122,12 @@ test("ranges: steps and factors, choices, and what is no parameter", async () =>
   await fill(page, '[data-axis="0-values"]', Array.from({ length: 401 }, (_, index) => index + 1).join());
   await page.locator("#explore-progress", { hasText: "401 points are more than the 400" }).waitFor();
   assert.ok(await page.locator("#explore-start").isDisabled());
+  // Of another scenario, which does not have it, no point can be computed.
+  await fill(page, '[data-axis="0-values"]', "1, 2");
+  assert.ok(await page.locator("#explore-start").isEnabled());
+  await page.selectOption("#example", "nvme_fio.toml");
+  await page.locator(".axis .warn", { hasText: "no such parameter any more" }).waitFor();
+  assert.ok(await page.locator("#explore-start").isDisabled());
   await page.context().close();
 });
 

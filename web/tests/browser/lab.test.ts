@@ -173,6 +173,101 @@ test("files come out: the scenario, the results, the picture", () =>
     assert.ok(Number(shapes[1]) >= 10 && String(shapes[2]).includes("28.7 GB/s"));
   }));
 
+test("the menu of files closes when it is left, and a file that is no text changes nothing", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    const menu = page.locator("details.menu");
+    const isOpen = (): Promise<boolean> => menu.evaluate((each) => (each as HTMLDetailsElement).open);
+    await menu.locator("summary").click();
+    await page.keyboard.press("Escape");
+    assert.equal(await isOpen(), false);
+    assert.ok(await menu.locator("summary").evaluate((each) => each === document.activeElement));
+    await menu.locator("summary").click();
+    await page.locator(".answer").click();
+    assert.equal(await isOpen(), false);
+    await menu.locator("summary").click();
+    const before = await page.locator(".cm-content").innerText();
+    await menu.locator('input[type="file"]').setInputFiles({ name: "core.dump", mimeType: "", buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0xff]) });
+    await page.locator("#notice").waitFor();
+    assert.match(await page.locator("#notice").innerText(), /core\.dump is no text in UTF-8/);
+    assert.equal(await page.locator(".cm-content").innerText(), before);
+    assert.equal(await isOpen(), false);
+    // There is a picture to save where one is on the page.
+    await page.locator("#tab-understand").click();
+    await menu.locator("summary").click();
+    assert.ok(await page.locator("#save-svg").isDisabled());
+  }));
+
+test("a host alone has a name for screen readers, and no empty tables", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.locator("#new-rig").click();
+    await page.waitForFunction(() => document.querySelectorAll(".rig .box").length === 1);
+    await page.locator(".answer", { hasText: "Nothing moved" }).waitFor();
+    assert.equal(await page.locator(".rig .box").getAttribute("aria-label"), "server, host");
+    assert.equal(await page.locator("#flows, #links").count(), 0);
+  }));
+
+test("an example that was edited can be chosen again as it was", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.locator("#owner").selectOption("nvme");
+    await page.locator('[data-path="nvme.tags"]').fill("128");
+    await page.locator('[data-path="nvme.tags"]').press("Enter");
+    await page.locator("#example option:checked", { hasText: "Eight drives behind one x16 link, edited" }).waitFor({ state: "attached" });
+    await page.selectOption("#example", "oversubscribed.toml");
+    await page.waitForFunction(() => !document.querySelector(".cm-content")?.textContent?.includes("tags = 128"));
+    assert.equal(await page.locator("#example").inputValue(), "oversubscribed.toml");
+  }));
+
+test("what one rig gave does not stand over the picture of another, which waits to be played", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.selectOption("#example", "enclosure.toml");
+    await page.waitForFunction(() => document.querySelectorAll(".rig .box").length === 26);
+    await page.locator("#fingerprint").waitFor({ state: "detached" });
+    assert.match(await page.locator(".clock").innerText(), /26 devices; those of more than 20 are simulated when you press Play/);
+    assert.equal(await page.locator(".answer").innerText(), "");
+    assert.equal(await page.locator("#flows").count(), 0);
+  }));
+
+test("where the text has mistakes, every tab that waits for it says so and leads to the line", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await type(page, "[host.server]\npart = \"generic-gen4-server\"\noutstandign = 1\n");
+    await page.locator("#mistakes").waitFor();
+    for (const tab of ["packets", "compare", "explore"]) {
+      await page.locator(`#tab-${tab}`).click();
+      await page.locator("#waits-for-text button", { hasText: "line 3" }).click();
+      assert.match(await page.locator(".cm-activeLine").innerText(), /outstandign/, tab);
+      assert.ok(await page.locator(".cm-content").evaluate((each) => each === document.activeElement), tab);
+    }
+    await type(page, "[host.server]\npart = \"generic-gen4-server\"\n");
+    await page.locator("#waits-for-text").waitFor({ state: "detached" });
+  }));
+
+test("the wire of a link with CXL.mem is as full as its flits make it", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    await page.selectOption("#example", "cxl_memory.toml");
+    await page.locator("#limited-by", { hasText: "CXL link" }).waitFor();
+    assert.match(await page.locator(".lane.upstream .rate").innerHTML(), /CXL\.mem · 100 %/);
+    assert.match(await page.locator("#links tbody tr").innerText(), /100 % CXL\.mem/);
+    await page.locator(".box.endpoint").click();
+    assert.match(await page.locator(".link-detail").innerText(), /CXL\.mem has the wire 100 % of the time/);
+    await page.locator("#tab-packets").click();
+    await page.locator(".packets-panel .clock", { hasText: "Flits of CXL.mem are in no trace" }).waitFor();
+  }));
+
+test("the editor offers devices before a workload has its kind", () =>
+  inLab(async (page) => {
+    await page.locator("#fingerprint").waitFor();
+    const text = readFileSync(join(ROOT, "scenarios/oversubscribed.toml"), "utf8");
+    await type(page, `${text}\n[[workload]]\ndevice = `);
+    await page.keyboard.press("Control+Space");
+    await page.locator(".cm-tooltip-autocomplete li", { hasText: "nvme[*]" }).waitFor();
+  }));
+
 test("completion and hover text say what a key means", () =>
   inLab(async (page) => {
     await page.locator("#fingerprint").waitFor();

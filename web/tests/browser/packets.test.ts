@@ -295,7 +295,7 @@ test("what cannot be traced is said, and what was there stays", () =>
     const before = await page.locator("#packet-count").innerText();
     await page.locator("#window-length").fill("5");
     await traced(page, "#trace");
-    assert.match(await said.innerText(), /span is "5"; allowed is a time with its unit/);
+    assert.match(await said.innerText(), /^Length is "5"; allowed is a time with its unit/);
     assert.equal(await page.locator("#packet-count").innerText(), before);
     await page.locator("#window-length").fill("5 us");
     await traced(page, "#at-stall");

@@ -252,3 +252,8 @@ test("what links say of an exploration is looked at before it is taken over", ()
     assert.equal(readSettings(wrong), null, JSON.stringify(wrong)?.slice(0, 80));
   }
 });
+
+test("the use of a link that CXL.mem fills is that of its flits", () => {
+  const { uses } = digestOf(lanewise<Results>("run", join(ROOT, "scenarios/cxl_memory.toml")));
+  assert.ok((uses["cxl0, upstream"] ?? 0) > 0.99 && (uses["cxl0, downstream"] ?? 0) > 0.5);
+});

@@ -83,3 +83,33 @@ test("a step that finds no packet shows how far it came", async () => {
   assert.ok(events > 100);
   assert.deepEqual(looked, [events]);
 });
+
+test("a picture that takes long to draw neither shrinks the slices of a run nor takes most of its time", async (context) => {
+  const DRAWN_MS = 120;
+  const slices: number[] = [];
+  // A clock that only what is done moves: a thousand events take a millisecond, and a picture is drawn in the slice after a look.
+  let [clock, undrawn, looks] = [0, 0, 0];
+  context.mock.method(performance, "now", () => clock);
+  const session = {
+    step({ events }: { events: number }) {
+      slices.push(events);
+      clock += Math.max(events / 1000, undrawn);
+      undrawn = 0;
+      return Promise.resolve({ over: false });
+    },
+    state: () => Promise.resolve({ links: [] }),
+  };
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const looked = (): void => {
+    looks++;
+    undrawn = DRAWN_MS;
+    if (clock > 5000) end();
+  };
+  const player = new Player({ session: () => Promise.resolve(session) } as unknown as Connection, { ...LISTENER, looked });
+  await player.begin({ text: "rig", path: "rig.toml", keepsGoing: false });
+  player.play();
+  await ended;
+  player.pause();
+  assert.ok(looks * DRAWN_MS < clock * 0.4, `${looks} pictures in ${clock.toFixed(0)} ms`);
+  assert.ok(Math.min(...slices.slice(1)) >= 20_000, `slices of ${slices.join(", ")} events`);
+});

@@ -109,8 +109,9 @@ test("a range of a group is left as it is, and so is its group", () => {
 });
 
 test("a form and the editor offer devices and networks where a workload names them", () => {
-  const offered = (kind: string, key: string) => carriersNamedBy(kind, key);
+  const offered = (kind: string | null, key: string) => carriersNamedBy(kind, key);
   assert.deepEqual([offered("gdsio", "gpu"), offered("gdsio", "filename"), offered("mmio", "device"), offered("fio", "iomem")], ["device", "device", "device", "device"]);
   assert.deepEqual([offered("osu", "network"), offered("collective", "networks")], ["network", "network"]);
   assert.deepEqual([offered("reassign", "to"), offered("dma", "size"), offered("none such", "device")], [null, null, null]);
+  assert.deepEqual([offered(null, "device"), offered(null, "networks"), offered(null, "size")], ["device", "network", null], "before its kind is written");
 });

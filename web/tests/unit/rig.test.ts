@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Explain, NegotiatedLink } from "lanewise";
-import { drawingOf } from "../../src/rig/layout.ts";
+import type { Explain, Flow, NegotiatedLink } from "lanewise";
+import { PHONE, WIDE, drawingOf } from "../../src/rig/layout.ts";
 import { rigOf } from "../../src/rig/topology.ts";
-import { cause, percent, rate, span } from "../../src/rig/words.ts";
+import { cause, counted, fitted, percent, rate, span } from "../../src/rig/words.ts";
 import { changedValues } from "../../src/state/difference.ts";
 import { grown } from "../../src/state/history.ts";
+import { SCALES } from "../../src/views/scales.ts";
 
 function explainedOf(pairs: [upper: string, lower: string][], parameters: [path: string, value: string, place?: string][] = []): Explain {
   const links = pairs.map(([upper, lower]) => ({ name: lower, upper, lower, generation: "gen4", width: "x4" }) as NegotiatedLink);
@@ -48,6 +49,24 @@ test("boxes do not overlap, and every link is level with the box below", () => {
   }
 });
 
+test("for a phone hosts and switches are bars where there are three levels, and boxes where there are two", () => {
+  const widths = (pairs: [string, string][]): (number | undefined)[] => {
+    const { boxes, width } = drawingOf(rigOf(explainedOf(pairs), {}), PHONE);
+    return [...["a", "sw", "x"].map((name) => boxes.find(({ device }) => device.name === name)?.width), width];
+  };
+  const [host, between, leaf, all] = widths([["a.slot1", "sw"], ["sw.port1", "x"], ["sw.port2", "y"]]);
+  assert.ok(host === between && Number(host) < Number(leaf) && Number(all) <= 400, `${all}`);
+  assert.deepEqual(widths([["a.slot1", "x"]]).slice(0, 3), [PHONE.box, undefined, PHONE.box]);
+  assert.ok(drawingOf(rigOf(explainedOf([["a.slot1", "sw"], ["sw.port1", "x"]]), {}), WIDE).boxes.every(({ width }) => width === WIDE.box));
+});
+
+test("a name that is too long keeps its beginning and its end", () => {
+  assert.equal(fitted("nvme[3]", 7), "nvme[3]");
+  const members = [0, 11].map((index) => fitted(`drive_in_the_upper_enclosure[${index}]`, 14));
+  assert.deepEqual(members.map((name) => name.length), [14, 14]);
+  assert.ok(members.every((name) => name.startsWith("drive_in") && name.endsWith("]")) && members[0] !== members[1]);
+});
+
 test("an edit of values is told from another machine", () => {
   const links: [string, string][] = [["a.s1", "x"]];
   const before = explainedOf(links, [["a.memory_latency", "200 ns"], ["x.reach", "1 ns", "computed"]]);
@@ -72,9 +91,24 @@ test("a history keeps its bound, and every flow as many points as times", () => 
   assert.equal(grown(history, { time_s: 2001, window_s: 0, flows: [] } as never), history);
 });
 
+test("a chart of a run begins where the run does", () => {
+  assert.deepEqual(SCALES.x.range(null, 497e-6, 504e-6), [0, 504e-6]);
+  assert.deepEqual(SCALES.y.range(null, 28, 0), [0, 1e-6]);
+});
+
 test("numbers have three digits and their unit", () => {
   assert.deepEqual([28.7031, 3.588, 0.0122, 0.000004, 0, null].map(rate), ["28.7 GB/s", "3.59 GB/s", "12.2 MB/s", "4.00 kB/s", "0", "–"]);
   assert.deepEqual([1, 0.99996, 0.5024, 0.0001, 0].map(percent), ["100 %", "100 %", "50.2 %", "<0.1 %", "0 %"]);
   assert.deepEqual([120e-6, 48.4e-9, 1.5].map(span), ["120 µs", "48.4 ns", "1.50 s"]);
+  assert.deepEqual([9.9985, 0.9996, 0.0009997, 1234.5].map(rate), ["10.0 GB/s", "1.00 GB/s", "1.00 MB/s", "1235 GB/s"]);
+  assert.equal(rate(3.6e-15), "0", "what floats leave of nothing");
+  assert.deepEqual([0.99964, 0.9996e-6, 9.9985e-6].map(span), ["1.00 s", "1.00 µs", "10.0 µs"]);
   assert.equal(cause("blocked_posted_data"), "waits for posted data credits of the receiver");
+});
+
+test("what a flow counts is called what the core calls it, and what was never over has no rate", () => {
+  const flow = { operations: 3_505_860, operations_per_s: 14_023_438, counted: "requests" } as Flow;
+  assert.equal(counted(flow), "14,023,438 requests");
+  assert.equal(counted({ ...flow, counted: "operations" } as Flow), "14,023,438 operations");
+  assert.equal(counted({ ...flow, operations: 0, operations_per_s: 0 }), "–");
 });

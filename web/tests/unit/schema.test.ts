@@ -25,6 +25,9 @@ test("a workload has the keys of its kind, and before that the kinds", () => {
   assert.ok(meaningOf(schema, ["workload", 0], "fio")?.keys.includes("iodepth"));
   assert.deepEqual(meaningOf(schema, ["workload", 0], null)?.keys, ["kind"]);
   assert.ok((meaningOf(schema, ["workload", 0, "kind"], null)?.choices.length ?? 0) > 5);
+  assert.deepEqual(meaningOf(schema, ["workload", 0, "direction"], null)?.choices.map((each) => each.value), ["read", "write", "both"]);
+  assert.match(meaningOf(schema, ["workload", 0, "iodepth"], null)?.description ?? "", /./);
+  assert.equal(meaningOf(schema, ["workload", 0, "no_such_key"], null), null);
   assert.ok(sections(schema).includes("workload"));
 });
 

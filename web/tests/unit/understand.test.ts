@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Results } from "lanewise";
+import { memoryUse } from "../../src/rig/memory-wire.ts";
 import { candidatesOf, thatMayMatter } from "../../src/understand/assumptions.ts";
 import { curvesOf, isFar, marks, points } from "../../src/understand/distribution.ts";
 import { ladderOf, linkOf, silence, telling, wires } from "../../src/understand/ladder.ts";
@@ -205,4 +206,14 @@ test("what is kept of a trial says the same as its results, and is small", () =>
   assert.deepEqual(changed(one, kept), changed(one, other));
   assert.deepEqual([latency(kept), kept.limited_by?.sentence], [latency(other), other.limited_by?.sentence]);
   assert.ok(JSON.stringify(kept).length * 5 < JSON.stringify(other).length);
+});
+
+test("a link that CXL.mem fills is not said to be idle", () => {
+  const results = resultsOf("cxl_memory");
+  assert.equal(memoryUse(results, "cxl0", "upstream"), results.resources.find(({ name }) => name === "cxl0.s2m")?.utilisation);
+  assert.equal(memoryUse(resultsOf("first_rig"), "nvme0", "upstream"), null);
+  const wire = { link: "cxl0", direction: "upstream" } as const;
+  assert.deepEqual(telling(results), wire);
+  assert.match(ladderOf(results, wire).find(({ key }) => key === "silence")?.sentence ?? "", /CXL\.mem, whose flits had it 100 % of the time/);
+  assert.ok(ofLinks(results).every(({ names }) => names[0] === "cxl0 beside CXL.mem"));
 });

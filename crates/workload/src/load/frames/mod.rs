@@ -148,7 +148,7 @@ impl FramesWorkload {
             name: self.config.name.clone(),
             device: names.join("+"),
             direction: "frames",
-            latency: LatencyOf::Operation,
+            latency: LatencyOf::FrameInTurn,
             repeats: false,
         }));
     }

@@ -63,7 +63,7 @@ impl EthernetWorkload {
                 name: flow.name.clone(),
                 device: format!("{} > {}", name(flow.from), name(flow.to)),
                 direction: "frames",
-                latency: LatencyOf::Operation,
+                latency: LatencyOf::Frame,
                 repeats: false,
             }));
         }

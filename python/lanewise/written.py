@@ -41,6 +41,11 @@ def fixed(value: float | None, digits: int) -> str:
     return DASH if value is None else f"{value:,.{digits}f}"
 
 
+def significant(value: float) -> str:
+    """Write a number with 6 significant digits, and all of those before the decimal point."""
+    return f"{value:,.6g}" if abs(value) < 999_999.5 else f"{value:,.0f}"
+
+
 def signed(value: float | None, digits: int) -> str:
     """Write a number with its sign; a dash for none."""
     return DASH if value is None else f"{value:+,.{digits}f}"

@@ -161,6 +161,16 @@ def test_what_is_at_a_link_is_said_with_its_direction(
     assert re.fullmatch(words, limit.words), limit.words
 
 
+def test_a_link_that_mostly_wakes_is_said_to_sleep() -> None:
+    sleeps = (("a.link.aspm", "l1"), ("a.link.l1_idle", "100 ns"))
+    few = (("workload.ra.outstanding", "1"), ("workload.ra.size", "64 B"), ("b.link.aspm", "off"))
+    alone = READER_AND_WRITER[: READER_AND_WRITER.rindex("[[workload]]")]
+    result = run(alone, *sleeps, *few)
+    found = limit_on_the_way(result, WORDS, {"a"})
+    assert found is not None
+    assert re.fullmatch(r"the sleep of the link of 01:00\.0: it wakes 9\d % of the time", found.words), found
+
+
 def test_links_one_behind_the_other_are_named_together() -> None:
     """A device as wide as the uplink of its switch: a faster link of either alone brings nothing."""
     rows = predict(switched({"can": "16 x16"}), together=False).rows

@@ -34,6 +34,7 @@ _PACKETS = {"posted": "posted packets", "non_posted": "non-posted packets", "com
 _OF_DEVICES = {
     "tags": "the tags of {who}: all in use {share} of the time",
     "window": "the operations of {who}: as many under way as may be {share} of the time, so latency decides",
+    "wake_up": "the sleep of the link of {who}: it wakes {share} of the time",
     "request_interval": "the DMA engines of {who}: they issue requests no faster, {share} of the time",
     "tlp_gap": "the silence of {who} after each packet: {share} of the time",
     "demand": "the workload of {who}: it asks for no more {share} of the time",
@@ -165,7 +166,7 @@ def _at_link(result: Run, found: LimitedBy, name: str, words: Mapping[str, str])
     detail = ""
     match kind:
         case "wire":
-            # That of the one that is named has the time in which it was down or woke up, too.
+            # That of the one that is named has the time in which it was down, too.
             busy = percent(found["share"] if name == found["name"] else side["utilisation"], 0)
             said = f"{where}, {'full' if busy == '100 %' else f'{busy} in use'} {way}"
             detail = _uses(side)

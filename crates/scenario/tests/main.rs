@@ -2,6 +2,7 @@
 
 mod collectives;
 mod ethernet;
+mod hints;
 mod idle;
 mod job_files;
 mod layers;

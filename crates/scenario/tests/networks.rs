@@ -132,6 +132,21 @@ fn what_nothing_reads_is_said() {
     assert!(!remarks.iter().any(|path| path == "between.wires"), "{remarks:?}");
 }
 
+/// What the message says is least is taken, although it is less than a packet: then each packet is followed by a pause.
+#[test]
+fn the_least_that_a_message_states_is_taken() {
+    let roce = RIG.replace("infiniband-ndr", "roce");
+    let with = |xoff: &str| {
+        let text =
+            roce.replace("[network_switch.leaf]", &format!("[network_switch.leaf]\nxoff = \"{xoff}\""));
+        load(&Source::from_text("rig.toml", text), &[])
+    };
+    let message = with("256 KiB").expect_err("there is no headroom left").records()[0].message.clone();
+    assert!(message.contains("has to lie between 1 KiB and"), "{message}");
+    assert!(with("1 KiB").is_ok());
+    assert!(with("1023 B").is_err());
+}
+
 /// Codes of the problems of the rig with one text in the place of another.
 fn codes(from: &str, to: &str) -> Vec<&'static str> {
     let text = RIG.replace(from, to);

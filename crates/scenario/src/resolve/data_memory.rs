@@ -2,7 +2,7 @@
 
 use super::copies::{host_above, mover};
 use super::nvme::Job;
-use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use super::workload::{check_peer_to_peer, endpoints, place, unfit};
 use super::{Inputs, Settings, peers};
 use crate::parameter::Output;
 use crate::parameters::{CudaIoChoice, EngineChoice, IoEngineChoice};
@@ -30,8 +30,9 @@ pub(crate) fn read(
         }
         (false, false, _) => {
             let found = parameters.gpu_dev_ids.join(", ");
-            let expected = "only `ioengine = \"libcufile\"` has GPUs".to_owned();
-            unknown(inputs, workload, key, &found, expected, output);
+            let expected = "only `ioengine = \"libcufile\"` has GPUs";
+            let hint = || Some(format!("set `ioengine = \"libcufile\"`, or leave `{key}` out"));
+            unfit(inputs, workload, (key, &found), expected, &hint, output);
             return None;
         }
         (true, true, _) => {
@@ -42,14 +43,16 @@ pub(crate) fn read(
         }
         (true, false, "memory") => {}
         (true, false, name) => {
-            let expected = "the data of `libcufile` is in its GPUs".to_owned();
-            unknown(inputs, workload, "iomem", name, expected, output);
+            let expected = "the data of `libcufile` is in its GPUs";
+            let hint = || Some("leave `iomem` out".to_owned());
+            unfit(inputs, workload, ("iomem", name), expected, &hint, output);
             return None;
         }
     }
     if parameters.network != "none" {
-        let expected = "`libcufile` over a network is not modelled: drives are attached".to_owned();
-        unknown(inputs, workload, "network", &parameters.network, expected, output);
+        let expected = "`libcufile` over a network is not modelled: drives are attached";
+        let hint = || Some("leave `network` out, or `gpu_dev_ids` and `ioengine`".to_owned());
+        unfit(inputs, workload, ("network", &parameters.network), expected, &hint, output);
         return None;
     }
     let known = output.diagnostics.len();

@@ -54,7 +54,9 @@ use crate::file::{Component, ScenarioFile, two_layers};
 use crate::idle::{Caution, IdleValue};
 use crate::nearest::listing;
 use crate::parameter::{LayerTable, Output, ParameterTable, check_group, check_table};
-use crate::parameters::{FirmwareParameters, LinkParameters, PortParameters, RunParameters};
+use crate::parameters::{
+    EndpointParameters, FirmwareParameters, LinkParameters, PortParameters, RunParameters,
+};
 use crate::problem::Problem;
 use crate::reader::Reader;
 use crate::settings::Settings;
@@ -236,6 +238,19 @@ impl<'f> Inputs<'f> {
         let usable = |kind| matches!(kind, ComponentKind::Endpoint | ComponentKind::Storage);
         let others = self.file.components.iter().filter(|other| usable(other.kind) && other.name != found);
         listing("devices", others.map(|component| component.name.as_str()))
+    }
+
+    /// Endpoints of one host, or of all others, that are like this.
+    pub fn endpoints_of(
+        &self,
+        host: usize,
+        is_its: bool,
+        is_meant: impl Fn(&EndpointParameters) -> bool,
+    ) -> impl Iterator<Item = usize> {
+        (0..self.topology.instances.len()).filter(move |at| {
+            let is_meant = matches!(self.settings_of(*at), Some(Settings::Endpoint(one)) if is_meant(one));
+            is_meant && self.is_placed(*at) && (self.topology.path_up(*at).last() == Some(host)) == is_its
+        })
     }
 
     /// Whether a host is above an instance: not where an `attach` on the way is wrong, which is reported.

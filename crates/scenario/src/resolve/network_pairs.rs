@@ -3,9 +3,10 @@
 
 use super::Inputs;
 use super::networks::Networks;
-use super::workload::{check_peer_to_peer, endpoints, place, unknown};
+use super::workload::{check_peer_to_peer, endpoints, place, unfit};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
+use crate::nearest::listing;
 use crate::parameter::Output;
 use crate::problem::Problem;
 use crate::topology::InstanceName;
@@ -43,8 +44,10 @@ pub(super) fn pairs(
     let Some(members) = networks.members(component) else {
         let Some(link) = networks.link(component) else {
             if output.diagnostics.is_empty() {
-                let expected = "no adapter is at it: name the network that the adapters are on".to_owned();
-                unknown(inputs, workload, "network", named.network, expected, output);
+                let expected = "no adapter is at it: name the network that the adapters are on";
+                let name = |at: &usize| inputs.file.components[*at].name.as_str();
+                let hint = || listing("networks with adapters", networks.members.keys().map(name));
+                unfit(inputs, workload, ("network", named.network), expected, &hint, output);
             }
             return None;
         };
@@ -105,7 +108,8 @@ fn are_ends(
         let device = &networks.config.nics[end.nic].name;
         if name != "auto" && name != device && *name != format!("{device}.port{}", end.port + 1) {
             let expected = format!("`{device}` is at that end of `{network}`");
-            unknown(inputs, workload, key, name, expected, output);
+            let hint = || Some(format!("leave `{key}` out, or swap the `ends` of `{network}`"));
+            unfit(inputs, workload, (key, name), &expected, &hint, output);
             are_meant = false;
         }
     }
@@ -125,7 +129,12 @@ fn check_joined(
         if !networks.is_partial {
             let expected =
                 format!("nothing joins it to `{}`: no wire or switches of any network do", nic(client));
-            unknown(inputs, workload, "server", nic(server), expected, output);
+            let are_joined = |end: &&NicPort| **end != client && networks.are_joined([client, **end]);
+            let hint = || {
+                let joined = networks.islands.keys().filter(are_joined);
+                listing(&format!("joined to `{}`", nic(client)), joined.map(|end| nic(*end)))
+            };
+            unfit(inputs, workload, ("server", nic(server)), &expected, &hint, output);
         }
         return None;
     }
@@ -162,7 +171,9 @@ fn side(
         };
         let Some(end) = members.iter().find(here) else {
             let expected = format!("that is no adapter with a port at `{network}`");
-            unknown(inputs, workload, key, name, expected, output);
+            let name_of = |end: &NicPort| networks.config.nics[end.nic].name.as_str();
+            let hint = || listing(&format!("adapters at `{network}`"), members.iter().map(name_of));
+            unfit(inputs, workload, (key, name), &expected, &hint, output);
             return None;
         };
         found.push(*end);

@@ -348,7 +348,7 @@ impl Switch<'_> {
         let xon = self.parameters.xon.given().unwrap_or(usual);
         if pauses && xoff > most {
             let hint = "the rest of `buffer` is headroom: what comes until the pause is heeded";
-            self.refuse(inputs, "xoff", xoff, (self.full, most), hint, output);
+            self.refuse(inputs, "xoff", xoff, (Bytes::from_kib(1), most), hint, output);
             return None;
         }
         if pauses && xon > xoff {

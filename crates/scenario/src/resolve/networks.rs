@@ -151,6 +151,16 @@ impl Networks {
     }
 }
 
+/// Whether a wire is Ethernet without RDMA.
+pub(super) fn is_ethernet(wire: &RdmaLinkConfig) -> bool {
+    matches!(wire.wire, NetworkWire::Ethernet { .. })
+}
+
+/// How to make a network one of another kind.
+pub(super) fn kind_hint(network: &str, kind: &str) -> String {
+    format!("set `kind = \"{kind}\"` in `[network.{network}]`")
+}
+
 /// Reports a name that is none of a network, with those that are.
 fn refuse_name(inputs: &Inputs<'_>, workload: &WrittenWorkload, name: &str, output: &mut Output) {
     if inputs.file.is_lost(name) {

@@ -6,10 +6,11 @@ use super::fabrics::{self, Carrier};
 use super::kinds::{WorkloadKind, kind};
 use super::reassign::Move;
 use super::workload::parameters;
-use super::workload::{TARGET_LIMIT, endpoints, place, unknown};
+use super::workload::{TARGET_LIMIT, endpoints, place, unfit, unknown};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
+use crate::nearest::{did_you_mean, listing};
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters, RwChoice};
@@ -193,8 +194,8 @@ fn drives<'r>(
                     if output.has_problem_in(inputs.place_of(component, &["nvme", "capacity"])) {
                         continue;
                     }
-                    let expected = "it is no drive: `nvme.capacity` is not set".to_owned();
-                    unknown(inputs, workload, "filename", name, expected, output);
+                    let expected = "it is no drive: `nvme.capacity` is not set";
+                    unfit(inputs, workload, ("filename", name), expected, &|| drives_here(inputs), output);
                 }
                 None => {}
             }
@@ -204,6 +205,13 @@ fn drives<'r>(
         unknown(inputs, workload, "filename", "[]", "at least one drive is needed".to_owned(), output);
     }
     (!drives.is_empty() && output.diagnostics.len() == before).then_some(drives)
+}
+
+/// The drives of a scenario.
+fn drives_here(inputs: &Inputs<'_>) -> Option<String> {
+    let is_drive = |at: &usize| matches!(&inputs.settings[*at], Some(Settings::Endpoint(endpoint)) if endpoint.nvme.capacity.is_some());
+    let drives = (0..inputs.settings.len()).filter(is_drive);
+    listing("drives", drives.map(|at| inputs.file.components[at].name.as_str()))
 }
 
 /// The host that all drives of a job are assigned to while it uses them.
@@ -224,8 +232,14 @@ fn one_host(
         name => {
             let one = inputs.one_instance(InstanceName::parse(name));
             let Some(host) = one.filter(|at| inputs.component_of(*at).kind == ComponentKind::Host) else {
-                let expected = "there is no one host of this name".to_owned();
-                unknown(inputs, workload, "assigned_to", name, expected, output);
+                let hint = || {
+                    let components = inputs.file.components.iter().take(1_000);
+                    let hosts = components.filter(|one| one.kind == ComponentKind::Host && one.name != name);
+                    let hosts = hosts.map(|one| one.name.as_str());
+                    did_you_mean(name, hosts.clone()).or_else(|| listing("hosts", hosts))
+                };
+                let expected = "there is no one host of this name";
+                unfit(inputs, workload, ("assigned_to", name), expected, &hint, output);
                 return None;
             };
             host
@@ -237,10 +251,14 @@ fn one_host(
         if !{ ever }.any(|place| host_above(place) == Some(host)) {
             let drive = inputs.topology.instances[*instance].name.clone();
             let (key, found, expected) = match named {
-                "auto" => ("filename", drive, "all drives of a job are on one host".to_owned()),
-                name => ("assigned_to", name.to_owned(), format!("`{drive}` never is on that host")),
+                "auto" => ("filename", drive.as_str(), "all drives of a job are on one host".to_owned()),
+                name => ("assigned_to", name, format!("`{drive}` never is on that host")),
             };
-            unknown(inputs, workload, key, &found, expected, output);
+            let hint = || {
+                let host = &inputs.topology.instances[host_above(*instance)?].name;
+                Some(format!("`{drive}` is on `{host}`: write a job for the drives of each host"))
+            };
+            unfit(inputs, workload, (key, found), &expected, &hint, output);
             return None;
         }
     }

@@ -4,9 +4,10 @@ use super::Inputs;
 use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::network_pairs::{self, Named, Pair};
-use super::networks::Networks;
-use super::workload::{place, unknown};
+use super::networks::{Networks, is_ethernet, kind_hint};
+use super::workload::{place, unfit};
 use crate::file::WrittenWorkload;
+use crate::nearest::listing;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
@@ -16,7 +17,6 @@ use crate::parameters::{
 use crate::problem::Problem;
 use crate::value::Auto;
 use lanewise_fabric::workload::Target;
-use lanewise_network::NetworkWire;
 use lanewise_units::Bytes;
 use lanewise_workload::device::rdma::NicPort;
 use lanewise_workload::host::MpiHostConfig;
@@ -73,18 +73,25 @@ pub(crate) fn build(
         let Some(network) = networks.named(inputs, workload, name, output) else { continue };
         let one_wire = matches!(tool, WrittenTool::Osu(_) | WrittenTool::Transactions(_));
         if one_wire && networks.members(network).is_some() {
-            let expected = "it has switches, and this tool needs a wire from adapter to adapter".to_owned();
-            unknown(inputs, workload, "network", name, expected, output);
+            let expected = "it has switches, and this tool needs a wire from adapter to adapter";
+            let how = || {
+                format!(
+                    "give `[network.{name}]` a port of an adapter at both `ends`, which no other network has"
+                )
+            };
+            let hint = || wires_for(tool, &networks).or_else(|| Some(how()));
+            unfit(inputs, workload, ("network", name), expected, &hint, output);
             continue;
         }
-        let wire = networks.link(network).map(|link| networks.config.links[link].wire);
-        let ethernet = matches!(wire, Some(NetworkWire::Ethernet { .. }));
+        let wire = networks.link(network).map(|link| &networks.config.links[link]);
+        let ethernet = wire.is_some_and(is_ethernet);
         if ethernet != matches!(tool, WrittenTool::Transactions(_)) {
-            let expected = match ethernet {
-                true => "it is plain Ethernet, and RDMA needs InfiniBand or RoCE",
-                false => "TCP needs a network of kind \"ethernet\"",
+            let (expected, kind) = match ethernet {
+                true => ("it is plain Ethernet, and RDMA needs InfiniBand or RoCE", "roce"),
+                false => ("TCP needs a network of kind \"ethernet\"", "ethernet"),
             };
-            unknown(inputs, workload, "network", name, expected.to_owned(), output);
+            let hint = || wires_for(tool, &networks).or_else(|| Some(kind_hint(name, kind)));
+            unfit(inputs, workload, ("network", name), expected, &hint, output);
             continue;
         }
         let named = Named { network: name, client, server, shift };
@@ -116,6 +123,13 @@ pub(crate) fn build(
         }
     }
     (!configs.is_empty()).then_some(RdmaConfig { network: networks.config, tools: configs })
+}
+
+/// Wires between two adapters that a tool can run over.
+fn wires_for(tool: &WrittenTool, networks: &Networks) -> Option<String> {
+    let on_ethernet = matches!(tool, WrittenTool::Transactions(_));
+    let wires = networks.config.links.iter().filter(|wire| is_ethernet(wire) == on_ethernet);
+    listing("wires for it", wires.map(|wire| wire.name.as_str()))
 }
 
 /// Messages above this have a completion entry each: MSG_SIZE_CQ_MOD_LIMIT of perftest.
@@ -204,7 +218,7 @@ fn check_device_memory(
         "memory" => ("remote_memory", &parameters.remote_memory),
         _ => ("memory", &parameters.memory),
     };
-    unknown(inputs, workload, key, name, refusal.to_owned(), output);
+    unfit(inputs, workload, (key, name), refusal, &|| Some(format!("leave `{key}` out")), output);
     None
 }
 

@@ -3,7 +3,7 @@
 use super::Inputs;
 use super::nvme::blocks;
 use super::peers;
-use super::workload::{check_peer_to_peer, place, unknown};
+use super::workload::{check_peer_to_peer, place, unfit};
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameters::{FioParameters, NvmeParameters};
@@ -22,7 +22,15 @@ pub(crate) fn none_without_network(
     if !none {
         let expected =
             "only a job over a `network` has a target that stages data; for attached drives see `iomem`";
-        unknown(inputs, workload, "staging", &parameters.staging, expected.to_owned(), output);
+        let hint = "leave `staging` out, or name the network that the job goes over: `network = \"…\"`";
+        unfit(
+            inputs,
+            workload,
+            ("staging", &parameters.staging),
+            expected,
+            &|| Some(hint.to_owned()),
+            output,
+        );
     }
     none
 }
@@ -63,8 +71,9 @@ fn holds(
 ) -> bool {
     let name = &inputs.topology.instances[*drive].name;
     let Some(buffer) = nvme.controller_memory_buffer else {
-        let expected = format!("`{name}` has none: set its `nvme.controller_memory_buffer`");
-        unknown(inputs, workload, "staging", "drive", expected, output);
+        let expected = format!("`{name}` has no controller memory buffer");
+        let hint = "set `nvme.controller_memory_buffer` of the drives, or leave `staging` out";
+        unfit(inputs, workload, ("staging", "drive"), &expected, &|| Some(hint.to_owned()), output);
         return false;
     };
     // I/Os take turns over the drives, but nothing keeps all of them from being on one.

@@ -4,7 +4,7 @@ use super::{Inputs, Settings, place_in, side_link};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
-use crate::nearest::{asking, did_you_mean, nearest};
+use crate::nearest::{asking, did_you_mean, listing, nearest};
 use crate::parameter::{Output, ParameterTable, check_table};
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -180,6 +180,25 @@ pub(crate) fn unknown(
     output.report(place(workload, key), problem, hint);
 }
 
+/// Reports a name that stands for something, which is not what `key` needs here. Another name may not be, either, so that none is
+/// guessed: `hint` says what is.
+pub(crate) fn unfit(
+    inputs: &Inputs<'_>,
+    workload: &WrittenWorkload,
+    (key, found): (&str, &str),
+    expected: &str,
+    hint: &dyn Fn() -> Option<String>,
+    output: &mut Output,
+) {
+    if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
+        return;
+    }
+    let (path, expected) = (format!("workload.{}.{key}", workload.name), expected.to_owned());
+    let hint = hint_unless_crowded(&output.diagnostics, hint);
+    let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
+    output.report(place(workload, key), problem, hint);
+}
+
 /// The device that a name stands for which is nearly one: `endpoint.nic[*]`, `nic*` and `nci[*]` for `nic[*]`, `nic0` for `nic[0]`.
 fn name_meant(inputs: &Inputs<'_>, key: &str, found: &str) -> Option<String> {
     if let Some((_, rest)) =
@@ -217,12 +236,17 @@ pub(crate) fn check_peer_to_peer(
     if from != to && side_link::joins(inputs, from, to) {
         return true;
     }
+    let name = |at: usize| inputs.topology.instances[at].name.as_str();
+    let near = || {
+        let host = inputs.topology.path_up(from).last()?;
+        let near = inputs.endpoints_of(host, true, |_| true).filter(|near| *near != from);
+        listing(&format!("devices below the host of `{}`", name(from)), near.map(name))
+    };
     let up: Vec<usize> = inputs.topology.path_up(from).collect();
     let meeting = inputs.topology.path_up(to).find(|instance| up.contains(instance));
     match meeting {
         Some(instance) if instance == from => {
-            let expected = "a device does not write to itself".to_owned();
-            unknown(inputs, workload, key, &inputs.topology.instances[to].name, expected, output);
+            unfit(inputs, workload, (key, name(to)), "a device does not write to itself", &near, output);
             false
         }
         Some(instance) => match inputs.settings_of(instance) {
@@ -237,8 +261,7 @@ pub(crate) fn check_peer_to_peer(
             _ => true,
         },
         None => {
-            let expected = "it is below another host".to_owned();
-            unknown(inputs, workload, key, &inputs.topology.instances[to].name, expected, output);
+            unfit(inputs, workload, (key, name(to)), "it is below another host", &near, output);
             false
         }
     }

@@ -240,7 +240,7 @@ def flow_row(flow: documents.Flow) -> dict[str, object]:
         ("latency_ns", flow["latency_ns"]),
         ("operation_latency_ns", flow.get("operation_latency_ns")),
     ):
-        # Of nothing there is no latency; the core says 0.
+        # Of nothing there is no latency; results of older versions say 0.
         if latency is not None and latency["count"]:
             found |= {f"{kind}_{name}": value for name, value in latency.items() if name != "buckets"}
     interval = flow.get("percentile_interval")

@@ -635,14 +635,14 @@ class Flow(TypedDict):
     """Half of the confidence interval of the goodput, percent of it; none when too little was measured."""
     bytes: int
     """Payload bytes."""
-    counted: Literal["requests", "operations"]
-    """What `operations` are, and whose latency it is: requests (TLPs that ask) or operations, as the
-    instrument counts them.
+    counted: Literal["requests", "operations", "frames"]
+    """What `operations` are, and whose latency it is: requests (TLPs that ask), operations, as the instrument
+    counts them, or frames.
     """
     operations: int
-    """Requests, or operations as the instrument counts them."""
+    """Requests, operations as the instrument counts them, or frames."""
     operations_per_s: float
-    """Of these, per second."""
+    """Of these, per second. Of frames of a game, in the time that whole ones took."""
     latency_ns: Latency
     """Latency of what is counted."""
     operation_latency_ns: Latency | None
@@ -813,14 +813,16 @@ class Larger(TypedDict):
 
 
 class Latency(TypedDict):
-    """Latency, ns. A percentile that there are too few latencies for is null."""
+    """Latency, ns; null where nothing was completed. A percentile that there are too few latencies for is
+    null.
+    """
 
-    min: float
-    """The shortest, ns."""
-    mean: float
-    """Arithmetic mean, ns."""
-    stddev: float
-    """Standard deviation, ns."""
+    min: float | None
+    """The shortest, ns; null with none."""
+    mean: float | None
+    """Arithmetic mean, ns; null with none."""
+    stddev: float | None
+    """Standard deviation, ns; null with none."""
     p50: float | None
     """Median, ns; null with too few latencies."""
     p90: float | None
@@ -831,8 +833,8 @@ class Latency(TypedDict):
     """99th percentile, ns; null with fewer than 100 latencies."""
     p99_9: float | None
     """99.9th percentile, ns; null with fewer than 1,000 latencies."""
-    max: float
-    """The longest, ns."""
+    max: float | None
+    """The longest, ns; null with none."""
     count: int
     """How many latencies there are."""
     buckets: LatencyBuckets

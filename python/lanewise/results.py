@@ -172,8 +172,8 @@ class RunResult(Result):
     def latencies(self) -> pl.DataFrame:
         """One row per flow and bucket of latencies: how many took from `from_ns` to below `below_ns`.
 
-        `counted` says of what they are, requests or operations. Empty for results of a version that did not
-        tell.
+        `counted` says of what they are, requests, operations or frames. Empty for results of a version that
+        did not tell.
         """
         return frame((row for flow in self.document["flows"] for row in latency_rows(flow)), LATENCY_COLUMNS)
 

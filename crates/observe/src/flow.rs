@@ -60,6 +60,10 @@ pub enum LatencyOf {
     Operation,
     /// Requests, and operations apart from them. What the flow counts are its requests.
     Both,
+    /// One entry per frame of a network.
+    Frame,
+    /// One entry per frame of a picture, each of which begins when the one before it ends.
+    FrameInTurn,
 }
 
 /// Payload and latencies of one flow since the window started; what every packet changes is in the first cache line.
@@ -79,7 +83,7 @@ impl FlowTally {
     pub(crate) fn new(spec: FlowSpec) -> Self {
         Self {
             payload: 0,
-            counts_requests: spec.latency != LatencyOf::Operation,
+            counts_requests: matches!(spec.latency, LatencyOf::Request | LatencyOf::Both),
             latency: LatencyTally::default(),
             whole: (spec.latency == LatencyOf::Both).then(Box::default),
             spec,
@@ -120,6 +124,16 @@ impl FlowTally {
     /// Requests or operations completed, whichever [`LatencyOf`] says.
     pub fn operations(&self) -> u64 {
         self.latency.count()
+    }
+
+    /// The same per second, where `seconds` were measured. Of frames in turn, over the time that the whole ones took: the first has
+    /// begun before the measured time did, and at its end one is not done.
+    pub fn operations_per_second(&self, seconds: f64) -> f64 {
+        let time = match self.spec.latency {
+            LatencyOf::FrameInTurn => self.latency_sum_seconds(),
+            _ => seconds,
+        };
+        self.operations() as f64 / time.max(f64::MIN_POSITIVE)
     }
 
     /// Sum of all latencies, for Little's law.
@@ -171,6 +185,18 @@ mod tests {
     #[test]
     fn what_every_packet_changes_is_in_one_cache_line() {
         assert_eq!(offset_of!(FlowTally, latency), 16);
+    }
+
+    #[test]
+    fn frames_in_turn_have_the_rate_of_whole_ones() {
+        let two_of_20_ms = |latency| {
+            let mut flow = flow(latency);
+            (0..2).for_each(|_| flow.operation_done(Span::from_ms(20)));
+            flow.operations_per_second(0.03)
+        };
+        assert_eq!(two_of_20_ms(LatencyOf::FrameInTurn), 50.0);
+        assert_eq!(two_of_20_ms(LatencyOf::Operation), 2.0 / 0.03);
+        assert_eq!(flow(LatencyOf::FrameInTurn).operations_per_second(0.03), 0.0);
     }
 
     #[test]

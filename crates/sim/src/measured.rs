@@ -39,9 +39,10 @@ pub(crate) fn flows(
             counted: match tally.spec.latency {
                 LatencyOf::Request | LatencyOf::Both => "requests",
                 LatencyOf::Operation => "operations",
+                LatencyOf::Frame | LatencyOf::FrameInTurn => "frames",
             },
             operations: tally.operations(),
-            operations_per_s: tally.operations() as f64 / seconds,
+            operations_per_s: tally.operations_per_second(seconds),
             latency_ns: tally.latencies().into(),
             operation_latency_ns: tally.operation_latencies().map(Latency::from),
             percentile_interval: percentile(index),

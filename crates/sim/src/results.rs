@@ -131,12 +131,12 @@ pub struct Flow {
     pub confidence_half_width_percent: Option<f64>,
     /// Payload bytes.
     pub bytes: u64,
-    /// What `operations` are, and whose latency it is: requests (TLPs that ask) or operations, as the instrument counts them.
-    #[schemars(extend("enum" = ["requests", "operations"]))]
+    /// What `operations` are, and whose latency it is: requests (TLPs that ask), operations, as the instrument counts them, or frames.
+    #[schemars(extend("enum" = ["requests", "operations", "frames"]))]
     pub counted: &'static str,
-    /// Requests, or operations as the instrument counts them.
+    /// Requests, operations as the instrument counts them, or frames.
     pub operations: u64,
-    /// Of these, per second.
+    /// Of these, per second. Of frames of a game, in the time that whole ones took.
     pub operations_per_s: f64,
     /// Latency of what is counted.
     pub latency_ns: Latency,
@@ -159,15 +159,15 @@ pub struct PercentileInterval {
     pub high_ns: f64,
 }
 
-/// Latency, ns. A percentile that there are too few latencies for is null.
+/// Latency, ns; null where nothing was completed. A percentile that there are too few latencies for is null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Latency {
-    /// The shortest, ns.
-    pub min: f64,
-    /// Arithmetic mean, ns.
-    pub mean: f64,
-    /// Standard deviation, ns.
-    pub stddev: f64,
+    /// The shortest, ns; null with none.
+    pub min: Option<f64>,
+    /// Arithmetic mean, ns; null with none.
+    pub mean: Option<f64>,
+    /// Standard deviation, ns; null with none.
+    pub stddev: Option<f64>,
     /// Median, ns; null with too few latencies.
     pub p50: Option<f64>,
     /// 90th percentile, ns; null with too few latencies.
@@ -178,8 +178,8 @@ pub struct Latency {
     pub p99: Option<f64>,
     /// 99.9th percentile, ns; null with fewer than 1,000 latencies.
     pub p99_9: Option<f64>,
-    /// The longest, ns.
-    pub max: f64,
+    /// The longest, ns; null with none.
+    pub max: Option<f64>,
     /// How many latencies there are.
     pub count: u64,
     /// All of them, as a histogram that percentiles were read from: exact to 1 %.
@@ -202,16 +202,17 @@ impl From<&LatencyTally> for Latency {
         let LatencySummary { count, min_ns, mean_ns, stddev_ns, percentiles_ns, max_ns } = tally.summary();
         let [p50, p90, p95, p99, p99_9] = percentiles_ns;
         let buckets = tally.buckets();
+        let of_some = |ns: f64| (count > 0).then_some(ns);
         Self {
-            min: min_ns,
-            mean: mean_ns,
-            stddev: stddev_ns,
+            min: of_some(min_ns),
+            mean: of_some(mean_ns),
+            stddev: of_some(stddev_ns),
             p50,
             p90,
             p95,
             p99,
             p99_9,
-            max: max_ns,
+            max: of_some(max_ns),
             count,
             buckets: LatencyBuckets {
                 from_ns: buckets.iter().map(|bucket| bucket.from_ns).collect(),

@@ -104,9 +104,14 @@ pub(crate) fn apart(scenario: &Scenario) -> Vec<Option<Apart>> {
 fn in_words(why: &NotShared, scenario: &Scenario) -> String {
     match why {
         NotShared::Workload(index) => {
+            // Loads of one kind may be one load here, with a name of its own; what a user wrote is the kind.
             let tools = scenario.workloads[*index].tools();
-            let name = tools.first().map_or("", |tool| &tool.name);
-            format!("workload `{name}` does more than DMA between a device and memory of the host")
+            let (name, kind) = tools.first().map_or(("", ""), |tool| (tool.name.as_str(), tool.kind));
+            let shared = "threads share DMA between devices and memory of the host only";
+            match kind {
+                "dma" => format!("{shared}, and workload `{name}` has another target"),
+                _ => format!("{shared}, workloads of kind `dma`, and here is one of kind `{kind}`"),
+            }
         }
         other => other.to_string(),
     }

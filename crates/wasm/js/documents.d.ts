@@ -555,11 +555,11 @@ export interface Flow {
   confidence_half_width_percent: number | null;
   /** Payload bytes. */
   bytes: number;
-  /** What `operations` are, and whose latency it is: requests (TLPs that ask) or operations, as the instrument counts them. */
-  counted: "requests" | "operations";
-  /** Requests, or operations as the instrument counts them. */
+  /** What `operations` are, and whose latency it is: requests (TLPs that ask), operations, as the instrument counts them, or frames. */
+  counted: "requests" | "operations" | "frames";
+  /** Requests, operations as the instrument counts them, or frames. */
   operations: number;
-  /** Of these, per second. */
+  /** Of these, per second. Of frames of a game, in the time that whole ones took. */
   operations_per_s: number;
   /** Latency of what is counted. */
   latency_ns: Latency;
@@ -714,14 +714,14 @@ export interface Larger {
   end_reason: EndReason;
 }
 
-/** Latency, ns. A percentile that there are too few latencies for is null. */
+/** Latency, ns; null where nothing was completed. A percentile that there are too few latencies for is null. */
 export interface Latency {
-  /** The shortest, ns. */
-  min: number;
-  /** Arithmetic mean, ns. */
-  mean: number;
-  /** Standard deviation, ns. */
-  stddev: number;
+  /** The shortest, ns; null with none. */
+  min: number | null;
+  /** Arithmetic mean, ns; null with none. */
+  mean: number | null;
+  /** Standard deviation, ns; null with none. */
+  stddev: number | null;
   /** Median, ns; null with too few latencies. */
   p50: number | null;
   /** 90th percentile, ns; null with too few latencies. */
@@ -732,8 +732,8 @@ export interface Latency {
   p99: number | null;
   /** 99.9th percentile, ns; null with fewer than 1,000 latencies. */
   p99_9: number | null;
-  /** The longest, ns. */
-  max: number;
+  /** The longest, ns; null with none. */
+  max: number | null;
   /** How many latencies there are. */
   count: number;
   /** All of them, as a histogram that percentiles were read from: exact to 1 %. */

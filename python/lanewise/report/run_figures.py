@@ -49,7 +49,7 @@ def latencies(sides: Sequence[Side]) -> list[Figure]:
     Flows whose times have nothing in common have pictures of their own.
     """
     figures: list[Figure] = []
-    for what in ("requests", "operations"):
+    for what in ("requests", "operations", "frames"):
         curves = _largest_first(list(_curves(sides, what)), sides)
         pictures = _pictures(curves)
         left = len(curves) - sum(map(len, pictures[:_MOST_PICTURES]))
@@ -109,7 +109,7 @@ def _curves(sides: Sequence[Side], what: str) -> Iterable[_Curve]:
         rows = result.flows.iter_rows(named=True)
         for row, flow in zip(rows, result.document["flows"], strict=True):
             kind = "latency_ns" if row["counted"] == what else "operation_latency_ns"
-            if row[f"{kind}_mean"] is not None and (row["counted"] or "operations") in (what, "requests"):
+            if row[f"{kind}_mean"] is not None and _has(row["counted"] or "operations", what):
                 found.append((row, kind, flow))
         groups = grouped(found, _words_of, _alike)
         times = Counter((row["flow"], row["direction"]) for (row, *_), *_ in groups)
@@ -124,6 +124,11 @@ def _curves(sides: Sequence[Side], what: str) -> Iterable[_Curve]:
             each = ", each" if len(group) > 1 else ""
             name += f"{each}{f', {side}' if side else ''}"
             yield _Curve(name, row["flow"], buckets, row[f"{kind}_min"], row[f"{kind}_max"])
+
+
+def _has(counted: str, what: str) -> bool:
+    """Whether a flow that counts the one has latencies of the other: requests may have operations, too."""
+    return counted == what or (counted, what) == ("requests", "operations")
 
 
 def _words_of(flow: _Found) -> tuple[str, str, str]:

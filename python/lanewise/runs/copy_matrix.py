@@ -275,12 +275,13 @@ class _Runs:
     def _latency_us(self, first: str, second: str) -> float:
         result = self._run([_peer(first, second, "write", _SHORT)], _WINDOW, start=self._queued_start)
         flow = next(each for each in result.document["flows"] if each["direction"] != "control")
-        if not flow["operations"]:
+        mean = flow["latency_ns"]["mean"]
+        if mean is None:
             raise InputError(
                 f"no copy of {_SHORT} ended within {_MEASURE_US} us: with {self._queued_start} before its "
                 "first request each takes longer"
             )
-        return float(flow["latency_ns"]["mean"]) / 1e3
+        return mean / 1e3
 
     def _run(
         self, workloads: Sequence[dict[str, Any]], window: dict[str, str], *, start: str | None = None

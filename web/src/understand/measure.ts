@@ -91,6 +91,5 @@ export function slower(before: Measured, after: Measured): number | null {
 export function longest(results: Results): string | null {
   const flow = [...data(results)].sort((one, other) => other.goodput_gb_per_s - one.goodput_gb_per_s).find(({ latency_ns }) => latency_ns.p99 !== null);
   if (!flow) return null;
-  const one = flow.counted === "requests" ? "request" : "operation";
-  return `Of ${flow.name}, 99 % of the ${flow.direction} ${one}s take at most ${nanoseconds(flow.latency_ns.p99)}.`;
+  return `Of ${flow.name}, 99 % of the ${flow.direction} ${flow.counted} take at most ${nanoseconds(flow.latency_ns.p99)}.`;
 }

@@ -20,7 +20,7 @@ pub(super) fn part_open(scenario: &Scenario, results: &Results) -> HashMap<Strin
     for flow in results.flows.iter().filter(|flow| flow.direction != CONTROL) {
         if most.contains_key(&flow.name) {
             let (number, devices) = open.entry(&flow.name).or_default();
-            *number += flow.operations_per_s * flow.latency_ns.mean / 1e9;
+            *number += flow.operations_per_s * flow.latency_ns.mean.unwrap_or_default() / 1e9;
             devices.extend(&flow.devices);
         }
     }

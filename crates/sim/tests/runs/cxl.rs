@@ -68,7 +68,7 @@ fn idle() -> String {
 
 fn latency(results: &Results, name: &str) -> (f64, f64) {
     let flow = results.flows.iter().find(|flow| flow.name == name).expect("the flow");
-    (flow.latency_ns.min, flow.latency_ns.mean)
+    (flow.latency_ns.min.expect("measured"), flow.latency_ns.mean.expect("measured"))
 }
 
 #[test]

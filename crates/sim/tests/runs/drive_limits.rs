@@ -146,8 +146,11 @@ fn the_rate_of_a_job_is_the_limit() {
         let found = limited(RIG, &[(slow, asked)], "demand", &["ssd.demand"], 100.0).run;
         let limit = found.limited_by.as_ref().expect("something moved");
         assert_eq!(limit.edits[0].settings[0].path, slow);
-        let open: f64 =
-            found.flows.iter().map(|flow| flow.operations_per_s * flow.latency_ns.mean * 1e-9).sum();
+        let open: f64 = found
+            .flows
+            .iter()
+            .map(|flow| flow.operations_per_s * flow.latency_ns.mean.expect("measured") * 1e-9)
+            .sum();
         within(1.0, limit.share, 1.0 - open / 1024.0);
     }
     // Across a network, adapters see the same I/Os.

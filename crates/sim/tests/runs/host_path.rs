@@ -46,7 +46,7 @@ fn gbit_per_s(direction: &str, size: &str, more: &[(&str, &str)]) -> f64 {
 
 fn latency_ns(more: &[(&str, &str)]) -> f64 {
     let one: Vec<(&str, &str)> = more.iter().copied().chain([("workload.bench.outstanding", "1")]).collect();
-    bench("read", "64 B", &one).flows[0].latency_ns.mean
+    bench("read", "64 B", &one).flows[0].latency_ns.mean.expect("measured")
 }
 
 /// A root port that joins lines only while they wait sends more packets into a larger buffer, and the wire behind it carries more headers:

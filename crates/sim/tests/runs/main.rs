@@ -5,6 +5,7 @@ mod benchmarks;
 mod bit_errors;
 mod changes;
 mod copy_limits;
+mod counted;
 mod credits;
 mod cxl;
 mod data_paths;

@@ -70,7 +70,14 @@ fn a_load_does_not_wait_for_data_that_waits() {
     let load_ns = |outstanding: &str| {
         let settings = [&settings[..], &[("workload.reads.outstanding", outstanding)]].concat();
         let found = results(RIG, &settings);
-        found.flows.iter().find(|flow| flow.name == "stores").expect("it loads").latency_ns.mean
+        found
+            .flows
+            .iter()
+            .find(|flow| flow.name == "stores")
+            .expect("it loads")
+            .latency_ns
+            .mean
+            .expect("measured")
     };
     let (beside_one, beside_many) = (load_ns("1"), load_ns("64"));
     assert!((beside_many - beside_one).abs() < 2.0 * 84.0, "{beside_many} for {beside_one} ns");

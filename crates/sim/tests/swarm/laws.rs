@@ -52,10 +52,16 @@ pub fn check(results: &Results, may_stall: bool) {
     for flow in &results.flows {
         let latency = &flow.latency_ns;
         // A percentile with too few latencies is none; the others rise.
-        let rising = [Some(latency.min), latency.p50, latency.p90, latency.p95, latency.p99, latency.p99_9];
-        let rising: Vec<f64> = rising.into_iter().flatten().chain([latency.max]).collect();
+        let rising =
+            [latency.min, latency.p50, latency.p90, latency.p95, latency.p99, latency.p99_9, latency.max];
+        let rising: Vec<f64> = rising.into_iter().flatten().collect();
         assert!(rising.is_sorted(), "{flow:?}");
-        assert!(latency.mean <= latency.max * (1.0 + 1e-9) && latency.stddev.is_finite(), "{flow:?}");
+        // Of nothing there is no latency.
+        let some = [latency.min, latency.mean, latency.stddev, latency.max].map(|ns| ns.is_some());
+        assert_eq!(some, [latency.count > 0; 4], "{flow:?}");
+        if let (Some(mean), Some(stddev), Some(max)) = (latency.mean, latency.stddev, latency.max) {
+            assert!(mean <= max * (1.0 + 1e-9) && stddev.is_finite(), "{flow:?}");
+        }
     }
     let total: u64 = results.flows.iter().filter(|flow| flow.in_total).map(|flow| flow.bytes).sum();
     let counted = results.goodput_gb_per_s * results.measured_s * 1e9;

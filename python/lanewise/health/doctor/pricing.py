@@ -55,5 +55,5 @@ def _simulated(source: Source, quantity: str) -> float:
     result = json.loads(_core.run("doctor", list(overrides), source=text))
     if quantity == "latency":
         data = [flow for flow in result["flows"] if flow["direction"] != "control"]
-        return float(data[0]["latency_ns"]["mean"])
+        return float(data[0]["latency_ns"]["mean"] or 0.0)
     return float(result["goodput_gb_per_s"])

@@ -457,5 +457,5 @@ def half_width_of(result: Run, device: str | None = None) -> float | None:
 
 def latency_of(result: Run) -> float | None:
     """Return the mean latency of one operation of a run, ns; None where none was over."""
-    busy = [flow for flow in _data_flows(result) if flow["operations"]]
-    return float(busy[0]["latency_ns"]["mean"]) if busy else None
+    means = (flow["latency_ns"]["mean"] for flow in _data_flows(result) if flow["operations"])
+    return next(means, None)

@@ -125,7 +125,7 @@ impl Evidence<'_> {
         if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
             // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
             let device = test.device.0 as usize;
-            let time = flow.latency_ns.mean + test.unseen.as_ns();
+            let time = flow.latency_ns.mean.unwrap_or_default() + test.unseen.as_ns();
             let under_way = (flow.operations_per_s * time / 1e9).min(1.0);
             found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
             return found.push(Suspect::waited_for(Candidate::Demand { device }, 1.0 - under_way));

@@ -148,7 +148,7 @@ impl FramesWorkload {
             name: self.config.name.clone(),
             devices: FlowDevices::together(names),
             direction: "frames",
-            latency: LatencyOf::Operation,
+            latency: LatencyOf::FrameInTurn,
             repeats: false,
         }));
     }

@@ -65,7 +65,7 @@ impl EthernetWorkload {
                 name: flow.name.clone(),
                 devices: format!("{} > {}", name(flow.from), name(flow.to)).into(),
                 direction: "frames",
-                latency: LatencyOf::Operation,
+                latency: LatencyOf::Frame,
                 repeats: false,
             }));
         }

@@ -48,6 +48,11 @@ def decimals(values: Iterable[float], usual: int) -> int:
     return max(usual, 2 - math.floor(math.log10(smallest)))
 
 
+def significant(value: float) -> str:
+    """Write a number with 6 significant digits, and all of those before the decimal point."""
+    return f"{value:,.6g}" if abs(value) < 999_999.5 else f"{value:,.0f}"
+
+
 def signed(value: float | None, digits: int) -> str:
     """Write a number with its sign; a dash for none."""
     return DASH if value is None else f"{value:+,.{digits}f}"

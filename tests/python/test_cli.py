@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,38 @@ def test_a_table_says_whether_requests_or_operations_are_counted(
     assert "all data" not in text, "an operation and the requests that move its data count the same bytes"
 
 
+def test_frames_have_their_name_beside_the_requests_of_their_data(
+    core: FakeCore, lanewise: CommandLine
+) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    for flow in document["flows"]:
+        flow["counted"] = "requests"
+    frames = {"direction": "frames", "counted": "frames", "bytes": 0, "operations_per_s": 48.5}
+    document["flows"].append({**document["flows"][0], **frames})
+    text = lanewise("run", "switch").stdout
+    assert "per second  of" in text
+    assert re.search(r"frames +\N{EN DASH} +\N{EN DASH} +\S+ .* 4[89]  frames\n", text)
+    assert re.search(r"all data +1\.\d{3} +[\d,.]+ +\N{EN DASH}\n", text), (
+        "bytes have a sum, requests and frames have none"
+    )
+
+
+def test_numbers_of_tools_have_all_digits_before_the_point(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    metrics = [
+        {"name": f"n{at}", "value": value} for at, value in enumerate((939_850.0, 1_162_901.4, 48.50412))
+    ]
+    document["instruments"] = [{"workload": "game", "kind": "frames", "metrics": metrics}]
+    text = lanewise("run", "switch").stdout
+    assert [line.split()[-1] for line in text.splitlines() if re.match(r"(game +frames)? +n\d", line)] == [
+        "939,850",
+        "1,162,901",
+        "48.5041",
+    ]
+
+
 def test_rates_that_rest_on_few_operations_are_told_so(core: FakeCore, lanewise: CommandLine) -> None:
     document = documents.run_document()
     core.answer = lambda *_: document
@@ -248,6 +281,25 @@ def test_run_writes_a_folder_and_compare_reads_it(
     again = lanewise("run", "direct", "--out", out)
     assert (again.exit_code, len(core.asked)) == (2, 2)
     assert "exists already" in again.stderr
+
+
+def test_compare_has_no_empty_table_of_what_changed(core: FakeCore, lanewise: CommandLine) -> None:
+    assert "Where the time went instead" in lanewise("compare", "direct", "switch").stdout
+    text = lanewise("compare", "switch", "switch").stdout
+    assert "Where the time went" not in text
+    assert "all went to the same" in text
+
+
+def test_the_unit_of_compared_latencies_suits_those_that_are_shown(
+    core: FakeCore, lanewise: CommandLine
+) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    document["flows"].append({**document["flows"][0], "name": "frame", "bytes": 0, "goodput_mib_per_s": 0.0})
+    for flow in document["flows"][:-1]:
+        flow["latency_ns"] = {**flow["latency_ns"], "mean": 1_210.1}
+    text = lanewise("compare", "switch", "switch").stdout
+    assert "1,210.10" in text
 
 
 def test_compare_fails_outside_its_tolerance(core: FakeCore, lanewise: CommandLine) -> None:

@@ -13,7 +13,17 @@ from lanewise.report.ladder_words import ladder_sentences
 from lanewise.report.rows import MOST_FOLDED, alike_groups, alike_rows_of, called, rows_of
 from lanewise.report.topology import topology_figure
 from lanewise.results import WhyResult
-from lanewise.written import ENDINGS, counted, decimals, fixed, percent, shares_in_words, spelled, time_scale
+from lanewise.written import (
+    ENDINGS,
+    counted,
+    decimals,
+    fixed,
+    percent,
+    shares_in_words,
+    significant,
+    spelled,
+    time_scale,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -356,7 +366,7 @@ def _events(result: RunResult) -> Section:
         for row in result.phases.iter_rows(named=True)
     ]
     metrics = [
-        (row["workload"], row["kind"], row["metric"], f"{row['value']:,.6g}")
+        (row["workload"], row["kind"], row["metric"], significant(row["value"]))
         for row in result.instruments.iter_rows(named=True)
     ]
     tables = [

@@ -42,16 +42,15 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _flows(comparison: Comparison) -> Group:
-    latencies = [*comparison.flows["a_latency_ns_mean"], *comparison.flows["b_latency_ns_mean"]]
-    unit, scale = style.time_scale(latencies)
+    moving = [
+        row for row in comparison.flows.iter_rows(named=True) if row["a_mib_per_s"] or row["b_mib_per_s"]
+    ]
+    unit, scale = style.time_scale(row[f"{side}_latency_ns_mean"] for row in moving for side in "ab")
     table = style.table()
     style.words(table, "\nflow")
     style.labels(table, "\ndirection")
     style.numbers(
         table, "A\nMiB/s", "B\nMiB/s", "\nratio", f"A mean\nlatency {unit}", f"B mean\nlatency {unit}"
-    )
-    moving = (
-        row for row in comparison.flows.iter_rows(named=True) if row["a_mib_per_s"] or row["b_mib_per_s"]
     )
     groups = collapse.compared_flows(moving)
     for group in groups:
@@ -96,7 +95,9 @@ def _ladders(comparison: Comparison) -> Group:
     return style.titled("Goodput of the links that both have", table, note=note)
 
 
-def _changes(comparison: Comparison) -> Group:
+def _changes(comparison: Comparison) -> Group | str:
+    if comparison.changes.is_empty():
+        return "Of the time of each link direction that both have, all went to the same.\n"
     groups = collapse.changes(comparison.changes.iter_rows(named=True))
     rows = [(row, group, number == 0) for group in groups for number, row in enumerate(group[0])]
     left_out = sum(len(group) for _, group, _ in rows[_MOST_CHANGES:])

@@ -14,7 +14,7 @@ from lanewise.cli.tables.resources import resources
 from lanewise.flow_limits import other_limits
 from lanewise.rungs import rungs_of
 from lanewise.tools.instruments.native import WRITTEN
-from lanewise.written import ENDINGS
+from lanewise.written import ENDINGS, significant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,8 +149,10 @@ def _flows(result: RunResult) -> Group:
             *([flow["counted"]] if counted is None else []),
         )
     data = result.data_flows
-    # Operations and the requests that move their data count the same bytes: no sum says anything.
-    if data.height > 1 and counted:
+    # Operations and the requests that move their data count the same bytes: no sum says anything. Frames of a
+    # game have none.
+    moves_alike = _counted(result.flows.filter(result.flows["payload_bytes"] > 0))
+    if data.height > 1 and moves_alike:
         table.add_section()
         table.add_row(
             "all data",
@@ -159,7 +161,8 @@ def _flows(result: RunResult) -> Group:
             style.fixed(result.goodput_gb_per_s, 3),
             style.fixed(float(result.flows_in_total["goodput_mib_per_s"].sum()), 1),
             "",
-            style.fixed(result.operations_per_s, 0),
+            style.fixed(result.operations_per_s, 0) if counted else style.DASH,
+            *([] if counted else [""]),
         )
     note = "GB/s is 10⁹ bytes/s, MiB/s 2²⁰; \N{PLUS-MINUS SIGN} half the confidence interval"
     if any(len(group) > 1 for group in groups):
@@ -203,8 +206,10 @@ def _few_operations(result: RunResult) -> Iterator[RenderableType]:
 
 
 def _counted(flows: pl.DataFrame) -> str | None:
-    """Say what all flows that moved anything count, requests or operations; None when they differ."""
-    moving = flows.filter((flows["payload_bytes"] > 0) & (flows["direction"] != "control"))
+    """Say what all flows of data count that counted anything, such as requests; None when they differ."""
+    moving = flows.filter(
+        ((flows["payload_bytes"] > 0) | (flows["operations"] > 0)) & (flows["direction"] != "control")
+    )
     counted = {each or "operations" for each in moving["counted"]}
     return counted.pop() if len(counted) == 1 else "operations" if not counted else None
 
@@ -239,7 +244,7 @@ def _short_reports(short: list[documents.Instrument]) -> Group:
     for instrument in short:
         for row, metric in enumerate(instrument["metrics"]):
             names = (instrument["workload"], instrument["kind"]) if row == 0 else ("", "")
-            table.add_row(*names, metric["name"], f"{metric['value']:,.6g}")
+            table.add_row(*names, metric["name"], significant(metric["value"]))
         table.add_section()
     return style.titled("What the tools report", table, note="under their own names, in their own units")
 

@@ -57,6 +57,13 @@ def test_what_a_scenario_cannot_hold_is_refused(value: object) -> None:
         lanewise.explain(RIG, overrides={"card0.tags": value})
 
 
+@pytest.mark.parametrize("verb", [lanewise.explain, lanewise.run, lanewise.why])
+def test_a_text_that_is_not_in_utf_8_is_refused(verb: Any) -> None:
+    for scenario in ({"title": "\ud800"}, {"\udcff": {}}, "title = '\ud800'\n"):
+        with pytest.raises(lanewise.InputError, match="not in UTF-8"):
+            verb(scenario)
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("scenarios/*.toml")) + sorted(ROOT.glob("catalog/*.toml")))
 def test_what_is_written_is_read_back(path: Path) -> None:
     document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -174,9 +174,12 @@ def hashable(scenario: Scenario) -> str | Path:
 
 def _written(scenario: Mapping[str, object]) -> str:
     try:
-        return scenario_text(scenario)
+        text = scenario_text(scenario)
     except (TypeError, ValueError) as error:
         raise InputError(f"the dictionary cannot be a scenario: {error}") from error
+    if not is_unicode(text):
+        raise InputError("the dictionary cannot be a scenario: a text in it is not in UTF-8")
+    return text
 
 
 def given(scenario: Scenario) -> tuple[str, str | None]:

@@ -196,6 +196,14 @@ def test_the_only_drive_is_meant_and_one_of_several_must_be_named() -> None:
     assert (named.bdf, named.verdict) == ("04:00.0", Verdict.GOOD)
 
 
+def test_a_machine_without_such_a_device_is_the_reason_and_no_name_of_one_is_asked_for() -> None:
+    gpu = switched({"can": "16 x4", "class_code": 0x030000})
+    (case,) = judged(fio(7.0, filename="/dev/nvme0n1"), gpu).cases
+    assert case.verdict is Verdict.NONE
+    assert "no device of this class; --machine names a dump" in case.binding
+    assert "--device" not in case.binding
+
+
 def test_names_and_tools_tell_which_devices_may_be_meant() -> None:
     """One NVMe drive beside a SATA controller, one RDMA adapter beside the port for management."""
     beside = [

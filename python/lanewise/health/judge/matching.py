@@ -178,9 +178,11 @@ def _devices(machine: Machine, wanted: str) -> list[Function]:
 
 
 def _which(candidates: list[Function], case: Case) -> str:
+    if not candidates:
+        return "the machine has no device of this class; --machine names a dump of the one it was measured on"
     known = ", ".join(function.address.short for function in candidates[:_MOST_NAMED])
     named = f"'{case.target}' is none of them; " if case.target else ""
-    return f"{named}say which device it was with --device: {known or 'the machine has none of this class'}"
+    return f"{named}say which device it was with --device: {known}"
 
 
 def _storage(case: Case, function: Function) -> Benchmark:

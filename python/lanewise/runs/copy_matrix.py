@@ -327,11 +327,9 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
     if not patterns:
         found = kinds.gpus
         if len(found) < 2:
-            like = f"; name devices that copy, like {' '.join(kinds.devices[:2])}"
-            raise InputError(
-                "the scenario has no two devices with copy engines of a catalog part"
-                f"{like if len(kinds.devices) > 1 else ''}"
-            )
+            two = _two_of_a_host(_by_host(kinds, kinds.devices))
+            like = f"; name devices that copy, like {two}" if two else ""
+            raise InputError(f"the scenario has no two devices with copy engines of a catalog part{like}")
         return found
     unknown = [each for each in patterns if not any(_is_meant(name, each) for name in kinds.devices)]
     if unknown:
@@ -357,14 +355,24 @@ def _refuse_own(overrides: Sequence[tuple[str, str]]) -> None:
 
 def _refuse_hosts(kinds: PairKinds, chosen: Sequence[str]) -> None:
     """Raise InputError for devices of several hosts, between which no copy engine copies."""
-    by_host: dict[str, list[str]] = {}
-    for name in chosen:
-        by_host.setdefault(kinds.host_of(name), []).append(name)
+    by_host = _by_host(kinds, chosen)
     if len(by_host) == 1:
         return
-    several = next((names for names in by_host.values() if len(names) > 1), None)
-    like = f": name devices of it, like {' '.join(several[:2])}" if several else ""
+    two = _two_of_a_host(by_host)
+    like = f": name devices of it, like {two}" if two else ""
     raise InputError(f"a matrix is of one host, and these devices are below {' and '.join(by_host)}{like}")
+
+
+def _by_host(kinds: PairKinds, names: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(kinds.host_of(name), []).append(name)
+    return found
+
+
+def _two_of_a_host(by_host: dict[str, list[str]]) -> str:
+    """Return two devices below one host, as they are written behind a command; "" where no host has two."""
+    return next((" ".join(names[:2]) for names in by_host.values() if len(names) > 1), "")
 
 
 def _check_start(

@@ -259,6 +259,18 @@ def test_a_scenario_with_one_device_has_no_pair_to_name() -> None:
         lanewise.copy_matrix(alone)
 
 
+def test_the_devices_that_are_offered_are_below_one_host() -> None:
+    slots = "\n".join(
+        f'[host.{host}]\nslots = {{ slot1 = "gen4 x16", slot2 = "gen4 x16" }}' for host in ("one", "two")
+    )
+    cards = "\n".join(
+        f'[endpoint.{name}]\npart = "generic-gen4-x16"\nattach = "{slot}"'
+        for name, slot in (("a", "one.slot1"), ("b", "two.slot1"), ("c", "two.slot2"))
+    )
+    with pytest.raises(InputError, match=r"name devices that copy, like b c$"):
+        lanewise.copy_matrix(f"{slots}\n{cards}")
+
+
 TWO_HOSTS = "scenarios/collective_nodes.toml"
 
 

@@ -1270,6 +1270,10 @@ fn the_buffer_that_a_switch_pauses_at_is_the_limit() {
         let found = proof(INCAST, &[&pauses[..], &ends].concat());
         let limit = found.run.limited_by.as_ref().expect("something moved");
         assert_eq!((limit.kind, &*limit.name), ("network_buffer", "leaf.port3.buffer"), "{}", limit.sentence);
+        assert!(limit.sentence.contains("64 KiB, a pause above 8 KiB"), "{}", limit.sentence);
+        let changed = limit.edits[0].settings.iter().map(|each| (&*each.path, &*each.after));
+        let both = [("leaf.buffer", "128 KiB"), ("leaf.xoff", "16 KiB"), ("leaf.xon", "8 KiB")];
+        assert!(changed.clone().eq(both), "{:?}", changed.collect::<Vec<_>>());
         let larger = found.larger.iter().find(|each| each.kind == "network_buffer").expect("it was tried");
         assert!(larger.gain_percent > 50.0, "{:#?}", found.larger);
     }

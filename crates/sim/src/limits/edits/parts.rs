@@ -146,7 +146,11 @@ impl Editor<'_> {
             Part::NetworkSwitch(part) => match part {
                 NetworkSwitchPart::Wire { .. } => Vec::new(),
                 NetworkSwitchPart::Buffer { .. } => {
-                    vec![of("twice the buffer of each port of the switch", &["buffer"], Double)]
+                    vec![of(
+                        "twice the buffer of each port of the switch",
+                        &["buffer", "xoff", "xon"],
+                        Double,
+                    )]
                 }
             },
             Part::Load(part) => self.of_load(first, part),

@@ -20,6 +20,7 @@ use lanewise_fabric::{
 };
 use lanewise_network::NetworkWire;
 use lanewise_network::routing::by_flow;
+use lanewise_network::switch::FlowControl;
 use lanewise_network::switch::{BLOCK, Egress, Ingress, Next, PAUSE_FRAME, Queued, Signal, space};
 use lanewise_network::transport::PacketKind;
 use lanewise_units::{Bytes, Span, Time};
@@ -394,7 +395,10 @@ impl RdmaNetwork {
                 id: port.buffer_id(switch),
                 name: format!("{name}.buffer"),
                 places: capacity.div_floor(BLOCK) as u32, // A part of a block has no credit.
-                limit: capacity.to_string(),
+                limit: match switch.flow_control {
+                    FlowControl::Credits => capacity.to_string(),
+                    FlowControl::Pause { xoff, .. } => format!("{capacity}, a pause above {xoff}"),
+                },
                 book: Book { busy: port.held.area_at(at), waited: waited.into(), served: port.packets },
             };
             [wire, buffer]

@@ -69,7 +69,7 @@ pub struct Simulation {
     /// Of the ports of each.
     port_names: Vec<PortNames>,
     /// Books of the resources when the window started.
-    first_reading: HashMap<String, Book>,
+    first_reading: HashMap<(usize, String), Book>,
     /// Events after which the books are audited next.
     audit_at: u64,
     audits: u64,
@@ -435,7 +435,7 @@ impl Simulation {
             workload.start_measuring(at);
         }
         let readings = self.all_resources(at).into_iter();
-        self.first_reading = readings.map(|reading| (reading.name, reading.book)).collect();
+        self.first_reading = readings.map(|(by, reading)| ((by, reading.name), reading.book)).collect();
     }
 
     /// The tallies of this part start again.
@@ -447,24 +447,29 @@ impl Simulation {
 
     /// Every resource that was ever asked for, with what it has done in the window up to `until`.
     pub fn resources(&self, until: Time) -> Vec<ResourceReading> {
-        let mut readings = self.all_resources(until);
-        for reading in &mut readings {
-            let first = self.first_reading.get(&reading.name).copied().unwrap_or_default();
+        let in_the_window = |(by, mut reading): (usize, ResourceReading)| {
+            let of = (by, reading.name);
+            let first = self.first_reading.get(&of).copied().unwrap_or_default();
+            reading.name = of.1;
             reading.book = reading.book.since(&first);
-        }
-        readings
+            reading
+        };
+        self.all_resources(until).into_iter().map(in_the_window).collect()
     }
 
-    fn all_resources(&self, at: Time) -> Vec<ResourceReading> {
+    /// With what counts each: the fabric, or which workload; loads of several tools on one host have cores of one name.
+    fn all_resources(&self, at: Time) -> Vec<(usize, ResourceReading)> {
         let mut readings = self.fabric.resources((&self.names, &self.port_names), at);
         if let Some(crew) = self.crew.as_ref().filter(|_| SHARES) {
             let of_others = crew.ask(move |part| part.fabric.resources((&part.names, &part.port_names), at));
             readings.extend(of_others.into_iter().flatten());
             order::sort_by_key(&mut readings, |(device, _)| *device);
         }
-        let mut readings: Vec<ResourceReading> = readings.into_iter().map(|(_, reading)| reading).collect();
-        readings.extend(self.workloads.iter().flat_map(|workload| workload.resources(at)));
-        readings
+        let of_fabric = readings.into_iter().map(|(_, reading)| (0, reading));
+        let of_workloads = (1..).zip(&self.workloads);
+        let of_workloads = of_workloads
+            .flat_map(|(by, workload)| workload.resources(at).into_iter().map(move |reading| (by, reading)));
+        of_fabric.chain(of_workloads).collect()
     }
 
     /// Accounts for all time up to `at`, so that results can be read.

@@ -106,6 +106,8 @@ pub enum HostPart {
     Translations,
     /// A core that runs drivers and jobs.
     Core { core: u32 },
+    /// A core of an operating system that bridges, which has its cores to itself.
+    BridgeCore { core: u32 },
 }
 
 /// A part of a switch.
@@ -359,7 +361,7 @@ impl HostPart {
             Self::WalkTurns => ResourceKind::WalkTurns,
             Self::Walkers => ResourceKind::Walkers,
             Self::Translations => ResourceKind::TranslationCache,
-            Self::Core { .. } => ResourceKind::Core,
+            Self::Core { .. } | Self::BridgeCore { .. } => ResourceKind::Core,
         }
     }
 
@@ -383,7 +385,8 @@ impl HostPart {
             | Self::WalkTurns
             | Self::Walkers
             | Self::Translations
-            | Self::Core { .. } => Meets::All,
+            | Self::Core { .. }
+            | Self::BridgeCore { .. } => Meets::All,
         }
     }
 }

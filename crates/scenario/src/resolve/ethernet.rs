@@ -322,7 +322,6 @@ fn system(
     let (written, system) = found?;
     Some(StackConfig {
         device: DeviceId(host as u32),
-        host: inputs.topology.instances[host].name.clone(),
         system: inputs.file.components[*written].name.clone(),
         cores: system.cores,
         interrupt_cost: system.interrupt_cost,

@@ -152,7 +152,7 @@ fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Op
     let device = id.owner.device().map(|device| device.0 as usize);
     match (id.part, device) {
         // Cores are there for what software of a workload costs.
-        (Part::Host(HostPart::Core { .. }), _) => own(scenario, larger, id),
+        (Part::Host(HostPart::Core { .. } | HostPart::BridgeCore { .. }), _) => own(scenario, larger, id),
         (Part::Host(part), Some(device)) => of_host(larger, root_complex(scenario, device)?, part),
         (Part::Switch(part), Some(device)) => match &mut scenario.fabric.devices[device].kind {
             DeviceKind::Switch(switch) => of_switch(larger, switch, part),
@@ -206,7 +206,7 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) ->
         HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
             larger.quicken(&mut host.sockets.as_mut()?.rate);
         }
-        HostPart::Core { .. } => return None,
+        HostPart::Core { .. } | HostPart::BridgeCore { .. } => return None,
     }
     Some(())
 }

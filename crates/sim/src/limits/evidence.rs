@@ -12,9 +12,9 @@ use super::suspect::{ALIKE, Group, Suspect, choose_errors, select_suspect};
 use super::ways::Hosts;
 use crate::EndName;
 use crate::results::{Flow, Requester, Resource, Results};
-use lanewise_fabric::ResourceId;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
+use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_observe::CONTROL;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
@@ -107,9 +107,9 @@ struct Evidence<'a> {
     /// By name of a flow, those through which the same data go.
     transfers: HashMap<String, Vec<String>>,
     /// On which cores the software of flows runs, by their name: host and core.
-    cores: HashMap<String, HashSet<(usize, u32)>>,
+    cores: HashMap<String, HashSet<(usize, HostPart)>>,
     /// All of those.
-    software: HashSet<(usize, u32)>,
+    software: HashSet<(usize, HostPart)>,
     /// Devices whose loads hold themselves back; worked out when it is first asked for.
     paced: OnceCell<HashSet<&'a str>>,
     /// The loads, to ask whether they keep anything outstanding at a device.

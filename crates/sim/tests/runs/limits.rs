@@ -448,8 +448,8 @@ frame_sizes = ["64 B"]
 #[test]
 fn the_cores_of_a_bridge_are_the_limit() {
     // The adapters, which read one frame at a time, are next.
-    let found = limited(BRIDGE, &[], "core", &["server.core0"], 15.0);
-    let core = found.run.resources.iter().find(|each| each.name == "server.core0").expect("it works");
+    let found = limited(BRIDGE, &[], "core", &["os.core0"], 15.0);
+    let core = found.run.resources.iter().find(|each| each.name == "os.core0").expect("it works");
     assert!(core.utilisation > 0.9 && core.utilisation <= 1.0 && core.waited_s > Some(0.0), "{core:?}");
     assert!(core.limit.contains("860 ns for a frame"), "{}", core.limit);
     let limit = found.run.limited_by.expect("something moved");

@@ -18,8 +18,6 @@ use std::collections::VecDeque;
 pub struct StackConfig {
     /// The host.
     pub device: DeviceId,
-    /// Name of the host.
-    pub host: String,
     /// Name of the operating system, whose costs these are.
     pub system: String,
     /// Cores; port n interrupts core n, counted round.
@@ -272,12 +270,12 @@ impl Software {
 
     /// What each core has done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
-        let StackConfig { device, host, packet_cost, .. } = &self.config;
+        let StackConfig { device, system, packet_cost, .. } = &self.config;
         (0..).zip(&self.books).map(move |(core, &CoreBook { mut book, since })| {
             book.busy += at.saturating_since(since.unwrap_or(at));
             ResourceReading {
-                id: ResourceId::of(*device, HostPart::Core { core }),
-                name: format!("{host}.core{core}"),
+                id: ResourceId::of(*device, HostPart::BridgeCore { core }),
+                name: format!("{system}.core{core}"),
                 places: 1,
                 limit: format!("one core, {packet_cost} for a frame"),
                 book,

@@ -3,8 +3,8 @@
 //! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
 //! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
 
-use lanewise_fabric::ResourceId;
 use lanewise_fabric::workload::{DeviceId, Workload};
+use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
 use std::collections::HashSet;
@@ -28,8 +28,8 @@ pub struct OnCore {
     pub flow: String,
     /// The host.
     pub host: DeviceId,
-    /// Which of its cores, counted from 0.
-    pub core: u32,
+    /// Which of its cores.
+    pub core: HostPart,
 }
 
 /// The settings of one load.

@@ -97,7 +97,7 @@ def _ladders(comparison: Comparison) -> Group:
 
 def _changes(comparison: Comparison) -> Group | str:
     if comparison.changes.is_empty():
-        return "Of the time of each link direction that both have, all went to the same.\n"
+        return "No link direction that both have spent its time differently.\n"
     groups = collapse.changes(comparison.changes.iter_rows(named=True))
     rows = [(row, group, number == 0) for group in groups for number, row in enumerate(group[0])]
     left_out = sum(len(group) for _, group, _ in rows[_MOST_CHANGES:])

@@ -204,7 +204,7 @@ impl Editor<'_> {
             HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
                 vec![of("twice the rate between sockets", &["interconnect.rate"], Double)]
             }
-            HostPart::Core { .. } => self.cores(id),
+            HostPart::Core { .. } | HostPart::BridgeCore { .. } => self.cores(id),
         }
     }
 
@@ -380,9 +380,11 @@ impl Editor<'_> {
         let bridges = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<EthernetConfig>());
         let here = bridges.filter(|bridge| id.owner.device() == Some(bridge.stack.device));
         let systems: Vec<&str> = here.map(|bridge| bridge.stack.system.as_str()).collect();
-        let is_software = |path: &str, key: &str| {
-            let of_system = || path.split_once('.').is_some_and(|(owner, _)| systems.contains(&owner));
-            of_software(path, key) || path.ends_with(key) && of_system()
+        let is_software = |path: &str, key: &str| match id.part {
+            Part::Host(HostPart::BridgeCore { .. }) => {
+                path.ends_with(key) && path.split_once('.').is_some_and(|(owner, _)| systems.contains(&owner))
+            }
+            _ => of_software(path, key),
         };
         let drafts: [(&str, Vec<(String, Step)>); 3] = [
             ("twice as many jobs", named(jobs.collect(), Double)),

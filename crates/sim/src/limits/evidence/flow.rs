@@ -7,7 +7,7 @@ use super::super::suspect::{MOSTLY, Suspect};
 use super::{Evidence, has_errors};
 use crate::results::{Flow, Link, Requester, Resource};
 use lanewise_fabric::config::{DeviceKind, LinkPower};
-use lanewise_fabric::{HostPart, LoadPart, Part, ResourceKind, ResourceOwner};
+use lanewise_fabric::{LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::order;
 use lanewise_workload::load::mmio::Pacing;
@@ -155,9 +155,7 @@ impl Evidence<'_> {
 
     /// Whether software of a flow may run on a resource, if that is a core; of anything else, yes.
     fn runs_on(&self, flow: &Flow, resource: &Resource) -> bool {
-        let (Some(host), Part::Host(HostPart::Core { core })) =
-            (resource.id.owner.device(), resource.id.part)
-        else {
+        let (Some(host), Part::Host(core)) = (resource.id.owner.device(), resource.id.part) else {
             return true;
         };
         let at = (host.0 as usize, core);

@@ -131,7 +131,7 @@ impl LoadConfig for NvmeConfig {
         for group in &self.groups {
             let host = &self.hosts[group.host];
             let mut add = |flow: String, host: &NvmeHostConfig, core: u32| {
-                found.push(OnCore { flow, host: host.device, core });
+                found.push(OnCore { flow, host: host.device, core: HostPart::Core { core } });
             };
             for _ in 0..group.fio.jobs {
                 let name = &group.fio.name;

@@ -54,7 +54,11 @@ impl LoadConfig for StorageConfig {
             cores.iter_mut().for_each(|core| *core %= count);
             order::sort(&mut cores);
             cores.dedup();
-            let on_core = |core| OnCore { flow: group.name.clone(), host: self.host.device, core };
+            let on_core = |core| OnCore {
+                flow: group.name.clone(),
+                host: self.host.device,
+                core: HostPart::Core { core },
+            };
             found.extend(cores.into_iter().map(on_core));
             workers += group.workers;
         }

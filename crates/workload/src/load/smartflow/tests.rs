@@ -33,7 +33,6 @@ pub(crate) fn nic(device: u32) -> NicConfig {
 pub(crate) fn stack() -> StackConfig {
     StackConfig {
         device: DeviceId(7),
-        host: "server".into(),
         system: "os".into(),
         cores: 1,
         interrupt_cost: Span::ZERO,

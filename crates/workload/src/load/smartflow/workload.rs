@@ -237,14 +237,18 @@ impl LoadConfig for EthernetConfig {
             let core = (first_port[flow.from.0] + flow.from.1 as u32) % self.stack.cores.max(1);
             // The adapters at both ends, whose flows have their names, and that of the frames.
             let names = [&self.nics[flow.from.0].name, &self.nics[flow.to.0].name, &flow.name];
-            names.map(|name| OnCore { flow: name.clone(), host: self.stack.device, core })
+            names.map(|name| OnCore {
+                flow: name.clone(),
+                host: self.stack.device,
+                core: HostPart::BridgeCore { core },
+            })
         };
         self.smartflow.flows.iter().flat_map(on_core).collect()
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         let stack = &mut self.stack;
-        let is_core = matches!(resource.part, Part::Host(HostPart::Core { .. }));
+        let is_core = matches!(resource.part, Part::Host(HostPart::BridgeCore { .. }));
         (is_core && resource.owner.device() == Some(stack.device)).then(|| {
             larger.shorten_all([&mut stack.interrupt_cost, &mut stack.packet_cost, &mut stack.byte_cost]);
         })

@@ -79,7 +79,7 @@ const DRIVE: &str = r#"
 #[test]
 fn cores_of_two_tools_are_counted_apart() {
     let in_use = |loads: &[&str]| {
-        let found = results(&[&[TOOLS], loads].concat().concat(), &[]);
+        let found = results([&[TOOLS], loads].concat().concat(), &[]);
         let cores = found.resources.iter().filter(|each| each.name == "server.core0");
         let mut use_of_each: Vec<f64> = cores.map(|each| each.utilisation).collect();
         use_of_each.sort_by(f64::total_cmp);

@@ -11,6 +11,7 @@ mod rig;
 
 use lanewise_sim::{Results, Scenario, run};
 use rig::{Rig, World};
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,17 +97,25 @@ fn report(seed: u64, rig: &Rig, fault: &str) -> ! {
     );
 }
 
-/// Ends the process when a scenario takes too long, with the seed that it is.
+/// In the place of a seed: all have run.
+const NO_MORE: u64 = u64::MAX;
+
+/// Ends the process when a scenario takes too long, with the seed that it is; goes home when all have run.
 fn watch(seed: &'static AtomicU64) {
     std::thread::spawn(move || {
-        let (mut last, mut since) = (u64::MAX, Instant::now());
+        let (mut last, mut since) = (NO_MORE, Instant::now());
         loop {
             std::thread::sleep(Duration::from_secs(1));
             let now = seed.load(Ordering::Relaxed);
+            if now == NO_MORE {
+                return;
+            }
             if now != last {
                 (last, since) = (now, Instant::now());
             } else if since.elapsed() > LONGEST {
-                say(&format!("seed {now} hangs: make swarm SEED={now} SCENARIOS=1"));
+                // What a test prints is shown when it has ended, and this one never does.
+                let message = format!("seed {now} hangs: make swarm SEED={now} SCENARIOS=1\n");
+                std::io::stderr().write_all(message.as_bytes()).expect("someone who reads");
                 std::process::exit(101);
             }
         }
@@ -141,6 +150,7 @@ fn whatever_may_be_written_runs() {
         *ends.entry(scenario_kind(&rig)).or_default() += 1;
         runs += 1;
     }
+    SEED.store(NO_MORE, Ordering::Relaxed);
     say(&format!(
         "swarm: {runs} scenarios from seed {first}, {ends:?}; {} of {} ends of parameters, {} pairs of them",
         world.ends_tried.len(),

@@ -214,6 +214,10 @@ fn ends(
     let first = end(inputs, component, &names[0], place, networks, output);
     let second = end(inputs, component, &names[1], place, networks, output);
     let ends = [first?, second?];
+    if ends[0] == ends[1] {
+        let reason = "is its other end, too: what an adapter sends to itself goes over a wire between two of its ports";
+        return refuse(inputs, component, &names[0], reason, place, output);
+    }
     for (end, name) in ends.iter().zip(names) {
         if !networks.wired.insert((end.nic, end.port)) {
             return refuse(inputs, component, name, "has a wire already", place, output);

@@ -172,11 +172,9 @@ impl Fabric {
         let (mps, egress, by_lines) =
             (ingress.settings.mps, ingress.index, self.leaves_by_lines(index, ingress));
         let root_complex = &mut self.root_complexes[index as usize];
-        let most = if by_lines {
-            root_complex.config.rcb
-        } else {
-            root_complex.config.completion_combine_max.min(mps)
-        };
+        let config = &root_complex.config;
+        let combines = config.combine_long_reads || u64::from(request.length) <= mps.get();
+        let most = if by_lines || !combines { config.rcb } else { config.completion_combine_max.min(mps) };
         let at_rates = root_complex.read_at_rates(now, request, egress, most);
         let id = PortId(request.ingress);
         if let Some((last, first, unmade)) = &at_rates

@@ -121,6 +121,24 @@ fn a_device_limit_below_the_tag_width_holds() {
     assert_eq!(simulation.fabric.outstanding_reads(DeviceId(1)), 5);
 }
 
+/// A read of up to the Maximum Payload Size is one completion; a longer one ends at every boundary where long reads are not
+/// combined.
+#[test]
+fn long_reads_are_answered_line_by_line_where_they_are_not_combined() {
+    for (combines, mrrs, each) in [(true, 512, 256), (false, 256, 256), (false, 512, 64)] {
+        let mut config = direct(Generation::Gen2, Width::X1, 256);
+        endpoint_mut(&mut config, 1).mrrs = Bytes::new(mrrs);
+        let root = root_mut(&mut config);
+        root.completion_combine_max = Bytes::new(256);
+        root.combine_long_reads = combines;
+        let simulation = measure(&config, vec![Stream::new(1, Direction::Read, 512, 64)], 10_000);
+        let port = simulation.fabric.port_index(DeviceId(0), 0);
+        let sent = simulation.fabric.observers().counters(port).tlps_sent as f64;
+        let bytes = goodput(&simulation, 0, 10_000) * 10_000e-6 / sent;
+        assert!((bytes / f64::from(each) - 1.0).abs() < 0.01, "{bytes} B in each, not {each}");
+    }
+}
+
 /// Bytes of header and digest per TLP that a port sent.
 fn header_bytes(simulation: &mut Simulation, config: &FabricConfig, device: u32) -> f64 {
     simulation.stop_measuring(us(900));

@@ -154,6 +154,7 @@ HOSTS = {
     "intel-kaby-lake-s": r"^8086:(590f|591f|5918) ",
     "intel-raptor-lake-s": r"^8086:(a700|a703|a704|a740) ",
     "intel-skylake-s": r"^8086:(190f|191f|1918) ",
+    "raspberry-pi-5": r"^14e4:2712\b|\bBCM2712\b",
 }
 
 OTHERS = {

@@ -756,6 +756,10 @@ class Host(TypedDict, total=False):
     """Read Completion Boundary: completions of a long read end at multiples of it. Default: 64 B."""
     completion_combine: str | Sourced
     """Completions are combined up to this size, and never above the Maximum Payload Size. Default: 256 B."""
+    combine_long_reads: bool | Sourced
+    """Whether completions of reads above the Maximum Payload Size are combined, too; if not, each ends at
+    `rcb`. Default: true.
+    """
     completion_queue: Literal["none"] | int | Sourced
     """Packets of completions in the queue of a root port. Lines of a read that find a place leave alone,
     those that have to wait for one are joined up to `completion_combine`; "none" to join all that may be

@@ -34,6 +34,8 @@ pub struct RootComplexConfig {
     pub rcb: Bytes,
     /// Largest completion the completer combines to; never above MPS.
     pub completion_combine_max: Bytes,
+    /// Whether that goes for reads of more than the Maximum Payload Size, too; otherwise theirs end at every boundary.
+    pub combine_long_reads: bool,
     /// Packets of completions in a root port's queue for the wire: lines that come while it is full are joined. None to join
     /// whatever may be joined.
     pub completion_queue: Option<u32>,

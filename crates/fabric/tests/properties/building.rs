@@ -238,6 +238,7 @@ impl RootCase {
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(most),
+            combine_long_reads: true,
             completion_queue: self.line_places.filter(|_| !self.shared_outbound),
             shared_outbound_queue: self.shared_outbound.then_some(4),
             root_port_queue: 2,

@@ -109,6 +109,8 @@ pub struct TransferCase {
 #[derive(Clone, Debug)]
 pub struct HostCase {
     pub combine: bool,
+    /// Reads above the Maximum Payload Size are not combined.
+    pub long_by_line: bool,
     pub rcb_128: bool,
     pub trackers: u32,
     pub jitter: bool,
@@ -397,6 +399,7 @@ impl HostCase {
             memory_latency_jitter: if self.jitter { Span::from_ns(200) } else { Span::ZERO },
             rcb: Bytes::new(rcb),
             completion_combine_max: Bytes::new(if self.combine { mps } else { rcb }),
+            combine_long_reads: !self.long_by_line,
             memory_base: if self.high_memory { 1 << 32 } else { 0 },
             write_overhead: if self.slow_memory { Span::from_ns(70) } else { Span::ZERO },
             ecrc: self.ecrc,
@@ -604,18 +607,22 @@ fn host_case(kinds: Kinds) -> impl Strategy<Value = HostCase> {
         prop::bool::weighted(0.3),
         any::<bool>(),
         (iommu_case(kinds), memory_case(kinds)),
+        prop::bool::weighted(0.3),
     )
-        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, (iommu, memory))| HostCase {
-            combine: flags.0,
-            rcb_128: flags.1,
-            jitter: flags.2,
-            high_memory: flags.3,
-            trackers,
-            slow_memory,
-            ecrc,
-            pairs,
-            iommu,
-            memory,
+        .prop_map(|(flags, trackers, slow_memory, ecrc, pairs, (iommu, memory), long_by_line)| {
+            HostCase {
+                combine: flags.0,
+                long_by_line,
+                rcb_128: flags.1,
+                jitter: flags.2,
+                high_memory: flags.3,
+                trackers,
+                slow_memory,
+                ecrc,
+                pairs,
+                iommu,
+                memory,
+            }
         })
 }
 

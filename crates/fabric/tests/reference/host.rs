@@ -83,7 +83,9 @@ impl Host {
     fn read(&mut self, now: Time, request: &Tlp, stack: usize, mps: u64, waited: Span) -> Vec<Tlp> {
         let mean = self.config.memory_latency_jitter;
         let jitter = if mean.is_zero() { Span::ZERO } else { self.jitter.exponential(mean) };
-        let most = self.config.completion_combine_max.get().min(mps);
+        let combines = self.config.combine_long_reads || request.length <= mps;
+        let most =
+            if combines { self.config.completion_combine_max.get().min(mps) } else { self.config.rcb.get() };
         let owner = self.owner(request);
         let mut ready = now;
         let mut made = Vec::new();

@@ -49,6 +49,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
     };
     let host = HostCase {
         combine: true,
+        long_by_line: false,
         rcb_128: true,
         trackers: 64,
         jitter: false,

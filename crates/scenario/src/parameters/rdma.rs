@@ -148,7 +148,7 @@ parameters! {
         Assumed "100 Gb/s";
         /// Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.
         mtu: PayloadSize<256> = "4096 B",
-        Assumed "the largest that InfiniBand has";
+        Assumed "the largest that InfiniBand has; RoCE has it where Ethernet carries 4,200 B or more, and 1024 B with its usual 1,500";
         /// Time along the cable.
         propagation: Span = "10 ns" in "0 ns" to "10 ms",
         Assumed "2 m of cable at 5 ns/m";

@@ -150,6 +150,7 @@ fn root_complex(
         rcb,
         // What a default says of hosts with the smaller boundary means one boundary here.
         completion_combine_max: host.completion_combine.0.max(rcb).min(largest),
+        combine_long_reads: host.combine_long_reads,
         completion_queue: host.completion_queue.filter(|_| host.shared_outbound_queue.is_none()),
         write_latency: host.write_latency,
         shared_outbound_queue: host.shared_outbound_queue,

@@ -75,6 +75,7 @@ pub fn root_complex() -> RootComplexConfig {
         rcb: Bytes::new(64),
         completion_combine_max: Bytes::new(64),
         write_latency: Span::from_ns(100),
+        combine_long_reads: true,
         completion_queue: None,
         shared_outbound_queue: None,
         root_port_queue: 2,

@@ -30,10 +30,10 @@ def host_part(machine: Machine) -> str | None:
     """Return the catalog part of the processors; None when no function of theirs tells which they are.
 
     Only processors whose host bridges or data fabrics are in no others: none of servers, nor Threadripper,
-    which shares them with EPYC.
+    which shares them with EPYC. Small boards have no host bridge, and are known by their root ports.
     """
     kinds = {}
-    for bridge in machine.host_bridges:
+    for bridge in machine.host_bridges or machine.roots:
         identity = bridge.identity
         kinds[identity.vendor_id, identity.device_id, identity.device_name] = bridge
     found = {known_as(bridge, (bridge.identity.device_name,), HOSTS) for bridge in kinds.values()} - {None}

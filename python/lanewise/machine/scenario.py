@@ -256,7 +256,8 @@ class _Writer:
         host: Host = {}
         if part is not None:
             host["part"] = part
-            told = "known by its host bridge" if known else "Assumed: memory and latencies of a server"
+            bridge = "host bridge" if machine.host_bridges else "root port"
+            told = f"known by its {bridge}" if known else "Assumed: memory and latencies of a server"
             self._note("host", "server", "part", told)
         if len(makers) == 1:
             host["maker"] = str(makers.pop())

@@ -19,7 +19,7 @@ from lanewise.machine.own_rate import own_rate
 from lanewise.machine.topology import is_chipset_uplink, is_inside_amd, is_thunderbolt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import EventKind, Function, KernelEvent, Link, Machine
@@ -111,14 +111,19 @@ class View:
     @cached_property
     def devices(self) -> tuple[Function, ...]:
         """Endpoints whose job is moving data, on links fast enough to care; each device once."""
-        seen: set[tuple[int, int, int]] = set()
-        found = []
+        return self._once_each(self.moves_data)
+
+    @cached_property
+    def devices_in_any_slot(self) -> tuple[Function, ...]:
+        """The same, and those that only their slot makes slow: a drive of four lanes at one."""
+        return self._once_each(lambda each: self.moves_data(each) or self._is_made_for_more(each))
+
+    def _once_each(self, wanted: Callable[[Function], bool]) -> tuple[Function, ...]:
+        found: dict[tuple[int, int, int], Function] = {}
         for function in self.machine.endpoints:
-            if function.address.slot in seen or not self.moves_data(function):
-                continue
-            seen.add(function.address.slot)
-            found.append(function)
-        return tuple(found)
+            if function.address.slot not in found and wanted(function):
+                found[function.address.slot] = function
+        return tuple(found.values())
 
     def is_device(self, function: Function) -> bool:
         """Whether a function is one of `devices`."""
@@ -155,14 +160,21 @@ class View:
 
     def moves_data(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device that uses a fast link."""
+        rate = self.possible_rate(function)
+        return self._has_data(function) and rate is not None and self.is_worth_tuning(rate)
+
+    def _is_made_for_more(self, function: Function) -> bool:
+        """Whether a function is such a device by its own end of the link."""
+        link = self.physical_link(function)
+        able = (link.device if link else function).link.capability
+        return self._has_data(function) and able.known and self.is_worth_tuning(rate_of(able) or 0.0)
+
+    def _has_data(self, function: Function) -> bool:
         if function.virtual or is_management(function) or is_emulated(function) or function.has_c2c:
             return False
         if is_inside_amd(function) and not function.is_nic:
             return False
-        if not self.is_data_mover(function):
-            return False
-        rate = self.possible_rate(function)
-        return rate is not None and self.is_worth_tuning(rate)
+        return self.is_data_mover(function)
 
     def is_data_mover(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device, on whatever link."""

@@ -604,6 +604,16 @@ def test_every_device_that_is_left_out_is_said_with_its_reason() -> None:
     assert not any("not predicted" in note for note in chosen.notes)
 
 
+def test_a_drive_that_only_its_slot_makes_slow_is_predicted_and_a_slow_card_is_not() -> None:
+    """As on a Raspberry Pi 5, whose one lane no other device can use."""
+    narrow = {"port": {"can": "5 x1"}, "now": "5 x1"}
+    [read] = [r for r in predict(pair(can="8 x4", **narrow)).rows if r.benchmark == "fio read 128 KiB"]
+    assert read.link == "gen2 x1"
+    assert read.alone_gb_per_s == pytest.approx(0.45, rel=0.03)
+    with pytest.raises(InputError, match=r"carries less than 1.9 GB/s: 01:00.0; name one with --device"):
+        predict(pair(can="5 x1", **narrow))
+
+
 def test_a_payload_size_that_no_source_states_is_assumed_and_said_to_be() -> None:
     silent = {"transfers": {"mps": None, "mps_supported": None}}
     [said] = [text for text in predict(pair(port=silent, **silent)).assumptions if "MPS" in text]

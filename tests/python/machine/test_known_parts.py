@@ -151,6 +151,15 @@ def test_a_host_bridge_that_is_in_one_kind_of_processor_leads_to_its_part(
     assert (f'part = "{part}"' in scan_to_scenario(machine)) == (part is not None)
 
 
+def test_a_board_without_a_host_bridge_is_known_by_its_root_port() -> None:
+    lines = TEXT.format(bridge="", device=GPU).splitlines(keepends=True)[1:]
+    port = "Broadcom Inc. and subsidiaries BCM2712 PCIe Bridge"
+    for name in (f"{port} [14e4:2712]", port):
+        text = "".join(lines).replace("Some root port [1022:14db]", name)
+        assert host_part(read_bytes(text.encode())) == "raspberry-pi-5"
+    assert host_part(read_bytes("".join(lines).encode())) is None
+
+
 CORPUS = corpus_folder()
 
 

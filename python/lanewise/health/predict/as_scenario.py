@@ -33,7 +33,7 @@ def scenario_of(machine: Machine, direction: str = "write") -> str:
         return scan_to_scenario(machine)
     machine, _ = with_missing_ports(machine)
     known = {function.address for function in Ways(machine, {}).choose(None)}
-    devices = [function for function in View(machine).devices if function.address in known]
+    devices = [function for function in View(machine).devices_in_any_slot if function.address in known]
     every = [benchmark for function in devices for benchmark in benchmarks_of(function, [])]
     chosen = [each for each in every if each.together and each.direction == direction][:MOST_TOGETHER]
     if not chosen:

@@ -21,6 +21,8 @@ _MOST_ADDRESSES = 6
 _WITHOUT_LINK = (Kind.INTEGRATED_ENDPOINT, Kind.CONVENTIONAL)
 UNKNOWN_LINK = "its link is not known"
 """Why a device is left out that a better source would show."""
+TOO_SLOW = "its link carries less than 1.9 GB/s"
+"""Why one is left out that is predicted where somebody names it."""
 
 
 def left_out(
@@ -65,7 +67,7 @@ def _reason(view: View, function: Function) -> str:
     if rate is None:
         return UNKNOWN_LINK
     if not view.is_worth_tuning(rate):
-        return "its link carries less than 1.9 GB/s"
+        return TOO_SLOW
     return "no benchmark of it could be simulated"
 
 

@@ -102,7 +102,7 @@ parameters! {
         Assumed "what recent hosts do; older ones send one completion for each 64 B";
         /// Whether completions of reads above the Maximum Payload Size are combined, too; if not, each ends at `rcb`.
         combine_long_reads: bool = "true",
-        Assumed "servers answer reads of 512 B in completions of 256 B; of a Raspberry Pi's processor the driver says otherwise";
+        Assumed away "servers answer reads of 512 B in completions of 256 B; of a Raspberry Pi's processor the driver says otherwise";
         /// Packets of completions in the queue of a root port. Lines of a read that find a place leave alone, those that have to wait for one are joined up to `completion_combine`; "none" to join all that may be joined.
         completion_queue: Option<u32> = "none" in "1" to "65536",
         Assumed away "reads are answered in completions of full size, unless the host is known for a queue";

@@ -227,28 +227,39 @@ LAST_ROUNDS = frozenset(
         "amd-gpus-narrow",
         "bcm-roce-400",
         "blackhole-bar",
+        "blackhole-p100a",
         "blackhole-x1",
+        "clpeak-pinned",
+        "cm4-drives",
+        "cmp-170hx",
+        "cx4-lx-osu",
         "cx5-roce-hosts",
         "cx5-rocm",
         "cx5-vpi-read",
         "cx6-a30-far",
         "cx6-read-small",
         "cx7-spark-ring",
+        "edr-osu",
         "ex920",
         "gdrcopy-a100",
         "gdrcopy-p100",
         "gpu-copy-two-sockets",
+        "h200-eight",
         "hdr-a800",
+        "hdr-loopback",
         "k80-haswell",
         "mcdma-agilex",
         "mi100-sizes",
         "mi25-peers",
+        "mi250-transferbench",
         "nccl-v100-two",
+        "oci-optimized3",
         "oculink",
         "osu-xh2000",
         "p100-far",
         "p5800x-threadripper",
         "pcie-bench-haswell-e3",
+        "pi-5-drives",
         "pi-5-x1",
         "pio-7-series",
         "polarfire",
@@ -256,13 +267,14 @@ LAST_ROUNDS = frozenset(
         "rtx-6000d",
         "rtx-peers-unnamed",
         "t5440-gen1",
+        "v100-memcpy",
         "v100-sizes",
         "xdma-k7",
         "xdma-parallel",
         "xnvme-512",
     ]
 )
-"""Data sets of the sixth and the seventh round."""
+"""Data sets of the sixth to the eighth round."""
 
 
 @pytest.mark.slow
@@ -271,7 +283,7 @@ def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     simulations = validate.Simulations(tmp_path)
     cells = [cell for path in SETS for cell in validate.cells_of(path, simulations) if cell.role == "unseen"]
     assert len({cell.set for cell in cells}) >= 15
-    # All, and what is published enough to be predicted. The last two rounds were of kinds harder to predict.
+    # All, and what is published enough to be predicted. The last three rounds were of kinds harder to predict.
     before = [cell for cell in cells if cell.set not in LAST_ROUNDS]
     for those, most, most_named in ((before, 4, 3.2), (cells, 5.5, 3.8)):
         assert statistics.median(abs(cell.error_percent) for cell in those) < most

@@ -37,9 +37,12 @@ _MODULE_GB_PER_S = 7.0
 _ONBOARD = re.compile(r"\b(?:on-?\s?board|embedded|integrated|LOM|LAN ?\d*)\b", re.IGNORECASE)
 """Words in the labels that firmware gives to soldered devices (SMBIOS type 41, ACPI _DSM)."""
 
-_DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic"})
+_DETACHED_DRIVERS = frozenset(
+    {"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic", "igb_uio", "libnvm helper"}
+)
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci). That of
-Xen is called pciback (drivers/xen/xen-pciback/pci_stub.c), its module xen-pciback."""
+Xen is called pciback (drivers/xen/xen-pciback/pci_stub.c), its module xen-pciback. The last two hold it for a
+program that polls (DPDK, kernel/linux/igb_uio; libnvm, module/pci.c)."""
 
 _BRIDGES = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 

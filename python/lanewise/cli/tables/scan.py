@@ -137,7 +137,7 @@ class _Printer:
             now, able, style = self._link(link)
         elif _is_told(function) and self.machine.link_above(function) is None:
             able = _brief(function.link.capability) if function.link.capability.known else ""
-            if not function.is_bridge:
+            if not function.is_bridge or self.machine.role(function) is Kind.UPSTREAM_PORT:
                 now = str(function.link.status)
         transfers = function.transfers
         payload = "" if transfers.mps is None or function.virtual else str(transfers.mps)
@@ -175,7 +175,7 @@ class _Printer:
             text += f", {idle} of them idle GPUs" if idle else ""
         yield text
         if self.hidden:
-            yield f"{_many(self.hidden, 'function')} of root complexes not shown; --all shows them"
+            yield f"{_many(self.hidden, 'function')} without a link not shown; --all shows them"
 
     def _slots(self) -> Iterator[str]:
         """Yield the slots of the board, as its firmware describes them."""

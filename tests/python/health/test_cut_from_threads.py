@@ -206,3 +206,25 @@ b3:00.0 FireWire (IEEE 1394): Ricoh Co Ltd R5C832 IEEE 1394 Controller (rev 05) 
     shown = capsys.readouterr().out
     assert "2.5GT/s x1" in shown
     assert "1 function without a link not shown" in shown
+
+
+def test_an_error_of_a_root_port_without_an_id_is_its_own() -> None:
+    """GitHub, pop-os/pop issue 3363: a Ryzen's root port states zero, which is the host bridge's ID."""
+    line = "[ 68183.6] pcieport 0000:00:03.1: AER: Correctable error message received from 0000:00:00.0\n"
+    assert [f.address.short for f in read_bytes(line.encode())] == ["00:03.1"]
+    other = line.replace("from 0000:00:00.0", "from 0000:0a:00.0")
+    assert "0a:00.0" in [f.address.short for f in read_bytes(other.encode())]
+
+
+def test_freebsd_has_no_sysfs_to_look_into() -> None:
+    """GitHub, an inventory of a server with FreeBSD 10; the adapter has two lanes of four."""
+    text = """\
+bce0@pci0:11:0:0:       class=0x020000 card=0x03a91014 chip=0x163914e4 rev=0x20 hdr=0x00
+    vendor     = 'Broadcom Corporation'
+    device     = 'NetXtreme II BCM5709 Gigabit Ethernet'
+    cap 10[ac] = PCI-Express 2 endpoint max data 256(512) link x2(x4)
+                 speed 5.0(5.0) ASPM disabled(L0s/L1)
+"""
+    (below,) = found(text, "link-one-end")
+    assert "pkg install pciutils" in below.fix
+    assert "/sys/" not in below.fix

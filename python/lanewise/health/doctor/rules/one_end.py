@@ -103,7 +103,15 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
                 _missing(view, function),
             ],
             trial=_trial(view, function),
+            fix=_ON_FREEBSD if "pciconf" in view.machine.kinds else None,
         )
+
+
+_ON_FREEBSD = (
+    "`pciconf` does not tell which port is above a device. Install pciutils (`pkg install pciutils`) and "
+    "take the dump with `lspci -vvv` as root, which does. A card that should have more lanes in that slot: "
+    "reseat it, look at risers and at bifurcation in the firmware setup."
+)
 
 
 def _is_missed(view: View, function: Function, rate: float, full: float) -> bool:

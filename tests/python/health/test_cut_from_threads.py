@@ -9,7 +9,9 @@ from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.finding import Diagnosis, Finding
 from lanewise.machine import read_bytes
 from lanewise.machine.address import Address
+from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.machine.model import LinkMode
+from lanewise.machine.view import View
 
 
 def diagnosis(text: str) -> Diagnosis:
@@ -206,6 +208,58 @@ b3:00.0 FireWire (IEEE 1394): Ricoh Co Ltd R5C832 IEEE 1394 Controller (rev 05) 
     shown = capsys.readouterr().out
     assert "2.5GT/s x1" in shown
     assert "1 function without a link not shown" in shown
+
+
+# GitHub, ewagner12/all-ways-egpu issue 37: a card at gen3 x4 in a dock says so at its switch alone.
+NAVI = """\
+62:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 10 [1002:731f]
+\tCapabilities: [64] Express (v2) Legacy Endpoint, MSI 00
+\t\tDevCtl:\tMaxPayload 128 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L0s L1
+\t\tLnkSta:\tSpeed 16GT/s, Width x16
+"""
+# GitHub, xCuri0/ReBarUEFI issue 384.
+ARC = (
+    NAVI.replace("Advanced Micro Devices, Inc. [AMD/ATI] Navi 10 [1002:731f]", "Intel G21 [8086:e20b]")
+    .replace("16GT/s", "2.5GT/s")
+    .replace("x16", "x1")
+)
+# GitHub, ewagner12/all-ways-egpu issue 37: the ports of the switch in that card.
+SWITCH = """\
+60:00.0 PCI bridge [0604]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 10 XL Upstream Port [1002:1478]
+\tBus: primary=60, secondary=61, subordinate=62, sec-latency=0
+\tCapabilities: [58] Express (v2) Upstream Port, MSI 00
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L0s L1
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (downgraded)
+
+61:00.0 PCI bridge [0604]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 10 XL Downstream Port [1002:1479]
+\tBus: primary=61, secondary=62, subordinate=62, sec-latency=0
+\tCapabilities: [58] Express (v2) Downstream Port (Slot-), MSI 00
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L0s L1
+\t\tLnkSta:\tSpeed 16GT/s, Width x16
+
+"""
+
+
+@pytest.mark.parametrize("text", [NAVI, ARC])
+def test_a_gpu_behind_a_switch_in_its_chip_tells_nothing_of_its_slot(text: str) -> None:
+    assert "links (0 of 1 readable)" in diagnosis(text).missing
+    assert not diagnosis(text).findings
+    machine = read_bytes(text.encode())
+    (gpu,) = machine
+    assert View(machine).possible(gpu) is None
+    assert with_missing_ports(machine) == (machine, [])
+    nvidia = text.replace("Advanced Micro Devices, Inc. [AMD/ATI] Navi 10", "NVIDIA").replace(
+        "Intel", "NVIDIA"
+    )
+    other = read_bytes(nvidia.replace("1002:", "10de:").replace("8086:", "10de:").encode())
+    assert View(other).possible(next(iter(other))) is not None
+
+
+def test_the_switch_in_a_gpu_tells_of_its_slot() -> None:
+    machine = read_bytes(f"{SWITCH}{NAVI}".encode())
+    assert View(machine).possible(machine.functions[Address(0, 0x62, 0, 0)]) == LinkMode(16.0, 4)
+    assert [f.bdf for f in found(f"{SWITCH}{NAVI}", "link-one-end")] == ["60:00.0"]
 
 
 def test_an_error_of_a_root_port_without_an_id_is_its_own() -> None:

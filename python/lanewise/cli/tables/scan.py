@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.cli.streams import unwrapped, without_controls
 from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind, LinkMode
+from lanewise.machine.topology import is_behind_own_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,6 +138,7 @@ class _Printer:
             now, able, style = self._link(link)
         elif _is_told(function) and self.machine.link_above(function) is None:
             able = _brief(function.link.capability) if function.link.capability.known else ""
+            able = "inside chip" if is_behind_own_switch(function) else able
             if not function.is_bridge or self.machine.role(function) is Kind.UPSTREAM_PORT:
                 now = str(function.link.status)
         transfers = function.transfers

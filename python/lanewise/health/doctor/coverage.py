@@ -187,6 +187,8 @@ def _is_seen_alone(view: View, function: Function) -> bool:
 
     The speed of a GPU says nothing: it sleeps.
     """
+    if view.outer_end(function) is not function:
+        return False
     (gt_s, width), able = function.link.status, function.link.capability
     less = (width or 0) < (able.width or 0) or (not function.is_gpu and (gt_s or 0.0) < (able.gt_s or 0.0))
     if width is not None and less and view.is_worth_tuning(rate_of(able) or 0.0):

@@ -180,7 +180,7 @@ class _Printer:
         ports = [port for port in chipset.ports if machine.link_below(port)] if chipset else []
         if chipset is not None and ports:
             where = ", ".join(map(self._address, ports))
-            yield f"{chipset.name}: {where} share one link to the processor, DMI, {chipset.uplink}"
+            yield f"{chipset.name}: its link to the processor, DMI, {chipset.uplink}, carries {where}"
         if self.hidden:
             yield f"{_many(self.hidden, 'function')} without a link not shown; --all shows them"
 

@@ -4,11 +4,11 @@
 //! All of it is done here, on the resolved configuration, whatever the file says. What was worked out from the old size
 //! (credits, timers) stays as it is.
 
-use super::Candidate;
-use super::candidate::ends;
+use super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection};
 use lanewise_cxl::message::{Class, Way};
 use lanewise_fabric::config::{
-    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, RootComplexConfig, SwitchConfig, SwitchCore,
+    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, PortConfig, RootComplexConfig, SwitchConfig,
+    SwitchCore,
 };
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{CxlPart, EndpointPart, HostPart, Part, ResourceId, SwitchPart};
@@ -37,33 +37,7 @@ pub(crate) fn enlarged<'a>(
 
 fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) -> Option<()> {
     match candidate {
-        // A link has one mode in both directions.
-        Candidate::Wire { link, .. } => scenario.fabric.links[*link].quicker = TIMES,
-        Candidate::Credits { link, upstream, class } => credits(scenario, *link, *upstream, *class)?,
-        Candidate::RetryBuffer { link, upstream } => {
-            let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
-            let buffer = &mut scenario.fabric.devices[device].ports[port].retry_buffer;
-            *buffer = *buffer * u64::from(TIMES);
-        }
-        // Of the way to an Ack, so that as many unacknowledged flits carry more.
-        Candidate::SequenceWindow { link, .. } => {
-            let config = &mut scenario.fabric.links[*link];
-            let ends = [config.lower, config.upper];
-            larger.shorten(&mut config.propagation);
-            for (device, port) in ends {
-                larger.shorten(&mut scenario.fabric.devices[device].ports[port].receive_latency);
-            }
-        }
-        Candidate::ReplayTimer { link, upstream } => {
-            let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
-            let timer = &mut scenario.fabric.devices[device].ports[port].replay_timer;
-            *timer = *timer * u64::from(TIMES);
-        }
-        Candidate::Errors { link, upstream } => {
-            let link = &mut scenario.fabric.links[*link];
-            let faults = if *upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
-            faults.bit_error_rate /= f64::from(TIMES);
-        }
+        Candidate::Direction(at, what) => of_direction(scenario, larger, *at, *what),
         Candidate::WakeUp { link } => {
             let power = &mut scenario.fabric.links[*link].power;
             [&mut power.l0s, &mut power.l1]
@@ -71,8 +45,42 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
                 .flatten()
                 .for_each(|state| larger.shorten(&mut state.exit));
         }
-        Candidate::Tags { device } => {
-            let endpoint = endpoint(scenario, *device)?;
+        Candidate::Device(device, what) => of_device(scenario, larger, *device, *what)?,
+        Candidate::Resource { id, .. } => resource(scenario, larger, id)?,
+    }
+    Some(())
+}
+
+fn of_direction(scenario: &mut Scenario, larger: &mut Larger, at: LinkDirection, what: OfDirection) {
+    let fabric = &mut scenario.fabric;
+    let (device, port) = at.port(fabric, what);
+    let port = &mut fabric.devices[device].ports[port];
+    let link = &mut fabric.links[at.link];
+    match what {
+        // A link has one mode in both directions.
+        OfDirection::Wire => link.quicker = TIMES,
+        OfDirection::Credits(class) => credits(port, class),
+        OfDirection::RetryBuffer => port.retry_buffer = port.retry_buffer * u64::from(TIMES),
+        // Of the way to an Ack, so that as many unacknowledged flits carry more.
+        OfDirection::SequenceWindow => {
+            larger.shorten(&mut link.propagation);
+            for (device, port) in [link.lower, link.upper] {
+                larger.shorten(&mut fabric.devices[device].ports[port].receive_latency);
+            }
+        }
+        OfDirection::ReplayTimer => port.replay_timer = port.replay_timer * u64::from(TIMES),
+        OfDirection::Errors => {
+            let faults = if at.upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
+            faults.bit_error_rate /= f64::from(TIMES);
+        }
+    }
+}
+
+fn of_device(scenario: &mut Scenario, larger: &mut Larger, device: usize, what: OfDevice) -> Option<()> {
+    let asked = DeviceId(device as u32);
+    match what {
+        OfDevice::Tags => {
+            let endpoint = endpoint(scenario, device)?;
             endpoint.tags *= TIMES;
             if let Some(own) =
                 endpoint.dma.functions.as_mut().and_then(|functions| functions.own_tags.as_mut())
@@ -82,26 +90,25 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let enough = TagWidth::ALL.into_iter().find(|width| u32::from(width.usable()) >= endpoint.tags);
             endpoint.tag_width = enough.unwrap_or(TagWidth::Bits14).max(endpoint.tag_width);
         }
-        Candidate::Window { device } => each(scenario, |load| load.deepen(DeviceId(*device as u32), larger))?,
-        Candidate::RequestInterval { device } => {
-            let endpoint = endpoint(scenario, *device)?;
+        OfDevice::Window => each(scenario, |load| load.deepen(asked, larger))?,
+        OfDevice::RequestInterval => {
+            let endpoint = endpoint(scenario, device)?;
             larger.shorten(&mut endpoint.request_interval);
             larger.shorten(&mut endpoint.dma.read_interval);
             larger.shorten(&mut endpoint.dma.write_interval);
         }
-        Candidate::TlpGap { device } => larger.shorten(&mut endpoint(scenario, *device)?.dma.tlp_gap),
-        Candidate::MemoryLatency { device } => {
-            let host = root_complex(scenario, *device)?;
+        OfDevice::TlpGap => larger.shorten(&mut endpoint(scenario, device)?.dma.tlp_gap),
+        OfDevice::MemoryLatency => {
+            let host = root_complex(scenario, device)?;
             larger.shorten(&mut host.memory_latency);
             larger.shorten(&mut host.memory_latency_jitter);
         }
-        Candidate::SwitchLatency { device } => match &mut scenario.fabric.devices[*device].kind {
+        OfDevice::SwitchLatency => match &mut scenario.fabric.devices[device].kind {
             DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
             DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
         },
-        Candidate::Resource { id, .. } => resource(scenario, larger, id)?,
-        Candidate::Beyond { device } => each(scenario, |load| load.widen(DeviceId(*device as u32), larger))?,
-        Candidate::Demand { device } => each(scenario, |load| load.hasten(DeviceId(*device as u32), larger))?,
+        OfDevice::Beyond => each(scenario, |load| load.widen(asked, larger))?,
+        OfDevice::Demand => each(scenario, |load| load.hasten(asked, larger))?,
     }
     Some(())
 }
@@ -122,10 +129,8 @@ fn root_complex(scenario: &mut Scenario, device: usize) -> Option<&mut RootCompl
 
 /// Credits of all virtual channels of a class, in scaled steps where the field would not hold them otherwise, and as many as
 /// that holds.
-fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClass) -> Option<()> {
-    let (_, receiver) = ends(&scenario.fabric, link, upstream);
+fn credits(port: &mut PortConfig, class: FlowClass) {
     let widths = Scale::Sixteen.widths();
-    let port = &mut scenario.fabric.devices[receiver.0].ports[receiver.1];
     let larger = |pool: &mut CreditPool| {
         // No more than half of a counter's values may be out at a time: PCIe Base 6.3 §2.6.1.
         let times = |credits: u16, bits: u8| {
@@ -139,7 +144,6 @@ fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClas
     port.scale[index] = Scale::Sixteen;
     larger(&mut port.credits[index]);
     port.more_credits.iter_mut().for_each(|pools| larger(&mut pools[index]));
-    Some(())
 }
 
 /// Every load that has a part in a device; none when there is no such load.
@@ -313,7 +317,7 @@ mod tests {
             .collect();
         assert_eq!(drives.len(), 2);
         let windows: Vec<Candidate> =
-            drives.iter().map(|device| Candidate::Window { device: *device }).collect();
+            drives.iter().map(|device| Candidate::Device(*device, OfDevice::Window)).collect();
         let larger = enlarged(&rig, &windows).expect("drives are asked for something");
         assert_eq!((depth(&rig), depth(&larger)), (8, 80));
         let reads = |stack: u16| Candidate::Resource {
@@ -330,7 +334,7 @@ mod tests {
     #[test]
     fn what_would_not_fit_into_memory_is_not_tried() {
         let rig = scenario("1 MiB");
-        let window = Candidate::Window { device: rig.fabric.devices.len() - 1 };
+        let window = Candidate::Device(rig.fabric.devices.len() - 1, OfDevice::Window);
         assert!(rig.fits_memory());
         let mut deep = rig.clone();
         let nvme = deep.workloads[0].of_kind_mut::<NvmeConfig>().expect("fio is of NVMe");

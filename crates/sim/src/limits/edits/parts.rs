@@ -1,18 +1,17 @@
 //! Edits for what several share: memory, cores of switches, parts of devices, software, wires beyond adapters.
 
-use super::super::Candidate;
+use super::super::candidate::{Candidate, owner};
 use super::Step::{self, Double, Halve};
-use super::{Edit, Editor, Software, device_index, host_above, owner_of};
+use super::{Edit, Editor, Software, device_index, host_above};
 use lanewise_cxl::message::{Class, Way};
 use lanewise_cxl::retry::MOST_KEPT;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{
     CxlPart, EndpointPart, HostPart, LoadPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId,
-    StorageAdapterPart, SwitchPart,
+    ResourceOwner, StorageAdapterPart, SwitchPart,
 };
 use lanewise_units::order;
 use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::smartflow::EthernetConfig;
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -83,7 +82,7 @@ impl Editor<'_> {
             .collect();
         let Some(first) = ids.first().copied() else { return Vec::new() };
         let of = |what: &str, keys: &[&str], step: Step| {
-            let owners = ids.iter().map(|id| owner_of(self.scenario, id));
+            let owners = ids.iter().map(|id| owner(&self.scenario.fabric, id));
             let paths = owners.flat_map(|owner| keys.iter().filter_map(move |key| self.path(owner, key)));
             self.stepped(what, paths.map(|path| (path, step)))
         };
@@ -267,7 +266,7 @@ impl Editor<'_> {
                 vec![self.stepped(what, path.into_iter().map(|path| (path, step)))]
             }
             (LoadPart::Lines, None) => {
-                let load = owner_of(self.scenario, id);
+                let load = owner(&self.scenario.fabric, id);
                 let twice = |what: &str, key: &str| {
                     self.stepped(what, std::iter::once((format!("workload.{load}.{key}"), Double)))
                 };
@@ -363,7 +362,7 @@ impl Editor<'_> {
     fn cores(&self, id: &ResourceId) -> Vec<Edit> {
         // A thread of a tool has the costs of its host, which may be any.
         let owner = match id.part {
-            Part::Host(_) => Some(owner_of(self.scenario, id)),
+            Part::Host(_) => Some(owner(&self.scenario.fabric, id)),
             _ => None,
         };
         let paths = || self.values.keys().copied();
@@ -376,13 +375,9 @@ impl Editor<'_> {
         let named = |paths: Vec<&str>, step: Step| {
             paths.into_iter().map(move |path| (path.to_owned(), step)).collect()
         };
-        // An operating system that bridges is a component of its own.
-        let bridges = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<EthernetConfig>());
-        let here = bridges.filter(|bridge| id.owner.device() == Some(bridge.stack.device));
-        let systems: Vec<&str> = here.map(|bridge| bridge.stack.system.as_str()).collect();
-        let is_software = |path: &str, key: &str| match id.part {
-            Part::Host(HostPart::BridgeCore { .. }) => {
-                path.ends_with(key) && path.split_once('.').is_some_and(|(owner, _)| systems.contains(&owner))
+        let is_software = |path: &str, key: &str| match &id.owner {
+            ResourceOwner::System { name, .. } => {
+                path.ends_with(key) && path.split_once('.').is_some_and(|(owner, _)| owner == name)
             }
             _ => of_software(path, key),
         };

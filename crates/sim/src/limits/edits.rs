@@ -2,7 +2,8 @@
 //!
 //! [`super::enlarge`] makes a candidate ten times larger in the resolved configuration, which is a proof and nothing that one can
 //! buy. An edit is a machine: a link a generation faster or twice as wide, twice the credits, half the time. Whether there can be
-//! such a machine is for [`lanewise_scenario::load`] to say. A test holds that both change the same things.
+//! such a machine is for [`lanewise_scenario::load`] to say. What a load has of its own it proposes itself
+//! ([`lanewise_workload::LoadConfig::edits`]). Tests have limits by construction, and hold that an edit brings something where the proof does.
 //!
 //! Leaves out: another place in the tree, fewer devices, and values that nothing states (`none`, `auto`).
 
@@ -12,13 +13,12 @@ mod wire;
 use super::candidate::{Candidate, OfDevice, OfDirection, key, owner};
 use crate::results::{Flow, Results};
 use lanewise_fabric::config::DeviceKind;
-use lanewise_fabric::{CxlPart, LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
+use lanewise_fabric::{CxlPart, Part, ResourceId, ResourceKind};
 use lanewise_pcie::tag::TagWidth;
 use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
-use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::mmio::MmioConfig;
-use lanewise_workload::load::peer_copies::PeerCopiesConfig;
+use lanewise_workload::Step::{self, Double, Halve, Tenth};
+use lanewise_workload::{Draft, Owner};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -31,15 +31,6 @@ pub struct Edit {
     /// Parameters, all of which change at once.
     pub settings: Vec<ChangedValue>,
 }
-
-/// How a value becomes another one.
-#[derive(Clone, Copy)]
-enum Step {
-    Double,
-    Halve,
-    Tenth,
-}
-use Step::{Double, Halve, Tenth};
 
 /// Keys that say how much a workload keeps under way, and how much it asks for with each of them.
 const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
@@ -92,12 +83,11 @@ pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet
     held.flat_map(|flow| &flow.devices).map(String::as_str).collect()
 }
 
-/// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.
-///
-/// A large machine has a million values, so that those of other devices are passed over.
+/// What a scenario says, by path: all but what it says of endpoints and switches that no candidate belongs to, of which a large machine
+/// has a million values.
 fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&'a str, &'a str> {
     let fabric = &scenario.fabric;
-    let mut owners: Vec<&str> = vec!["workload", "firmware"];
+    let mut owners: Vec<&str> = Vec::new();
     let device = |index: usize| fabric.devices[index].name.as_str();
     for member in members {
         if let Some(link) = member.link() {
@@ -115,26 +105,20 @@ fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&
                     let above = fabric.links.iter().find(|link| Some(link.lower.0) == device_index(id));
                     owners.extend(above.map(|link| device(link.upper.0)));
                 }
-                match Software::of(scenario, id) {
-                    Some(Software::Stores { host }) => owners.push(host),
-                    Some(Software::Copies(load)) => {
-                        owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
-                    }
-                    Some(Software::PeerCopies(load)) => {
-                        owners.extend(load.devices.iter().map(|copier| copier.name.as_str()));
-                    }
-                    None => {}
-                }
+                let drafts = drafts_of(scenario, id);
+                let mine = drafts.iter().flat_map(|draft| &draft.parameters);
+                owners.extend(mine.filter_map(|(owner, _)| component_of(scenario, *owner)));
             }
         }
     }
     // Thousands may be alike.
-    let owners: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
+    let near: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
+    let others = fabric.devices.iter().filter(|each| !matches!(each.kind, DeviceKind::RootComplex(_)));
+    let names = others.flat_map(|each| [each.name.as_str(), group_of(&each.name)]);
+    let far: HashSet<&str> = names.filter(|name| !near.contains(name)).collect();
+    // Payloads are as long as all devices have them.
     let is_near = |path: &str| {
-        let owner = path.split('.').next().unwrap_or_default();
-        let everywhere = ["mps_supported", "mtu", "lanes", "wires", "rate", "kind", "cores"];
-        let leaf = path.rsplit('.').next().unwrap_or_default();
-        owners.contains(&owner) || everywhere.contains(&leaf) || leaf.ends_with("_cost")
+        !far.contains(path.split('.').next().unwrap_or_default()) || path.ends_with(".mps_supported")
     };
     let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
     order::map(all.filter(|(path, _)| is_near(path)))
@@ -144,35 +128,17 @@ fn device_index(id: &ResourceId) -> Option<usize> {
     id.owner.device().map(|device| device.0 as usize)
 }
 
-/// Software of a host whose costs are parameters of the host or of a device, and not of the workload that has it.
-enum Software<'a> {
-    /// A core that stores to registers, and its write-combining buffers.
-    Stores {
-        /// The host that has them.
-        host: &'a str,
-    },
-    /// What copies cost beside their data.
-    Copies(&'a CopyConfig),
-    /// What copies between devices cost beside theirs.
-    PeerCopies(&'a PeerCopiesConfig),
+/// What a load proposes for a resource of its own.
+fn drafts_of<'a>(scenario: &'a Scenario, id: &ResourceId) -> Vec<Draft<'a>> {
+    scenario.workloads.iter().flat_map(|load| load.edits(id)).collect()
 }
 
-impl<'a> Software<'a> {
-    fn of(scenario: &'a Scenario, id: &ResourceId) -> Option<Self> {
-        let (ResourceOwner::Load(name), Part::Load(part)) = (&id.owner, id.part) else { return None };
-        match part {
-            LoadPart::Stores | LoadPart::CombiningBuffers => {
-                let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
-                let store = stores.find(|each| each.name == *name)?;
-                Some(Self::Stores { host: host_above(scenario, store.device.0 as usize) })
-            }
-            LoadPart::Copies | LoadPart::QueuedCopies => scenario.workloads.iter().find_map(|each| {
-                let copies = each.of_kind::<CopyConfig>().filter(|copies| copies.name == *name);
-                let of_peers = || each.of_kind::<PeerCopiesConfig>().filter(|copies| copies.name == *name);
-                copies.map(Self::Copies).or_else(|| of_peers().map(Self::PeerCopies))
-            }),
-            LoadPart::Lines | LoadPart::Proxy { .. } | LoadPart::FirstThread | LoadPart::SecondThread => None,
-        }
+/// Name of the component whose parameter one is; none of a workload.
+fn component_of<'a>(scenario: &'a Scenario, owner: Owner<'_>) -> Option<&'a str> {
+    match owner {
+        Owner::Device(device) => Some(&scenario.fabric.devices[device.0 as usize].name),
+        Owner::HostAbove(device) => Some(host_above(scenario, device.0 as usize)),
+        Owner::Load(_) => None,
     }
 }
 

@@ -17,10 +17,6 @@ use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_observe::CONTROL;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
-use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::dma::DmaConfig;
-use lanewise_workload::load::mmio::MmioConfig;
-use lanewise_workload::load::turnaround::TurnaroundConfig;
 use lanewise_workload::{Larger, OnCore};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -94,9 +90,8 @@ struct Evidence<'a> {
     requesters: HashMap<&'a str, &'a Requester>,
     /// By flow, and by the device that asks where that matters: the endpoints that it reads from or writes to.
     reached: HashMap<(&'a str, Option<usize>), Vec<usize>>,
-    /// Loads of two kinds, by name.
-    turnarounds: HashMap<&'a str, &'a TurnaroundConfig>,
-    registers: HashMap<&'a str, &'a MmioConfig>,
+    /// Loads by the names of their tools, after which flows are called.
+    by_tool: HashMap<String, &'a dyn LoadConfig>,
     /// Of flows whose load holds itself back, by name: which part of what it may have open is.
     open: HashMap<String, f64>,
     /// Stacks and sockets.
@@ -125,8 +120,6 @@ struct Evidence<'a> {
     errs: bool,
     /// Devices whose links are down for a while because somebody has them leave.
     moved: HashSet<usize>,
-    /// Loads whose writes are posted and nothing else, by name.
-    posted: HashSet<&'a str>,
 }
 
 /// Suspects, those alike together.
@@ -229,8 +222,11 @@ impl<'a> Evidence<'a> {
             switched,
             requesters,
             reached,
-            turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
-            registers: by_name(scenario, |load: &MmioConfig| &load.name),
+            by_tool: scenario
+                .workloads
+                .iter()
+                .flat_map(|load| load.tools().into_iter().map(|tool| (tool.name, load.as_ref())))
+                .collect(),
             open: part_open(scenario, results),
             hosts: Hosts::of(fabric),
             decisive: decisive(&moving, 0..moving.len()),
@@ -249,10 +245,6 @@ impl<'a> Evidence<'a> {
                 .iter()
                 .flat_map(|load| load.moved())
                 .map(|each| each.0 as usize)
-                .collect(),
-            posted: by_name(scenario, |load: &DmaConfig| &load.name)
-                .into_keys()
-                .chain(by_name(scenario, |load: &CopyConfig| &load.name).into_keys())
                 .collect(),
         }
     }
@@ -468,12 +460,6 @@ impl Groups<'_, '_> {
             .flat_map(|(at, group)| group.members.iter().map(move |member| (member.candidate.clone(), at)))
             .collect();
     }
-}
-
-/// The loads of a kind by their names, which are those of their flows.
-fn by_name<K: LoadConfig>(scenario: &Scenario, name: impl Fn(&K) -> &str) -> HashMap<&str, &K> {
-    let loads = scenario.workloads.iter().filter_map(|load| load.of_kind::<K>());
-    loads.map(|load| (name(load), load)).collect()
 }
 
 /// Flows of data that moved.

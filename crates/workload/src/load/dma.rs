@@ -315,6 +315,10 @@ impl LoadConfig for DmaConfig {
         }
     }
 
+    fn posts_only(&self) -> bool {
+        true
+    }
+
     fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         (self.device == device).then(|| larger.more(&mut self.outstanding))
     }

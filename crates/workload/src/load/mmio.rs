@@ -9,7 +9,7 @@
 //! volume, "Write Combining Memory"). Leaves out: buffers that are flushed half full, fences, and of combined stores the way of the
 //! answer.
 
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Draft, HeldUp, Larger, LoadConfig, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
@@ -297,6 +297,19 @@ impl LoadConfig for MmioConfig {
         }
     }
 
+    /// The processor asks, and not the device: all the time but its own for each access.
+    fn held_up(&self, operations_per_s: f64, _latency_ns: f64) -> Option<HeldUp> {
+        let outstanding = match self.pacing {
+            Pacing::Closed { outstanding } => {
+                let own = operations_per_s * self.cost.as_seconds() / f64::from(outstanding);
+                Some((1.0 - own).max(0.0))
+            }
+            Pacing::Combining { .. } => None,
+            Pacing::Open { .. } => return None,
+        };
+        Some(HeldUp { device: self.device, outstanding, paused: None })
+    }
+
     fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
         match &mut self.pacing {
             Pacing::Closed { outstanding } if self.device == device => {
@@ -327,6 +340,22 @@ impl LoadConfig for MmioConfig {
             _ => return None,
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+            return Vec::new();
+        }
+        let host = Owner::HostAbove(self.device);
+        vec![match resource.part {
+            Part::Load(LoadPart::Stores) => {
+                Draft::one("half the time of a store", host, "store_cost", Step::Halve)
+            }
+            _ => {
+                let what = "twice the write-combining buffers of a core";
+                Draft::one(what, host, "combining_buffers", Step::Double)
+            }
+        }]
     }
 }
 

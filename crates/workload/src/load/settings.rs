@@ -32,6 +32,48 @@ pub struct OnCore {
     pub core: HostPart,
 }
 
+/// For which parts of the time what is asked for holds a flow up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HeldUp {
+    /// The device that is asked, or that asks.
+    pub device: DeviceId,
+    /// All that may be outstanding is; none where something else of the load decides how much that is.
+    pub outstanding: Option<f64>,
+    /// Nothing is asked for; none where what asks does so at once.
+    pub paused: Option<f64>,
+}
+
+/// An edit of a scenario that makes something of a load larger: parameters, each of them a step further.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Draft<'a> {
+    /// What it does, in words.
+    pub what: &'static str,
+    /// Parameters, by whose they are and by their keys there; one that a scenario does not have is passed over.
+    pub parameters: Vec<(Owner<'a>, &'static str)>,
+    /// How each becomes another one.
+    pub step: Step,
+}
+
+/// Whose parameter one is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner<'a> {
+    /// A device's.
+    Device(DeviceId),
+    /// That of the host at the top of the tree that a device is in.
+    HostAbove(DeviceId),
+    /// A workload's, by its name.
+    Load(&'a str),
+}
+
+/// How a value becomes another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Step {
+    Double,
+    Halve,
+    Tenth,
+}
+
 /// The settings of one load.
 pub trait LoadConfig: Any + Alike + Send + Sync {
     /// The instrument, at rest.
@@ -104,6 +146,18 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Whether all that its devices write is posted and goes with nothing else: no request that waits for a completion.
+    fn posts_only(&self) -> bool {
+        false
+    }
+
+    /// What holds its flow up, where the load knows that better than the engines of the device, with what was measured of the flow. None
+    /// where they know.
+    fn held_up(&self, operations_per_s: f64, latency_ns: f64) -> Option<HeldUp> {
+        let _ = (operations_per_s, latency_ns);
+        None
+    }
+
     /// Endpoints whose memory other devices address, each with the longest transfer there.
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         Vec::new()
@@ -138,6 +192,13 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
         let _ = (resource, larger);
         None
+    }
+
+    /// Edits that make a shared resource of its own larger, the likeliest first: the parameters that say what [`Self::enlarge`] changes. None
+    /// of a resource that has its parameters from the machine.
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        let _ = resource;
+        Vec::new()
     }
 }
 
@@ -191,6 +252,13 @@ pub struct Tool {
     pub name: String,
     /// Its `kind` there.
     pub kind: &'static str,
+}
+
+impl<'a> Draft<'a> {
+    /// An edit of one parameter.
+    pub(crate) fn one(what: &'static str, owner: Owner<'a>, key: &'static str, step: Step) -> Self {
+        Self { what, parameters: vec![(owner, key)], step }
+    }
 }
 
 impl Tool {

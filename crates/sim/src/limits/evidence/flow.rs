@@ -6,10 +6,11 @@ use super::super::suspect::{MOSTLY, Suspect};
 use super::{Evidence, has_errors};
 use crate::results::{Flow, Link, Requester, Resource};
 use lanewise_fabric::config::{DeviceKind, LinkPower};
+use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::order;
-use lanewise_workload::load::mmio::Pacing;
+use lanewise_workload::HeldUp;
 use serde_json::{Map, Value};
 
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
@@ -121,32 +122,18 @@ impl Evidence<'_> {
 
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
-        if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
-            // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
-            let device = test.device.0 as usize;
-            let time = flow.latency_ns.mean.unwrap_or_default() + test.unseen.as_ns();
-            let under_way = (flow.operations_per_s * time / 1e9).min(1.0);
-            found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Window), under_way));
-            return found
-                .push(Suspect::waited_for(Candidate::Device(device, OfDevice::Demand), 1.0 - under_way));
+        let latency_ns = flow.latency_ns.mean.unwrap_or_default();
+        let load = self.by_tool.get(&flow.name);
+        if let Some(held) = load.and_then(|load| load.held_up(flow.operations_per_s, latency_ns)) {
+            let HeldUp { device: DeviceId(device), outstanding, paused } = held;
+            let of = |what, share: Option<f64>| {
+                Some(Suspect::waited_for(Candidate::Device(device as usize, what), share?))
+            };
+            let both = [of(OfDevice::Window, outstanding), of(OfDevice::Demand, paused)];
+            return found.extend(both.into_iter().flatten());
         }
-        let registers = self.registers.get(flow.name.as_str());
-        match registers.map(|load| (load, load.pacing)) {
-            // The processor asks, and not the device: all the time but its own for each access.
-            Some((load, Pacing::Closed { outstanding })) => {
-                let own = flow.operations_per_s * load.cost.as_seconds() / f64::from(outstanding);
-                let device = load.device.0 as usize;
-                found.push(Suspect::waited_for(
-                    Candidate::Device(device, OfDevice::Window),
-                    (1.0 - own).max(0.0),
-                ));
-            }
-            Some((_, Pacing::Combining { .. })) => {}
-            Some((_, Pacing::Open { .. })) | None => {
-                for device in self.own_devices(flow) {
-                    self.suspects_of_requester(flow, device, found);
-                }
-            }
+        for device in self.own_devices(flow) {
+            self.suspects_of_requester(flow, device, found);
         }
     }
 
@@ -191,7 +178,7 @@ impl Evidence<'_> {
     /// Whether a flow is posted writes and nothing else: those pass requests and completions that have no credits.
     fn is_posted(&self, flow: &Flow) -> bool {
         let writes = matches!(flow.direction, "write" | "device-to-host" | "peer write");
-        writes && self.posted.contains(flow.name.as_str())
+        writes && self.by_tool.get(&flow.name).is_some_and(|load| load.posts_only())
     }
 
     fn suspects_of_link(&self, flow: &Flow, link: usize, found: &mut Vec<Suspect>) {

@@ -57,8 +57,14 @@ pub struct FlowLimit {
     pub name: String,
     /// Kind, as in [`LimitedBy::kind`].
     pub kind: &'static str,
+    /// Of credits, whose they are, as in [`LimitedBy::flow_class`].
+    pub flow_class: Option<&'static str>,
+    /// Where it is.
+    pub place: LimitPlace,
     /// Part of the time, as in [`LimitedBy::share`].
     pub share: f64,
+    /// Whether that is time in use, as in [`LimitedBy::in_use`].
+    pub in_use: bool,
     /// What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`.
     pub words: String,
 }
@@ -372,7 +378,10 @@ impl<'a> Evidence<'a> {
         FlowLimit {
             name: first.candidate.name(self.fabric()),
             kind: first.candidate.kind(),
+            flow_class: first.candidate.flow_class(),
+            place: first.candidate.place(self.fabric()),
             share: first.share,
+            in_use: first.in_use,
             words: format!("{}: {}", first.words(self.fabric()), first.evidence()),
         }
     }

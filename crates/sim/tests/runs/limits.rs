@@ -56,13 +56,15 @@ pub fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str]
     found
 }
 
-/// The limit and those alike are at components of the scenario, or in a direction of one of its links.
+/// The limit and those alike, and that of each flow, are at components of the scenario, or in a direction of one of its links.
 #[track_caller]
 fn says_where(run: &Results) {
     let limit = run.limited_by.as_ref().expect("something moved");
     let names: Vec<&String> = std::iter::once(&limit.name).chain(&limit.alike).collect();
     assert_eq!(limit.places.len(), names.len(), "{}", limit.sentence);
-    for (place, name) in limit.places.iter().zip(names) {
+    let of_flows = run.flows.iter().filter_map(|flow| flow.limited_by.as_ref());
+    let of_flows = of_flows.map(|limit| (&limit.place, &limit.name));
+    for (place, name) in limit.places.iter().zip(names).chain(of_flows) {
         match place.direction {
             Some(_) => {
                 assert!(run.links.iter().any(|link| link.name == place.component), "{name}: {place:?}")

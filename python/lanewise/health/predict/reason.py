@@ -1,8 +1,7 @@
 """What limits a run, as the core found it, with the names that a machine has for its parts.
 
 The core says what it is (`limited_by` of a result: by use and by waiting time, of one run); here it is read,
-and nothing is decided. Of a run of many devices it is that of the whole. A device has its share in it where
-what limits, or one of those alike, is on the device's way; else it is said of the whole.
+and nothing is decided. A run of many devices has a limit of the whole, and each of its flows has one.
 """
 
 from __future__ import annotations
@@ -14,9 +13,11 @@ from lanewise.rungs import SENT
 from lanewise.written import counted, percent, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from lanewise.documents import Direction, LimitedBy, LimitPlace, Run
+    from lanewise.documents import Direction, FlowLimit, LimitedBy, LimitPlace, Run
+
+    _Found: TypeAlias = LimitedBy | FlowLimit
 
     _Said: TypeAlias = tuple[str, str]
     """Words and detail of a limit."""
@@ -91,11 +92,6 @@ class Limit:
         """Whether both are one part of a machine."""
         return other is not None and (self.kind, self.name) == (other.kind, other.name)
 
-    @property
-    def is_of_host(self) -> bool:
-        """Whether all devices share it."""
-        return self.owner == _HOST
-
     def whole(self) -> str:
         """Say it of all data of a run: with those alike, and the part of the data where it is not all."""
         alike = f", and {self.alike} alike" if self.alike else ""
@@ -109,7 +105,9 @@ def limit_of(result: Run, words: Mapping[str, str]) -> Limit | None:
     `words` are a person's names for devices and switches, by those of the scenario.
     """
     found = result["limited_by"]
-    return None if found is None else next(_limits(result, found, words))
+    if found is None:
+        return None
+    return _limit(result, found, found["places"][0], found["of_goodput"], len(found["alike"]), words)
 
 
 def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
@@ -127,34 +125,32 @@ def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
     return f"; as much in use: {', '.join(others[:_MOST_LINKS])}{more}" if others else ""
 
 
-def limit_on_the_way(result: Run, words: Mapping[str, str], way: Container[str]) -> Limit | None:
-    """Return what limits a run where that is on the way of a device; None where it is elsewhere.
+def limit_of_device(result: Run, words: Mapping[str, str], device: str) -> Limit | None:
+    """Return what limits a device in a run of many, by the flow with most of its data.
 
-    `way` names the device and the switches above it. What the host has is on every way if it limits all.
+    None when it moved none.
     """
-    found = result["limited_by"]
-    if found is None:
-        return None
-    on_it = (
-        limit
-        for limit in _limits(result, found, words)
-        if limit.owner in way or (limit.is_of_host and percent(limit.of_goodput, 0) == "100 %")
-    )
-    return next(on_it, None)
+    flows = [flow for flow in result["flows"] if flow["device"] == device and flow["direction"] != "control"]
+    most = max(flows, key=lambda flow: flow["goodput_gb_per_s"], default=None)
+    found = None if most is None else most["limited_by"]
+    return None if found is None else _limit(result, found, found["place"], 1.0, 0, words)
 
 
-def _limits(result: Run, found: LimitedBy, words: Mapping[str, str]) -> Iterator[Limit]:
-    """Say it of a limit, and then of each that is alike."""
-    for name, place in zip((found["name"], *found["alike"]), found["places"], strict=True):
-        at = _at_device if place["direction"] is None else _at_link
-        said, detail = at(result, found, name, place, words)
-        yield Limit(
-            *(found["kind"], name, place["component"], place["direction"]),
-            *(said, detail, found["of_goodput"], len(found["alike"])),
-        )
+def _limit(
+    result: Run,
+    found: _Found,
+    place: LimitPlace,
+    of_goodput: float,
+    alike: int,
+    words: Mapping[str, str],
+) -> Limit:
+    at = _at_device if place["direction"] is None else _at_link
+    said, detail = at(result, found, place, words)
+    name, owner, direction = found["name"], place["component"], place["direction"]
+    return Limit(found["kind"], name, owner, direction, said, detail, of_goodput, alike)
 
 
-def _at_link(result: Run, found: LimitedBy, name: str, place: LimitPlace, words: Mapping[str, str]) -> _Said:
+def _at_link(result: Run, found: _Found, place: LimitPlace, words: Mapping[str, str]) -> _Said:
     """Return what is the matter in one direction of a link."""
     component, direction = place["component"], place["direction"]
     link = next(each for each in result["links"] if each["name"] == component)
@@ -163,8 +159,8 @@ def _at_link(result: Run, found: LimitedBy, name: str, place: LimitPlace, words:
     detail = ""
     match found["kind"]:
         case "wire":
-            # That of the one that is named has the time in which it was down, too.
-            busy = percent(found["share"] if name == found["name"] else side["utilisation"], 0)
+            # With the time in which it was down.
+            busy = percent(found["share"], 0)
             said = f"{where}, {'full' if busy == '100 %' else f'{busy} in use'} {way}"
             detail = _uses(side)
         case "credits":
@@ -213,16 +209,14 @@ def _silence(use: str) -> str:
     return f"no credits for {spelled(pool)}" if pool.endswith(("_header", "_data")) else spelled(pool)
 
 
-def _at_device(
-    result: Run, found: LimitedBy, name: str, place: LimitPlace, words: Mapping[str, str]
-) -> _Said:
+def _at_device(result: Run, found: _Found, place: LimitPlace, words: Mapping[str, str]) -> _Said:
     """Return what limits that is not in one direction of a link."""
     kind, share = found["kind"], percent(found["share"], 0)
     owner = place["component"]
     who = "the host" if owner == _HOST else words.get(owner, owner)
     if kind in _OF_DEVICES:
         return _OF_DEVICES[kind].format(who=who, share=share), ""
-    resource = next((each for each in result["resources"] if each["name"] == name), None)
+    resource = next((each for each in result["resources"] if each["name"] == found["name"]), None)
     size = "" if resource is None else f", {resource['limit']}"
     what = _RESOURCES.get(kind, f"{spelled(kind)} of {{who}}").format(who=who)
     how = "in use" if found["in_use"] else "waited for"

@@ -17,7 +17,7 @@ use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::{Bytes, Rate};
-use lanewise_workload::Larger;
+use lanewise_workload::Enlarge;
 
 /// How many times larger.
 pub(crate) const TIMES: u32 = 10;
@@ -28,14 +28,14 @@ pub(crate) fn enlarged<'a>(
     scenario: &Scenario,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> Option<Scenario> {
-    let (mut enlarged, mut larger) = (scenario.clone(), Larger::new(TIMES));
+    let (mut enlarged, mut larger) = (scenario.clone(), Enlarge::new(TIMES));
     for candidate in candidates {
         enlarge(&mut enlarged, &mut larger, candidate)?;
     }
     enlarged.fits_memory().then_some(enlarged)
 }
 
-fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) -> Option<()> {
+fn enlarge(scenario: &mut Scenario, larger: &mut Enlarge, candidate: &Candidate) -> Option<()> {
     match candidate {
         Candidate::Direction(at, what) => of_direction(scenario, larger, *at, *what),
         Candidate::WakeUp { link } => {
@@ -51,7 +51,7 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
     Some(())
 }
 
-fn of_direction(scenario: &mut Scenario, larger: &mut Larger, at: LinkDirection, what: OfDirection) {
+fn of_direction(scenario: &mut Scenario, larger: &mut Enlarge, at: LinkDirection, what: OfDirection) {
     let fabric = &mut scenario.fabric;
     let (device, port) = at.port(fabric, what);
     let port = &mut fabric.devices[device].ports[port];
@@ -76,7 +76,7 @@ fn of_direction(scenario: &mut Scenario, larger: &mut Larger, at: LinkDirection,
     }
 }
 
-fn of_device(scenario: &mut Scenario, larger: &mut Larger, device: usize, what: OfDevice) -> Option<()> {
+fn of_device(scenario: &mut Scenario, larger: &mut Enlarge, device: usize, what: OfDevice) -> Option<()> {
     let asked = DeviceId(device as u32);
     match what {
         OfDevice::Tags => {
@@ -90,7 +90,7 @@ fn of_device(scenario: &mut Scenario, larger: &mut Larger, device: usize, what: 
             let enough = TagWidth::ALL.into_iter().find(|width| u32::from(width.usable()) >= endpoint.tags);
             endpoint.tag_width = enough.unwrap_or(TagWidth::Bits14).max(endpoint.tag_width);
         }
-        OfDevice::Window => each(scenario, |load| load.deepen(asked, larger))?,
+        OfDevice::Window => each(scenario, |load| load.more_outstanding(asked, larger))?,
         OfDevice::RequestInterval => {
             let endpoint = endpoint(scenario, device)?;
             larger.shorten(&mut endpoint.request_interval);
@@ -107,8 +107,8 @@ fn of_device(scenario: &mut Scenario, larger: &mut Larger, device: usize, what: 
             DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
             DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
         },
-        OfDevice::Beyond => each(scenario, |load| load.widen(asked, larger))?,
-        OfDevice::Demand => each(scenario, |load| load.hasten(asked, larger))?,
+        OfDevice::Beyond => each(scenario, |load| load.faster_wires(asked, larger))?,
+        OfDevice::Demand => each(scenario, |load| load.shorten_pauses(asked, larger))?,
     }
     Some(())
 }
@@ -152,7 +152,7 @@ fn each(scenario: &mut Scenario, mut enlarge: impl FnMut(&mut dyn LoadConfig) ->
     (count > 0).then_some(())
 }
 
-fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+fn resource(scenario: &mut Scenario, larger: &mut Enlarge, id: &ResourceId) -> Option<()> {
     let device = id.owner.device().map(|device| device.0 as usize);
     match (id.part, device) {
         // Cores are there for what software of a workload costs.
@@ -169,13 +169,13 @@ fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Op
 }
 
 /// A resource that a workload has of its own.
-fn own(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+fn own(scenario: &mut Scenario, larger: &mut Enlarge, id: &ResourceId) -> Option<()> {
     scenario.workloads.iter_mut().find_map(|load| load.enlarge(id, larger))
 }
 
 /// A resource of a host. Memory belongs to a socket; other settings hold for all stacks and all sockets: with one of them, the others
 /// become larger.
-fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
+fn of_host(larger: &mut Enlarge, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
     match part {
         HostPart::Memory { socket } => {
             let rate = host.memory.rate.bytes_per_second().saturating_mul(TIMES.into());
@@ -185,30 +185,30 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) ->
             let banks = host.memory.banks.as_ref()?.per_channel.saturating_mul(TIMES);
             own_memory(host, socket).banks.as_mut()?.per_channel = banks;
         }
-        HostPart::Cache { .. } => larger.quicken(host.cache.as_mut()?.read_bandwidth.as_mut()?),
-        HostPart::StackReads { .. } => larger.quicken(host.stack.read_bandwidth.as_mut()?),
-        HostPart::Reads => larger.quicken(&mut host.read_bandwidth),
-        HostPart::StackWrites { .. } => larger.quicken(host.stack.write_bandwidth.as_mut()?),
+        HostPart::Cache { .. } => larger.rate(host.cache.as_mut()?.read_bandwidth.as_mut()?),
+        HostPart::StackReads { .. } => larger.rate(host.stack.read_bandwidth.as_mut()?),
+        HostPart::Reads => larger.rate(&mut host.read_bandwidth),
+        HostPart::StackWrites { .. } => larger.rate(host.stack.write_bandwidth.as_mut()?),
         HostPart::Writes => {
-            larger.quicken(&mut host.write_bandwidth);
+            larger.rate(&mut host.write_bandwidth);
             larger.shorten(&mut host.write_overhead);
         }
-        HostPart::ReadTrackers { .. } => larger.more(&mut host.stack.read_trackers),
-        HostPart::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
+        HostPart::ReadTrackers { .. } => larger.count(&mut host.stack.read_trackers),
+        HostPart::OutboundQueue => larger.count(host.shared_outbound_queue.as_mut()?),
         HostPart::PeersIn { .. } | HostPart::PeersOut { .. } => {
-            larger.quicken(host.stack.peer_rate.as_mut()?);
+            larger.rate(host.stack.peer_rate.as_mut()?);
         }
         HostPart::Walkers => {
-            larger.more(&mut host.iommu.as_mut()?.walkers);
+            larger.count(&mut host.iommu.as_mut()?.walkers);
         }
         HostPart::WalkTurns => larger.shorten(&mut host.iommu.as_mut()?.walk_interval),
         HostPart::Translations => {
             let iommu = host.iommu.as_mut()?;
-            larger.more(&mut iommu.entries);
-            larger.more(&mut iommu.ways);
+            larger.count(&mut iommu.entries);
+            larger.count(&mut iommu.ways);
         }
         HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
-            larger.quicken(&mut host.sockets.as_mut()?.rate);
+            larger.rate(&mut host.sockets.as_mut()?.rate);
         }
         HostPart::Core { .. } | HostPart::BridgeCore { .. } => return None,
     }
@@ -221,7 +221,7 @@ fn own_memory(host: &mut RootComplexConfig, socket: u16) -> &mut MemoryConfig {
 }
 
 /// A resource of CXL.mem: of the link above a device, or of the memory that it has.
-fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: CxlPart) -> Option<()> {
+fn of_cxl(fabric: &mut FabricConfig, larger: &mut Enlarge, device: usize, part: CxlPart) -> Option<()> {
     let link = fabric.cxl.links.iter_mut().find(|link| fabric.links[link.link].lower.0 == device)?;
     let expander = fabric.cxl.expanders.iter_mut().find(|expander| expander.device == device);
     match part {
@@ -231,45 +231,45 @@ fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: C
                 Way::M2s => &mut link.m2s_credits,
                 Way::S2m => &mut link.s2m_credits,
             };
-            larger.more(&mut credits[usize::from(class == Class::Data)]);
+            larger.count(&mut credits[usize::from(class == Class::Data)]);
         }
-        CxlPart::RetryBuffer(_) => larger.more(&mut link.retry_buffer),
-        CxlPart::Memory => larger.quicken(&mut expander?.memory.rate),
-        CxlPart::Banks => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
-        CxlPart::Reads => larger.quicken(expander?.read_rate.as_mut()?),
-        CxlPart::Writes => larger.quicken(expander?.write_rate.as_mut()?),
+        CxlPart::RetryBuffer(_) => larger.count(&mut link.retry_buffer),
+        CxlPart::Memory => larger.rate(&mut expander?.memory.rate),
+        CxlPart::Banks => larger.count(&mut expander?.memory.banks.as_mut()?.per_channel),
+        CxlPart::Reads => larger.rate(expander?.read_rate.as_mut()?),
+        CxlPart::Writes => larger.rate(expander?.write_rate.as_mut()?),
     }
     Some(())
 }
 
-fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, part: SwitchPart) -> Option<()> {
+fn of_switch(larger: &mut Enlarge, switch: &mut SwitchConfig, part: SwitchPart) -> Option<()> {
     match (&mut switch.core, part) {
         (SwitchCore::Crossbar { port_rate: rate }, SwitchPart::Input { .. })
         | (SwitchCore::Buses { rate, .. }, SwitchPart::Bus { .. })
-        | (SwitchCore::SharedMemory { rate }, SwitchPart::Memory) => larger.quicken(rate),
+        | (SwitchCore::SharedMemory { rate }, SwitchPart::Memory) => larger.rate(rate),
         (_, SwitchPart::Input { .. } | SwitchPart::Bus { .. } | SwitchPart::Memory) => return None,
         (_, SwitchPart::Storage { .. }) => {
             let sizes = switch.storage.iter_mut().filter(|size| **size > Bytes::ZERO);
-            sizes.for_each(|size| larger.widen(size));
+            sizes.for_each(|size| larger.bytes(size));
         }
         // Larger completions need fewer headers: the timer runs for less time.
-        (_, SwitchPart::Metering { .. }) => larger.widen(switch.request_metering.as_mut()?),
+        (_, SwitchPart::Metering { .. }) => larger.bytes(switch.request_metering.as_mut()?),
     }
     Some(())
 }
 
-fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, part: EndpointPart) -> Option<()> {
+fn of_endpoint(larger: &mut Enlarge, endpoint: &mut EndpointConfig, part: EndpointPart) -> Option<()> {
     match part {
         EndpointPart::ReadPath | EndpointPart::WritePath => {
-            larger.quicken(endpoint.dma.path_rate.as_mut()?);
+            larger.rate(endpoint.dma.path_rate.as_mut()?);
         }
-        EndpointPart::WriteDrain => larger.quicken(&mut endpoint.write_drain),
-        EndpointPart::Memory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
+        EndpointPart::WriteDrain => larger.rate(&mut endpoint.write_drain),
+        EndpointPart::Memory => larger.rate(endpoint.memory_read_rate.as_mut()?),
         EndpointPart::SideLinkOut | EndpointPart::SideLinkIn => {
-            larger.quicken(&mut endpoint.side_link.as_mut()?.rate);
+            larger.rate(&mut endpoint.side_link.as_mut()?.rate);
         }
-        EndpointPart::Translations => larger.more(&mut endpoint.dma.ats.as_mut()?.entries),
-        EndpointPart::TranslationRequests => larger.more(&mut endpoint.dma.ats.as_mut()?.requests),
+        EndpointPart::Translations => larger.count(&mut endpoint.dma.ats.as_mut()?.entries),
+        EndpointPart::TranslationRequests => larger.count(&mut endpoint.dma.ats.as_mut()?.requests),
     }
     Some(())
 }

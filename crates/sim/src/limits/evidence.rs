@@ -17,7 +17,7 @@ use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_observe::CONTROL;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
-use lanewise_workload::{Larger, OnCore};
+use lanewise_workload::{Enlarge, OnCore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
@@ -293,7 +293,7 @@ impl<'a> Evidence<'a> {
         };
         let asked = DeviceId(device as u32);
         let mut loads = self.loads.borrow_mut();
-        if !loads.iter_mut().any(|load| load.deepen(asked, &mut Larger::new(TIMES)).is_some()) {
+        if !loads.iter_mut().any(|load| load.more_outstanding(asked, &mut Enlarge::new(TIMES)).is_some()) {
             return vec![group]; // Nobody keeps anything outstanding there.
         }
         let all = group.members.len() as f64;

@@ -5,7 +5,7 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-use crate::load::{Demand, Draft, Larger, LoadConfig, Owner, Reached, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Reached, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -307,21 +307,21 @@ impl LoadConfig for CopyConfig {
     }
 
     /// More copies at a time, and more of each in flight.
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         (self.device == device).then(|| {
-            larger.more(&mut self.streams);
-            self.engine.outstanding.iter_mut().for_each(|bytes| larger.widen(bytes));
+            larger.count(&mut self.streams);
+            self.engine.outstanding.iter_mut().for_each(|bytes| larger.bytes(bytes));
         })
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         if *resource != self.between_copies() {
             return None;
         }
         let CopyCosts { overhead, completion, staging } = &mut self.costs;
         larger.shorten_all([overhead, completion]);
         if let Some(staging) = staging {
-            larger.quicken(&mut staging.rate);
+            larger.rate(&mut staging.rate);
             larger.shorten(&mut staging.cost);
         }
         Some(())

@@ -9,7 +9,7 @@
 //! volume, "Write Combining Memory"). Leaves out: buffers that are flushed half full, fences, and of combined stores the way of the
 //! answer.
 
-use crate::load::{Demand, Draft, HeldUp, Larger, LoadConfig, Owner, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
@@ -310,17 +310,17 @@ impl LoadConfig for MmioConfig {
         Some(HeldUp { device: self.device, outstanding, paused: None })
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         match &mut self.pacing {
             Pacing::Closed { outstanding } if self.device == device => {
-                larger.more(outstanding);
+                larger.count(outstanding);
                 Some(())
             }
             Pacing::Closed { .. } | Pacing::Open { .. } | Pacing::Combining { .. } => None,
         }
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         match &mut self.pacing {
             Pacing::Open { interval } if self.device == device => {
                 larger.shorten(interval);
@@ -330,12 +330,12 @@ impl LoadConfig for MmioConfig {
         }
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         if resource.owner != ResourceOwner::Load(self.name.clone()) {
             return None;
         }
         match (&mut self.pacing, resource.part) {
-            (Pacing::Combining { buffers }, Part::Load(LoadPart::CombiningBuffers)) => larger.more(buffers),
+            (Pacing::Combining { buffers }, Part::Load(LoadPart::CombiningBuffers)) => larger.count(buffers),
             (Pacing::Combining { .. }, Part::Load(LoadPart::Stores)) => larger.shorten(&mut self.cost),
             _ => return None,
         }

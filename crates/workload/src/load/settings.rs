@@ -164,19 +164,19 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     }
 
     /// Keeps more operations outstanding at a device. None when it keeps none there.
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
 
     /// Asks a device again sooner: pauses between what it is asked for are shorter. None when it makes none there.
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
 
     /// Makes wires beyond a device, which are not PCI Express, faster. None when it has none there.
-    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
@@ -189,7 +189,7 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     }
 
     /// Makes a shared resource of its own larger, one of [`Workload::resources`]. None when it has no such one that can be larger.
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (resource, larger);
         None
     }
@@ -279,34 +279,34 @@ pub struct Demand {
 
 /// Makes settings so many times larger, each once: what asks for more may share a setting with what asked before.
 #[derive(Debug)]
-pub struct Larger {
+pub struct Enlarge {
     times: u32,
     /// Settings that are larger already, by where they lie.
     done: HashSet<usize>,
 }
 
-impl Larger {
+impl Enlarge {
     /// Nothing is larger yet.
     pub fn new(times: u32) -> Self {
         Self { times, done: HashSet::new() }
     }
 
     /// A number of things.
-    pub fn more(&mut self, number: &mut u32) {
+    pub fn count(&mut self, number: &mut u32) {
         if self.is_new(number) {
             *number = number.saturating_mul(self.times);
         }
     }
 
     /// A buffer.
-    pub fn widen(&mut self, bytes: &mut Bytes) {
+    pub fn bytes(&mut self, bytes: &mut Bytes) {
         if self.is_new(bytes) {
             *bytes = Bytes::new(bytes.get().saturating_mul(self.times.into()));
         }
     }
 
     /// A rate.
-    pub fn quicken(&mut self, rate: &mut Rate) {
+    pub fn rate(&mut self, rate: &mut Rate) {
         if self.is_new(rate) {
             *rate = Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(self.times.into()));
         }
@@ -360,11 +360,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_twice_becomes_larger_once() {
-        let mut larger = Larger::new(10);
+        let mut larger = Enlarge::new(10);
         let (mut count, mut rate, mut span) = (3, Rate::from_bytes_per_second(7), Span::from_ticks(1_000));
         for _ in 0..2 {
-            larger.more(&mut count);
-            larger.quicken(&mut rate);
+            larger.count(&mut count);
+            larger.rate(&mut rate);
             larger.shorten(&mut span);
         }
         assert_eq!((count, rate.bytes_per_second(), span.ticks()), (30, 70, 100));

@@ -11,7 +11,7 @@
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
 use crate::latency::LatencyTally;
-use crate::load::{HeldUp, Larger, LoadConfig, Tool};
+use crate::load::{Enlarge, HeldUp, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -234,7 +234,7 @@ impl LoadConfig for TurnaroundConfig {
         Some(HeldUp { device: self.device, outstanding, paused })
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         (self.device == device).then(|| larger.shorten(&mut self.pause))
     }
 }

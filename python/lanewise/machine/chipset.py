@@ -55,7 +55,10 @@ class Chipset:
     @property
     def name(self) -> str:
         """Its name without that of the bridge: ``Z790 Chipset``."""
-        return re.sub(r"\s*(LPC|eSPI|ISA)\b.*", "", self.bridge.identity.device_name or "") or "chipset"
+        return (
+            re.split(r" (?:LPC|eSPI|ISA)\b", self.bridge.identity.device_name or "", maxsplit=1)[0]
+            or "chipset"
+        )
 
     def __contains__(self, port: object) -> bool:
         """Whether a root port is its own."""

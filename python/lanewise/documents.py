@@ -1918,6 +1918,10 @@ class ScanMachine(TypedDict):
     """Links with both ends in the source, by the address of the port above."""
     switches: list[ScanMachineSwitch]
     """Switches whose upstream port is in the source."""
+    chipset: NotRequired[ScanMachineChipset]
+    """Intel's chipset, whose root ports share a link to the processor, DMI, that no register shows; left out
+    where none is known.
+    """
     numa_nodes: list[dict[str, object]]
     """NUMA nodes: `index`, `cpus` (a list like 0-15,64-79), `cpu_vendor`."""
     relations: list[dict[str, object]]
@@ -2126,6 +2130,32 @@ class ScanMachineSwitch(TypedDict):
     """The upstream port."""
     downstream: list[Bdf]
     """The downstream ports, by address."""
+
+
+class ScanMachineChipset(TypedDict):
+    """Intel's chipset, whose root ports share a link to the processor, DMI, that no register shows; left out
+    where none is known.
+    """
+
+    name: str
+    """Its name, such as `Z790 Chipset`."""
+    bridge: Bdf
+    """Its bridge to LPC or eSPI, by which it is known."""
+    part: str
+    """What it is in the catalog."""
+    uplink: ScanMachineChipsetUplink
+    """Its link to the processor, as the part says."""
+    ports: list[Bdf]
+    """Its root ports, empty ones among them."""
+
+
+class ScanMachineChipsetUplink(TypedDict):
+    """Its link to the processor, as the part says."""
+
+    gt_s: float
+    """Line rate of a lane, GT/s."""
+    width: int
+    """Lanes."""
 
 
 class ScanMachineDisagreement(TypedDict):

@@ -1712,6 +1712,8 @@ export interface ScanMachine {
   links: ScanMachineLink[];
   /** Switches whose upstream port is in the source. */
   switches: ScanMachineSwitch[];
+  /** Intel's chipset, whose root ports share a link to the processor, DMI, that no register shows; left out where none is known. */
+  chipset?: ScanMachineChipset;
   /** NUMA nodes: `index`, `cpus` (a list like 0-15,64-79), `cpu_vendor`. */
   numa_nodes: Record<string, unknown>[];
   /** How the tool of a vendor relates two devices: `first`, `second`, `path` (NV, XGMI, XL, PIX, PXB, PHB, NODE, SYS), `links` and the addresses. */
@@ -1973,6 +1975,28 @@ export interface ScanMachineSwitch {
   upstream: Bdf;
   /** The downstream ports, by address. */
   downstream: Bdf[];
+}
+
+/** Intel's chipset, whose root ports share a link to the processor, DMI, that no register shows; left out where none is known. */
+export interface ScanMachineChipset {
+  /** Its name, such as `Z790 Chipset`. */
+  name: string;
+  /** Its bridge to LPC or eSPI, by which it is known. */
+  bridge: Bdf;
+  /** What it is in the catalog. */
+  part: string;
+  /** Its link to the processor, as the part says. */
+  uplink: ScanMachineChipsetUplink;
+  /** Its root ports, empty ones among them. */
+  ports: Bdf[];
+}
+
+/** Its link to the processor, as the part says. */
+export interface ScanMachineChipsetUplink {
+  /** Line rate of a lane, GT/s. */
+  gt_s: number;
+  /** Lanes. */
+  width: number;
 }
 
 export interface ScanMachineDisagreement {

@@ -18,6 +18,7 @@ from lanewise.machine.view import View, is_management
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from lanewise.machine.chipset import Chipset
     from lanewise.machine.model import Function, Machine
     from lanewise.machine.model import Link as MachineLink
 
@@ -48,11 +49,17 @@ class _Drawing:
         sockets = self.machine.sockets
         known = {function.numa_node for function in self.machine} - {None}
         places: dict[tuple[int | None, int | None], list[Node]] = {}
+        chipset = self._chipset()
         for function in self.machine.roots:
             branch = self._branch(function)
             if branch is None:
                 self.hidden += 1
                 continue
+            if chipset is not None and function in chipset[0]:
+                chipset[1].below.append(branch)
+                if len(chipset[1].below) > 1:
+                    continue
+                branch = chipset[1]
             # Firmware that gives a node to a few devices of a machine with one says nothing with it.
             place = self._place(function) if len(known) > 1 or sockets else None
             socket = sockets.get(place.address) if place else None
@@ -67,6 +74,18 @@ class _Drawing:
         if len(nodes) <= len(in_sockets) or not in_sockets:
             return nodes
         return self._sockets(nodes, sorted(places, key=_order))
+
+    def _chipset(self) -> tuple[Chipset, Node] | None:
+        """Return the chipset and a box for it, below which its ports belong; None where none is known."""
+        chipset = self.machine.chipset
+        if chipset is None:
+            return None
+        uplink = chipset.uplink
+        link = Link(
+            "dmi", f"DMI {mode_words(uplink)}", uplink.width, why="no register shows it; as its part says"
+        )
+        address = self._address(chipset.bridge)
+        return chipset, Node(address, chipset.name, address, (chipset.bridge.name,), Sort.SWITCH, link=link)
 
     def _named_only(self) -> list[Node]:
         """Return the devices of which only relations are known, as in `nvidia-smi topo -m` alone."""

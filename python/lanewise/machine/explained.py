@@ -10,17 +10,29 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lanewise import _core
+from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
 from lanewise.quantity import stated_in
 
 if TYPE_CHECKING:
-    from lanewise.documents import ExplainedParameter
+    from lanewise.documents import Explain, ExplainedParameter
+
+
+@cache
+def _told(scenario: str) -> Explain:
+    found: Explain = json.loads(_core.explain("catalog", source=scenario))
+    return found
 
 
 @cache
 def explained(scenario: str) -> dict[str, ExplainedParameter]:
     """Return every parameter of a scenario, given as text, by its path."""
-    found = json.loads(_core.explain("catalog", source=scenario))
-    return {parameter["path"]: parameter for parameter in found["parameters"]}
+    return {parameter["path"]: parameter for parameter in _told(scenario)["parameters"]}
+
+
+def trained(scenario: str) -> LinkMode:
+    """Return what the one link of a scenario, given as text, trains to."""
+    (link,) = _told(scenario)["links"]
+    return LinkMode(SPEEDS_GT_S[int(link["generation"][3:]) - 1], int(link["width"][1:]))
 
 
 def gb_per_s(text: str | None) -> float | None:

@@ -50,6 +50,14 @@ def to_json(machine: Machine) -> Scan:
         "not_understood": [{"line": number, "text": text} for number, text in machine.not_understood.samples],
         "not_understood_lines": machine.not_understood.count,
     }
+    if (chipset := machine.chipset) is not None:
+        document["machine"]["chipset"] = {
+            "name": chipset.name,
+            "bridge": str(chipset.bridge.address),
+            "part": chipset.part,
+            "uplink": {"gt_s": chipset.uplink.gt_s or 0.0, "width": chipset.uplink.width or 0},
+            "ports": [str(port.address) for port in chipset.ports],
+        }
     if machine.hostname:
         document["hostname"] = machine.hostname
     if not machine.measured:

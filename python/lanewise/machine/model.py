@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from lanewise.machine.chipset import Chipset
+
 __all__ = [
     "ENDPOINTS",
     "PORTS_TO_LINKS",
@@ -208,6 +210,13 @@ class Machine:
         from lanewise.machine.sockets import found_sockets
 
         return found_sockets(self)
+
+    @cached_property
+    def chipset(self) -> Chipset | None:
+        """The chipset, whose root ports share a link that no register shows: `lanewise.machine.chipset`."""
+        from lanewise.machine.chipset import found_chipset
+
+        return found_chipset(self)
 
     @cached_property
     def links(self) -> tuple[Link, ...]:

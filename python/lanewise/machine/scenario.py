@@ -54,6 +54,9 @@ _HOST_PARTS = {
 """Servers by the generation of their root ports; older ones have the defaults of theirs."""
 _MEMORY = {4: (150, 180), 5: (255, 307), 6: (400, 500), 7: (400, 500)}
 """GB/s of a socket's memory: reads or writes alone, and both together, as those parts have them."""
+CHIPSET = "chipset"
+"""Name of the chipset in the scenario of a machine."""
+_DMI = "dmi"
 _MAKERS = {0x8086: "intel", 0x1022: "amd"}
 _DRIVE_PARTS = {3: "generic-nvme-gen3-x4", 4: "generic-nvme-gen4-x4", 5: "generic-nvme-gen5-x4"}
 
@@ -158,6 +161,8 @@ class _Writer:
         switches: dict[Address, dict[str, str | Sourced | SwitchPort]] = {}
         slots: dict[Address, tuple[Link, LinkMode]] = {}
         uplinks: dict[Address, Link] = {}
+        behind: dict[str, str | Sourced | SwitchPort] = {}
+        """Root ports of the chipset, which are ports of a switch to the wire."""
         for function in chosen:
             self._note_payload(function)
             link = self.machine.link_above(function)
@@ -173,17 +178,19 @@ class _Writer:
                 above = self.ways.above_switch(link)
                 if above is None:
                     slots[link.upper.address] = (link, modes.upper)
+                    if self.ways.chipset_above(link) is not None:
+                        behind[_port_name(link.upper.address)] = _word(modes.upper)
                 else:
                     ports = switches.setdefault(above.device.address, {})
                     ports[_port_name(link.upper.address)] = _word(modes.upper)
                     uplinks[above.device.address] = above
                 link = above
         document: Scenario = {"title": self._title(title), "host": {"server": self._host(slots)}}
-        if switches:
-            document["switch"] = {
-                switch_name(uplinks[address].device): self._switch(uplinks[address], ports)
-                for address, ports in switches.items()
-            }
+        tables = {CHIPSET: self._chipset(behind)} if behind else {}
+        for address, ports in switches.items():
+            tables[switch_name(uplinks[address].device)] = self._switch(uplinks[address], ports)
+        if tables:
+            document["switch"] = tables
         document["endpoint"] = {endpoint_name(function): self._endpoint(function) for function in chosen}
         if run is not None:
             document["run"] = run
@@ -224,17 +231,19 @@ class _Writer:
             self.headed.add(("host", "server", "interconnect"))
         places: dict[str, str | Sourced | HostSlot] = {}
         for address, (link, mode) in sorted(slots.items()):
-            slot: HostSlot = {"link": _word(mode)}
+            chipset = self.ways.chipset_above(link)
+            name = _port_name(address) if chipset is None else _DMI
+            slot: HostSlot = {"link": _word(mode if chipset is None else chipset.uplink)}
             if address in sockets:
                 slot["socket"] = sockets[address]
             if (supported := self._payload_supported(link.upper)) is not None:
                 slot["mps_supported"] = supported
             if (payload := self._payload_set(link.upper)) is not None:
                 slot["mps"] = payload
-            place = ("host", "server", "slots", _port_name(address))
-            places[place[-1]] = slot
+            place = ("host", "server", "slots", name)
+            places[name] = slot
             self.headed.add(place)
-            self._note(*place, str(address))
+            self._note(*place, str(address) if chipset is None else f"the link to the {chipset.name}")
         host["slots"] = places
         return host
 
@@ -281,6 +290,18 @@ class _Writer:
             if socket is not None:
                 found[address] = socket
         return found if len(set(found.values())) > 1 else {}
+
+    def _chipset(self, ports: Mapping[str, str | Sourced | SwitchPort]) -> Switch:
+        """Write the chipset as the switch that it is to the wire."""
+        chipset = self.machine.chipset
+        assert chipset is not None
+        self._note("switch", CHIPSET, f"{chipset.bridge.address} {chipset.name}")
+        self._note("switch", CHIPSET, "part", "known by its bridge to LPC")
+        switch: Switch = {"part": chipset.part, "lanes": "none", "attach": f"server.{_DMI}"}
+        switch["ports"] = {"port0": _word(chipset.uplink), **ports}
+        if (supported := self._payload_supported(chipset.bridge)) is not None:
+            switch["mps_supported"] = supported
+        return switch
 
     def _switch(self, uplink: Link, ports: Mapping[str, str | Sourced | SwitchPort]) -> Switch:
         modes = self.ways.modes(uplink)
@@ -364,8 +385,9 @@ class _Writer:
             self.payloads[root] = min([*(value for value in known if value), self.payloads.get(root, 4096)])
 
     def _hierarchy(self, function: Function) -> Address:
-        root = self.machine.root_port(function)
-        return function.address if root is None else root.address
+        root = self.machine.root_port(function) or function
+        chipset = self.machine.chipset
+        return chipset.bridge.address if chipset is not None and root in chipset else root.address
 
     def _payload_supported(self, function: Function) -> str | None:
         supported = function.transfers.mps_supported
@@ -376,12 +398,15 @@ class _Writer:
 
     def _payload_set(self, port: Function) -> str | None:
         payload = min(self.payloads.values()) if self.peer_to_peer and self.payloads else None
-        payload = payload or self.payloads.get(port.address)
+        payload = payload or self.payloads.get(self._hierarchy(port))
         return None if payload is None else f"{payload} B"
 
     def _place(self, link: Link) -> str:
         above = self.ways.above_switch(link)
-        owner = "server" if above is None else switch_name(above.device)
+        if above is not None:
+            owner = switch_name(above.device)
+        else:
+            owner = "server" if self.ways.chipset_above(link) is None else CHIPSET
         return f"{owner}.{_port_name(link.upper.address)}"
 
     def _link(self, link: Link, modes: Modes, path: tuple[str, ...]) -> EndpointLink | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from lanewise.machine.address import Address
+    from lanewise.machine.chipset import Chipset
     from lanewise.machine.model import Function, Link, Machine
 
 
@@ -105,6 +106,11 @@ class Ways:
         above = self.machine.parent(link.upper)
         return None if above is None else self.machine.link_above(above)
 
+    def chipset_above(self, link: Link) -> Chipset | None:
+        """Return the chipset that the root port above a link is part of; None for the processor's own."""
+        chipset = self.machine.chipset
+        return chipset if chipset is not None and link.upper in chipset else None
+
     def _all(self) -> list[Function]:
         """Return one endpoint of every device, and all of those beside a switch's upstream port."""
         links = self.machine.links
@@ -127,6 +133,11 @@ class Ways:
             if self.modes(link) is None:
                 return False
             if self.machine.parent(link.upper) is None:
+                if (chipset := self.chipset_above(link)) is not None:
+                    uplink = f"Gen{chipset.uplink.generation} x{chipset.uplink.width}"
+                    self.assumed.add(
+                        f"devices on the {chipset.name} share its link, DMI: {uplink}, as no dump shows"
+                    )
                 return self.machine.role(link.upper) is Kind.ROOT_PORT
             link = self.above_switch(link)
         return False

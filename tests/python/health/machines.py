@@ -133,3 +133,23 @@ def switched(
             ),
         ]
     return machine(*functions)
+
+
+def on_chipset(*devices: dict[str, Any], number: int = 0xA305) -> Machine:
+    """Make an Intel machine with a device at the processor's root port, and more at those of its chipset."""
+    name = "Z390 Chipset LPC Controller"
+    bridge = function("00:1f.0", Kind.INTEGRATED_ENDPOINT, class_code=0x060100, vendor=0x8086)
+    identity = replace(bridge.identity, device_id=number, device_name=name)
+    functions = [
+        replace(bridge, kind=None, identity=identity, registers=Registers(express=False)),
+        function("00:01.0", Kind.ROOT_PORT, vendor=0x8086),
+        function("01:00.0", Kind.ENDPOINT, parent="00:01.0", class_code=NIC),
+    ]
+    for place, device in enumerate(devices):
+        can = device.get("can", "8 x4")
+        port, bus = f"00:{0x1B + place // 4:02x}.{place % 4}", 2 + place
+        functions += [
+            function(port, Kind.ROOT_PORT, vendor=0x8086, can=can),
+            function(f"{bus:02x}:00.0", Kind.ENDPOINT, parent=port, **{"can": can} | device),
+        ]
+    return machine(*functions)

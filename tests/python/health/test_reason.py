@@ -12,7 +12,7 @@ from machines import switched
 
 from lanewise import _core
 from lanewise.health.predict.prediction import predict
-from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
+from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_of_device
 from lanewise.scenario.numbering import with_names
 
 if TYPE_CHECKING:
@@ -67,20 +67,22 @@ def test_the_memory_of_the_host_is_the_reason_and_not_the_tags_that_wait_for_it(
     tags = {each["device"]: each["time_attribution"].get("tags", 0.0) for each in result["requesters"]}
     assert tags["a"] > 0.9
     for device in ("a", "b"):
-        limit = limit_on_the_way(result, WORDS, {device})
+        limit = limit_of_device(result, WORDS, device)
         assert limit is not None
         assert limit.words == "the memory of the host, 40 GB/s: in use 100 % of the time"
     assert goodput(run(READER_AND_WRITER, ("a.tags", "1024"))) == pytest.approx(goodput(result), rel=0.02)
     assert goodput(run(READER_AND_WRITER, ("server.memory_bandwidth", "80 GB/s"))) > 1.5 * goodput(result)
 
 
-def test_of_a_run_of_many_a_limit_is_a_devices_where_it_is_on_its_way_and_else_the_wholes() -> None:
+def test_in_a_run_of_many_each_device_has_a_limit_of_its_own() -> None:
     """The reader waits for its 32 tags, which are a third of the data; the writer has a link that is full."""
     result = run(READER_AND_WRITER, ("server.memory_bandwidth", "400 GB/s"), ("a.tags", "32"))
-    writer = limit_on_the_way(result, WORDS, {"b"})
+    writer = limit_of_device(result, WORDS, "b")
     assert writer is not None
     assert writer.words == "the link of 02:00.0, full towards the host"
-    assert limit_on_the_way(result, WORDS, {"a"}) is None
+    reader = limit_of_device(result, WORDS, "a")
+    assert reader is not None
+    assert reader.words == "the tags of 01:00.0: all in use 100 % of the time"
     whole = limit_of(result, WORDS)
     assert whole is not None
     assert whole.detail.startswith(": payload ")
@@ -166,7 +168,7 @@ def test_a_link_that_mostly_wakes_is_said_to_sleep() -> None:
     few = (("workload.ra.outstanding", "1"), ("workload.ra.size", "64 B"), ("b.link.aspm", "off"))
     alone = READER_AND_WRITER[: READER_AND_WRITER.rindex("[[workload]]")]
     result = run(alone, *sleeps, *few)
-    found = limit_on_the_way(result, WORDS, {"a"})
+    found = limit_of_device(result, WORDS, "a")
     assert found is not None
     assert re.fullmatch(r"the sleep of the link of 01:00\.0: it wakes 9\d % of the time", found.words), found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fault_cases import FAULT_CASES
-from machines import ACCELERATOR, GPU, NIC, NVME, function, machine, pair, switched
+from machines import ACCELERATOR, GPU, NIC, NVME, function, machine, on_chipset, pair, switched
 
 from lanewise import _core
 from lanewise.health.doctor import Profile, Severity, diagnose
@@ -103,6 +103,11 @@ CASES: dict[str, tuple[Machine, Machine, Severity]] = {
     "switch-oversubscribed": (
         switched(*[{"can": "16 x8"}] * 4),
         switched(*[{"can": "16 x8"}] * 2),
+        Severity.INFO,
+    ),
+    "chipset-oversubscribed": (
+        on_chipset(*[{}] * 2),
+        on_chipset(*[{}] * 2, number=0x7A04),
         Severity.INFO,
     ),
     "mps-mismatch": (pair(transfers={"mps": 512, "mps_supported": 512}), pair(), Severity.ERROR),

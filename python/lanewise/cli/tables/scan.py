@@ -174,6 +174,11 @@ class _Printer:
             text += f"; {len(below)} below what both ends can do"
             text += f", {idle} of them idle GPUs" if idle else ""
         yield text
+        chipset = machine.chipset
+        ports = [port for port in chipset.ports if machine.link_below(port)] if chipset else []
+        if chipset is not None and ports:
+            where = ", ".join(map(self._address, ports))
+            yield f"{chipset.name}: {where} share one link to the processor, DMI, {chipset.uplink}"
         if self.hidden:
             yield f"{_many(self.hidden, 'function')} of root complexes not shown; --all shows them"
 

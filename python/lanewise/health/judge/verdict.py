@@ -54,8 +54,8 @@ _OWN_LINKS = (
     "more than PCI Express carries: these GPUs have links of their own (NVLink), which this description "
     "does not show"
 )
-_SHARED = "switch-oversubscribed"
-"""The rule whose finding explains nothing where one device alone is at work."""
+_SHARED = frozenset({"switch-oversubscribed", "chipset-oversubscribed"})
+"""The rules whose findings explain nothing where one device alone is at work."""
 
 _AT_ONCE = ("fio", "iometer")
 """Tools that have several drives at work at once."""
@@ -218,7 +218,7 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     tools = [str(case.raw.get("tool", measurement.tool)) for case in summed]
     shares = _share_their_way(summed, tools, matches)
     cases = tuple(
-        _judged(case, found, simulator, [f for f in findings if shared or f.rule != _SHARED], fixed)
+        _judged(case, found, simulator, [f for f in findings if shared or f.rule not in _SHARED], fixed)
         for case, found, shared in zip(summed, matches, shares, strict=True)
     )
     return Judgement(

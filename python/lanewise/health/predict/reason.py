@@ -1,8 +1,7 @@
 """What limits a run, as the core found it, with the names that a machine has for its parts.
 
 The core says what it is (`limited_by` of a result: by use and by waiting time, of one run); here it is read,
-and nothing is decided. Of a run of many devices it is that of the whole. A device has its share in it where
-what limits, or one of those alike, is on the device's way; else it is said of the whole.
+and nothing is decided. A run of many devices has a limit of the whole, and each of its flows has one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from lanewise.rungs import SENT
 from lanewise.written import counted, percent, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
     from lanewise.documents import Direction, LimitedBy, Run
 
@@ -26,6 +25,9 @@ _HOST = "server"
 
 _WORTH_A_WORD = 0.005
 """Less rounds to 0 % of the time."""
+
+_SAME_SHARE = 1e-6
+"""A limit whose share is its use up to this is in use, rather than waited for."""
 
 _MOST_LINKS = 2
 
@@ -89,11 +91,6 @@ class Limit:
         """Whether both are one part of a machine."""
         return other is not None and (self.kind, self.name) == (other.kind, other.name)
 
-    @property
-    def is_of_host(self) -> bool:
-        """Whether all devices share it."""
-        return self.owner == _HOST
-
     def whole(self) -> str:
         """Say it of all data of a run: with those alike, and the part of the data where it is not all."""
         alike = f", and {self.alike} alike" if self.alike else ""
@@ -125,21 +122,29 @@ def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
     return f"; as much in use: {', '.join(others[:_MOST_LINKS])}{more}" if others else ""
 
 
-def limit_on_the_way(result: Run, words: Mapping[str, str], way: Container[str]) -> Limit | None:
-    """Return what limits a run where that is on the way of a device; None where it is elsewhere.
+def limit_of_device(result: Run, words: Mapping[str, str], device: str) -> Limit | None:
+    """Return what limits a device in a run of many, by the flow with most of its data.
 
-    `way` names the device and the switches above it. What the host has is on every way if it limits all.
+    None when it moved none.
     """
-    found = result["limited_by"]
+    flows = [flow for flow in result["flows"] if flow["device"] == device and flow["direction"] != "control"]
+    most = max(flows, key=lambda flow: flow["goodput_gb_per_s"], default=None)
+    found = None if most is None else most["limited_by"]
     if found is None:
         return None
-    limits = (_limit(result, found, name, words) for name in (found["name"], *found["alike"]))
-    on_it = (
-        limit
-        for limit in limits
-        if limit.owner in way or (limit.is_of_host and percent(limit.of_goodput, 0) == "100 %")
-    )
-    return next(on_it, None)
+    use = next((each["utilisation"] for each in result["resources"] if each["name"] == found["name"]), 0.0)
+    whole: LimitedBy = {
+        "name": found["name"],
+        "kind": found["kind"],
+        "share": found["share"],
+        "in_use": abs(use - found["share"]) < _SAME_SHARE,
+        "alike": [],
+        "of_goodput": 1.0,
+        "seen_as": None,
+        "sentence": found["words"],
+        "edits": [],
+    }
+    return _limit(result, whole, found["name"], words)
 
 
 def _limit(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> Limit:

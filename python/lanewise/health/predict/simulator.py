@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.health.predict.benchmarks import SHORTEST_FRAME
-from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_on_the_way
+from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_of_device
 from lanewise.health.predict.rests_on import RestsOn
 from lanewise.health.predict.wire import carried_gb_per_s
 from lanewise.ladder import payload_gb_per_s
 from lanewise.machine.drives import drive_part
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.own_rate import message_rate, said_of_rates
-from lanewise.machine.scenario import endpoint_name, scan_to_document, switch_name
+from lanewise.machine.scenario import CHIPSET, endpoint_name, scan_to_document, switch_name
 from lanewise.machine.sockets import across_sockets, interconnect_of
 from lanewise.machine.ways import Ways
 from lanewise.scenario.numbering import numbered, with_names
@@ -133,6 +133,8 @@ class Simulator:
         self._words = {endpoint_name(f): f.address.short for f in machine} | {
             switch_name(f): f"switch {f.address.short}" for f in machine if f.is_bridge
         }
+        if machine.chipset is not None:
+            self._words[CHIPSET] = f"the {machine.chipset.name}"
         self.rests_on = RestsOn(self._words)
         """What limits the figures so far, of what neither the machine nor the specification states."""
 
@@ -198,22 +200,16 @@ class Simulator:
         )
         return row, limit
 
-    def limit_at_once(self, benchmark: Benchmark, result: Run, alone: Limit | None) -> str:
-        """Say what limits a run of many where that is on a device's way, else what limits the whole.
+    def _is_behind_chipset(self, function: Function) -> bool:
+        chipset = self.machine.chipset
+        return chipset is not None and self.machine.root_port(function) in chipset
 
-        `alone` is what limits the device by itself.
-        """
-        function = benchmark.function
-        bridges = [bridge for bridge in self.machine.path(function) if bridge.is_bridge]
-        way = {endpoint_name(function), *map(switch_name, bridges)}
-        limit = limit_on_the_way(result, self._words, way)
-        if limit is not None:
-            return "others share it" if limit.is_same(alone) else limit.words
-        whole = limit_of(result, self._words)
-        if whole is None:
+    def limit_at_once(self, benchmark: Benchmark, result: Run, alone: Limit | None) -> str:
+        """Say what limits a device in a run of many; `alone` is what limits it by itself."""
+        limit = limit_of_device(result, self._words, endpoint_name(benchmark.function))
+        if limit is None:
             return "nothing moved"
-        where = "" if whole.is_of_host else " is not on its way"
-        return f"what limits the whole{where}: {whole.whole()}"
+        return "others share it" if limit.is_same(alone) else limit.words
 
     @staticmethod
     def _own_messages(benchmark: Benchmark, size: int, goodput: float, binding: str) -> tuple[float, str]:
@@ -339,7 +335,10 @@ class Simulator:
             return set()
         ways = [self.machine.link_path(function) for function in (benchmark.function, benchmark.peer)]
         first, second = ({link.device.address.short for link in way} for way in ways)
-        return {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
+        both = {name for name, word in self._words.items() if word.rpartition(" ")[2] in first & second}
+        if self._is_behind_chipset(benchmark.function) and self._is_behind_chipset(benchmark.peer):
+            both.add(CHIPSET)
+        return both
 
     def _link_words(self, result: Run, function: Function) -> str:
         """Say how fast and wide the link to a device's chip is: what is inside the chip is for show."""

@@ -1,4 +1,4 @@
-"""Switches whose upstream link carries less than what hangs below."""
+"""Switches, and chipsets, whose upstream link carries less than what hangs below."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import LinkMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from lanewise.machine.model import Link, Switch
+    from lanewise.machine.model import Function, Link, Switch
     from lanewise.machine.view import View
 
 _NOTICEABLE = 1.2
 """Ratios below this are rounding between generations. Assumed."""
 
 _MOST_SIMULATED = 16
+_SEVERAL = 2
 
 _ASLEEP_GT_S = 5.0
 """The most that sleeping links run at, as those of idle GPUs do."""
@@ -47,6 +48,23 @@ OVERSUBSCRIBED = Rule(
     profiles=PERFORMANCE,
 )
 
+CHIPSET = Rule(
+    id="chipset-oversubscribed",
+    what="The devices on an Intel chipset carry more together than its link to the processor, DMI.",
+    why="Slots and M.2 sockets of a board look alike, but those of the chipset share one link with each "
+    "other and with the board's SATA, USB and network ports. No register shows this link, so tools list such "
+    "devices like those of the processor. Each reaches its full rate alone; a mirror, a stripe or a copy "
+    "from drive to drive does not.",
+    severity="info",
+    cost="simulated: every device writes to host memory at once, against the sum of what each could do alone",
+    fix="Move the busiest device to a slot or an M.2 socket of the processor: the manual of the board says "
+    "which those are. If they rarely work at once, leave it.",
+    references=("Intel chipset datasheets (Direct Media Interface)",),
+    not_said="Chipsets that are not in the catalog (`lanewise parts`, intel-pch), among them those in the "
+    "package of a mobile processor; AMD's, which are switches; what is at SATA and USB ports.",
+    bearing=Bearing.EXPLAINS,
+    profiles=PERFORMANCE,
+)
 
 UPLINK = Rule(
     id="uplink-slow",
@@ -101,26 +119,82 @@ def oversubscribed_switches(view: View, this: Rule) -> Iterable[Finding]:
     for switch in view.machine.switches:
         above = view.physical_link(switch.upstream)
         below = _below(view, switch)
-        if above is None or above.device is not switch.upstream or len(below) < 2:
+        if above is None or above.device is not switch.upstream:
             continue
         if not above.limit.known and _is_far_slower(above, below):
             continue
         uplink = _built(above)
-        rates = [rate_of(_mode(link)) for link in below]
-        used = fsum(_usable(view, link) or 0.0 for link in below)
-        up_rate, sum_rate = rate_of(uplink), fsum(rate for rate in rates if rate)
-        if up_rate is None or used < _NOTICEABLE * up_rate:
-            continue
-        ratio = sum_rate / up_rate
-        yield this.finding(
-            Severity.INFO,
-            switch.upstream.address.short,
-            f"{len(below)} devices below {switch.upstream.address.short} share its upstream link, "
-            f"{ratio:.1f} to 1",
-            _evidence(view, switch, above, below, sum_rate),
-            trial=_trial(view, uplink, below),
-            also=[link.device.address.short for link in below],
+        bdf = switch.upstream.address.short
+        runs_at = "" if above.now in (uplink, LinkMode()) else f" (runs at {above.now})"
+        yield from _oversubscribed(
+            view,
+            this,
+            uplink,
+            below,
+            bdf,
+            f"below {bdf} share its upstream link",
+            f"{above.upper.address.short} -> {bdf}: {{}}{runs_at}",
+            switch.downstream,
         )
+
+
+@rule(CHIPSET)
+def oversubscribed_chipset(view: View, this: Rule) -> Iterable[Finding]:
+    """Find chipsets with more below than above."""
+    chipset = view.machine.chipset
+    if chipset is None:
+        return
+    below = [link for link in map(view.machine.link_below, chipset.ports) if link and _busy(view, link)]
+    yield from _oversubscribed(
+        view,
+        this,
+        chipset.uplink,
+        below,
+        chipset.bridge.address.short,
+        f"on the {chipset.name} share its link to the processor",
+        f"{chipset.name}, DMI: {{}} ({chipset.part})",
+        chipset.ports,
+    )
+
+
+def _oversubscribed(
+    view: View,
+    this: Rule,
+    uplink: LinkMode,
+    below: list[Link],
+    bdf: str,
+    shared: str,
+    above: str,
+    ports: Sequence[Function],
+) -> Iterable[Finding]:
+    """Say it of several devices that can use more together than the link above them carries.
+
+    `shared` says what they share, `above` is the line of evidence on it, with a place for what it carries.
+    """
+    up_rate = rate_of(uplink)
+    total = fsum(rate for rate in (rate_of(_mode(link)) for link in below) if rate)
+    used = fsum(_usable(view, link) or 0.0 for link in below)
+    if len(below) < _SEVERAL or up_rate is None or used < _NOTICEABLE * up_rate:
+        return
+    lines = [
+        above.format(f"{uplink}, {up_rate:.1f} GB/s after coding"),
+        *(
+            f"{link.upper.address.short} -> {link.device.address.short}: {_mode(link)} ({link.device.name})"
+            for link in below
+        ),
+        f"together {total:.1f} GB/s below, {up_rate:.1f} GB/s above",
+    ]
+    empty = [port for port in ports if view.machine.link_below(port) is None]
+    if empty:
+        lines.append(f"{len(empty)} more ports are empty: {listed(empty)}")
+    yield this.finding(
+        Severity.INFO,
+        bdf,
+        f"{len(below)} devices {shared}, {total / up_rate:.1f} to 1",
+        lines,
+        trial=_trial(view, uplink, below),
+        also=[link.device.address.short for link in below],
+    )
 
 
 def _busy(view: View, link: Link) -> bool:
@@ -152,29 +226,11 @@ def _usable(view: View, link: Link) -> float | None:
     return rate if rate is None or own is None else min(rate, own.writes)
 
 
-def _evidence(view: View, switch: Switch, above: Link, below: list[Link], total: float) -> list[str]:
-    built = _built(above)
-    up = rate_of(built) or 0.0
-    lines = [
-        f"{above.upper.address.short} -> {switch.upstream.address.short}: {built}, {up:.1f} GB/s "
-        "after coding" + ("" if above.now in (built, LinkMode()) else f" (runs at {above.now})"),
-        *(
-            f"{link.upper.address.short} -> {link.device.address.short}: {_mode(link)} ({link.device.name})"
-            for link in below
-        ),
-        f"together {total:.1f} GB/s below, {up:.1f} GB/s above",
-    ]
-    empty = [port for port in switch.downstream if view.machine.link_below(port) is None]
-    if empty:
-        lines.append(f"{len(empty)} more ports are empty: {listed(empty)}")
-    return lines
-
-
 def _trial(view: View, uplink: LinkMode, below: list[Link]) -> Trial | None:
     up = lanes_of(uplink)
     mps = min(view.payload(link.device) for link in below)
     leaves = tuple(leaf for link in below[:_MOST_SIMULATED] if (leaf := _leaf(view, link, mps)))
-    if up is None or len(leaves) < 2:
+    if up is None or len(leaves) < _SEVERAL:
         return None
     as_is = Rig((up,), leaves, mps=mps)
     alone = Rig((), leaves, mps=mps)

@@ -1,7 +1,8 @@
 //! The settings of a load: what a scenario asks for, and all that others may ask of it.
 //!
-//! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
-//! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
+//! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Scenarios
+//! and runs hold loads by this trait. The search for limits reads the settings of some kinds (`of_kind`), as what is
+//! to be edited is theirs; so does the scenario with those of plain DMA, to see whose memory a device deals with.
 
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, ResourceId};

@@ -662,8 +662,14 @@ class FlowLimit(TypedDict):
     """Unique name, as in [`LimitedBy::name`]."""
     kind: str
     """Kind, as in [`LimitedBy::kind`]."""
+    flow_class: str | None
+    """Of credits, whose they are, as in [`LimitedBy::flow_class`]."""
+    place: LimitPlace
+    """Where it is."""
     share: float
     """Part of the time, as in [`LimitedBy::share`]."""
+    in_use: bool
+    """Whether that is time in use, as in [`LimitedBy::in_use`]."""
     words: str
     """What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`."""
 
@@ -793,7 +799,9 @@ class Larger(TypedDict):
     names: list[str]
     """Names of what was made larger; several that are alike, or that limit together."""
     kind: str
-    """Kind, as in [`LimitedBy::kind`]; `together` for several kinds at once."""
+    """Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds
+    at once.
+    """
     what: str
     """What it is, in words."""
     share: float
@@ -852,6 +860,18 @@ class LatencyBuckets(TypedDict):
     """How many are in each."""
 
 
+class LimitPlace(TypedDict):
+    """Where a limit is."""
+
+    component: str
+    """The component that has it, by its name in the scenario: a device, a host, a switch, an operating
+    system, a switch of a network, or a workload. Of what is at a link, the device below that; of a drive
+    behind an adapter, the adapter.
+    """
+    direction: str | None
+    """Of what is at one direction of a link, that: `upstream` or `downstream`."""
+
+
 class LimitedBy(TypedDict):
     """What limits a run, by the time that others waited."""
 
@@ -859,14 +879,18 @@ class LimitedBy(TypedDict):
     """Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`."""
     kind: str
     """`wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`,
-    `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    `window`, `request_interval`, `tlp_gap`, `wire_beyond`, `demand`, or the kind of a resource.
     """
+    flow_class: str | None
+    """Of credits, whose they are: `posted`, `non_posted` or `completion`."""
     share: float
     """Part of the time: in use where `in_use` says so, else waited for (of errors, lost)."""
     in_use: bool
     """The share is of time in use, rather than of time that others waited for it."""
     alike: list[str]
     """Others of the same kind and size that are in the same case, by name."""
+    places: list[LimitPlace]
+    """Where it is, and then where those alike are, in their order."""
     of_goodput: float
     """Part of the goodput of all flows of data that it limits."""
     seen_as: str | None

@@ -38,6 +38,15 @@ class OtherLimit:
         return ", ".join(dict.fromkeys(flow["direction"] for flow in self.flows))
 
 
+def limiting_wires(run: documents.Run) -> list[tuple[str, str]]:
+    """Return the wires that limit a run, by link and direction: the one that is named, then those alike."""
+    limit = run.get("limited_by")
+    if limit is None or limit["kind"] != "wire":
+        return []
+    # Results of older versions do not say where.
+    return [(place["component"], place["direction"] or "") for place in limit.get("places", [])]
+
+
 def other_limits(run: documents.Run) -> list[OtherLimit]:
     """Return what limits flows and not the run, by what they move, the most first.
 

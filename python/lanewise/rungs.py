@@ -1,7 +1,7 @@
 """The efficiency ladder of one direction of a link, rung by rung: their order, their words, their colours.
 
-Every picture and table of a ladder takes them from here. The rates are results of a run; nothing is derived
-here but shares and differences of them.
+Every picture and table of a ladder in this package takes them from here. The rates are results of a
+run, or of the rate model without one; nothing is derived here but shares and differences of them.
 """
 
 from __future__ import annotations

@@ -110,9 +110,11 @@ def hostile_run() -> RunResult:
     document["limited_by"] = {
         "name": HOSTILE,
         "kind": "wire",
+        "flow_class": None,
         "share": 0.5,
         "in_use": True,
         "alike": [HOSTILE],
+        "places": [{"component": HOSTILE, "direction": "upstream"}] * 2,
         "of_goodput": 0.5,
         "seen_as": None,
         "sentence": HOSTILE,

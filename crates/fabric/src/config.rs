@@ -197,6 +197,14 @@ pub struct ErrorConfig {
     pub retries: u32,
 }
 
+impl ErrorConfig {
+    /// Whether nothing ever comes of it.
+    pub fn is_none(&self) -> bool {
+        let injected = [&self.unanswered_reads, &self.late_reads, &self.poisoned];
+        injected.iter().all(|ordinals| ordinals.is_empty()) && self.completion_timeout.is_none()
+    }
+}
+
 /// Switch: how packets get from ingress to egress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {

@@ -73,11 +73,7 @@ pub(crate) struct DeviceErrors {
 impl DeviceErrors {
     /// The state of a device with these settings; nothing when nothing can come of them.
     pub(crate) fn new(config: &ErrorConfig) -> Option<Box<Self>> {
-        let idle = config.unanswered_reads.is_empty()
-            && config.late_reads.is_empty()
-            && config.poisoned.is_empty()
-            && config.completion_timeout.is_none();
-        (!idle).then(|| Box::new(Self::watching(config)))
+        (!config.is_none()).then(|| Box::new(Self::watching(config)))
     }
 
     /// The state of a device that watches its reads whatever its settings.

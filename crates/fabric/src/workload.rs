@@ -1,7 +1,8 @@
 //! The seam between the fabric and the workloads, which ask it for bytes.
 //!
 //! A [`Workload`] is told that something happened and answers by asking the [`Fabric`] for transfers, MMIO and
-//! timers, through [its ports](crate::ports). It sees no ports, credits or packets; the fabric knows nothing of disks, files or benchmarks.
+//! timers, through [its ports](crate::ports). It sees no credits or packets, and no port of a device; the fabric knows nothing of disks,
+//! files or benchmarks.
 
 use crate::Fabric;
 use crate::resources::ResourceReading;

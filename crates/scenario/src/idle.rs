@@ -90,7 +90,7 @@ impl Idle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::{Provenance, Role};
+    use crate::parameter::{InARun, Provenance, Role, Stays};
     use crate::source::FileId;
 
     fn parameter(path: &str, origin: Origin) -> ResolvedParameter {
@@ -103,6 +103,7 @@ mod tests {
             role: Role::Choice,
             origin,
             is_out_of_the_way: false,
+            in_a_run: InARun::Stays(Stays::Workload),
         }
     }
 

@@ -67,7 +67,7 @@ pub use file::name_order;
 pub use job_file::{JobFile, JobOption, WrittenJob};
 pub use lanewise_workload::LoadConfig;
 pub use live::{Changed, ChangedValue, change, live_markdown, over};
-pub use parameter::{Layer, Origin, Provenance, ResolvedParameter, Role};
+pub use parameter::{InARun, Layer, Origin, Provenance, ResolvedParameter, Role, Stays};
 pub use parameters::{FirmwareParameters, MpsPolicy, RunParameters, RunUntil};
 pub use problem::{Problem, all_codes};
 pub use quantity::{Dimension, Unit, units};

@@ -89,6 +89,65 @@ impl Names {
     }
 }
 
+/// Why a parameter stays as it is while a run goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stays {
+    /// It is one of the whole run.
+    Run,
+    /// Link training settled it.
+    Training,
+    /// Buffers are as large as it says, or hold what is as large.
+    Buffers,
+    /// It is the size of a table.
+    Table,
+    /// It is one of a workload.
+    Workload,
+    /// Nothing more can be said than that it is one of the machine.
+    Built,
+}
+
+impl Stays {
+    /// Every reason.
+    pub const ALL: [Self; 6] =
+        [Self::Run, Self::Training, Self::Buffers, Self::Table, Self::Workload, Self::Built];
+
+    /// Of a table that says nothing of it.
+    pub(crate) const fn of(role: Role) -> Self {
+        match role {
+            Role::Claim => Self::Built,
+            Role::Choice => Self::Workload,
+        }
+    }
+
+    /// In words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Run => "all of the run so far was made with it",
+            Self::Training => {
+                "link training agreed on it, and a link trains again only when nothing is under way on it"
+            }
+            Self::Buffers => "buffers were built for it, and what is in them was made for it",
+            Self::Table => "it is the size of a table that is in use",
+            Self::Workload => "the workload began with it, and what it has under way was made for it",
+            Self::Built => "the machine was built with it",
+        }
+    }
+}
+
+/// What may become of a parameter while a run goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InARun {
+    /// It may change.
+    Live {
+        /// From when on the new value holds, or for what.
+        from: &'static str,
+        /// What there has to be at the start, where something has.
+        needs: Option<&'static str>,
+    },
+    /// It may not.
+    Stays(Stays),
+}
+
 /// One parameter.
 #[derive(Debug)]
 pub struct Field {
@@ -114,6 +173,15 @@ pub struct Field {
     pub accepts: fn(&str) -> bool,
     /// What its texts name, beside words of its own such as "auto"; none for other values.
     pub names: Option<Names>,
+    /// What may become of it while a run goes on, where that is not what its table says.
+    pub in_a_run: Option<InARun>,
+}
+
+impl Field {
+    /// What may become of it while a run goes on, in its table.
+    pub(crate) fn in_a_run(&self, table: &TableSchema) -> InARun {
+        self.in_a_run.unwrap_or(InARun::Stays(table.stays))
+    }
 }
 
 /// The parameters of one kind of component.
@@ -125,6 +193,8 @@ pub struct TableSchema {
     pub doc: &'static str,
     /// Claims or choices.
     pub role: Role,
+    /// Why its parameters stay as they are while a run goes on, all but those that say otherwise.
+    pub stays: Stays,
     /// Its own parameters.
     pub fields: &'static [Field],
     /// Tables whose parameters stand beside its own.
@@ -160,10 +230,11 @@ pub trait ParameterTable: Sized {
 macro_rules! parameters {
     (
         $(#[doc = $doc:literal])+
-        $name:ident, $role:ident $title:literal {
+        $name:ident, $role:ident $title:literal $(stays $stays:ident)? {
             $(
                 $(#[doc = $field_doc:literal])+
-                $key:ident: $type:ty = $default:tt $(in $low:literal to $high:literal)? $(names $names:ident)?,
+                $key:ident: $type:ty = $default:tt $(in $low:literal to $high:literal)? $(names $names:ident)?
+                $(live $from:literal $(needs $needs:literal)?)? $(stays $field_stays:ident)?,
                 $provenance:ident $($away:ident)? $source:literal;
             )*
             $(flatten $flat:ident: $flat_type:ty;)*
@@ -183,6 +254,7 @@ macro_rules! parameters {
                 name: $title,
                 doc: concat!($($doc, "\n"),+),
                 role: $crate::parameter::Role::$role,
+                stays: $crate::parameter::table_stays!($role $($stays)?),
                 fields: &[$($crate::parameter::Field {
                     key: stringify!($key),
                     doc: concat!($($field_doc, "\n"),+),
@@ -198,6 +270,9 @@ macro_rules! parameters {
                         $crate::parameter::field_range!($($low $high)?),
                     ),
                     names: $crate::parameter::field_names!($($names)?),
+                    in_a_run: $crate::parameter::field_in_a_run!(
+                        $(live $from $(needs $needs)?)? $(stays $field_stays)?
+                    ),
                 },)*],
                 flattened: &[$(&<$flat_type as $crate::parameter::ParameterTable>::SCHEMA,)*],
                 groups: &[$((
@@ -210,7 +285,7 @@ macro_rules! parameters {
                 let schema = &<Self as $crate::parameter::ParameterTable>::SCHEMA;
                 let mut fields = schema.fields.iter();
                 // Everything is read before anything is given up, so that every problem is reported.
-                $(let $key = fields.next().and_then(|field| reader.field::<$type>(field, schema.role));)*
+                $(let $key = fields.next().and_then(|field| reader.field::<$type>(field, schema));)*
                 $(let $flat = <$flat_type as $crate::parameter::ParameterTable>::read(reader);)*
                 $(let $group = reader.group::<$group_type>(stringify!($group));)*
                 Some(Self { $($key: $key?,)* $($flat: $flat?,)* $($group: $group?,)* })
@@ -263,6 +338,34 @@ macro_rules! field_names {
     };
 }
 pub(crate) use field_names;
+
+/// Why the fields of a table in [`parameters!`] stay.
+macro_rules! table_stays {
+    ($role:ident) => {
+        $crate::parameter::Stays::of($crate::parameter::Role::$role)
+    };
+    ($role:ident $stays:ident) => {
+        $crate::parameter::Stays::$stays
+    };
+}
+pub(crate) use table_stays;
+
+/// What may become of a field in [`parameters!`] while a run goes on.
+macro_rules! field_in_a_run {
+    () => {
+        None
+    };
+    (live $from:literal) => {
+        Some($crate::parameter::InARun::Live { from: $from, needs: None })
+    };
+    (live $from:literal needs $needs:literal) => {
+        Some($crate::parameter::InARun::Live { from: $from, needs: Some($needs) })
+    };
+    (stays $stays:ident) => {
+        Some($crate::parameter::InARun::Stays($crate::parameter::Stays::$stays))
+    };
+}
+pub(crate) use field_in_a_run;
 
 /// Whether a text is a value of a type, within a range.
 pub(crate) fn accepts<T: ParameterType>(text: &str, range: Option<(&str, &str)>) -> bool {
@@ -322,6 +425,8 @@ pub struct ResolvedParameter {
     /// Chosen so that nothing depends on it: something is switched off, or never the limit. Said where the value is decided: `away` in
     /// the declaration of a default, `out_of_the_way` beside a value that is written.
     pub is_out_of_the_way: bool,
+    /// What may become of it while a run goes on.
+    pub in_a_run: InARun,
 }
 
 impl ResolvedParameter {

@@ -5,7 +5,7 @@ use crate::document::{Node, Table, Value};
 use crate::file::Component;
 use crate::parameter::{
     Field, FieldDefault, Layer, LayerTable, Origin, Output, ParameterTable, Provenance, ResolvedParameter,
-    Role, check_keys, check_table,
+    Role, TableSchema, check_keys, check_table,
 };
 use crate::problem::Problem;
 use crate::schema::one_line;
@@ -84,19 +84,19 @@ impl<'t, 'o> Reader<'t, 'o> {
 
     /// The parameter's value: from the strongest layer that has it, or its default. A wrong value is reported, and what would hold
     /// without it stands in, so that the rest can be checked; nothing only when a required one is missing.
-    pub fn field<T: ParameterType>(&mut self, field: &Field, role: Role) -> Option<T> {
+    pub fn field<T: ParameterType>(&mut self, field: &Field, of: &TableSchema) -> Option<T> {
         let mut slot = Slot(None);
-        if self.fill(field, role, &mut slot) { slot.0 } else { None }
+        if self.fill(field, of, &mut slot) { slot.0 } else { None }
     }
 
-    fn fill(&mut self, field: &Field, role: Role, slot: &mut dyn AnySlot) -> bool {
+    fn fill(&mut self, field: &Field, of: &TableSchema, slot: &mut dyn AnySlot) -> bool {
         let path = format!("{}.{}", self.path, field.key);
         let mut is_written = false;
         for at in 0..self.layers.len() {
             let LayerTable { layer, table } = self.layers[at];
             if let Some(node) = table.get(field.key) {
                 is_written = true;
-                if self.fill_from(node, layer, &path, field, role, slot) {
+                if self.fill_from(node, layer, &path, (field, of), slot) {
                     return true;
                 }
             }
@@ -107,7 +107,7 @@ impl<'t, 'o> Reader<'t, 'o> {
                 if read && !is_written {
                     let source = Cow::Borrowed(field.source);
                     let annotation = (field.provenance, source, Vec::new(), field.is_out_of_the_way);
-                    self.push(path, slot, annotation, role, Origin::Default);
+                    self.push(path, slot, annotation, (field, of), Origin::Default);
                 }
                 read
             }
@@ -145,11 +145,10 @@ impl<'t, 'o> Reader<'t, 'o> {
         node: &Node,
         layer: Layer,
         path: &str,
-        field: &Field,
-        role: Role,
+        (field, of): (&Field, &TableSchema),
         slot: &mut dyn AnySlot,
     ) -> bool {
-        let Some((inner, annotation)) = self.annotation(path, role, layer, node) else { return false };
+        let Some((inner, annotation)) = self.annotation(path, of.role, layer, node) else { return false };
         let known = self.output.diagnostics.len();
         let mut reading = Reading { path, diagnostics: &mut self.output.diagnostics };
         if !slot.read(inner, &mut reading) {
@@ -162,7 +161,7 @@ impl<'t, 'o> Reader<'t, 'o> {
             reading.out_of_range::<()>(outlier(inner, low, high, slot).unwrap_or(inner), low, high);
             return false;
         }
-        self.push(path.to_owned(), slot, annotation, role, Origin::Written(layer, inner.place));
+        self.push(path.to_owned(), slot, annotation, (field, of), Origin::Written(layer, inner.place));
         true
     }
 
@@ -213,7 +212,7 @@ impl<'t, 'o> Reader<'t, 'o> {
         path: String,
         value: &dyn AnySlot,
         (provenance, source, fitted_on, is_out_of_the_way): Annotation,
-        role: Role,
+        (field, of): (&Field, &TableSchema),
         origin: Origin,
     ) {
         let value = value.show();
@@ -223,9 +222,10 @@ impl<'t, 'o> Reader<'t, 'o> {
             provenance,
             source,
             fitted_on,
-            role,
+            role: of.role,
             origin,
             is_out_of_the_way,
+            in_a_run: field.in_a_run(of),
         });
     }
 

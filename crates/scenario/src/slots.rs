@@ -128,11 +128,10 @@ fn read_slot(
         .filter_map(|(layer, node)| Some(LayerTable { layer: *layer, table: node.as_table()? }))
         .collect();
     let mut own_reader = Reader::new(path, link_layers, &mut read);
-    let shape = own_reader.field::<LinkShape>(&schema.fields[0], schema.role);
-    let socket =
-        if of_host { own_reader.field::<u32>(&schema.fields[1], schema.role).unwrap_or(0) } else { 0 };
-    let stack = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[2], schema.role)).flatten();
-    let numa_node = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[3], schema.role)).flatten();
+    let shape = own_reader.field::<LinkShape>(&schema.fields[0], schema);
+    let socket = if of_host { own_reader.field::<u32>(&schema.fields[1], schema).unwrap_or(0) } else { 0 };
+    let stack = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[2], schema)).flatten();
+    let numa_node = of_host.then(|| own_reader.field::<Auto<u32>>(&schema.fields[3], schema)).flatten();
     let port = PortParameters::read(&mut Reader::new(path, merged, &mut read));
     let places: Vec<Place> = own.iter().map(|(_, node)| node.place).collect();
     // What the slot shares with the component is listed once, with the component.

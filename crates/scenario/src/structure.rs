@@ -49,7 +49,7 @@ parameters! {
     /// A port of a switch: how wide and how fast it is. Every parameter of a port can be set for one alone.
     SlotParameters, Claim "slot" {
         /// Fastest generation and widest width, such as "gen1 x8".
-        link: LinkShape = required,
+        link: LinkShape = required stays Training,
         Datasheet "given by the part, or by the scenario";
         flatten port: PortParameters;
     }
@@ -59,7 +59,7 @@ parameters! {
     /// A slot of a host: how wide and how fast it is, and where. Every parameter of a port can be set for one slot alone.
     HostSlotParameters, Claim "slot" {
         /// Fastest generation and widest width, such as "gen1 x8".
-        link: LinkShape = required,
+        link: LinkShape = required stays Training,
         Datasheet "given by the part, or by the scenario";
         /// Socket whose root port this is, counted from 0.
         socket: u32 = "0" in "0" to "63",

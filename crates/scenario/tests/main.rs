@@ -6,6 +6,7 @@ mod hints;
 mod idle;
 mod job_files;
 mod layers;
+mod live;
 mod long_links;
 mod networks;
 mod peer_copies;

@@ -47,7 +47,7 @@ pub use document::{Document, FORMAT};
 pub use lanewise_fabric::AssemblyError;
 pub use lanewise_observe::{Around, TraceKind};
 pub use lanewise_scenario::{ChangedValue, Diagnostics, Scenario, Source, catalog, load, span_from_text};
-pub use limits::{Candidate, Edit, FlowLimit, Larger, LimitedBy, Why, why};
+pub use limits::{Edit, FlowLimit, Larger, LimitPlace, LimitedBy, Why, why};
 pub use phases::{Phase, PhaseFlow};
 pub use progress::{FlowUpdate, Rates, RunProgress, Updates};
 pub use results::{

@@ -577,8 +577,14 @@ export interface FlowLimit {
   name: string;
   /** Kind, as in [`LimitedBy::kind`]. */
   kind: string;
+  /** Of credits, whose they are, as in [`LimitedBy::flow_class`]. */
+  flow_class: string | null;
+  /** Where it is. */
+  place: LimitPlace;
   /** Part of the time, as in [`LimitedBy::share`]. */
   share: number;
+  /** Whether that is time in use, as in [`LimitedBy::in_use`]. */
+  in_use: boolean;
   /** What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`. */
   words: string;
 }
@@ -694,7 +700,7 @@ export interface Ladder {
 export interface Larger {
   /** Names of what was made larger; several that are alike, or that limit together. */
   names: string[];
-  /** Kind, as in [`LimitedBy::kind`]; `together` for several kinds at once. */
+  /** Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds at once. */
   kind: string;
   /** What it is, in words. */
   what: string;
@@ -750,18 +756,30 @@ export interface LatencyBuckets {
   counts: number[];
 }
 
+/** Where a limit is. */
+export interface LimitPlace {
+  /** The component that has it, by its name in the scenario: a device, a host, a switch, an operating system, a switch of a network, or a workload. Of what is at a link, the device below that; of a drive behind an adapter, the adapter. */
+  component: string;
+  /** Of what is at one direction of a link, that: `upstream` or `downstream`. */
+  direction: string | null;
+}
+
 /** What limits a run, by the time that others waited. */
 export interface LimitedBy {
   /** Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`. */
   name: string;
-  /** `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource. */
+  /** `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `wire_beyond`, `demand`, or the kind of a resource. */
   kind: string;
+  /** Of credits, whose they are: `posted`, `non_posted` or `completion`. */
+  flow_class: string | null;
   /** Part of the time: in use where `in_use` says so, else waited for (of errors, lost). */
   share: number;
   /** The share is of time in use, rather than of time that others waited for it. */
   in_use: boolean;
   /** Others of the same kind and size that are in the same case, by name. */
   alike: string[];
+  /** Where it is, and then where those alike are, in their order. */
+  places: LimitPlace[];
   /** Part of the goodput of all flows of data that it limits. */
   of_goodput: number;
   /** What the requester or its link say they wait for, when that is something else: `tags`, `blocked_posted_header`. */

@@ -19,4 +19,4 @@ mod ports;
 mod server;
 mod token;
 
-pub use load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
+pub use load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, OnCore, Owner, Reached, Step, Tool};

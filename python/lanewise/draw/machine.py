@@ -320,7 +320,7 @@ class _Drawing:
             found.append("links as the source declares them, not as they run")
         if self.hidden:
             functions = "function" if self.hidden == 1 else "functions"
-            found.append(f"{self.hidden} {functions} of root complexes not shown; --all shows them")
+            found.append(f"{self.hidden} {functions} without a link not shown; --all shows them")
         return [*found, *self.machine.notes[:_MOST_NOTES]]
 
 

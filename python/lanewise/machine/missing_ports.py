@@ -2,7 +2,7 @@
 
 Each such device gets a root port that matches it, so that its link can be simulated. The port is marked as
 implied (`Function.implied`) and is at the NUMA node of its device; its address says nothing. Left out: ports
-of conventional devices, and of those whose own link is not known.
+of conventional devices, and of those whose own link is not known, as of GPUs behind a switch in their chip.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lanewise.machine.address import Address
 from lanewise.machine.lanes import lanes_of
 from lanewise.machine.model import ENDPOINTS, Buses, Function, Kind, Slot
+from lanewise.machine.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +27,9 @@ _MOST_NAMES = 6
 def with_missing_ports(machine: Machine) -> tuple[Machine, list[str]]:
     """Put a port above each endpoint whose own is not in the source (filtered dumps, virtual machines)."""
     devices: dict[tuple[int, int, int], list[Function]] = {}
+    view = View(machine)
     for function in machine:
-        if _is_lonely(machine, function):
+        if _is_lonely(machine, function) and view.outer_end(function) is function:
             devices.setdefault(function.address.slot, []).append(function)
     if not devices:
         return machine, []

@@ -8,10 +8,12 @@ believed instead. Source: PCI Express Base Specification 5.0, 1.3.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.function import PORTS_TO_LINKS, Function, Kind
 from lanewise.machine.link import Link
+from lanewise.machine.registers import LinkMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,10 @@ _GPU_SWITCHES = frozenset(
     }
 )
 """Ports of the switches inside Navi and MI100, Vega 10, Arc (pci.ids, public dumps)."""
+_GPUS_WITH_SWITCH = re.compile(r"(?:^|\] )(?:Navi \d\d|Vega (?:10|12|20)|Arcturus)\b")
+"""Names of AMD's GPUs whose chip has such a switch (pci.ids)."""
+_ARC_INSIDE = LinkMode(2.5, 1)
+"""What Intel's Arc says that it can do, behind its switch."""
 _ADAPTER_BRIDGES = range(0x1974, 0x1980)
 """Ports of the switches inside ConnectX-5 to 8 and BlueField (pci.ids)."""
 _HYGON = 0x1D94
@@ -156,6 +162,20 @@ def is_inside_chip(function: Function) -> bool:
     """Whether a function is on the die of a processor or chipset, so that no wire leads to it."""
     identity = function.identity
     return is_inside_amd(function) or (identity.vendor_id == _INTEL and identity.device_id in _INSIDE_INTEL)
+
+
+def is_behind_own_switch(function: Function) -> bool:
+    """Whether a GPU sits behind a switch in its own chip: what it says of its link is not what the slot has.
+
+    Navi says 16 GT/s x16 in whatever slot, Arc 2.5 GT/s x1.
+    """
+    if not function.is_class(0x03, 0x0403, 0x12):
+        return False
+    vendor, link = function.identity.vendor_id, function.link.capability
+    if vendor == _AMD_GPU or function.name.startswith("Advanced Micro Devices"):
+        return _GPUS_WITH_SWITCH.search(function.name) is not None
+    intel = vendor == _INTEL or function.name.startswith("Intel")
+    return intel and function.address.bus != 0 and link == _ARC_INSIDE
 
 
 def is_inside_amd(function: Function) -> bool:

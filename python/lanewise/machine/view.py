@@ -16,7 +16,12 @@ from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
 from lanewise.machine.model import Kind, LinkMode
 from lanewise.machine.own_rate import own_rate
-from lanewise.machine.topology import is_chipset_uplink, is_inside_amd, is_thunderbolt
+from lanewise.machine.topology import (
+    is_behind_own_switch,
+    is_chipset_uplink,
+    is_inside_amd,
+    is_thunderbolt,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,9 +42,12 @@ _MODULE_GB_PER_S = 7.0
 _ONBOARD = re.compile(r"\b(?:on-?\s?board|embedded|integrated|LOM|LAN ?\d*)\b", re.IGNORECASE)
 """Words in the labels that firmware gives to soldered devices (SMBIOS type 41, ACPI _DSM)."""
 
-_DETACHED_DRIVERS = frozenset({"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic"})
+_DETACHED_DRIVERS = frozenset(
+    {"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic", "igb_uio", "libnvm helper"}
+)
 """Drivers that hold a device for somebody else and switch it off meanwhile (Linux, drivers/vfio/pci). That of
-Xen is called pciback (drivers/xen/xen-pciback/pci_stub.c), its module xen-pciback."""
+Xen is called pciback (drivers/xen/xen-pciback/pci_stub.c), its module xen-pciback. The last two hold it for a
+program that polls (DPDK, kernel/linux/igb_uio; libnvm, module/pci.c)."""
 
 _BRIDGES = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
@@ -205,11 +213,24 @@ class View:
         """Return the nearest link above that is a wire: GPUs with a switch inside have it further up."""
         return next((link for link in self.machine.link_path(function) if self.is_wire(link)), None)
 
+    def outer_end(self, function: Function) -> Function | None:
+        """Return what tells of the link of a device whose port is not in the source: mostly itself.
+
+        Of a GPU behind a switch in its chip it is the upstream port of that; None where that is missing, too.
+        """
+        if not is_behind_own_switch(function) or self.is_guest:
+            return function
+        steps = (step for step in self.machine.path(function) if step is not function)
+        return next((s for s in steps if self.machine.role(s) is Kind.UPSTREAM_PORT), None)
+
     def possible(self, function: Function) -> LinkMode | None:
         """Return the mode its link can train to; its own capability where the port is not known."""
         link = self.physical_link(function)
         if link is None:
-            able, now = function.link.capability, function.link.status
+            end = self.outer_end(function)
+            if end is None:
+                return None
+            able, now = end.link.capability, end.link.status
             # Speed may come back under load, lanes do not.
             lanes = now.width if now.known else able.width
             return LinkMode(able.gt_s, lanes) if able.known else now if now.known else None

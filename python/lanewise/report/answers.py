@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from lanewise.flow_limits import limiting_wires
 from lanewise.report.content import Section
 from lanewise.report.rows import alike_groups, called
 from lanewise.results import WhyResult
@@ -136,11 +137,11 @@ def _why_not_more(result: RunResult) -> str:
         parts.append(f"It limits {percent(limit['of_goodput'], 0)} of the data.")
     if limit["alike"]:
         parts.append(f"In the same case: {', '.join(limit['alike'][:6])}.")
+    known = limiting_wires(result.document)
     others = [
         f"{row['link']} {row['direction']}"
         for row in result.links.iter_rows(named=True)
-        if row["utilisation"] >= _IN_FULL
-        and f"{row['link']}.{row['direction']}" not in {limit["name"], *limit["alike"]}
+        if row["utilisation"] >= _IN_FULL and (row["link"], row["direction"]) not in known
     ]
     if others:
         rest = f" and {len(others) - 6} more" if len(others) > 6 else ""

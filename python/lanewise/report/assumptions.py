@@ -112,9 +112,10 @@ def _change(percents: float | None) -> str:
 
 
 def _limit_of(result: RunResult) -> str:
-    """Name the component that limits the run; nothing where none does."""
+    """Name the component that limits the run; nothing where none does, or an older version did not say it."""
     limit = result.document.get("limited_by")
-    return "" if limit is None else str(limit["name"]).partition(".")[0]
+    places = [] if limit is None else limit.get("places", [])
+    return places[0]["component"] if places else ""
 
 
 def _that_may_matter(result: RunResult, rows: Sequence[Row]) -> list[Row]:

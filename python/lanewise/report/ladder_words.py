@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
+from lanewise.flow_limits import limiting_wires
 from lanewise.rungs import SENT, rungs_of
 from lanewise.written import percent, spelled
 
@@ -22,9 +23,8 @@ def shown_directions(result: RunResult, most: int = 2) -> list[Row]:
             named=True
         )
     )
-    limit = result.document.get("limited_by")
-    name = "" if limit is None else limit["name"]
-    rows.sort(key=lambda row: f"{row['link']}.{row['direction']}" != name)
+    named = limiting_wires(result.document)[:1]
+    rows.sort(key=lambda row: (row["link"], row["direction"]) not in named)
     # One of those that are alike speaks for all.
     distinct = {(stem(row["link"]), row["direction"]): row for row in reversed(rows)}
     shown = [row for row in rows if row is distinct[stem(row["link"]), row["direction"]]]

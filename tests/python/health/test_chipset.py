@@ -12,6 +12,7 @@ from machines import machine as put_together
 from machines import on_chipset
 
 from lanewise import api
+from lanewise.cli.tables.scan import print_machine
 from lanewise.draw.machine import of_machine
 from lanewise.health.predict import predict
 from lanewise.machine import read
@@ -88,6 +89,12 @@ def test_devices_of_the_chipset_share_its_link_and_that_of_the_processor_does_no
         assert row.together_gb_per_s == pytest.approx(3.58 / 2, rel=0.01)
         assert "all at once, the link of the Z390 Chipset, full towards the host" in row.binding
     assert any("Z390 Chipset share its link, DMI: Gen3 x4" in said for said in prediction.assumptions)
+
+
+def test_one_port_of_the_chipset_shares_its_link_with_none(capsys: pytest.CaptureFixture[str]) -> None:
+    print_machine(on_chipset({}), everything=False)
+    shown = capsys.readouterr().out
+    assert "Z390 Chipset: its link to the processor, DMI, 8GT/s x4, carries 00:1b.0\n" in shown
 
 
 def test_a_chipset_that_is_not_known_is_left_as_registers_show_it() -> None:

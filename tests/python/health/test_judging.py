@@ -15,6 +15,7 @@ from lanewise.health.doctor import diagnose
 from lanewise.health.judge import Judgement, Verdict, judge
 from lanewise.health.judge.detect import decoded, parse_measurement
 from lanewise.health.judge.matching import match
+from lanewise.machine import read_bytes
 from lanewise.machine.model import Address, Errors, Kind, Machine, Relation
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Measurement
 
@@ -202,6 +203,18 @@ def test_a_machine_without_such_a_device_is_the_reason_and_no_name_of_one_is_ask
     assert case.verdict is Verdict.NONE
     assert "no device of this class; --machine names a dump" in case.binding
     assert "--device" not in case.binding
+
+
+def test_a_drive_whose_link_an_ordinary_user_cannot_see_is_not_missing() -> None:
+    """GitHub, anhdle14/HP-Omen-15-ce000, lspci.txt."""
+    text = """\
+3e:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM961/PM961 (rev 01)
+\tCapabilities: <access denied>
+\tKernel driver in use: nvme
+"""
+    (case,) = judged(fio(7.0, filename="/dev/nvme0n1"), read_bytes(text.encode())).cases
+    assert case.verdict is Verdict.NONE
+    assert "does not tell the link of 3e:00.0; take it as root" in case.binding
 
 
 def test_names_and_tools_tell_which_devices_may_be_meant() -> None:

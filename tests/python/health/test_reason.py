@@ -163,6 +163,15 @@ def test_what_is_at_a_link_is_said_with_its_direction(
     assert re.fullmatch(words, limit.words), limit.words
 
 
+def test_unacknowledged_flits_are_said_of_their_link() -> None:
+    late = [("server.receive_latency", "2 us"), ("workload.copy.direction", "write"), SHORT]
+    limit = limit_of(json.loads(_core.run(str(SCENARIOS / "flit.toml"), late)), {})
+    assert limit is not None
+    assert (limit.kind, limit.owner, limit.direction) == ("sequence_window", "gpu0", "upstream")
+    said = "what may be unacknowledged on the link of gpu0 towards the host: waited for"
+    assert limit.words.startswith(said)
+
+
 def test_a_link_that_mostly_wakes_is_said_to_sleep() -> None:
     sleeps = (("a.link.aspm", "l1"), ("a.link.l1_idle", "100 ns"))
     few = (("workload.ra.outstanding", "1"), ("workload.ra.size", "64 B"), ("b.link.aspm", "off"))

@@ -1,4 +1,4 @@
-"""What a prediction rests on, of results that name a pool of credits in several ways."""
+"""What a prediction rests on, of results in which a pool of credits limits."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ PATH = "sw.ports.port0.credits.posted_data"
 
 
 @pytest.mark.parametrize(
-    ("name", "waited", "said"),
-    [("sw.credits", 0.0, 0), ("sw.credits", 0.3, 1), ("elsewhere.credits", 0.0, 1)],
+    ("direction", "said"),
+    [("upstream", 1), ("downstream", 0)],
 )
-def test_credits_are_left_out_where_a_link_says_that_nothing_waited(
-    name: str, waited: float, said: int
-) -> None:
-    """Credits of what no link has a name for are said, and not an end of the prediction."""
-    side = {"time_attribution": {"blocked_posted_data": waited}}
+def test_credits_are_left_out_where_nothing_waited_for_them(direction: str, said: int) -> None:
+    """Upstream data waited for them, downstream none did."""
+    waited, free = ({"time_attribution": {"blocked_posted_data": share}} for share in (0.3, 0.0))
     document = {
-        "limited_by": {"kind": "credits", "name": name, "edits": [{"settings": [{"path": PATH}]}]},
+        "limited_by": {
+            "kind": "credits",
+            "places": [{"component": "ssd", "direction": direction}],
+            "edits": [{"settings": [{"path": PATH}]}],
+        },
         "assumptions": [{"path": PATH, "value": "4 KiB", "provenance": "assumed", "source": "a page"}],
-        "links": [{"upper": "sw", "lower": "ssd", "upstream": side, "downstream": side}],
+        "links": [{"name": "ssd", "upstream": waited, "downstream": free}],
     }
     rests_on = RestsOn({})
     rests_on.note(cast("Run", document), "alone")

@@ -32,7 +32,7 @@ const ORDER = ["assumed", "calibrated", "published", "datasheet"];
 export function thatMayMatter(results: Results): Candidate[] {
   const busy = results.links.filter(({ upstream, downstream }) => upstream.ladder.goodput_gb_per_s > 0 || downstream.ladder.goodput_gb_per_s > 0);
   const onTheWay = new Set(busy.flatMap(({ name, upper, lower }) => [name, componentOf(upper), componentOf(lower)]).flatMap((name) => [name, groupOf(name)]));
-  const limit = groupOf(componentOf(results.limited_by?.name ?? ""));
+  const limit = groupOf(results.limited_by?.places[0]?.component ?? "");
   const ofLimit = new Set(results.limited_by?.edits.flatMap(({ settings }) => settings.map(({ path }) => path)));
   const rank = ({ paths, provenance }: Candidate): number => {
     if (paths.some((path) => ofLimit.has(path))) return -1;

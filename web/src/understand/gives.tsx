@@ -5,7 +5,7 @@ import { memoryUse } from "../rig/memory-wire.ts";
 import { counted, percent, rate } from "../rig/words.ts";
 import { keepInLinks } from "../state/sharing.ts";
 import { textAt } from "../toml/plain.ts";
-import { type Wire, ladderOf, linkOf, telling, wires } from "./ladder.ts";
+import { type Wire, isOneOf, ladderOf, limitingWires, linkOf, telling, wires } from "./ladder.ts";
 import { Ladder } from "./ladder-view.tsx";
 import { data, given, longest } from "./measure.ts";
 import { Times } from "./times.tsx";
@@ -105,7 +105,8 @@ function choose(value: string): void {
 function Limit({ results }: { results: Results }) {
   const limit = results.limited_by;
   if (!limit) return <p class="said">Nothing was found that limits it: nothing moved.</p>;
-  const full = wires(results).filter((each) => linkOf(results, each)[each.direction].utilisation >= FULL && ![limit.name, ...limit.alike].includes(`${each.link}.${each.direction}`));
+  const limiting = limitingWires(results);
+  const full = wires(results).filter((each) => linkOf(results, each)[each.direction].utilisation >= FULL && !isOneOf(limiting, each));
   return (
     <>
       <p class="said">

@@ -65,12 +65,19 @@ export function ladderOf(results: Results, wire: Wire): Rung[] {
 
 /** The wire whose ladder says most: that of the limit, else the one that is in use most. */
 export function telling(results: Results): Wire | null {
-  const all = wires(results);
-  const limit = results.limited_by?.name;
-  const named = all.find(({ link, direction }) => `${link}.${direction}` === limit);
+  const [named] = limitingWires(results);
   if (named) return named;
   const use = ({ link, direction }: Wire): number => memoryUse(results, link, direction) ?? results.links.find((each) => each.name === link)?.[direction].utilisation ?? 0;
-  return all.sort((one, other) => use(other) - use(one))[0] ?? null;
+  return wires(results).sort((one, other) => use(other) - use(one))[0] ?? null;
+}
+
+/** The wires that limit a run: the one that is named, then those alike. */
+export function limitingWires({ limited_by: limit }: Results): Wire[] {
+  return limit?.kind === "wire" ? limit.places.map(({ component, direction }) => ({ link: component, direction: direction as Way })) : [];
+}
+
+export function isOneOf(wires: readonly Wire[], { link, direction }: Wire): boolean {
+  return wires.some((wire) => wire.link === link && wire.direction === direction);
 }
 
 /** Every direction of every link, in the order of the results. */
@@ -117,7 +124,7 @@ function silenceWords(results: Results, wire: Wire, direction: Direction): strin
   const said = causes.slice(0, MOST_CAUSES).map(([use, share]) => `it ${cause(use)} (${percent(share)} of the time)`);
   const words = `Nothing was on the wire for ${percent(silent)} of the time: ${said.join(", ")}.`;
   const limit = results.limited_by;
-  const isElsewhere = limit && ![limit.name, ...limit.alike].includes(`${wire.link}.${wire.direction}`);
+  const isElsewhere = limit && !isOneOf(limitingWires(results), wire);
   const isIdle = (direction.time_attribution["idle"] ?? 0) >= silent / 2;
   // A direction that carries little was asked for little.
   const isUsed = (direction.time_attribution["payload"] ?? 0) >= MUCH;

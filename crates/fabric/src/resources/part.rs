@@ -27,6 +27,13 @@ pub enum ResourceOwner {
         /// Name of the drive in the scenario.
         name: String,
     },
+    /// An operating system on a host, where that is a component of its own.
+    System {
+        /// The host.
+        host: DeviceId,
+        /// Name of the system in the scenario.
+        name: String,
+    },
     /// A switch of a network beyond adapters, by its name in the scenario.
     NetworkSwitch(String),
     /// A workload, by its name in the scenario.
@@ -34,10 +41,12 @@ pub enum ResourceOwner {
 }
 
 impl ResourceOwner {
-    /// The device of the fabric that it is, or that it is behind.
+    /// The device of the fabric that it is, that it is behind, or on which it runs.
     pub const fn device(&self) -> Option<DeviceId> {
         match self {
-            Self::Device(device) | Self::Drive { adapter: device, .. } => Some(*device),
+            Self::Device(device)
+            | Self::Drive { adapter: device, .. }
+            | Self::System { host: device, .. } => Some(*device),
             Self::NetworkSwitch(_) | Self::Load(_) => None,
         }
     }

@@ -9,7 +9,7 @@ parameters! {
     /// translated, and pass the host's `iommu` by.
     AtsParameters, Claim "ats" {
         /// Translations that the device holds; 0 for a device without such a cache.
-        entries: u32 = "0" in "0" to "1048576",
+        entries: u32 = "0" in "0" to "1048576" stays Table,
         Spec "off after reset: ATS Control, PCIe Base 6.3 §10.5.1.3";
         /// Bytes that one translation covers; "auto" for the pages of the host's `iommu`.
         page: Auto<Bytes> = "auto" in "4 KiB" to "1 GiB",

@@ -12,10 +12,10 @@ parameters! {
         latency: Auto<Span> = "auto" in "0 ns" to "10 us",
         Spec "the most that a retimer may take at the rate of the link, PCIe Base 6.3 §4.3.8";
         /// Fastest generation that it passes on, or "none" for no limit.
-        generation: Option<Generation> = "none",
+        generation: Option<Generation> = "none" stays Training,
         Assumed "it is made for the link that it is on";
         /// Widest link that it passes on, or "none" for no limit.
-        width: Option<Width> = "none",
+        width: Option<Width> = "none" stays Training,
         Assumed "it is made for the link that it is on";
     }
 }
@@ -33,10 +33,10 @@ parameters! {
         latency: Span = "0 ns" in "0 ns" to "10 us",
         Assumed "a passive cable of copper";
         /// Fastest generation that it carries, or "none" for no limit.
-        generation: Option<Generation> = "none",
+        generation: Option<Generation> = "none" stays Training,
         Assumed "it is made for the link that it is";
         /// Widest link that it carries, or "none" for no limit.
-        width: Option<Width> = "none",
+        width: Option<Width> = "none" stays Training,
         Assumed "it is made for the link that it is";
     }
 }

@@ -11,10 +11,10 @@ parameters! {
         mem: bool = "false",
         Assumed "a host does so only when it says so: the processor has to be of a generation with CXL";
         /// Responses without data (NDR) that a root port has room for: credits.
-        ndr_credits: u32 = "256" in "1" to "1023",
+        ndr_credits: u32 = "256" in "1" to "1023" stays Buffers,
         Assumed "room for every answer that may come: a host asks for no more than it can take";
         /// Data responses (DRS) that a root port has room for: credits.
-        drs_credits: u32 = "256" in "1" to "1023",
+        drs_credits: u32 = "256" in "1" to "1023" stays Buffers,
         Assumed "room for every answer that may come: a host asks for no more than it can take";
     }
 }
@@ -26,7 +26,7 @@ parameters! {
         latency: Option<Span> = "none" in "1 ns" to "100 us",
         Assumed "a switch carries CXL.mem only when it says so";
         /// Messages of each class that a port has room for: credits.
-        credits: u32 = "128" in "1" to "1023",
+        credits: u32 = "128" in "1" to "1023" stays Buffers,
         Assumed "more than are under way on a Gen5 x16 link with 100 ns there and back";
     }
 }
@@ -35,7 +35,7 @@ parameters! {
     /// The link layer of CXL.mem, on a link that carries it.
     CxlLinkParameters, Claim "cxl" {
         /// Flits of 68 B that either end keeps until they are acknowledged.
-        retry_buffer: u32 = "255" in "22" to "255",
+        retry_buffer: u32 = "255" in "22" to "255" stays Buffers,
         Spec "22 at least, CXL 3.1 §4.2.8.1; assumed as many as its counters of 8 bits can count";
         /// How long credits or acknowledgements are owed until a flit is sent for them alone.
         flush_after: Span = "32 ns" in "1 ns" to "100 us",
@@ -59,13 +59,13 @@ parameters! {
         memory_rate: Rate = "38.4 GB/s" in "1 MB/s" to "10 TB/s",
         Spec "one channel of DDR5-4800, JESD79-5; what a controller makes of it is less";
         /// Channels of its memory.
-        channels: u32 = "1" in "1" to "64",
+        channels: u32 = "1" in "1" to "64" stays Table,
         Assumed "one channel, unless the part says more";
         /// Bytes that lie on one channel before the next one follows.
         interleave: Bytes = "256 B" in "64 B" to "1 MiB",
         Assumed "as of hosts";
         /// Banks of each channel, over all its ranks; "none" for channels that rows do not wait for.
-        banks: Option<u32> = "none" in "1" to "4096",
+        banks: Option<u32> = "none" in "1" to "4096" stays Table,
         Assumed away "requests wait for the channel alone, unless banks are given";
         /// Time between two rows of one bank.
         row_cycle: Span = "48 ns" in "1 ns" to "10 us",
@@ -86,10 +86,10 @@ parameters! {
         write_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
         Assumed away "memory or the link is the limit, unless the part is known for less";
         /// Requests (M2S Req) that it has room for: credits.
-        req_credits: u32 = "128" in "1" to "1023",
+        req_credits: u32 = "128" in "1" to "1023" stays Buffers,
         Assumed "more than are under way on a Gen5 x16 link with 100 ns there and back";
         /// Requests with data (M2S RwD) that it has room for: credits.
-        rwd_credits: u32 = "128" in "1" to "1023",
+        rwd_credits: u32 = "128" in "1" to "1023" stays Buffers,
         Assumed "more than are under way on a Gen5 x16 link with 100 ns there and back";
     }
 }

@@ -51,19 +51,19 @@ parameters! {
     /// A device at a leaf: network adapter, host bus adapter, drive, accelerator.
     EndpointParameters, Claim "endpoint" {
         /// Fastest generation of its port.
-        generation: Generation = required,
+        generation: Generation = required stays Training,
         Datasheet "given by the part, or by the scenario";
         /// Widest width of its port.
-        width: Width = required,
+        width: Width = required stays Training,
         Datasheet "given by the part, or by the scenario";
         /// Maximum Read Request Size programmed into the device, instead of the firmware's choice.
-        mrrs: Auto<PayloadSize> = "auto",
+        mrrs: Auto<PayloadSize> = "auto" stays Buffers,
         Spec "firmware's value, whose default is 512 B, PCIe Base 6.3 §7.5.3.4";
         /// Read requests it may have outstanding, within its tag field.
-        tags: Auto<u32> = "auto" in "1" to "15360",
+        tags: Auto<u32> = "auto" in "1" to "15360" stays Table,
         Assumed "as many as its tag field can tell apart";
         /// Width of the tag field in use.
-        tag_width: TagChoice = "auto",
+        tag_width: TagChoice = "auto" stays Table,
         Spec "PCIe Base 6.3 §2.2.6.2";
         /// Whether its requests carry the Relaxed Ordering attribute.
         relaxed_ordering: bool = "false",
@@ -93,13 +93,16 @@ parameters! {
         memory_bar: Auto<Bytes> = "auto" in "1 MiB" to "1024 GiB",
         Assumed "64 GiB where a workload has other devices use its memory, none elsewhere";
         /// From an MMIO read's arrival to its completion entering the egress queue.
-        mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms"
+        live "loads that arrive from then on",
         Assumed "255 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 690 ns: published loads less their way there and back";
         /// From the arrival of another device's read of its memory to the data entering the egress queue.
-        memory_read_latency: Span = "100 ns" in "0 ns" to "1 ms",
+        memory_read_latency: Span = "100 ns" in "0 ns" to "1 ms"
+        live "reads of its memory that arrive from then on",
         Assumed "memory behind an internal bus, which is built for it; a register takes longer";
         /// Rate at which its memory answers such reads; "none" for no limit but the link.
-        memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        memory_read_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "reads of its memory that arrive from then on" needs "a rate at the start",
         Assumed away "so high that the link is the limit";
         /// Largest write request of its DMA: requests are cut at multiples of it, and never longer than the Maximum Payload Size.
         write_unit: Auto<PayloadSize<32>> = "auto",
@@ -108,22 +111,27 @@ parameters! {
         read_unit: Auto<PayloadSize<32>> = "auto",
         Assumed "as much as a request may ask for: the Maximum Read Request Size";
         /// Smallest time between two requests leaving the DMA engines, whatever their directions: one engine for both.
-        request_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        request_interval: Span = "0 ns" in "0 ns" to "1 ms"
+        live "requests from the next but one on",
         Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Smallest time between the starts of two write requests.
-        write_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        write_interval: Span = "0 ns" in "0 ns" to "1 ms"
+        live "requests from the next but one on" needs "a pace, path or tag hold of the device at the start",
         Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Smallest time between the starts of two read requests.
-        read_interval: Span = "0 ns" in "0 ns" to "1 ms",
+        read_interval: Span = "0 ns" in "0 ns" to "1 ms"
+        live "requests from the next but one on" needs "a pace, path or tag hold of the device at the start",
         Assumed away "the DMA engines are never the limit unless they are known to be";
         /// Time after each TLP that it sends in which no other starts; DLLPs may use it. Not in Flit Mode.
         tlp_gap: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed away "TLPs follow each other without a gap unless a device is known for it";
         /// Rate of its own data path between engines and port, of each direction; "none" for no limit.
-        path_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        path_rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "data that enter the path from then on" needs "a rate at the start",
         Assumed away "so high that the link is the limit";
         /// Time that data take on that path beside their bytes: before a write may leave, and after read data have arrived.
-        path_latency: Span = "0 ns" in "0 ns" to "1 ms",
+        path_latency: Span = "0 ns" in "0 ns" to "1 ms"
+        live "data that enter the path from then on" needs "a pace, path or tag hold of the device at the start",
         Assumed "counted as part of the device, which the workload models";
         /// Whether data of a read wait on that path until all of their transfer have arrived, as in a device that has them in a
         /// buffer first and moves them on whole. Their tags are then free on arrival, or after `tag_hold`.
@@ -136,7 +144,8 @@ parameters! {
         completion_latency: Span = "0 ns" in "0 ns" to "1 ms",
         Assumed "counted as part of the device, which the workload models";
         /// Rate at which posted writes that arrive are drained: peer-to-peer and MMIO.
-        write_drain: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s",
+        write_drain: Rate = "200 GB/s" in "1 MB/s" to "10 TB/s"
+        live "writes that arrive from then on; what is booked stays",
         Assumed away "so high that the link is the limit";
         /// From the arrival of any packet until its buffer space is free, such as a bridge takes to pass it on.
         buffer_hold: Span = "0 ns" in "0 ns" to "1 ms",

@@ -86,7 +86,7 @@ parameters! {
     /// The operating system of a host, as far as it bridges frames between Ethernet ports.
     SystemParameters, Claim "system" {
         /// Cores that take interrupts of Ethernet adapters; port n interrupts core n, counted round.
-        cores: u32 = "1" in "1" to "4096",
+        cores: u32 = "1" in "1" to "4096" stays Table,
         Assumed "one core takes all interrupts unless they are spread";
         /// Interrupt service, for each interrupt.
         interrupt_cost: Span = "1 us" in "0 ns" to "10 ms",

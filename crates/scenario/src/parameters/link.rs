@@ -47,16 +47,16 @@ parameters! {
     /// The link above a device. Written as the `link` table of the lower device.
     LinkParameters, Claim "link" {
         /// Width of a slot reducer or cable that carries fewer lanes than the slot.
-        slot_reducer: Option<Width> = "none",
+        slot_reducer: Option<Width> = "none" stays Training,
         Spec "a link trains to the widest width of both ends, PCIe Base 6.3 §4.2";
         /// Width that software forces the link to, at most what both ends can do.
-        force_width: Option<Width> = "none",
+        force_width: Option<Width> = "none" stays Training,
         Spec "a link trains to the widest width of both ends, PCIe Base 6.3 §4.2";
         /// Generation that software forces the link to, at most what both ends can do.
-        force_generation: Option<Generation> = "none",
+        force_generation: Option<Generation> = "none" stays Training,
         Spec "a link trains to the fastest rate of both ends, PCIe Base 6.3 §4.2";
         /// Whether the link runs in Flit Mode.
-        flit: Auto<bool> = "auto",
+        flit: Auto<bool> = "auto" stays Training,
         Spec "used when both ends can, and always from 64 GT/s on, PCIe Base 6.3 §4.2.3";
         /// Time from transmitter pin to receiver pin, without `retimers` and `cable`.
         propagation: Span = "2 ns" in "0 ns" to "10 us",
@@ -77,10 +77,12 @@ parameters! {
         virtual_channels: Vec<Vec<u8>> = "[]",
         Spec "everything is on VC0 until software maps it elsewhere, PCIe Base 6.3 §7.9.1";
         /// Probability that a bit towards the root complex arrives wrong, and a burst begins: before any correction, which Flit Mode has.
-        bit_error_rate_upstream: Fraction = "0" in "0" to "0.01",
+        bit_error_rate_upstream: Fraction = "0" in "0" to "0.01"
+        live "the next TLP or DLLP, or flit" needs "bit errors from the start, however rare, and not none now",
         Assumed away "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
         /// Probability that a bit away from the root complex arrives wrong, and a burst begins: before any correction, which Flit Mode has.
-        bit_error_rate_downstream: Fraction = "0" in "0" to "0.01",
+        bit_error_rate_downstream: Fraction = "0" in "0" to "0.01"
+        live "the next TLP or DLLP, or flit" needs "bit errors from the start, however rare, and not none now",
         Assumed away "no errors unless they are asked for; the specification allows 1e-12 up to 32 GT/s, and 1e-6 from 64 GT/s on";
         /// Ordinals, from 0 and with replays counted, of packets towards the root complex that arrive corrupted.
         corrupt_tlps_upstream: Vec<u64> = "[]",

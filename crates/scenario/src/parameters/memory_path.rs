@@ -11,13 +11,15 @@ parameters! {
     /// stack they belong to.
     StackParameters, Claim "stack" {
         /// Read requests in progress at a time, from when a read starts until the last of its data is queued at the root port.
-        read_trackers: Auto<u32> = "auto" in "1" to "1048576",
+        read_trackers: Auto<u32> = "auto" in "1" to "1048576" stays Table,
         Assumed away "twice what its links can ask for in reads of 64 B during `memory_latency` and 1 us of queues: never the limit";
         /// Rate at which data for completions can be read; "none" for no limit but that of the host.
-        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "reads that begin from then on; what is booked stays" needs "a rate at the start",
         Assumed "a stack keeps up with its links";
         /// Rate at which posted data can be written; "none" for no limit but that of the host.
-        write_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        write_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "writes that arrive from then on; what is booked stays" needs "a rate at the start",
         Assumed "a stack keeps up with its links";
     }
 }
@@ -26,13 +28,13 @@ parameters! {
     /// Memory of one socket, beside its `memory_bandwidth` and `memory_latency`.
     MemoryParameters, Claim "memory" {
         /// Channels, each with its part of `memory_bandwidth`.
-        channels: u32 = "1" in "1" to "64",
+        channels: u32 = "1" in "1" to "64" stays Table,
         Assumed away "one rate for all of it, unless the host is known";
         /// Bytes that lie on one channel before the next has its turn.
         interleave: Bytes = "256 B" in "64 B" to "64 KiB",
         Assumed "a few lines: finer than pages, so that every buffer is on all channels";
         /// Banks of each channel, all ranks together; "none" where the rate is the only limit.
-        banks: Option<u32> = "none" in "1" to "1024",
+        banks: Option<u32> = "none" in "1" to "1024" stays Table,
         Assumed away "no bank is the limit, unless the host is known";
         /// Time from one row to the next of the same bank.
         row_cycle: Span = "46 ns" in "1 ns" to "1 us",
@@ -50,19 +52,21 @@ parameters! {
         size: Option<Bytes> = "none" in "64 KiB" to "8 GiB",
         Assumed away "accesses of devices go to memory, unless the host is known";
         /// Ways of a set.
-        ways: u32 = "11" in "1" to "64",
+        ways: u32 = "11" in "1" to "64" stays Table,
         Published "Xeon Scalable has 11 ways; Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020, §2";
         /// Ways that writes of devices may use (DDIO); 0 where such writes go to memory.
-        device_ways: u32 = "2" in "0" to "64",
+        device_ways: u32 = "2" in "0" to "64" stays Table,
         Published "two ways unless software changes it; Farshin et al., Reexamining Direct Cache Access, USENIX ATC 2020, §2";
         /// Bytes that are kept, and leave, together.
         block: Bytes = "256 B" in "64 B" to "4 KiB",
         Assumed "as much as a packet moves: a simplification, caches keep lines of 64 B or 128 B";
         /// From the last byte of a read request to the first byte of data at the root port, when the cache has it.
-        latency: Auto<Span> = "auto" in "0 ns" to "1 ms",
+        latency: Auto<Span> = "auto" in "0 ns" to "1 ms"
+        live "reads that begin from then on" needs "a last-level cache",
         Published "`memory_latency` less 56 ns: reads of 64 B take 558 ns from a warm cache and 614 ns from memory; pcie-bench, E5-2630";
         /// Rate at which it answers reads of devices; "none" for no limit but that of the host.
-        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        read_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "reads that begin from then on; what is booked stays" needs "a last-level cache with a rate at the start",
         Assumed "a cache keeps up with the links";
     }
 }
@@ -74,10 +78,12 @@ parameters! {
         largest_packet: Option<PayloadSizeOrRcb> = "none",
         Assumed away "packets pass as they are, unless the host is known; PCIe Base 6.3 §1.3.1 allows a root complex to cut them";
         /// Rate at which packets enter one stack on their way to other root ports, and rate at which they leave; "none" for no limit.
-        rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",
+        rate: Option<Rate> = "none" in "1 MB/s" to "10 TB/s"
+        live "packets between root ports that arrive from then on" needs "a rate at the start",
         Assumed away "as fast as the links, unless the host is known";
         /// Time for a packet from one root port to another.
-        latency: Span = "150 ns" in "0 ns" to "100 us",
+        latency: Span = "150 ns" in "0 ns" to "100 us"
+        live "packets between root ports that arrive from then on",
         Assumed "like a switch of the same age";
     }
 }
@@ -110,10 +116,10 @@ parameters! {
         enabled: bool = "false",
         Assumed "off, or in pass-through mode";
         /// Translations that its cache (IOTLB) holds.
-        entries: u32 = "96" in "1" to "65536",
+        entries: u32 = "96" in "1" to "65536" stays Table,
         Calibrated "pcie-bench/data b2abf2f, E5-2620 v3: random reads of 64 B take 31.8, 38.1 and 41.4 ns in 256, 384 and 512 pages and 50.9 where each misses, so 96, 96 and 95 pages are found; none miss in 64 pages (Neugebauer et al., SIGCOMM 2018, §6.5)";
         /// Entries in which one page can be; "auto" for all of them.
-        ways: Auto<u32> = "auto" in "1" to "65536",
+        ways: Auto<u32> = "auto" in "1" to "65536" stays Table,
         Assumed "fully associative";
         /// Bytes that one translation covers.
         page: Bytes = "4 KiB" in "4 KiB" to "1 GiB",
@@ -125,7 +131,7 @@ parameters! {
         walk_step_latency: Span = "140 ns" in "0 ns" to "100 us",
         Calibrated "pcie-bench, E5-2620 v2: a read of 64 B takes 280 to 294 ns longer when its translation is not cached";
         /// Translations that are looked for in memory at a time.
-        walkers: u32 = "5" in "1" to "4096",
+        walkers: u32 = "5" in "1" to "4096" stays Table,
         Calibrated "pcie-bench, E5-2620 v2: 18 million reads of 64 B a second when no translation is cached";
         /// Smallest time between the starts of two walks, over all walkers.
         walk_interval: Span = "0 ns" in "0 ns" to "100 us",

@@ -38,7 +38,7 @@ parameters! {
         forwarding: ForwardingChoice = "cut-through",
         Assumed "what InfiniBand switches do, and Ethernet switches whose ports have one rate";
         /// Buffer of each port for packets that come in, until they have left by another.
-        buffer: Bytes = "256 KiB" in "1 KiB" to "1 GiB",
+        buffer: Bytes = "256 KiB" in "1 KiB" to "1 GiB" stays Buffers,
         Assumed "the 42 MB that the product brief of Spectrum-2 states are 650 KiB for each of 64 ports; a lossless class has a part of it";
         /// Bytes in a port's buffer above which an Ethernet switch pauses the port that sends to it; "auto" leaves just the headroom
         /// that its wires need: for what comes until the pause is heeded. InfiniBand has credits instead.

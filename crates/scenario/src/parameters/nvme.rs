@@ -16,56 +16,65 @@ parameters! {
         Assumed "half a page of commands; not published for any drive";
         /// Time after which the controller's processors take the next command: what limits commands a second. A command
         /// alone does not wait for it.
-        command_time: Span = "1 us" in "0 ns" to "10 ms",
+        command_time: Span = "1 us" in "0 ns" to "10 ms"
+        live "commands that are fetched from then on" needs "a job on the drive",
         Assumed "a million I/Os a second";
         /// The same for each 512 B of a command after the first, up to 4 KiB, on top: what makes small I/Os more than those of 4 KiB.
-        sector_time: Span = "0 ns" in "0 ns" to "1 ms",
+        sector_time: Span = "0 ns" in "0 ns" to "1 ms"
+        live "commands that are fetched from then on" needs "a job on the drive",
         Assumed "most drives are rated with 4 KiB alone";
         /// Time that a command is with the processors: checked, and its address looked up.
-        command_latency: Span = "1 us" in "0 ns" to "10 ms",
+        command_latency: Span = "1 us" in "0 ns" to "10 ms"
+        live "commands that are fetched from then on" needs "a job on the drive",
         Assumed "some hundred instructions and a few accesses to DRAM; not published for any drive";
         /// Rate of the data path from the media to its buffer: what limits large reads. The first unit of a piece does not
         /// wait for it.
-        read_rate: Rate = "3.5 GB/s" in "1 MB/s" to "1 TB/s",
+        read_rate: Rate = "3.5 GB/s" in "1 MB/s" to "1 TB/s"
+        live "units that enter the data path from then on" needs "a job on the drive",
         Assumed "a fast Gen3 x4 drive";
         /// Rate of the data path from its buffer to the media, in the long run.
-        write_rate: Rate = "3 GB/s" in "1 MB/s" to "1 TB/s",
+        write_rate: Rate = "3 GB/s" in "1 MB/s" to "1 TB/s"
+        live "pieces that begin to drain from then on" needs "a job on the drive",
         Assumed "a fast Gen3 x4 drive";
         /// The same for scattered writes, which neither go on with a stream nor begin one: what garbage collection leaves of it.
-        random_write_rate: Auto<Rate> = "auto" in "1 MB/s" to "1 TB/s",
+        random_write_rate: Auto<Rate> = "auto" in "1 MB/s" to "1 TB/s"
+        live "pieces that begin to drain from then on" needs "a job on the drive",
         Assumed "as `write_rate`: a drive that was empty, or media that can be overwritten";
         /// Bytes that the data path hands to DMA at a time: the link takes the first while the rest of a piece crosses.
         dma_unit: Bytes = "4 KiB" in "512 B" to "1 MiB",
         Assumed "a page of host memory, to which PRP entries point";
         /// Pieces that the media can read at a time: dies, or planes of dies that work apart.
-        dies: u32 = "64" in "1" to "65536",
+        dies: u32 = "64" in "1" to "65536" stays Table,
         Assumed "eight channels of eight";
         /// Bytes of a piece: a page of the media.
         piece: Bytes = "16 KiB" in "512 B" to "1 MiB",
         Assumed "the page of most NAND of the time";
         /// Time in which a die reads a piece, until the first unit of it is in the controller.
-        read_time: Span = "60 us" in "0 ns" to "100 ms",
+        read_time: Span = "60 us" in "0 ns" to "100 ms"
+        live "pieces that are asked of the dies from then on" needs "a job on the drive",
         Assumed "TLC NAND";
         /// Time for a read that finds its data read ahead.
-        hit_time: Span = "8 us" in "0 ns" to "100 ms",
+        hit_time: Span = "8 us" in "0 ns" to "100 ms"
+        live "pieces that are found read ahead from then on" needs "a job on the drive",
         Assumed "table lookup and DRAM of a controller";
         /// From the arrival of a write's last byte to its completion.
-        write_time: Span = "8 us" in "0 ns" to "100 ms",
+        write_time: Span = "8 us" in "0 ns" to "100 ms"
+        live "writes whose last byte arrives from then on" needs "a job on the drive",
         Assumed "table update and DRAM of a controller";
         /// Room for read data between controller and DMA, and as much again for write data.
-        buffer: Bytes = "1 MiB" in "4 KiB" to "64 GiB",
+        buffer: Bytes = "1 MiB" in "4 KiB" to "64 GiB" stays Buffers,
         Assumed "enough to cover a round trip to memory";
         /// Whether writes have gone on for so long before the run that the buffer is full of them.
         preconditioned: bool = "true",
         Assumed "tools write for minutes, and a buffer is full within milliseconds";
         /// Bytes of memory in the controller that other devices read and write (controller memory buffer); "none" without.
-        controller_memory_buffer: Option<Bytes> = "none" in "4 KiB" to "64 GiB",
+        controller_memory_buffer: Option<Bytes> = "none" in "4 KiB" to "64 GiB" stays Buffers,
         Assumed "optional, and most drives have none (NVMe Base 2.0 §8.5)";
         /// Data behind the end of a stream of reads that is still in the buffer; "0 B" for no read-ahead.
         read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
         Assumed "a segment of the controller's DRAM";
         /// Sequential streams that the drive keeps apart, of reads and of writes.
-        streams: u32 = "256" in "1" to "4096",
+        streams: u32 = "256" in "1" to "4096" stays Table,
         Assumed "more than the jobs of any benchmark";
         /// Streams of writes that may be new, with nothing gone on behind their first write. A write elsewhere that finds more of
         /// them is scattered.
@@ -84,7 +93,7 @@ parameters! {
     /// CPU cost of the host's software for each I/O on NVMe drives, and the cores that pay it.
     NvmeSoftwareParameters, Claim "nvme software" {
         /// Cores.
-        cores: u32 = "16" in "1" to "4096",
+        cores: u32 = "16" in "1" to "4096" stays Table,
         Assumed "a server of about 2020";
         /// The job's own thread, for each I/O.
         worker_cost: Span = "0.5 us" in "0 ns" to "10 ms",
@@ -123,7 +132,7 @@ parameters! {
     /// Software of an NVMe over Fabrics target, besides its drivers of adapter and drive.
     NvmeTargetParameters, Claim "nvme_target" {
         /// Cores that serve connections; those of `nvme.cores` are a limit, too.
-        cores: u32 = "16" in "1" to "4096",
+        cores: u32 = "16" in "1" to "4096" stays Table,
         Assumed "a connection for each core of the initiator, each served by a core";
         /// How it learns of completions.
         completions: TargetCompletionsChoice = "interrupts",
@@ -202,16 +211,20 @@ parameters! {
         rw: RwChoice = required,
         Assumed "a choice";
         /// Percentage of reads in a mix.
-        rwmixread: u32 = "50" in "0" to "100",
+        rwmixread: u32 = "50" in "0" to "100"
+        live "the next I/O" needs "a mix from the start that has both ways, and keeps both",
         Assumed "fio's default";
         /// Bytes of an I/O: a size, a range such as "4 KiB to 64 KiB", or a mix such as "4 KiB 60 %, 64 KiB 40 %".
-        bs: BlockSizes = "4 KiB" in "512 B" to "8 MiB",
+        bs: BlockSizes = "4 KiB" in "512 B" to "8 MiB"
+        live "the next I/O" needs "blocks no larger than the largest at the start, for which the buffers are",
         Assumed "fio's default";
         /// Bytes of a write, where they are not as those of a read.
-        bs_write: Auto<BlockSizes> = "auto" in "512 B" to "8 MiB",
+        bs_write: Auto<BlockSizes> = "auto" in "512 B" to "8 MiB"
+        live "the next I/O" needs "blocks no larger than the largest at the start, for which the buffers are",
         Assumed "as `bs`";
         /// I/Os in flight for each clone; synchronous engines have one.
-        iodepth: u32 = "1" in "1" to "65535",
+        iodepth: u32 = "1" in "1" to "65535"
+        live "at once where there are more, as I/Os end where there are fewer" needs "an asynchronous engine",
         Assumed "fio's default";
         /// Clones of the job.
         numjobs: u32 = "1" in "1" to "4096",
@@ -238,16 +251,20 @@ parameters! {
         same_group: bool = "false",
         Assumed "a report of its own; jobs of a job file are in one group until a new one begins";
         /// I/Os per second that each clone is held to.
-        rate_iops: Option<u32> = "none" in "1" to "100000000",
+        rate_iops: Option<u32> = "none" in "1" to "100000000"
+        live "the next I/O" needs "a rate at the start",
         Assumed "fio's default";
         /// Bytes per second that each clone is held to; not with `rate_iops`.
-        rate: Option<Rate> = "none" in "1 B/s" to "1 TB/s",
+        rate: Option<Rate> = "none" in "1 B/s" to "1 TB/s"
+        live "the next I/O" needs "a rate at the start",
         Assumed "fio's default";
         /// Pause after each `thinktime_blocks` completed I/Os, in which nothing is in flight; "0 ns" for none.
-        thinktime: Span = "0 ns" in "0 ns" to "3600 s",
+        thinktime: Span = "0 ns" in "0 ns" to "3600 s"
+        live "the next pause" needs "pauses from the start",
         Assumed "fio's default";
         /// I/Os that complete between two pauses.
-        thinktime_blocks: u32 = "1" in "1" to "1000000000",
+        thinktime_blocks: u32 = "1" in "1" to "1000000000"
+        live "the next pause" needs "pauses from the start",
         Assumed "fio's default";
         /// Whether completions are polled for instead of announced by interrupts.
         hipri: bool = "false",

@@ -35,7 +35,7 @@ choices! {
 
 parameters! {
     /// Credits that a receiver advertises: packets for headers, units of 16 B for data.
-    CreditParameters, Claim "credits" {
+    CreditParameters, Claim "credits" stays Buffers {
         /// Headers of posted requests.
         posted_header: Auto<Credit> = "auto" in "1" to "2032",
         Assumed "a designer gives a port the credits that keep its link busy for one credit loop";
@@ -61,17 +61,17 @@ parameters! {
     /// One port: payload size, buffers, acknowledgement and flow control.
     PortParameters, Claim "port" {
         /// Largest payload the device can receive and send (Max_Payload_Size Supported).
-        mps_supported: PayloadSize = "256 B",
+        mps_supported: PayloadSize = "256 B" stays Buffers,
         Assumed "what most devices of Gen2 to Gen4 support";
         /// Maximum Payload Size programmed into the device, instead of the firmware's choice.
-        mps: Auto<PayloadSize> = "auto",
+        mps: Auto<PayloadSize> = "auto" stays Buffers,
         Spec "one value along every path, PCIe Base 6.3 §7.5.3.4";
         /// One way over the longest link that automatic credits and retry buffers are built for. A longer link loses bandwidth,
         /// because buffers belong to the part and not to the cable.
         reach: Auto<Span> = "auto" in "0 ns" to "10 us",
         Published "180 ns for ports that support 8 GT/s or more, which makes the 750 posted data credits that Intel's L- and H-tile cores have at Gen3 x16 (user guide 683111, receive buffer); 2 ns, a board, for older ones";
         /// Capacity of the retry buffer, in bytes of TLPs with sequence number and LCRC.
-        retry_buffer: Auto<Bytes> = "auto" in "152 B" to "16 MiB",
+        retry_buffer: Auto<Bytes> = "auto" in "152 B" to "16 MiB" stays Buffers,
         Spec "bandwidth times the Ack latency limit, a packet in each direction, both receivers and `reach`, PCIe Base 6.3 §3.6.3.1";
         /// An Ack is sent at the latest after so many packets.
         ack_every_tlps: u32 = "8" in "1" to "2048",
@@ -105,10 +105,10 @@ parameters! {
         replay_timer: Auto<Span> = "auto" in "100 ns" to "1 s",
         Spec "the time of the rule of the replay timer, with `replay_tolerance` where that is the legacy one";
         /// Scaled flow control: in which steps this port tells its peer of credits, where both ends can scale. "auto" for the smallest that the credits of each class fit in.
-        flow_control_scale: ScaleChoice = "auto",
+        flow_control_scale: ScaleChoice = "auto" stays Buffers,
         Spec "ports that support 16 GT/s or more support it, PCIe Base 6.3 §3.4.2";
         /// Whether the port can run in Flit Mode.
-        flit_mode: Auto<bool> = "auto",
+        flit_mode: Auto<bool> = "auto" stays Training,
         Spec "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3";
         group credits: CreditParameters;
         group channels: ChannelParameters;

@@ -52,10 +52,10 @@ parameters! {
         packet_gap: Span = "0 ns" in "0 ns" to "10 us",
         Assumed away "packets follow each other at once unless it is measured otherwise";
         /// Payload of each port that may be on its way from memory or waiting for the wire.
-        send_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB",
+        send_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB" stays Buffers,
         Assumed "covers the latency of memory at the rate of the port several times";
         /// Payload of each port that may be in the adapter before DMA.
-        receive_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB",
+        receive_buffer: Bytes = "64 KiB" in "4 KiB" to "16 MiB" stays Buffers,
         Assumed "covers the way of credits at the rate of the port several times";
         /// Rate of the internal path of each port on the way out, or "none" for no limit.
         send_bandwidth: Option<Rate> = "none" in "1 MB/s" to "10 TB/s",

@@ -6,7 +6,7 @@ use lanewise_units::{Bytes, Span};
 
 parameters! {
     /// One run: when it ends, how exact its results are, and which random numbers it draws.
-    RunParameters, Choice "run" {
+    RunParameters, Choice "run" stays Run {
         /// Names the random streams: same scenario, seed and version, same trajectory.
         seed: u64 = "1" in "0" to "18446744073709551615",
         Assumed "any seed will do; a fixed one makes runs repeat";
@@ -65,7 +65,7 @@ choices! {
 
 parameters! {
     /// What firmware programs into every device.
-    FirmwareParameters, Choice "firmware" {
+    FirmwareParameters, Choice "firmware" stays Run {
         /// How the Maximum Payload Size is chosen.
         mps_policy: MpsPolicy = "minimum",
         Published "skiboot core/pci.c programs the minimum over the hierarchy below a root port";

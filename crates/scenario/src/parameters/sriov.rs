@@ -10,7 +10,7 @@ parameters! {
         functions: u32 = "0" in "0" to "254",
         Spec "off after reset: VF Enable, PCIe Base 6.3 §9.3.3.3";
         /// Reads that each function may have out, the physical one, too; "none" where all share `tags`.
-        own_tags: Option<u32> = "none" in "1" to "768",
+        own_tags: Option<u32> = "none" in "1" to "768" stays Table,
         Assumed "one DMA engine tracks reads for all functions; tags need to be unique for each Requester ID only, PCIe Base 6.3 §2.2.6.2";
         /// Requests in turn of each virtual function; an empty list for one each.
         weights: Vec<u32> = "[]" in "1" to "255",

@@ -44,10 +44,10 @@ parameters! {
         command_time: Span = "5 us" in "0 ns" to "10 ms",
         Assumed "firmware on an embedded processor, 200,000 commands a second";
         /// Room for read data between wire and DMA.
-        read_buffer: Bytes = "64 KiB" in "1 KiB" to "1 GiB",
+        read_buffer: Bytes = "64 KiB" in "1 KiB" to "1 GiB" stays Buffers,
         Assumed "enough for some frames of each port";
         /// Room for write data between DMA and wire.
-        write_buffer: Bytes = "64 KiB" in "1 KiB" to "1 GiB",
+        write_buffer: Bytes = "64 KiB" in "1 KiB" to "1 GiB" stays Buffers,
         Assumed "enough for some frames of each port";
         /// Bytes of write data that are asked for at a time.
         read_request: Bytes = "2 KiB" in "64 B" to "1 MiB",
@@ -83,31 +83,37 @@ parameters! {
         capacity: Bytes = "73 GB" in "1 MB" to "1024 TiB",
         Assumed "any size that is much larger than what a run transfers";
         /// Rate from the media, or cache, into the buffer.
-        read_rate: Rate = "100 MB/s" in "1 MB/s" to "1 TB/s",
+        read_rate: Rate = "100 MB/s" in "1 MB/s" to "1 TB/s"
+        live "the next frame between media and buffer" needs "workers on the drive",
         Assumed "a fast disk of 2007";
         /// Rate from the buffer to the media.
-        write_rate: Rate = "100 MB/s" in "1 MB/s" to "1 TB/s",
+        write_rate: Rate = "100 MB/s" in "1 MB/s" to "1 TB/s"
+        live "the next frame between media and buffer" needs "workers on the drive",
         Assumed "a fast disk of 2007";
         /// Fixed cost of a read before its data moves.
-        read_overhead: Span = "100 us" in "0 ns" to "1 s",
+        read_overhead: Span = "100 us" in "0 ns" to "1 s"
+        live "the next command" needs "workers on the drive",
         Assumed "command processing of a disk";
         /// Fixed cost of a write before its data moves.
-        write_overhead: Span = "100 us" in "0 ns" to "1 s",
+        write_overhead: Span = "100 us" in "0 ns" to "1 s"
+        live "the next command" needs "workers on the drive",
         Assumed "command processing of a disk";
         /// Largest random addition to the overhead, evenly distributed.
         overhead_variation: Span = "0 ns" in "0 ns" to "1 s",
         Assumed away "none unless it is measured";
         /// Additional cost when a read follows a write or a write a read.
-        turnaround: Span = "0 ns" in "0 ns" to "1 s",
+        turnaround: Span = "0 ns" in "0 ns" to "1 s"
+        live "the next command" needs "workers on the drive",
         Assumed away "none unless it is measured";
         /// Additional cost when a command does not go on where one of the last ended.
-        positioning: Span = "3.5 ms" in "0 ns" to "10 s",
+        positioning: Span = "3.5 ms" in "0 ns" to "10 s"
+        live "the next command" needs "workers on the drive",
         Assumed "average seek of a 15,000 rpm disk";
         /// Largest random addition to the positioning, evenly distributed: one revolution.
         positioning_variation: Span = "4 ms" in "0 ns" to "10 s",
         Assumed "one revolution at 15,000 rpm";
         /// Room for data that was read and not sent, and as much again for data received and not written.
-        buffer: Bytes = "16 MiB" in "4 KiB" to "64 GiB",
+        buffer: Bytes = "16 MiB" in "4 KiB" to "64 GiB" stays Buffers,
         Assumed "a disk of 2007";
         /// Data that an idle drive reads ahead of a stream of reads.
         read_ahead: Bytes = "1 MiB" in "0 B" to "64 GiB",
@@ -119,7 +125,7 @@ parameters! {
         write_cache: bool = "true",
         Assumed "benchmarks of the time left it on";
         /// Sequential streams that the drive keeps apart.
-        streams: u32 = "16" in "1" to "4096",
+        streams: u32 = "16" in "1" to "4096" stays Table,
         Assumed "cache segments of a disk";
         /// Data behind the end of a stream that reads find in the cache.
         cache_window: Bytes = "0 B" in "0 B" to "64 GiB",

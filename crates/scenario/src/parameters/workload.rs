@@ -49,10 +49,12 @@ parameters! {
         direction: DirectionChoice = required,
         Assumed "a choice";
         /// Bytes of one operation.
-        size: Bytes = "4 KiB" in "1 B" to "1 GiB",
+        size: Bytes = "4 KiB" in "1 B" to "1 GiB"
+        live "the next operation",
         Assumed "a page";
         /// Operations in flight, in each direction.
-        outstanding: u32 = "16" in "1" to "65536",
+        outstanding: u32 = "16" in "1" to "65536"
+        live "at once where there are more, as operations end where there are fewer",
         Assumed "enough to hide the latency of most links";
         /// Whose memory: "memory" of the host above, the name of another endpoint, or "nobody", whose reads are unsupported
         /// requests. As many endpoints as `device` names, such as "gpu[*]", are paired with them in order; one device deals with
@@ -63,10 +65,12 @@ parameters! {
         offset: Bytes = "0 B" in "0 B" to "1048576 GiB",
         Assumed "aligned to a page";
         /// Distance between the starts of neighbouring operations.
-        stride: Auto<Bytes> = "auto" in "1 B" to "1 GiB",
+        stride: Auto<Bytes> = "auto" in "1 B" to "1 GiB"
+        live "the next operation",
         Assumed "the size, rounded up to a page: a buffer for each operation";
         /// Memory that is used.
-        span: Auto<Bytes> = "auto" in "1 B" to "1048576 GiB",
+        span: Auto<Bytes> = "auto" in "1 B" to "1048576 GiB"
+        live "the next operation",
         Assumed "64 MiB or eight strides, whichever is more";
         /// Traffic class of its requests.
         traffic_class: Auto<u8> = "auto" in "0" to "7",

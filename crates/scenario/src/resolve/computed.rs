@@ -3,7 +3,7 @@
 use super::link::TrainedLink;
 use super::payload::Payload;
 use super::{Inputs, PortView};
-use crate::parameter::{Origin, Provenance, ResolvedParameter, Role};
+use crate::parameter::{InARun, Origin, Provenance, ResolvedParameter, Role, Stays};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -142,15 +142,17 @@ impl Computed {
         for parameter in parameters.iter_mut() {
             let value = self.index.get(parameter.path.as_str()).and_then(|at| computed[*at].take());
             if let Some(value) = value {
-                *parameter = value.resolved(parameter.role, parameter.is_out_of_the_way);
+                *parameter = value.resolved(parameter.role, parameter.is_out_of_the_way, parameter.in_a_run);
             }
         }
-        parameters.extend(computed.into_iter().flatten().map(|value| value.resolved(Role::Claim, false)));
+        let stays = InARun::Stays(Stays::Built);
+        parameters
+            .extend(computed.into_iter().flatten().map(|value| value.resolved(Role::Claim, false, stays)));
     }
 }
 
 impl ComputedValue {
-    fn resolved(self, role: Role, is_out_of_the_way: bool) -> ResolvedParameter {
+    fn resolved(self, role: Role, is_out_of_the_way: bool, in_a_run: InARun) -> ResolvedParameter {
         ResolvedParameter {
             path: self.path.as_ref().to_owned(),
             value: self.value,
@@ -160,6 +162,7 @@ impl ComputedValue {
             role,
             origin: Origin::Computed,
             is_out_of_the_way,
+            in_a_run,
         }
     }
 }

@@ -108,6 +108,7 @@ fn config(
         name: seat.name,
         device_name: seat.device_name,
         ways: ways(parameters, peer),
+        is_kernel: parameters.engine == EngineChoice::Kernel,
         engine,
         engines,
         costs,

@@ -32,22 +32,13 @@ pub(crate) fn of_switch(errors: &SwitchErrorParameters) -> CorruptionConfig {
 /// Tables of errors that are all as usual.
 pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
     for (component, settings) in inputs.file.components.iter().zip(&inputs.settings) {
-        let any = match settings {
-            Some(Settings::Host(host)) => {
-                let errors = &host.errors;
-                !(errors.unanswered_reads.is_empty()
-                    && errors.late_reads.is_empty()
-                    && errors.poisoned.is_empty())
-            }
-            Some(Settings::Endpoint(endpoint)) => {
-                let errors = &endpoint.errors;
-                errors.completion_timeout.is_some()
-                    || !(errors.unanswered_reads.is_empty() && errors.poisoned.is_empty())
-            }
-            Some(Settings::Switch(switch)) => !of_switch(&switch.errors).is_none(),
-            _ => true,
+        let is_none = match settings {
+            Some(Settings::Host(host)) => of_host(&host.errors).is_none(),
+            Some(Settings::Endpoint(endpoint)) => of_device(&endpoint.errors).is_none(),
+            Some(Settings::Switch(switch)) => of_switch(&switch.errors).is_none(),
+            _ => false,
         };
-        if !any {
+        if is_none {
             idle.quietly(format!("{}.errors", component.name));
         }
     }

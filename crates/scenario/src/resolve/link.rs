@@ -172,6 +172,11 @@ fn cannot_train(
     output.report(inputs.place_of(component, &["link", key]), problem, None);
 }
 
+/// Whether a port can run in Flit Mode: where it is not said, those from 64 GT/s on.
+pub(super) fn can_run_flits(end: PortView<'_>) -> bool {
+    end.parameters.flit_mode.given().unwrap_or(end.shape.generation >= Generation::Gen6)
+}
+
 /// Flit Mode where both ends can, or where it is asked for and possible; always where the rate demands it.
 fn flit_mode(
     inputs: &Inputs<'_>,
@@ -182,11 +187,7 @@ fn flit_mode(
     output: &mut Output,
 ) -> bool {
     let demanded = LinkMode::new(generation, width).flit;
-    let capable = |end: PortView<'_>| match end.parameters.flit_mode {
-        Auto::Given(capable) => capable,
-        Auto::Auto => end.shape.generation >= Generation::Gen6,
-    };
-    let possible = capable(upper) && capable(lower);
+    let possible = can_run_flits(upper) && can_run_flits(lower);
     let flit = match link.flit {
         Auto::Given(asked) => asked,
         Auto::Auto => possible || demanded,

@@ -338,8 +338,8 @@ fn own_socket(inputs: &Inputs<'_>, instance: usize) -> Option<u32> {
     inputs.topology.slots[inputs.topology.instances[host].component].get(slot).map(|slot| slot.socket)
 }
 
-/// Whether every transfer of the devices of a component is with the memory of another device. Of workloads other than `dma` it is not
-/// known: commands and completions are in host memory.
+/// Whether every transfer of the devices of a component is with the memory of another device. Not where any workload is of another kind
+/// than `dma`, whichever its devices are: commands and completions are in host memory.
 fn is_for_peers_alone(inputs: &Inputs<'_>, instance: usize, workloads: &[Box<dyn LoadConfig>]) -> bool {
     let component = |instance: usize| inputs.topology.instances[instance].component;
     let mut peers = 0;

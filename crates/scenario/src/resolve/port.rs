@@ -6,7 +6,7 @@
 
 use super::computed::Computed;
 use super::credits::{CreditTable, credits, scales};
-use super::link::TrainedLink;
+use super::link::{TrainedLink, can_run_flits};
 use super::payload::Payload;
 use super::{Inputs, PortView, Settings, place_in};
 use super::{loops, standby, switch_latency};
@@ -153,21 +153,79 @@ pub(super) fn receivers(end: &End<'_>) -> Span {
     [end.view.parameters, end.peer].map(|port| receive_latency(port, end.mode.flit)).into_iter().sum()
 }
 
+/// What an "auto" comes to, and why: what is decided is what is told.
+struct Worked {
+    value: Span,
+    provenance: Provenance,
+    source: &'static str,
+}
+
+impl Worked {
+    const fn spec(value: Span, source: &'static str) -> Self {
+        Self { value, provenance: Provenance::Spec, source }
+    }
+
+    fn told(self) -> Told {
+        (self.value.to_string(), self.provenance, self.source)
+    }
+}
+
+/// A value as `explain` prints it, and where it is from.
+type Told = (String, Provenance, &'static str);
+
 /// One way over the longest link that the automatic buffers of a port are built for.
 pub(super) fn reach(end: &End<'_>) -> Span {
-    let automatic = match end.view.shape.generation >= Generation::Gen3 {
-        true => REACH_OF_A_CABLE,
-        false => REACH_OF_A_BOARD,
-    };
-    end.view.parameters.reach.given().unwrap_or(automatic)
+    end.view.parameters.reach.given().unwrap_or_else(|| automatic_reach(end).value)
+}
+
+fn automatic_reach(end: &End<'_>) -> Worked {
+    match end.view.shape.generation >= Generation::Gen3 {
+        true => Worked {
+            value: REACH_OF_A_CABLE,
+            provenance: Provenance::Published,
+            source: "makes the 750 posted data credits of Intel's L- and H-tile cores at Gen3 x16, user guide 683111",
+        },
+        false => Worked {
+            value: REACH_OF_A_BOARD,
+            provenance: Provenance::Assumed,
+            source: "30 cm of board at 15 cm/ns",
+        },
+    }
 }
 
 fn ack_latency(end: &End<'_>) -> Span {
-    end.view.parameters.ack_latency.given().unwrap_or_else(|| automatic_latency(end, ack_latency_limit))
+    end.view.parameters.ack_latency.given().unwrap_or_else(|| automatic_ack_latency(end).value)
+}
+
+fn automatic_ack_latency(end: &End<'_>) -> Worked {
+    let value = automatic_latency(end, ack_latency_limit);
+    match end.mode.flit {
+        true => Worked::spec(value, "Flit Mode Ack latency, PCIe Base 6.3 §4.2.3.4.2.1"),
+        false => Worked::spec(value, "PCIe Base 6.3 Tables 3-10 to 3-12"),
+    }
 }
 
 pub(super) fn update_latency(end: &End<'_>) -> Span {
-    end.view.parameters.update_latency.given().unwrap_or_else(|| automatic_latency(end, update_latency_limit))
+    end.view.parameters.update_latency.given().unwrap_or_else(|| automatic_update_latency(end).value)
+}
+
+fn automatic_update_latency(end: &End<'_>) -> Worked {
+    let value = automatic_latency(end, update_latency_limit);
+    match end.mode.flit {
+        true => Worked {
+            value,
+            provenance: Provenance::Assumed,
+            source: "assumed as the Ack latency of Flit Mode",
+        },
+        false => Worked::spec(value, "PCIe Base 6.3 Tables 2-52 to 2-54"),
+    }
+}
+
+fn automatic_update_period(end: &End<'_>) -> Worked {
+    match end.mode.flit {
+        true => Worked::spec(UPDATE_INTERVAL_FLIT, "PCIe Base 6.3 §4.2.3.4.2"),
+        false => Worked::spec(UPDATE_INTERVAL, "PCIe Base 6.3 §2.6.1.2"),
+    }
 }
 
 fn automatic_latency(
@@ -192,23 +250,22 @@ fn share(fraction: Fraction, span: Span) -> Span {
     Span::from_ticks((span.ticks() as f64 * fraction.0).round() as u64)
 }
 
-fn replay_timer(end: &End<'_>) -> Span {
+fn automatic_replay_timer(end: &End<'_>) -> Worked {
+    if end.mode.flit {
+        let value = end.mode.wire_span(FLIT_BYTES) * FLIT_REPLAY_TIMEOUT_FLITS;
+        return Worked::spec(value, "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1");
+    }
     let rule = replay_rule(end);
-    match (end.view.parameters.replay_timer, end.mode.flit) {
-        (Auto::Given(span), _) => span,
-        (Auto::Auto, true) => end.mode.wire_span(FLIT_BYTES) * FLIT_REPLAY_TIMEOUT_FLITS,
-        (Auto::Auto, false) => {
-            let symbols = replay_timer_limit(end.mps, end.mode.width, end.mode.generation, rule);
-            let least = end.mode.symbols_span(symbols);
-            match rule {
-                // PCIe Base 3.1 §3.6.2.1: -0 to +100 %, and the exit from L0s.
-                ReplayRule::Legacy => {
-                    least + share(end.view.parameters.replay_tolerance, least) + end.l0s_exit
-                }
-                // Long enough for any L0s.
-                ReplayRule::Simplified => least,
-            }
-        }
+    let symbols = replay_timer_limit(end.mps, end.mode.width, end.mode.generation, rule);
+    let least = end.mode.symbols_span(symbols);
+    match rule {
+        // -0 to +100 %, and the exit from L0s.
+        ReplayRule::Legacy => Worked::spec(
+            least + share(end.view.parameters.replay_tolerance, least) + end.l0s_exit,
+            "three Ack latency limits, `replay_tolerance` more, and the exit from L0s, PCIe Base 3.1 §3.6.2.1",
+        ),
+        // Long enough for any L0s.
+        ReplayRule::Simplified => Worked::spec(least, "24,000 symbol times, PCIe Base 6.3 §3.6.2.1"),
     }
 }
 
@@ -243,7 +300,6 @@ fn configure_end(
     let given = end.view.parameters;
     let flit = end.mode.flit;
     let retry_buffer = given.retry_buffer.given().unwrap_or_else(|| automatic_retry_buffer(end));
-    let period = if flit { UPDATE_INTERVAL_FLIT } else { UPDATE_INTERVAL };
     let config = PortConfig {
         mps: end.mps,
         retry_buffer,
@@ -255,10 +311,10 @@ fn configure_end(
         update_flow_control: UpdatePolicy {
             every_tlps: given.update_every_tlps,
             latency: update_latency(end),
-            period: given.update_period.given().unwrap_or(period),
+            period: given.update_period.given().unwrap_or_else(|| automatic_update_period(end).value),
         },
         receive_latency: receive_latency(given, flit),
-        replay_timer: replay_timer(end),
+        replay_timer: given.replay_timer.given().unwrap_or_else(|| automatic_replay_timer(end).value),
     };
     let packet = packet(end.mps);
     if retry_buffer < packet {
@@ -287,78 +343,31 @@ fn more_credits(
 /// Notes what every "auto" came to.
 fn tell(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, computed: &mut Computed) {
     let given = end.view.parameters;
-    let flit = end.mode.flit;
-    let mut tell = |automatic: bool, key, value: String, provenance, source| {
+    let mut tell = |automatic: bool, key, worked: &dyn Fn() -> Told| {
         if automatic {
+            let (value, provenance, source) = worked();
             computed.port(inputs, end.view, key, value, provenance, source);
         }
     };
-    let spec = Provenance::Spec;
-    let latency = if flit {
-        "Flit Mode Ack latency, PCIe Base 6.3 §4.2.3.4.2.1"
-    } else {
-        "PCIe Base 6.3 Tables 3-10 to 3-12"
-    };
-    let update =
-        if flit { "assumed as the Ack latency of Flit Mode" } else { "PCIe Base 6.3 Tables 2-52 to 2-54" };
-    let (rule, timer) = match replay_rule(end) {
-        ReplayRule::Legacy => (
-            "legacy",
-            "three Ack latency limits, `replay_tolerance` more, and the exit from L0s, PCIe Base 3.1 §3.6.2.1",
-        ),
-        ReplayRule::Simplified => ("simplified", "24,000 symbol times, PCIe Base 6.3 §3.6.2.1"),
-    };
-    let timer = if flit { "1500 flits, PCIe Base 6.3 §4.2.3.4.2.1" } else { timer };
+    let spec = |value: String, source| (value, Provenance::Spec, source);
+    let mps = "firmware's choice for the hierarchy; the links say what limited it";
+    tell(given.mps == Auto::Auto, "mps", &|| spec(format!("{} B", config.mps.get()), mps));
+    tell(given.reach == Auto::Auto, "reach", &|| automatic_reach(end).told());
     let buffer = "the bytes until an Ack is in, over a link of `reach`, PCIe Base 6.3 §3.6.3.1";
-    tell(
-        given.mps == Auto::Auto,
-        "mps",
-        format!("{} B", config.mps.get()),
-        spec,
-        "firmware's choice for the hierarchy; the links say what limited it",
-    );
-    let (provenance, source) = match end.view.shape.generation >= Generation::Gen3 {
-        true => (
-            Provenance::Published,
-            "makes the 750 posted data credits of Intel's L- and H-tile cores at Gen3 x16, user guide 683111",
-        ),
-        false => (Provenance::Assumed, "30 cm of board at 15 cm/ns"),
+    tell(given.retry_buffer == Auto::Auto, "retry_buffer", &|| spec(config.retry_buffer.to_string(), buffer));
+    tell(given.ack_latency == Auto::Auto, "ack_latency", &|| automatic_ack_latency(end).told());
+    tell(given.update_latency == Auto::Auto, "update_latency", &|| automatic_update_latency(end).told());
+    tell(given.update_period == Auto::Auto, "update_period", &|| automatic_update_period(end).told());
+    tell(given.replay_timer == Auto::Auto, "replay_timer", &|| automatic_replay_timer(end).told());
+    let rule = match replay_rule(end) {
+        ReplayRule::Legacy => "legacy",
+        ReplayRule::Simplified => "simplified",
     };
-    tell(given.reach == Auto::Auto, "reach", reach(end).to_string(), provenance, source);
-    tell(given.retry_buffer == Auto::Auto, "retry_buffer", config.retry_buffer.to_string(), spec, buffer);
-    tell(given.ack_latency == Auto::Auto, "ack_latency", config.ack.latency.to_string(), spec, latency);
-    let assumed = if flit { Provenance::Assumed } else { spec };
-    tell(
-        given.update_latency == Auto::Auto,
-        "update_latency",
-        config.update_flow_control.latency.to_string(),
-        assumed,
-        update,
-    );
-    let period = if flit { "PCIe Base 6.3 §4.2.3.4.2" } else { "PCIe Base 6.3 §2.6.1.2" };
-    tell(
-        given.update_period == Auto::Auto,
-        "update_period",
-        config.update_flow_control.period.to_string(),
-        spec,
-        period,
-    );
-    tell(given.replay_timer == Auto::Auto, "replay_timer", config.replay_timer.to_string(), spec, timer);
-    tell(
-        given.replay_rule == ReplayRuleChoice::Auto && !flit,
-        "replay_rule",
-        rule.to_owned(),
-        spec,
-        "simplified for ports that support 16 GT/s or more, PCIe Base 6.3 §3.6.2.1",
-    );
-    let capable = end.view.shape.generation >= Generation::Gen6;
-    tell(
-        given.flit_mode == Auto::Auto,
-        "flit_mode",
-        capable.to_string(),
-        spec,
-        "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3",
-    );
+    let simplified = "simplified for ports that support 16 GT/s or more, PCIe Base 6.3 §3.6.2.1";
+    let automatic = given.replay_rule == ReplayRuleChoice::Auto && !end.mode.flit;
+    tell(automatic, "replay_rule", &|| spec(rule.to_owned(), simplified));
+    let flits = "ports that support 64 GT/s or more must, PCIe Base 6.3 §4.2.3";
+    tell(given.flit_mode == Auto::Auto, "flit_mode", &|| spec(can_run_flits(end.view).to_string(), flits));
     let largest = config.scale.into_iter().max().expect("three classes");
     let factor = match largest {
         Scale::One => "off",
@@ -368,7 +377,7 @@ fn tell(inputs: &Inputs<'_>, end: &End<'_>, config: &PortConfig, computed: &mut 
     let scale = "data link feature exchange, PCIe Base 6.3 §3.4.2; the class with most credits";
     // A wish that the other end does not share comes to nothing, and that is told too.
     let differs = given.flow_control_scale.show() != factor;
-    tell(differs, "flow_control_scale", factor.to_owned(), spec, scale);
+    tell(differs, "flow_control_scale", &|| spec(factor.to_owned(), scale));
 }
 
 /// Where a port's value is written: for its slot alone, or for the whole component.

@@ -1,94 +1,26 @@
-//! What can be the limit of a run, and what it is called.
+//! What can be the limit of a run, where it is, and what it is called.
 
-use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig};
-use lanewise_fabric::{ResourceId, ResourceKind};
+use lanewise_fabric::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, PortConfig};
+use lanewise_fabric::{ResourceId, ResourceKind, ResourceOwner};
 use lanewise_pcie::ack_nak::SequenceSpace;
 use lanewise_pcie::flit::FLIT_BYTES;
 use lanewise_pcie::tlp::{FlowClass, Tlp};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Something whose size decides what a run reaches. Links and devices by their index in the fabric's configuration.
+/// Something whose size decides what a run reaches, by the place that it is at. Links and devices by their index in the fabric's
+/// configuration.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Candidate {
-    /// One direction of a link.
-    Wire {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-    },
-    /// Credits of one class that the receiver of a link direction gives.
-    Credits {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-        /// Posted, non-posted or completion.
-        class: FlowClass,
-    },
-    /// The retry buffer of the transmitter of a link direction.
-    RetryBuffer {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-    },
-    /// How many flits or TLPs the transmitter of a link direction may have unacknowledged, whatever its retry buffer holds: a number of the
-    /// specification, so that less time until an Ack is back is what makes more of it.
-    SequenceWindow {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-    },
-    /// The replay timer of the transmitter of a link direction without bit errors: it sends again what has arrived.
-    ReplayTimer {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-    },
-    /// Bit errors on a link direction: it is down after them, or sends again.
-    Errors {
-        /// The link.
-        link: usize,
-        /// From its lower to its upper port.
-        upstream: bool,
-    },
+pub(crate) enum Candidate {
+    /// Of one direction of a link.
+    Direction(LinkDirection, OfDirection),
     /// The time that a link takes to wake from L0s or L1, in which nothing goes over it.
     WakeUp {
         /// The link.
         link: usize,
     },
-    /// Tags of a requester.
-    Tags {
-        /// The endpoint.
-        device: usize,
-    },
-    /// How much a device is asked for at a time.
-    Window {
-        /// The endpoint.
-        device: usize,
-    },
-    /// The smallest time between two requests of a device.
-    RequestInterval {
-        /// The endpoint.
-        device: usize,
-    },
-    /// The silence that a device leaves after each TLP.
-    TlpGap {
-        /// The endpoint.
-        device: usize,
-    },
-    /// Latency of a host's memory.
-    MemoryLatency {
-        /// The root complex.
-        device: usize,
-    },
-    /// Latency of a switch.
-    SwitchLatency {
-        /// The switch.
-        device: usize,
-    },
+    /// Of a device.
+    Device(usize, OfDevice),
     /// A shared resource.
     Resource {
         /// Which one.
@@ -96,55 +28,210 @@ pub enum Candidate {
         /// Its name in the results.
         name: String,
     },
+}
+
+/// What can be the limit in one direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum OfDirection {
+    /// The wire.
+    Wire,
+    /// Credits of one class that the receiver gives.
+    Credits(FlowClass),
+    /// The retry buffer of the transmitter.
+    RetryBuffer,
+    /// How many flits or TLPs the transmitter may have unacknowledged, whatever its retry buffer holds: a number of the specification,
+    /// so that less time until an Ack is back is what makes more of it.
+    SequenceWindow,
+    /// The replay timer of the transmitter, without bit errors: it sends again what has arrived.
+    ReplayTimer,
+    /// Bit errors: the link is down after them, or sends again.
+    Errors,
+}
+
+/// What can be the limit in a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum OfDevice {
+    /// Tags of a requester.
+    Tags,
+    /// How much an endpoint is asked for at a time.
+    Window,
+    /// The smallest time between two requests of an endpoint.
+    RequestInterval,
+    /// The silence that an endpoint leaves after each TLP.
+    TlpGap,
+    /// Latency of a host's memory.
+    MemoryLatency,
+    /// Latency of a switch.
+    SwitchLatency,
     /// The wire on the far side of an adapter.
-    Beyond {
-        /// The adapter's endpoint.
-        device: usize,
-    },
-    /// What the workload asks for: it asks for nothing most of the time.
-    Demand {
-        /// The endpoint.
-        device: usize,
-    },
+    Beyond,
+    /// What the workload asks of an endpoint: it asks for nothing most of the time.
+    Demand,
 }
 
-/// Name of a direction in results.
-pub(crate) const fn direction(upstream: bool) -> &'static str {
-    if upstream { "upstream" } else { "downstream" }
+/// A direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LinkDirection {
+    /// The link.
+    pub(crate) link: usize,
+    /// From its lower to its upper port.
+    pub(crate) upstream: bool,
 }
 
-const fn class_words(class: FlowClass) -> &'static str {
-    match class {
-        FlowClass::Posted => "posted",
-        FlowClass::NonPosted => "non-posted",
-        FlowClass::Completion => "completion",
+/// Where a limit is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct LimitPlace {
+    /// The component that has it, by its name in the scenario: a device, a host, a switch, an operating system, a switch of a network, or
+    /// a workload. Of what is at a link, the device below that; of a drive behind an adapter, the adapter.
+    pub component: String,
+    /// Of what is at one direction of a link, that: `upstream` or `downstream`.
+    pub direction: Option<&'static str>,
+}
+
+impl LinkDirection {
+    /// Name in results.
+    pub(crate) const fn name(self) -> &'static str {
+        if self.upstream { "upstream" } else { "downstream" }
+    }
+
+    /// The port that sends: device and port.
+    pub(crate) fn transmitter(self, fabric: &FabricConfig) -> (usize, usize) {
+        let link = &fabric.links[self.link];
+        if self.upstream { link.lower } else { link.upper }
+    }
+
+    /// The port that receives.
+    pub(crate) fn receiver(self, fabric: &FabricConfig) -> (usize, usize) {
+        Self { upstream: !self.upstream, ..self }.transmitter(fabric)
+    }
+
+    /// The port whose buffer or timer is the limit.
+    pub(crate) fn port(self, fabric: &FabricConfig, what: OfDirection) -> (usize, usize) {
+        match what {
+            OfDirection::Credits(_) => self.receiver(fabric),
+            _ => self.transmitter(fabric),
+        }
+    }
+
+    /// What limits what its transmitter keeps: its retry buffer, or the window of sequence numbers where the buffer has room for all of
+    /// that.
+    pub(crate) fn kept(self, fabric: &FabricConfig) -> OfDirection {
+        let flit = fabric.links[self.link].mode.flit;
+        let (device, port) = self.transmitter(fabric);
+        let PortConfig { mps, retry_buffer, .. } = &fabric.devices[device].ports[port];
+        // In flits everything is of one size. A TLP may be smaller than the largest, so that the window may also be full before the buffer is.
+        let largest = if flit { FLIT_BYTES } else { Tlp::memory_write(1 << 32, *mps).wire_bytes_non_flit() };
+        if retry_buffer.get() >= largest.get() * u64::from(sequence_space(flit).window()) {
+            OfDirection::SequenceWindow
+        } else {
+            OfDirection::RetryBuffer
+        }
+    }
+}
+
+impl OfDirection {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::Credits(_) => "credits",
+            Self::RetryBuffer => "retry_buffer",
+            Self::SequenceWindow => "sequence_window",
+            Self::ReplayTimer => "replay_timer",
+            Self::Errors => "errors",
+        }
+    }
+
+    fn name(self, fabric: &FabricConfig, at: LinkDirection) -> String {
+        let (lower, way) = (lower(fabric, at.link), at.name());
+        let port = || fabric.port_path(at.port(fabric, self));
+        match self {
+            Self::Wire => format!("{lower}.{way}"),
+            Self::Errors => format!("{lower}.errors_{way}"),
+            Self::Credits(class) => format!("{}.{}_credits", port(), key(class)),
+            Self::RetryBuffer | Self::SequenceWindow | Self::ReplayTimer => {
+                format!("{}.{}", port(), self.kind())
+            }
+        }
+    }
+
+    fn words(self, fabric: &FabricConfig, at: LinkDirection) -> String {
+        let (lower, mode, way) = (lower(fabric, at.link), fabric.links[at.link].mode, at.name());
+        let port = fabric.port_path(at.port(fabric, self));
+        match self {
+            Self::Wire => format!("the wire above {lower}, {way} ({} {})", mode.generation, mode.width),
+            Self::Errors => format!("bit errors on the wire above {lower}, {way}"),
+            Self::Credits(class) => format!("{class} credits of {port}"),
+            Self::RetryBuffer => format!("the retry buffer of {port}"),
+            Self::ReplayTimer => format!("the replay timer of {port}"),
+            Self::SequenceWindow => {
+                let (most, what) =
+                    (sequence_space(mode.flit).window(), if mode.flit { "flits" } else { "TLPs" });
+                format!("the {most} {what} that {port} may have unacknowledged")
+            }
+        }
+    }
+
+    /// How large it is, beside which others are alike.
+    fn size(self, fabric: &FabricConfig, at: LinkDirection) -> String {
+        let mode = fabric.links[at.link].mode;
+        match self {
+            Self::Wire => format!("{} {} {}", mode.generation, mode.width, at.name()),
+            Self::Credits(class) => format!("{class} {}", at.name()),
+            Self::Errors => at.name().to_owned(),
+            Self::RetryBuffer | Self::SequenceWindow | Self::ReplayTimer => String::new(),
+        }
+    }
+}
+
+impl OfDevice {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Tags => "tags",
+            Self::Window => "window",
+            Self::RequestInterval => "request_interval",
+            Self::TlpGap => "tlp_gap",
+            Self::MemoryLatency => "memory_latency",
+            Self::SwitchLatency => "switch_latency",
+            Self::Beyond => "wire_beyond",
+            Self::Demand => "demand",
+        }
+    }
+
+    fn words(self, fabric: &FabricConfig, device: usize) -> String {
+        let name = &fabric.devices[device].name;
+        match self {
+            Self::Tags => match tags(fabric, device) {
+                Some((own, true)) => format!("the {own} tags of each function of {name}"),
+                Some((all, false)) => format!("the {all} tags of {name}"),
+                None => format!("the tags of {name}"),
+            },
+            Self::Window => format!("what is outstanding at {name}"),
+            Self::RequestInterval => format!("the rate of requests of {name}"),
+            Self::TlpGap => format!("the silence that {name} leaves after each TLP"),
+            Self::MemoryLatency => format!("the latency of {name}'s memory"),
+            Self::SwitchLatency => format!("the latency of {name}"),
+            Self::Beyond => format!("the wire beyond {name}"),
+            Self::Demand => format!("what is asked of {name}"),
+        }
     }
 }
 
 impl Candidate {
-    /// Kind in results: that of a resource, or `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`,
-    /// `window`, `request_interval`, `tlp_gap`, `memory_latency`, `switch_latency`, `wire_beyond`, `demand`.
-    pub fn kind(&self) -> &'static str {
+    /// One direction of a wire.
+    pub(crate) const fn wire(link: usize, upstream: bool) -> Self {
+        Self::Direction(LinkDirection { link, upstream }, OfDirection::Wire)
+    }
+
+    /// Kind in results, as [`super::LimitedBy::kind`] lists them.
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Wire { .. } => "wire",
-            Self::Credits { .. } => "credits",
-            Self::RetryBuffer { .. } => "retry_buffer",
-            Self::SequenceWindow { .. } => "sequence_window",
-            Self::ReplayTimer { .. } => "replay_timer",
-            Self::Errors { .. } => "errors",
+            Self::Direction(_, what) => what.kind(),
             Self::WakeUp { .. } => "wake_up",
-            Self::Tags { .. } => "tags",
-            Self::Window { .. } => "window",
-            Self::RequestInterval { .. } => "request_interval",
-            Self::TlpGap { .. } => "tlp_gap",
-            Self::MemoryLatency { .. } => "memory_latency",
-            Self::SwitchLatency { .. } => "switch_latency",
-            Self::Beyond { .. } => "wire_beyond",
+            Self::Device(_, what) => what.kind(),
             Self::Resource { id, .. } => match id.kind() {
                 ResourceKind::Wire => "wire_beyond", // It is not a link.
                 kind => kind.name(),
             },
-            Self::Demand { .. } => "demand",
         }
     }
 
@@ -156,143 +243,124 @@ impl Candidate {
         }
     }
 
-    /// Unique name: `card.upstream` for a wire, `server.slot1.posted_credits`, `card.tags`, `server.memory`.
-    pub fn name(&self, fabric: &FabricConfig) -> String {
-        let device = |index: usize| &fabric.devices[index].name;
+    /// Whose credits it is; none of anything else.
+    pub(crate) fn flow_class(&self) -> Option<&'static str> {
         match self {
-            Self::Wire { link, upstream } => {
-                format!("{}.{}", device(fabric.links[*link].lower.0), direction(*upstream))
-            }
-            Self::Credits { link, upstream, class } => {
-                let receiver = ends(fabric, *link, *upstream).1;
-                format!("{}.{}_credits", fabric.port_path(receiver), class_words(*class).replace('-', "_"))
-            }
-            Self::RetryBuffer { link, upstream } => {
-                format!("{}.retry_buffer", fabric.port_path(ends(fabric, *link, *upstream).0))
-            }
-            Self::SequenceWindow { link, upstream } => {
-                format!("{}.sequence_window", fabric.port_path(ends(fabric, *link, *upstream).0))
-            }
-            Self::ReplayTimer { link, upstream } => {
-                format!("{}.replay_timer", fabric.port_path(ends(fabric, *link, *upstream).0))
-            }
-            Self::Errors { link, upstream } => {
-                format!("{}.errors_{}", device(fabric.links[*link].lower.0), direction(*upstream))
-            }
-            Self::WakeUp { link } => format!("{}.wake_up", device(fabric.links[*link].lower.0)),
-            Self::Tags { device: at } => format!("{}.tags", device(*at)),
-            Self::Window { device: at } => format!("{}.window", device(*at)),
-            Self::RequestInterval { device: at } => format!("{}.request_interval", device(*at)),
-            Self::TlpGap { device: at } => format!("{}.tlp_gap", device(*at)),
-            Self::MemoryLatency { device: at } => format!("{}.memory_latency", device(*at)),
-            Self::SwitchLatency { device: at } => format!("{}.latency", device(*at)),
-            Self::Resource { name, .. } => name.clone(),
-            Self::Beyond { device: at } => format!("{}.wire_beyond", device(*at)),
-            Self::Demand { device: at } => format!("{}.demand", device(*at)),
+            Self::Direction(_, OfDirection::Credits(class)) => Some(key(*class)),
+            _ => None,
         }
     }
 
-    /// What it is, as in *Limited by …*. `limit` is how much there is of a resource.
-    pub fn words(&self, fabric: &FabricConfig, limit: &str) -> String {
-        let name = self.name(fabric);
+    /// The device that it is of; none where it is at a link, or a resource.
+    pub(crate) fn device(&self) -> Option<usize> {
         match self {
-            Self::Wire { link, upstream } => {
-                let mode = fabric.links[*link].mode;
-                let lower = &fabric.devices[fabric.links[*link].lower.0].name;
-                let way = direction(*upstream);
-                format!("the wire above {lower}, {way} ({} {})", mode.generation, mode.width)
+            Self::Device(device, _) => Some(*device),
+            _ => None,
+        }
+    }
+
+    /// The link that it is at; none of anything else.
+    pub(crate) fn link(&self) -> Option<usize> {
+        match self {
+            Self::Direction(LinkDirection { link, .. }, _) | Self::WakeUp { link } => Some(*link),
+            Self::Device(..) | Self::Resource { .. } => None,
+        }
+    }
+
+    /// Unique name: `card.upstream` for a wire, `server.slot1.posted_credits`, `card.tags`, `server.memory`.
+    pub(crate) fn name(&self, fabric: &FabricConfig) -> String {
+        match self {
+            Self::Direction(at, what) => what.name(fabric, *at),
+            Self::WakeUp { link } => format!("{}.wake_up", lower(fabric, *link)),
+            Self::Device(device, OfDevice::SwitchLatency) => {
+                format!("{}.latency", fabric.devices[*device].name)
             }
-            Self::Credits { link, upstream, class } => {
-                let receiver = fabric.port_path(ends(fabric, *link, *upstream).1);
-                format!("{} credits of {receiver}", class_words(*class))
-            }
-            Self::RetryBuffer { link, upstream } => {
-                format!("the retry buffer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
-            }
-            Self::SequenceWindow { link, upstream } => {
-                let flit = fabric.links[*link].mode.flit;
-                let (most, what) = (sequence_space(flit).window(), if flit { "flits" } else { "TLPs" });
-                let port = fabric.port_path(ends(fabric, *link, *upstream).0);
-                format!("the {most} {what} that {port} may have unacknowledged")
-            }
-            Self::ReplayTimer { link, upstream } => {
-                format!("the replay timer of {}", fabric.port_path(ends(fabric, *link, *upstream).0))
-            }
-            Self::Errors { link, upstream } => {
-                let lower = &fabric.devices[fabric.links[*link].lower.0].name;
-                format!("bit errors on the wire above {lower}, {}", direction(*upstream))
-            }
+            Self::Device(device, what) => format!("{}.{}", fabric.devices[*device].name, what.kind()),
+            Self::Resource { name, .. } => name.clone(),
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self, fabric: &FabricConfig) -> LimitPlace {
+        let component = match self {
+            Self::Direction(LinkDirection { link, .. }, _) | Self::WakeUp { link } => lower(fabric, *link),
+            Self::Device(device, _) => &fabric.devices[*device].name,
+            Self::Resource { id, .. } => match &id.owner {
+                ResourceOwner::Drive { adapter, .. } => &fabric.devices[adapter.0 as usize].name,
+                _ => owner(fabric, id),
+            },
+        };
+        let direction = match self {
+            Self::Direction(at, _) => Some(at.name()),
+            _ => None,
+        };
+        LimitPlace { component: component.to_owned(), direction }
+    }
+
+    /// What it is, as in *Limited by …*. `limit` is how much there is of a resource.
+    pub(crate) fn words(&self, fabric: &FabricConfig, limit: &str) -> String {
+        match self {
+            Self::Direction(at, what) => what.words(fabric, *at),
             Self::WakeUp { link } => {
-                let LinkConfig { lower, power, .. } = &fabric.links[*link];
+                let LinkConfig { power, .. } = &fabric.links[*link];
                 let states = [("L0s", power.l0s), ("L1", power.l1)];
                 let exits = states
                     .iter()
                     .filter_map(|(name, state)| Some(format!("{name} {}", state.as_ref()?.exit)));
                 let exits = exits.collect::<Vec<_>>().join(", ");
-                format!("the wake-up of the link above {} ({exits})", fabric.devices[lower.0].name)
+                format!("the wake-up of the link above {} ({exits})", lower(fabric, *link))
             }
-            Self::Tags { device } => match &fabric.devices[*device].kind {
-                DeviceKind::Endpoint(endpoint) => {
-                    let name = &fabric.devices[*device].name;
-                    match tags(endpoint) {
-                        (own, true) => format!("the {own} tags of each function of {name}"),
-                        (all, false) => format!("the {all} tags of {name}"),
-                    }
-                }
-                DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => name,
-            },
-            Self::Window { device } => {
-                format!("what is outstanding at {}", fabric.devices[*device].name)
+            Self::Device(device, what) => what.words(fabric, *device),
+            Self::Resource { id, name } => format!("{} ({name}, {limit})", id.kind().words()),
+        }
+    }
+
+    /// How large it is, beside which others of its kind are alike. `limit` is how much there is of a resource.
+    pub(crate) fn size(&self, fabric: &FabricConfig, limit: &str) -> String {
+        match self {
+            Self::Direction(at, what) => what.size(fabric, *at),
+            Self::WakeUp { link } => format!("{:?}", fabric.links[*link].power),
+            Self::Device(device, OfDevice::Tags) => {
+                tags(fabric, *device).map_or(String::new(), |(number, _)| number.to_string())
             }
-            Self::RequestInterval { device } => {
-                format!("the rate of requests of {}", fabric.devices[*device].name)
-            }
-            Self::TlpGap { device } => {
-                format!("the silence that {} leaves after each TLP", fabric.devices[*device].name)
-            }
-            Self::MemoryLatency { device } => {
-                format!("the latency of {}'s memory", fabric.devices[*device].name)
-            }
-            Self::SwitchLatency { device } => {
-                format!("the latency of {}", fabric.devices[*device].name)
-            }
-            Self::Resource { id, .. } => format!("{} ({name}, {limit})", id.kind().words()),
-            Self::Beyond { device } => {
-                format!("the wire beyond {}", fabric.devices[*device].name)
-            }
-            Self::Demand { device } => {
-                format!("what is asked of {}", fabric.devices[*device].name)
-            }
+            Self::Device(..) => String::new(),
+            Self::Resource { .. } => limit.to_owned(),
         }
     }
 }
 
-/// Tags of an endpoint: of each function, which is the second, or of all.
-pub(crate) fn tags(endpoint: &EndpointConfig) -> (u32, bool) {
-    let own = endpoint.dma.functions.as_ref().and_then(|functions| functions.own_tags);
-    own.map_or((endpoint.tags, false), |own| (u32::from(own), true))
-}
-
-/// Transmitting and receiving port of a link direction: device and port.
-pub(crate) fn ends(fabric: &FabricConfig, link: usize, upstream: bool) -> ((usize, usize), (usize, usize)) {
-    let link = &fabric.links[link];
-    if upstream { (link.lower, link.upper) } else { (link.upper, link.lower) }
-}
-
-/// What limits what the transmitter of a link direction keeps: its retry buffer, or the window of sequence numbers where the buffer has room for
-/// all of that.
-pub(crate) fn kept(fabric: &FabricConfig, link: usize, upstream: bool) -> Candidate {
-    let flit = fabric.links[link].mode.flit;
-    let (device, port) = ends(fabric, link, upstream).0;
-    let config = &fabric.devices[device].ports[port];
-    // In flits everything is of one size. A TLP may be smaller than the largest, so that the window may also be full before the buffer is.
-    let largest =
-        if flit { FLIT_BYTES } else { Tlp::memory_write(1 << 32, config.mps).wire_bytes_non_flit() };
-    if config.retry_buffer.get() >= largest.get() * u64::from(sequence_space(flit).window()) {
-        Candidate::SequenceWindow { link, upstream }
-    } else {
-        Candidate::RetryBuffer { link, upstream }
+/// The name in the scenario of what a resource belongs to.
+pub(crate) fn owner<'a>(fabric: &'a FabricConfig, id: &'a ResourceId) -> &'a str {
+    match &id.owner {
+        ResourceOwner::Device(device) => &fabric.devices[device.0 as usize].name,
+        ResourceOwner::Drive { name, .. }
+        | ResourceOwner::System { name, .. }
+        | ResourceOwner::NetworkSwitch(name)
+        | ResourceOwner::Load(name) => name,
     }
+}
+
+/// The device below a link, after which the link is called.
+fn lower(fabric: &FabricConfig, link: usize) -> &str {
+    &fabric.devices[fabric.links[link].lower.0].name
+}
+
+/// A class in names and keys.
+pub(crate) const fn key(class: FlowClass) -> &'static str {
+    match class {
+        FlowClass::Posted => "posted",
+        FlowClass::NonPosted => "non_posted",
+        FlowClass::Completion => "completion",
+    }
+}
+
+/// Tags of an endpoint: of each function, which is the second, or of all. None of anything else.
+fn tags(fabric: &FabricConfig, device: usize) -> Option<(u32, bool)> {
+    let DeviceKind::Endpoint(EndpointConfig { tags, dma, .. }) = &fabric.devices[device].kind else {
+        return None;
+    };
+    let own = dma.functions.as_ref().and_then(|functions| functions.own_tags);
+    Some(own.map_or((*tags, false), |own| (u32::from(own), true)))
 }
 
 fn sequence_space(flit: bool) -> SequenceSpace {

@@ -2,25 +2,23 @@
 //!
 //! [`super::enlarge`] makes a candidate ten times larger in the resolved configuration, which is a proof and nothing that one can
 //! buy. An edit is a machine: a link a generation faster or twice as wide, twice the credits, half the time. Whether there can be
-//! such a machine is for [`lanewise_scenario::load`] to say. A test holds that both change the same things.
+//! such a machine is for [`lanewise_scenario::load`] to say. What a load has of its own it proposes itself
+//! ([`lanewise_workload::LoadConfig::edits`]). Tests have limits by construction, and hold that an edit brings something where the proof does.
 //!
 //! Leaves out: another place in the tree, fewer devices, and values that nothing states (`none`, `auto`).
 
 mod parts;
 mod wire;
 
-use super::Candidate;
-use super::candidate::ends;
+use super::candidate::{Candidate, OfDevice, OfDirection, key, owner};
 use crate::results::{Flow, Results};
 use lanewise_fabric::config::DeviceKind;
-use lanewise_fabric::{CxlPart, LoadPart, Part, ResourceId, ResourceKind, ResourceOwner};
+use lanewise_fabric::{CxlPart, Part, ResourceId, ResourceKind};
 use lanewise_pcie::tag::TagWidth;
-use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{ChangedValue, Scenario};
 use lanewise_units::order;
-use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::mmio::MmioConfig;
-use lanewise_workload::load::peer_copies::PeerCopiesConfig;
+use lanewise_workload::Step::{self, Double, Halve, Tenth};
+use lanewise_workload::{Draft, Owner};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -33,15 +31,6 @@ pub struct Edit {
     /// Parameters, all of which change at once.
     pub settings: Vec<ChangedValue>,
 }
-
-/// How a value becomes another one.
-#[derive(Clone, Copy)]
-enum Step {
-    Double,
-    Halve,
-    Tenth,
-}
-use Step::{Double, Halve, Tenth};
 
 /// Keys that say how much a workload keeps under way, and how much it asks for with each of them.
 const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
@@ -63,53 +52,9 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
     let near: Vec<&Candidate> = members.iter().copied().chain(&others).collect();
     let editor = Editor { scenario, results, values: values_near(scenario, &near) };
     let drafts = match first {
-        Candidate::Wire { .. } => {
-            let mut drafts = editor.wire(members);
-            if !others.is_empty() {
-                drafts.extend(editor.all_full(&near));
-            }
-            drafts
-        }
-        Candidate::Credits { class, .. } => vec![editor.credits(members, *class)],
-        Candidate::RetryBuffer { .. } => {
-            let paths = members.iter().filter_map(|member| editor.of_port(member, "retry_buffer"));
-            vec![editor.stepped("twice the retry buffer", paths.map(|path| (path, Double)))]
-        }
-        Candidate::SequenceWindow { .. } => vec![editor.sooner_acks(members)],
-        Candidate::ReplayTimer { .. } => {
-            let paths = members.iter().filter_map(|member| editor.of_port(member, "replay_timer"));
-            vec![editor.stepped("twice the replay timer", paths.map(|path| (path, Double)))]
-        }
-        Candidate::Errors { .. } => vec![editor.errors(members)],
+        Candidate::Direction(_, what) => editor.of_direction(members, *what, &others),
         Candidate::WakeUp { .. } => editor.awake(members),
-        Candidate::Tags { .. } => editor.tags(members),
-        Candidate::Window { .. } => editor.window(members),
-        Candidate::Demand { .. } => {
-            let paces = PACES.map(|(key, step)| (key, step, "half the pauses"));
-            let mut drafts: Vec<Edit> = paces
-                .into_iter()
-                .map(|(key, step, pauses)| {
-                    let what = if matches!(step, Halve) { pauses } else { "twice the rate that it asks for" };
-                    editor.of_workloads(what, members, &[key], step)
-                })
-                .collect();
-            drafts.extend(editor.window(members));
-            drafts
-        }
-        Candidate::RequestInterval { .. } => {
-            let keys = ["request_interval", "read_interval", "write_interval"];
-            vec![editor.of_devices("half the time between requests", members, &keys, Halve)]
-        }
-        Candidate::TlpGap { .. } => {
-            vec![editor.of_devices("half the silence after a TLP", members, &["tlp_gap"], Halve)]
-        }
-        Candidate::MemoryLatency { .. } => {
-            vec![editor.of_devices("half the latency of memory", members, &["memory_latency"], Halve)]
-        }
-        Candidate::SwitchLatency { .. } => {
-            vec![editor.of_devices("half the latency of switches", members, &["latency"], Halve)]
-        }
-        Candidate::Beyond { .. } => vec![editor.beyond()],
+        Candidate::Device(_, what) => editor.of_device(members, *what),
         Candidate::Resource { id, .. } if id.kind() == ResourceKind::Wire => editor.wires_beyond(members),
         Candidate::Resource { .. } => editor.resources(members),
     };
@@ -138,109 +83,62 @@ pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet
     held.flat_map(|flow| &flow.devices).map(String::as_str).collect()
 }
 
-/// What a scenario says, by path: of components that candidates belong to, of workloads, networks and firmware.
-///
-/// A large machine has a million values, so that those of other devices are passed over.
+/// What a scenario says, by path: all but what it says of endpoints and switches that no candidate belongs to, of which a large machine
+/// has a million values.
 fn values_near<'a>(scenario: &'a Scenario, members: &[&Candidate]) -> BTreeMap<&'a str, &'a str> {
     let fabric = &scenario.fabric;
-    let mut owners: Vec<&str> = vec!["workload", "firmware"];
+    let mut owners: Vec<&str> = Vec::new();
     let device = |index: usize| fabric.devices[index].name.as_str();
     for member in members {
+        if let Some(link) = member.link() {
+            let link = &fabric.links[link];
+            owners.extend([device(link.lower.0), device(link.upper.0)]);
+        }
         match member {
-            Candidate::Wire { link, .. }
-            | Candidate::Credits { link, .. }
-            | Candidate::RetryBuffer { link, .. }
-            | Candidate::SequenceWindow { link, .. }
-            | Candidate::ReplayTimer { link, .. }
-            | Candidate::Errors { link, .. }
-            | Candidate::WakeUp { link } => {
-                let link = &fabric.links[*link];
-                owners.extend([device(link.lower.0), device(link.upper.0)]);
-            }
-            Candidate::Tags { device: at }
-            | Candidate::Window { device: at }
-            | Candidate::RequestInterval { device: at }
-            | Candidate::TlpGap { device: at }
-            | Candidate::MemoryLatency { device: at }
-            | Candidate::SwitchLatency { device: at }
-            | Candidate::Beyond { device: at }
-            | Candidate::Demand { device: at } => owners.push(device(*at)),
+            Candidate::Direction(..) | Candidate::WakeUp { .. } => {}
+            Candidate::Device(at, _) => owners.push(device(*at)),
             Candidate::Resource { id, .. } => {
-                owners.push(owner_of(scenario, id));
+                owners.push(owner(fabric, id));
                 owners.extend(id.owner.device().map(|at| device(at.0 as usize)));
                 // Of CXL.mem it is of the link above.
                 if let Part::Cxl(CxlPart::Wire(_) | CxlPart::Credits(..)) = id.part {
                     let above = fabric.links.iter().find(|link| Some(link.lower.0) == device_index(id));
                     owners.extend(above.map(|link| device(link.upper.0)));
                 }
-                match Software::of(scenario, id) {
-                    Some(Software::Stores { host }) => owners.push(host),
-                    Some(Software::Copies(load)) => {
-                        owners.extend([&load.device_name, host_above(scenario, load.device.0 as usize)]);
-                    }
-                    Some(Software::PeerCopies(load)) => {
-                        owners.extend(load.devices.iter().map(|copier| copier.name.as_str()));
-                    }
-                    None => {}
-                }
+                let drafts = drafts_of(scenario, id);
+                let mine = drafts.iter().flat_map(|draft| &draft.parameters);
+                owners.extend(mine.filter_map(|(owner, _)| component_of(scenario, *owner)));
             }
         }
     }
     // Thousands may be alike.
-    let owners: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
+    let near: HashSet<&str> = owners.into_iter().flat_map(|owner| [owner, group_of(owner)]).collect();
+    let others = fabric.devices.iter().filter(|each| !matches!(each.kind, DeviceKind::RootComplex(_)));
+    let names = others.flat_map(|each| [each.name.as_str(), group_of(&each.name)]);
+    let far: HashSet<&str> = names.filter(|name| !near.contains(name)).collect();
+    // Payloads are as long as all devices have them.
     let is_near = |path: &str| {
-        let owner = path.split('.').next().unwrap_or_default();
-        let everywhere = ["mps_supported", "mtu", "lanes", "wires", "rate", "kind", "cores"];
-        let leaf = path.rsplit('.').next().unwrap_or_default();
-        owners.contains(&owner) || everywhere.contains(&leaf) || leaf.ends_with("_cost")
+        !far.contains(path.split('.').next().unwrap_or_default()) || path.ends_with(".mps_supported")
     };
     let all = scenario.parameters.iter().map(|each| (each.path.as_str(), each.value.as_str()));
     order::map(all.filter(|(path, _)| is_near(path)))
-}
-
-/// Name in the scenario of what a resource belongs to.
-fn owner_of<'a>(scenario: &'a Scenario, id: &'a ResourceId) -> &'a str {
-    match &id.owner {
-        ResourceOwner::Device(device) => &scenario.fabric.devices[device.0 as usize].name,
-        ResourceOwner::Drive { name, .. }
-        | ResourceOwner::NetworkSwitch(name)
-        | ResourceOwner::Load(name) => name,
-    }
 }
 
 fn device_index(id: &ResourceId) -> Option<usize> {
     id.owner.device().map(|device| device.0 as usize)
 }
 
-/// Software of a host whose costs are parameters of the host or of a device, and not of the workload that has it.
-enum Software<'a> {
-    /// A core that stores to registers, and its write-combining buffers.
-    Stores {
-        /// The host that has them.
-        host: &'a str,
-    },
-    /// What copies cost beside their data.
-    Copies(&'a CopyConfig),
-    /// What copies between devices cost beside theirs.
-    PeerCopies(&'a PeerCopiesConfig),
+/// What a load proposes for a resource of its own.
+fn drafts_of<'a>(scenario: &'a Scenario, id: &ResourceId) -> Vec<Draft<'a>> {
+    scenario.workloads.iter().flat_map(|load| load.edits(id)).collect()
 }
 
-impl<'a> Software<'a> {
-    fn of(scenario: &'a Scenario, id: &ResourceId) -> Option<Self> {
-        let (ResourceOwner::Load(name), Part::Load(part)) = (&id.owner, id.part) else { return None };
-        match part {
-            LoadPart::Stores | LoadPart::CombiningBuffers => {
-                let mut stores = scenario.workloads.iter().filter_map(|each| each.of_kind::<MmioConfig>());
-                let store = stores.find(|each| each.name == *name)?;
-                Some(Self::Stores { host: host_above(scenario, store.device.0 as usize) })
-            }
-            LoadPart::Copies | LoadPart::QueuedCopies => scenario.workloads.iter().find_map(|each| {
-                let copies = each.of_kind::<CopyConfig>().filter(|copies| copies.name == *name);
-                let of_peers = || each.of_kind::<PeerCopiesConfig>().filter(|copies| copies.name == *name);
-                copies.map(Self::Copies).or_else(|| of_peers().map(Self::PeerCopies))
-            }),
-            LoadPart::Lines | LoadPart::Proxy { .. } | LoadPart::FirstThread | LoadPart::SecondThread => None,
-        }
+/// Name of the component whose parameter one is; none of a workload.
+fn component_of<'a>(scenario: &'a Scenario, owner: Owner<'_>) -> Option<&'a str> {
+    match owner {
+        Owner::Device(device) => Some(&scenario.fabric.devices[device.0 as usize].name),
+        Owner::HostAbove(device) => Some(host_above(scenario, device.0 as usize)),
+        Owner::Load(_) => None,
     }
 }
 
@@ -291,20 +189,6 @@ impl Editor<'_> {
         }
     }
 
-    /// Path of a setting of the port whose buffer a candidate is, of credits the receiver, of a retry buffer and its timer the transmitter: its own, or
-    /// that of its component.
-    fn of_port(&self, candidate: &Candidate, key: &str) -> Option<String> {
-        let fabric = &self.scenario.fabric;
-        let end = match candidate {
-            Candidate::Credits { link, upstream, .. } => ends(fabric, *link, *upstream).1,
-            Candidate::RetryBuffer { link, upstream } | Candidate::ReplayTimer { link, upstream } => {
-                ends(fabric, *link, *upstream).0
-            }
-            _ => return None,
-        };
-        self.setting_of(end, key)
-    }
-
     /// Path of a setting of a port: its own, or that of its component.
     fn setting_of(&self, end: (usize, usize), key: &str) -> Option<String> {
         let own = format!("{}.{key}", self.port(end));
@@ -331,8 +215,72 @@ impl Editor<'_> {
         }
     }
 
+    /// What is at one direction of links; `others` are other wires that are full.
+    fn of_direction(&self, members: &[&Candidate], what: OfDirection, others: &[Candidate]) -> Vec<Edit> {
+        let of_ports = |words: &str, keys: &[&str], step: Step| {
+            let fabric = &self.scenario.fabric;
+            let ports = members.iter().filter_map(|member| match member {
+                Candidate::Direction(at, what) => Some(at.port(fabric, *what)),
+                _ => None,
+            });
+            let paths = ports.flat_map(|port| keys.iter().filter_map(move |key| self.setting_of(port, key)));
+            self.stepped(words, paths.map(|path| (path, step)))
+        };
+        match what {
+            OfDirection::Wire => {
+                let mut drafts = self.wire(members);
+                if !others.is_empty() {
+                    let all: Vec<&Candidate> = members.iter().copied().chain(others).collect();
+                    drafts.extend(self.all_full(&all));
+                }
+                drafts
+            }
+            OfDirection::Credits(class) => {
+                let keys = ["header", "data"].map(|unit| format!("credits.{}_{unit}", key(class)));
+                vec![of_ports(
+                    &format!("twice the {class} credits"),
+                    &keys.each_ref().map(String::as_str),
+                    Double,
+                )]
+            }
+            OfDirection::RetryBuffer => vec![of_ports("twice the retry buffer", &["retry_buffer"], Double)],
+            OfDirection::SequenceWindow => vec![self.sooner_acks(members)],
+            OfDirection::ReplayTimer => vec![of_ports("twice the replay timer", &["replay_timer"], Double)],
+            OfDirection::Errors => vec![self.errors(members)],
+        }
+    }
+
+    fn of_device(&self, members: &[&Candidate], what: OfDevice) -> Vec<Edit> {
+        let halved = |words: &str, keys: &[&str]| vec![self.of_devices(words, members, keys, Halve)];
+        match what {
+            OfDevice::Tags => self.tags(members),
+            OfDevice::Window => self.window(members),
+            OfDevice::Demand => {
+                let paces = PACES.map(|(key, step)| (key, step, "half the pauses"));
+                let mut drafts: Vec<Edit> = paces
+                    .into_iter()
+                    .map(|(key, step, pauses)| {
+                        let what =
+                            if matches!(step, Halve) { pauses } else { "twice the rate that it asks for" };
+                        self.of_workloads(what, members, &[key], step)
+                    })
+                    .collect();
+                drafts.extend(self.window(members));
+                drafts
+            }
+            OfDevice::RequestInterval => {
+                let keys = ["request_interval", "read_interval", "write_interval"];
+                halved("half the time between requests", &keys)
+            }
+            OfDevice::TlpGap => halved("half the silence after a TLP", &["tlp_gap"]),
+            OfDevice::MemoryLatency => halved("half the latency of memory", &["memory_latency"]),
+            OfDevice::SwitchLatency => halved("half the latency of switches", &["latency"]),
+            OfDevice::Beyond => vec![self.beyond()],
+        }
+    }
+
     fn of_devices(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
-        let devices = members.iter().filter_map(|member| device_of(member));
+        let devices = members.iter().filter_map(|member| member.device());
         let paths =
             devices.flat_map(|device| keys.iter().filter_map(move |key| self.path(self.name(device), key)));
         self.stepped(what, paths.map(|path| (path, step)))
@@ -341,7 +289,7 @@ impl Editor<'_> {
     /// Parameters of the workloads that devices take part in.
     fn of_workloads(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
         let devices: HashSet<&str> =
-            members.iter().filter_map(|member| device_of(member)).map(|device| self.name(device)).collect();
+            members.iter().filter_map(|member| member.device()).map(|device| self.name(device)).collect();
         let flows = self.results.flows.iter();
         let mine: Vec<&str> = flows
             .filter(|flow| flow.devices.iter().any(|device| devices.contains(device.as_str())))
@@ -367,24 +315,9 @@ impl Editor<'_> {
         self.stepped(what, paths.map(|path| (path, step)))
     }
 
-    fn credits(&self, members: &[&Candidate], class: FlowClass) -> Edit {
-        let word = match class {
-            FlowClass::Posted => "posted",
-            FlowClass::NonPosted => "non_posted",
-            FlowClass::Completion => "completion",
-        };
-        let keys = ["header", "data"].map(|unit| format!("credits.{word}_{unit}"));
-        let paths = members.iter().flat_map(|member| keys.iter().filter_map(|key| self.of_port(member, key)));
-        let what = format!("twice the {} credits", word.replace('_', "-"));
-        self.stepped(&what, paths.map(|path| (path, Double)))
-    }
-
     /// Half the time on the way to the far end of a link and back, where a window of the specification is full.
     fn sooner_acks(&self, members: &[&Candidate]) -> Edit {
-        let links = members.iter().filter_map(|member| match member {
-            Candidate::SequenceWindow { link, .. } => Some(&self.scenario.fabric.links[*link]),
-            _ => None,
-        });
+        let links = members.iter().filter_map(|member| Some(&self.scenario.fabric.links[member.link()?]));
         let paths = links.flat_map(|link| {
             let receivers = [link.lower, link.upper].map(|end| self.setting_of(end, "receive_latency"));
             receivers.into_iter().flatten().chain(self.path(self.name(link.lower.0), "link.propagation"))
@@ -394,10 +327,9 @@ impl Editor<'_> {
 
     fn errors(&self, members: &[&Candidate]) -> Edit {
         let path = |member: &&Candidate| match member {
-            Candidate::Errors { link, upstream } => {
-                let lower = self.name(self.scenario.fabric.links[*link].lower.0);
-                let way = super::candidate::direction(*upstream);
-                self.path(lower, &format!("link.bit_error_rate_{way}"))
+            Candidate::Direction(at, _) => {
+                let lower = self.name(self.scenario.fabric.links[at.link].lower.0);
+                self.path(lower, &format!("link.bit_error_rate_{}", at.name()))
             }
             _ => None,
         };
@@ -406,10 +338,7 @@ impl Editor<'_> {
 
     /// Links that do not sleep, or wake sooner from the states that they have.
     fn awake(&self, members: &[&Candidate]) -> Vec<Edit> {
-        let links = members.iter().filter_map(|member| match member {
-            Candidate::WakeUp { link } => Some(&self.scenario.fabric.links[*link]),
-            _ => None,
-        });
+        let links = members.iter().filter_map(|member| Some(&self.scenario.fabric.links[member.link()?]));
         let mut off = Edit { what: "no sleep of the link".to_owned(), settings: Vec::new() };
         let mut exits = Vec::new();
         for link in links {
@@ -429,7 +358,7 @@ impl Editor<'_> {
         // Fourteen bits are for links in flits: PCIe Base 6.3 §2.2.6.2.
         let links = &self.scenario.fabric.links;
         let has_flits = |device: usize| links.iter().any(|link| link.lower.0 == device && link.mode.flit);
-        let in_flits = members.iter().filter_map(|member| device_of(member)).all(has_flits);
+        let in_flits = members.iter().filter_map(|member| member.device()).all(has_flits);
         let mut more = self.of_devices("twice the tags", members, &["tags"], Double);
         more.settings.retain_mut(|setting| {
             let most = if in_flits { TagWidth::Bits14 } else { TagWidth::Bits10 }.usable();
@@ -469,20 +398,6 @@ impl Editor<'_> {
             self.of_workloads("operations twice as long", members, &SIZES, Double),
             self.of_workloads("twice as many jobs", members, &jobs, Double),
         ]
-    }
-}
-
-fn device_of(candidate: &Candidate) -> Option<usize> {
-    match candidate {
-        Candidate::Tags { device }
-        | Candidate::Window { device }
-        | Candidate::RequestInterval { device }
-        | Candidate::TlpGap { device }
-        | Candidate::MemoryLatency { device }
-        | Candidate::SwitchLatency { device }
-        | Candidate::Beyond { device }
-        | Candidate::Demand { device } => Some(*device),
-        _ => None,
     }
 }
 

@@ -4,11 +4,11 @@
 //! All of it is done here, on the resolved configuration, whatever the file says. What was worked out from the old size
 //! (credits, timers) stays as it is.
 
-use super::Candidate;
-use super::candidate::ends;
+use super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection};
 use lanewise_cxl::message::{Class, Way};
 use lanewise_fabric::config::{
-    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, RootComplexConfig, SwitchConfig, SwitchCore,
+    DeviceKind, EndpointConfig, FabricConfig, MemoryConfig, PortConfig, RootComplexConfig, SwitchConfig,
+    SwitchCore,
 };
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{CxlPart, EndpointPart, HostPart, Part, ResourceId, SwitchPart};
@@ -17,7 +17,7 @@ use lanewise_pcie::tag::TagWidth;
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::{Bytes, Rate};
-use lanewise_workload::Larger;
+use lanewise_workload::Enlarge;
 
 /// How many times larger.
 pub(crate) const TIMES: u32 = 10;
@@ -28,42 +28,16 @@ pub(crate) fn enlarged<'a>(
     scenario: &Scenario,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> Option<Scenario> {
-    let (mut enlarged, mut larger) = (scenario.clone(), Larger::new(TIMES));
+    let (mut enlarged, mut larger) = (scenario.clone(), Enlarge::new(TIMES));
     for candidate in candidates {
         enlarge(&mut enlarged, &mut larger, candidate)?;
     }
     enlarged.fits_memory().then_some(enlarged)
 }
 
-fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) -> Option<()> {
+fn enlarge(scenario: &mut Scenario, larger: &mut Enlarge, candidate: &Candidate) -> Option<()> {
     match candidate {
-        // A link has one mode in both directions.
-        Candidate::Wire { link, .. } => scenario.fabric.links[*link].quicker = TIMES,
-        Candidate::Credits { link, upstream, class } => credits(scenario, *link, *upstream, *class)?,
-        Candidate::RetryBuffer { link, upstream } => {
-            let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
-            let buffer = &mut scenario.fabric.devices[device].ports[port].retry_buffer;
-            *buffer = *buffer * u64::from(TIMES);
-        }
-        // Of the way to an Ack, so that as many unacknowledged flits carry more.
-        Candidate::SequenceWindow { link, .. } => {
-            let config = &mut scenario.fabric.links[*link];
-            let ends = [config.lower, config.upper];
-            larger.shorten(&mut config.propagation);
-            for (device, port) in ends {
-                larger.shorten(&mut scenario.fabric.devices[device].ports[port].receive_latency);
-            }
-        }
-        Candidate::ReplayTimer { link, upstream } => {
-            let (device, port) = ends(&scenario.fabric, *link, *upstream).0;
-            let timer = &mut scenario.fabric.devices[device].ports[port].replay_timer;
-            *timer = *timer * u64::from(TIMES);
-        }
-        Candidate::Errors { link, upstream } => {
-            let link = &mut scenario.fabric.links[*link];
-            let faults = if *upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
-            faults.bit_error_rate /= f64::from(TIMES);
-        }
+        Candidate::Direction(at, what) => of_direction(scenario, larger, *at, *what),
         Candidate::WakeUp { link } => {
             let power = &mut scenario.fabric.links[*link].power;
             [&mut power.l0s, &mut power.l1]
@@ -71,8 +45,42 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
                 .flatten()
                 .for_each(|state| larger.shorten(&mut state.exit));
         }
-        Candidate::Tags { device } => {
-            let endpoint = endpoint(scenario, *device)?;
+        Candidate::Device(device, what) => of_device(scenario, larger, *device, *what)?,
+        Candidate::Resource { id, .. } => resource(scenario, larger, id)?,
+    }
+    Some(())
+}
+
+fn of_direction(scenario: &mut Scenario, larger: &mut Enlarge, at: LinkDirection, what: OfDirection) {
+    let fabric = &mut scenario.fabric;
+    let (device, port) = at.port(fabric, what);
+    let port = &mut fabric.devices[device].ports[port];
+    let link = &mut fabric.links[at.link];
+    match what {
+        // A link has one mode in both directions.
+        OfDirection::Wire => link.quicker = TIMES,
+        OfDirection::Credits(class) => credits(port, class),
+        OfDirection::RetryBuffer => port.retry_buffer = port.retry_buffer * u64::from(TIMES),
+        // Of the way to an Ack, so that as many unacknowledged flits carry more.
+        OfDirection::SequenceWindow => {
+            larger.shorten(&mut link.propagation);
+            for (device, port) in [link.lower, link.upper] {
+                larger.shorten(&mut fabric.devices[device].ports[port].receive_latency);
+            }
+        }
+        OfDirection::ReplayTimer => port.replay_timer = port.replay_timer * u64::from(TIMES),
+        OfDirection::Errors => {
+            let faults = if at.upstream { &mut link.faults_upstream } else { &mut link.faults_downstream };
+            faults.bit_error_rate /= f64::from(TIMES);
+        }
+    }
+}
+
+fn of_device(scenario: &mut Scenario, larger: &mut Enlarge, device: usize, what: OfDevice) -> Option<()> {
+    let asked = DeviceId(device as u32);
+    match what {
+        OfDevice::Tags => {
+            let endpoint = endpoint(scenario, device)?;
             endpoint.tags *= TIMES;
             if let Some(own) =
                 endpoint.dma.functions.as_mut().and_then(|functions| functions.own_tags.as_mut())
@@ -82,26 +90,25 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Larger, candidate: &Candidate) 
             let enough = TagWidth::ALL.into_iter().find(|width| u32::from(width.usable()) >= endpoint.tags);
             endpoint.tag_width = enough.unwrap_or(TagWidth::Bits14).max(endpoint.tag_width);
         }
-        Candidate::Window { device } => each(scenario, |load| load.deepen(DeviceId(*device as u32), larger))?,
-        Candidate::RequestInterval { device } => {
-            let endpoint = endpoint(scenario, *device)?;
+        OfDevice::Window => each(scenario, |load| load.more_outstanding(asked, larger))?,
+        OfDevice::RequestInterval => {
+            let endpoint = endpoint(scenario, device)?;
             larger.shorten(&mut endpoint.request_interval);
             larger.shorten(&mut endpoint.dma.read_interval);
             larger.shorten(&mut endpoint.dma.write_interval);
         }
-        Candidate::TlpGap { device } => larger.shorten(&mut endpoint(scenario, *device)?.dma.tlp_gap),
-        Candidate::MemoryLatency { device } => {
-            let host = root_complex(scenario, *device)?;
+        OfDevice::TlpGap => larger.shorten(&mut endpoint(scenario, device)?.dma.tlp_gap),
+        OfDevice::MemoryLatency => {
+            let host = root_complex(scenario, device)?;
             larger.shorten(&mut host.memory_latency);
             larger.shorten(&mut host.memory_latency_jitter);
         }
-        Candidate::SwitchLatency { device } => match &mut scenario.fabric.devices[*device].kind {
+        OfDevice::SwitchLatency => match &mut scenario.fabric.devices[device].kind {
             DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
             DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
         },
-        Candidate::Resource { id, .. } => resource(scenario, larger, id)?,
-        Candidate::Beyond { device } => each(scenario, |load| load.widen(DeviceId(*device as u32), larger))?,
-        Candidate::Demand { device } => each(scenario, |load| load.hasten(DeviceId(*device as u32), larger))?,
+        OfDevice::Beyond => each(scenario, |load| load.faster_wires(asked, larger))?,
+        OfDevice::Demand => each(scenario, |load| load.shorten_pauses(asked, larger))?,
     }
     Some(())
 }
@@ -122,10 +129,8 @@ fn root_complex(scenario: &mut Scenario, device: usize) -> Option<&mut RootCompl
 
 /// Credits of all virtual channels of a class, in scaled steps where the field would not hold them otherwise, and as many as
 /// that holds.
-fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClass) -> Option<()> {
-    let (_, receiver) = ends(&scenario.fabric, link, upstream);
+fn credits(port: &mut PortConfig, class: FlowClass) {
     let widths = Scale::Sixteen.widths();
-    let port = &mut scenario.fabric.devices[receiver.0].ports[receiver.1];
     let larger = |pool: &mut CreditPool| {
         // No more than half of a counter's values may be out at a time: PCIe Base 6.3 §2.6.1.
         let times = |credits: u16, bits: u8| {
@@ -139,7 +144,6 @@ fn credits(scenario: &mut Scenario, link: usize, upstream: bool, class: FlowClas
     port.scale[index] = Scale::Sixteen;
     larger(&mut port.credits[index]);
     port.more_credits.iter_mut().for_each(|pools| larger(&mut pools[index]));
-    Some(())
 }
 
 /// Every load that has a part in a device; none when there is no such load.
@@ -148,7 +152,7 @@ fn each(scenario: &mut Scenario, mut enlarge: impl FnMut(&mut dyn LoadConfig) ->
     (count > 0).then_some(())
 }
 
-fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+fn resource(scenario: &mut Scenario, larger: &mut Enlarge, id: &ResourceId) -> Option<()> {
     let device = id.owner.device().map(|device| device.0 as usize);
     match (id.part, device) {
         // Cores are there for what software of a workload costs.
@@ -165,13 +169,13 @@ fn resource(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Op
 }
 
 /// A resource that a workload has of its own.
-fn own(scenario: &mut Scenario, larger: &mut Larger, id: &ResourceId) -> Option<()> {
+fn own(scenario: &mut Scenario, larger: &mut Enlarge, id: &ResourceId) -> Option<()> {
     scenario.workloads.iter_mut().find_map(|load| load.enlarge(id, larger))
 }
 
 /// A resource of a host. Memory belongs to a socket; other settings hold for all stacks and all sockets: with one of them, the others
 /// become larger.
-fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
+fn of_host(larger: &mut Enlarge, host: &mut RootComplexConfig, part: HostPart) -> Option<()> {
     match part {
         HostPart::Memory { socket } => {
             let rate = host.memory.rate.bytes_per_second().saturating_mul(TIMES.into());
@@ -181,30 +185,30 @@ fn of_host(larger: &mut Larger, host: &mut RootComplexConfig, part: HostPart) ->
             let banks = host.memory.banks.as_ref()?.per_channel.saturating_mul(TIMES);
             own_memory(host, socket).banks.as_mut()?.per_channel = banks;
         }
-        HostPart::Cache { .. } => larger.quicken(host.cache.as_mut()?.read_bandwidth.as_mut()?),
-        HostPart::StackReads { .. } => larger.quicken(host.stack.read_bandwidth.as_mut()?),
-        HostPart::Reads => larger.quicken(&mut host.read_bandwidth),
-        HostPart::StackWrites { .. } => larger.quicken(host.stack.write_bandwidth.as_mut()?),
+        HostPart::Cache { .. } => larger.rate(host.cache.as_mut()?.read_bandwidth.as_mut()?),
+        HostPart::StackReads { .. } => larger.rate(host.stack.read_bandwidth.as_mut()?),
+        HostPart::Reads => larger.rate(&mut host.read_bandwidth),
+        HostPart::StackWrites { .. } => larger.rate(host.stack.write_bandwidth.as_mut()?),
         HostPart::Writes => {
-            larger.quicken(&mut host.write_bandwidth);
+            larger.rate(&mut host.write_bandwidth);
             larger.shorten(&mut host.write_overhead);
         }
-        HostPart::ReadTrackers { .. } => larger.more(&mut host.stack.read_trackers),
-        HostPart::OutboundQueue => larger.more(host.shared_outbound_queue.as_mut()?),
+        HostPart::ReadTrackers { .. } => larger.count(&mut host.stack.read_trackers),
+        HostPart::OutboundQueue => larger.count(host.shared_outbound_queue.as_mut()?),
         HostPart::PeersIn { .. } | HostPart::PeersOut { .. } => {
-            larger.quicken(host.stack.peer_rate.as_mut()?);
+            larger.rate(host.stack.peer_rate.as_mut()?);
         }
         HostPart::Walkers => {
-            larger.more(&mut host.iommu.as_mut()?.walkers);
+            larger.count(&mut host.iommu.as_mut()?.walkers);
         }
         HostPart::WalkTurns => larger.shorten(&mut host.iommu.as_mut()?.walk_interval),
         HostPart::Translations => {
             let iommu = host.iommu.as_mut()?;
-            larger.more(&mut iommu.entries);
-            larger.more(&mut iommu.ways);
+            larger.count(&mut iommu.entries);
+            larger.count(&mut iommu.ways);
         }
         HostPart::SocketLink { .. } | HostPart::SocketLinkOfPeers { .. } => {
-            larger.quicken(&mut host.sockets.as_mut()?.rate);
+            larger.rate(&mut host.sockets.as_mut()?.rate);
         }
         HostPart::Core { .. } | HostPart::BridgeCore { .. } => return None,
     }
@@ -217,7 +221,7 @@ fn own_memory(host: &mut RootComplexConfig, socket: u16) -> &mut MemoryConfig {
 }
 
 /// A resource of CXL.mem: of the link above a device, or of the memory that it has.
-fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: CxlPart) -> Option<()> {
+fn of_cxl(fabric: &mut FabricConfig, larger: &mut Enlarge, device: usize, part: CxlPart) -> Option<()> {
     let link = fabric.cxl.links.iter_mut().find(|link| fabric.links[link.link].lower.0 == device)?;
     let expander = fabric.cxl.expanders.iter_mut().find(|expander| expander.device == device);
     match part {
@@ -227,45 +231,45 @@ fn of_cxl(fabric: &mut FabricConfig, larger: &mut Larger, device: usize, part: C
                 Way::M2s => &mut link.m2s_credits,
                 Way::S2m => &mut link.s2m_credits,
             };
-            larger.more(&mut credits[usize::from(class == Class::Data)]);
+            larger.count(&mut credits[usize::from(class == Class::Data)]);
         }
-        CxlPart::RetryBuffer(_) => larger.more(&mut link.retry_buffer),
-        CxlPart::Memory => larger.quicken(&mut expander?.memory.rate),
-        CxlPart::Banks => larger.more(&mut expander?.memory.banks.as_mut()?.per_channel),
-        CxlPart::Reads => larger.quicken(expander?.read_rate.as_mut()?),
-        CxlPart::Writes => larger.quicken(expander?.write_rate.as_mut()?),
+        CxlPart::RetryBuffer(_) => larger.count(&mut link.retry_buffer),
+        CxlPart::Memory => larger.rate(&mut expander?.memory.rate),
+        CxlPart::Banks => larger.count(&mut expander?.memory.banks.as_mut()?.per_channel),
+        CxlPart::Reads => larger.rate(expander?.read_rate.as_mut()?),
+        CxlPart::Writes => larger.rate(expander?.write_rate.as_mut()?),
     }
     Some(())
 }
 
-fn of_switch(larger: &mut Larger, switch: &mut SwitchConfig, part: SwitchPart) -> Option<()> {
+fn of_switch(larger: &mut Enlarge, switch: &mut SwitchConfig, part: SwitchPart) -> Option<()> {
     match (&mut switch.core, part) {
         (SwitchCore::Crossbar { port_rate: rate }, SwitchPart::Input { .. })
         | (SwitchCore::Buses { rate, .. }, SwitchPart::Bus { .. })
-        | (SwitchCore::SharedMemory { rate }, SwitchPart::Memory) => larger.quicken(rate),
+        | (SwitchCore::SharedMemory { rate }, SwitchPart::Memory) => larger.rate(rate),
         (_, SwitchPart::Input { .. } | SwitchPart::Bus { .. } | SwitchPart::Memory) => return None,
         (_, SwitchPart::Storage { .. }) => {
             let sizes = switch.storage.iter_mut().filter(|size| **size > Bytes::ZERO);
-            sizes.for_each(|size| larger.widen(size));
+            sizes.for_each(|size| larger.bytes(size));
         }
         // Larger completions need fewer headers: the timer runs for less time.
-        (_, SwitchPart::Metering { .. }) => larger.widen(switch.request_metering.as_mut()?),
+        (_, SwitchPart::Metering { .. }) => larger.bytes(switch.request_metering.as_mut()?),
     }
     Some(())
 }
 
-fn of_endpoint(larger: &mut Larger, endpoint: &mut EndpointConfig, part: EndpointPart) -> Option<()> {
+fn of_endpoint(larger: &mut Enlarge, endpoint: &mut EndpointConfig, part: EndpointPart) -> Option<()> {
     match part {
         EndpointPart::ReadPath | EndpointPart::WritePath => {
-            larger.quicken(endpoint.dma.path_rate.as_mut()?);
+            larger.rate(endpoint.dma.path_rate.as_mut()?);
         }
-        EndpointPart::WriteDrain => larger.quicken(&mut endpoint.write_drain),
-        EndpointPart::Memory => larger.quicken(endpoint.memory_read_rate.as_mut()?),
+        EndpointPart::WriteDrain => larger.rate(&mut endpoint.write_drain),
+        EndpointPart::Memory => larger.rate(endpoint.memory_read_rate.as_mut()?),
         EndpointPart::SideLinkOut | EndpointPart::SideLinkIn => {
-            larger.quicken(&mut endpoint.side_link.as_mut()?.rate);
+            larger.rate(&mut endpoint.side_link.as_mut()?.rate);
         }
-        EndpointPart::Translations => larger.more(&mut endpoint.dma.ats.as_mut()?.entries),
-        EndpointPart::TranslationRequests => larger.more(&mut endpoint.dma.ats.as_mut()?.requests),
+        EndpointPart::Translations => larger.count(&mut endpoint.dma.ats.as_mut()?.entries),
+        EndpointPart::TranslationRequests => larger.count(&mut endpoint.dma.ats.as_mut()?.requests),
     }
     Some(())
 }
@@ -313,7 +317,7 @@ mod tests {
             .collect();
         assert_eq!(drives.len(), 2);
         let windows: Vec<Candidate> =
-            drives.iter().map(|device| Candidate::Window { device: *device }).collect();
+            drives.iter().map(|device| Candidate::Device(*device, OfDevice::Window)).collect();
         let larger = enlarged(&rig, &windows).expect("drives are asked for something");
         assert_eq!((depth(&rig), depth(&larger)), (8, 80));
         let reads = |stack: u16| Candidate::Resource {
@@ -330,7 +334,7 @@ mod tests {
     #[test]
     fn what_would_not_fit_into_memory_is_not_tried() {
         let rig = scenario("1 MiB");
-        let window = Candidate::Window { device: rig.fabric.devices.len() - 1 };
+        let window = Candidate::Device(rig.fabric.devices.len() - 1, OfDevice::Window);
         assert!(rig.fits_memory());
         let mut deep = rig.clone();
         let nvme = deep.workloads[0].of_kind_mut::<NvmeConfig>().expect("fio is of NVMe");

@@ -2,8 +2,7 @@
 
 mod flow;
 
-use super::Candidate;
-use super::candidate::{direction, tags};
+use super::candidate::{Candidate, LimitPlace, OfDevice};
 use super::edits::{Edit, edits, paced};
 use super::ends::{Ends, by_flow};
 use super::enlarge::TIMES;
@@ -12,17 +11,13 @@ use super::suspect::{ALIKE, Group, Suspect, choose_errors, select_suspect};
 use super::ways::Hosts;
 use crate::EndName;
 use crate::results::{Flow, Requester, Resource, Results};
-use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig};
+use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_observe::CONTROL;
 use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
-use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::dma::DmaConfig;
-use lanewise_workload::load::mmio::MmioConfig;
-use lanewise_workload::load::turnaround::TurnaroundConfig;
-use lanewise_workload::{Larger, OnCore};
+use lanewise_workload::{Enlarge, OnCore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
@@ -33,14 +28,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub struct LimitedBy {
     /// Unique name: `server.memory`, `card.upstream` (a wire), `card.tags`, `server.slot1.posted_credits`.
     pub name: String,
-    /// `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `demand`, or the kind of a resource.
+    /// `wire`, `credits`, `retry_buffer`, `sequence_window`, `replay_timer`, `errors`, `wake_up`, `tags`, `window`, `request_interval`, `tlp_gap`, `wire_beyond`, `demand`, or the kind of a resource.
     pub kind: &'static str,
+    /// Of credits, whose they are: `posted`, `non_posted` or `completion`.
+    pub flow_class: Option<&'static str>,
     /// Part of the time: in use where `in_use` says so, else waited for (of errors, lost).
     pub share: f64,
     /// The share is of time in use, rather than of time that others waited for it.
     pub in_use: bool,
     /// Others of the same kind and size that are in the same case, by name.
     pub alike: Vec<String>,
+    /// Where it is, and then where those alike are, in their order.
+    pub places: Vec<LimitPlace>,
     /// Part of the goodput of all flows of data that it limits.
     pub of_goodput: f64,
     /// What the requester or its link say they wait for, when that is something else: `tags`, `blocked_posted_header`.
@@ -58,8 +57,14 @@ pub struct FlowLimit {
     pub name: String,
     /// Kind, as in [`LimitedBy::kind`].
     pub kind: &'static str,
+    /// Of credits, whose they are, as in [`LimitedBy::flow_class`].
+    pub flow_class: Option<&'static str>,
+    /// Where it is.
+    pub place: LimitPlace,
     /// Part of the time, as in [`LimitedBy::share`].
     pub share: f64,
+    /// Whether that is time in use, as in [`LimitedBy::in_use`].
+    pub in_use: bool,
     /// What it is, and how one sees that: `the wire above card, upstream (gen4 x4): in use 100.0 %`.
     pub words: String,
 }
@@ -91,9 +96,8 @@ struct Evidence<'a> {
     requesters: HashMap<&'a str, &'a Requester>,
     /// By flow, and by the device that asks where that matters: the endpoints that it reads from or writes to.
     reached: HashMap<(&'a str, Option<usize>), Vec<usize>>,
-    /// Loads of two kinds, by name.
-    turnarounds: HashMap<&'a str, &'a TurnaroundConfig>,
-    registers: HashMap<&'a str, &'a MmioConfig>,
+    /// Loads by the names of their tools, after which flows are called.
+    by_tool: HashMap<String, &'a dyn LoadConfig>,
     /// Of flows whose load holds itself back, by name: which part of what it may have open is.
     open: HashMap<String, f64>,
     /// Stacks and sockets.
@@ -122,8 +126,6 @@ struct Evidence<'a> {
     errs: bool,
     /// Devices whose links are down for a while because somebody has them leave.
     moved: HashSet<usize>,
-    /// Loads whose writes are posted and nothing else, by name.
-    posted: HashSet<&'a str>,
 }
 
 /// Suspects, those alike together.
@@ -170,7 +172,8 @@ pub(crate) fn ranking(scenario: &Scenario, results: &Results) -> Vec<Group> {
     let mut windows = HashSet::new();
     for group in &mut groups {
         group.members.retain(|member| {
-            !matches!(member.candidate, Candidate::Window { .. }) || windows.insert(member.candidate.clone())
+            !matches!(member.candidate, Candidate::Device(_, OfDevice::Window))
+                || windows.insert(member.candidate.clone())
         });
     }
     groups.retain(|group| !group.members.is_empty());
@@ -225,8 +228,11 @@ impl<'a> Evidence<'a> {
             switched,
             requesters,
             reached,
-            turnarounds: by_name(scenario, |load: &TurnaroundConfig| &load.name),
-            registers: by_name(scenario, |load: &MmioConfig| &load.name),
+            by_tool: scenario
+                .workloads
+                .iter()
+                .flat_map(|load| load.tools().into_iter().map(|tool| (tool.name, load.as_ref())))
+                .collect(),
             open: part_open(scenario, results),
             hosts: Hosts::of(fabric),
             decisive: decisive(&moving, 0..moving.len()),
@@ -245,10 +251,6 @@ impl<'a> Evidence<'a> {
                 .iter()
                 .flat_map(|load| load.moved())
                 .map(|each| each.0 as usize)
-                .collect(),
-            posted: by_name(scenario, |load: &DmaConfig| &load.name)
-                .into_keys()
-                .chain(by_name(scenario, |load: &CopyConfig| &load.name).into_keys())
                 .collect(),
         }
     }
@@ -286,21 +288,27 @@ impl<'a> Evidence<'a> {
     /// Of devices that have nothing to ask for, though nobody holds back what they are asked for: what they are asked for at a time is
     /// all under way, as posted writes are that have left. They are a group of their own, the larger group first.
     fn as_windows(&self, group: Group) -> Vec<Group> {
-        let Candidate::Demand { device } = group.members[0].candidate else { return vec![group] };
+        let Candidate::Device(device, OfDevice::Demand) = group.members[0].candidate else {
+            return vec![group];
+        };
         let asked = DeviceId(device as u32);
         let mut loads = self.loads.borrow_mut();
-        if !loads.iter_mut().any(|load| load.deepen(asked, &mut Larger::new(TIMES)).is_some()) {
+        if !loads.iter_mut().any(|load| load.more_outstanding(asked, &mut Enlarge::new(TIMES)).is_some()) {
             return vec![group]; // Nobody keeps anything outstanding there.
         }
         let all = group.members.len() as f64;
         let paced = self.paced.get_or_init(|| paced(self.scenario, self.results));
         let is_paced = |member: &Suspect| match member.candidate {
-            Candidate::Demand { device } => paced.contains(self.fabric().devices[device].name.as_str()),
+            Candidate::Device(device, OfDevice::Demand) => {
+                paced.contains(self.fabric().devices[device].name.as_str())
+            }
             _ => true,
         };
         let (held, free): (Vec<Suspect>, Vec<Suspect>) = group.members.into_iter().partition(is_paced);
         let as_window = |member: Suspect| match member.candidate {
-            Candidate::Demand { device } => Suspect { candidate: Candidate::Window { device }, ..member },
+            Candidate::Device(device, OfDevice::Demand) => {
+                Suspect { candidate: Candidate::Device(device, OfDevice::Window), ..member }
+            }
             _ => member,
         };
         let free: Vec<Suspect> = free.into_iter().map(as_window).collect();
@@ -325,7 +333,8 @@ impl<'a> Evidence<'a> {
         let total: f64 = groups.iter().map(|group| group.weight).sum();
         let first = groups.into_iter().reduce(|best, next| if next.leads(&best) { next } else { best });
         // What a flow waits for beyond its adapter may be the link at the other end.
-        let beyond = |group: &Group| matches!(group.members[0].candidate, Candidate::Beyond { .. });
+        let beyond =
+            |group: &Group| matches!(group.members[0].candidate, Candidate::Device(_, OfDevice::Beyond));
         if self.results.end_reason == EndName::Stalled || first.as_ref().is_none_or(beyond) {
             let everywhere = (0..self.results.links.len()).flat_map(|link| self.errors(link));
             if let Some(worst) = choose_errors(everywhere) {
@@ -369,39 +378,17 @@ impl<'a> Evidence<'a> {
         FlowLimit {
             name: first.candidate.name(self.fabric()),
             kind: first.candidate.kind(),
+            flow_class: first.candidate.flow_class(),
+            place: first.candidate.place(self.fabric()),
             share: first.share,
+            in_use: first.in_use,
             words: format!("{}: {}", first.words(self.fabric()), first.evidence()),
         }
     }
 
     /// What two candidates of the same kind and size have in common.
     fn words_without_names(&self, suspect: &Suspect) -> (&'static str, String) {
-        let fabric = self.fabric();
-        let size = match &suspect.candidate {
-            Candidate::Wire { link, upstream } => {
-                let mode = fabric.links[*link].mode;
-                format!("{} {} {}", mode.generation, mode.width, direction(*upstream))
-            }
-            Candidate::Credits { upstream, class, .. } => format!("{class} {}", direction(*upstream)),
-            Candidate::Errors { upstream, .. } => direction(*upstream).to_owned(),
-            Candidate::WakeUp { link } => format!("{:?}", fabric.links[*link].power),
-            Candidate::Tags { device } => match &fabric.devices[*device].kind {
-                DeviceKind::Endpoint(endpoint) => tags(endpoint).0.to_string(),
-                DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => String::new(),
-            },
-            Candidate::Resource { .. } => suspect.limit.clone(),
-            Candidate::RetryBuffer { .. }
-            | Candidate::SequenceWindow { .. }
-            | Candidate::ReplayTimer { .. }
-            | Candidate::Window { .. }
-            | Candidate::RequestInterval { .. }
-            | Candidate::TlpGap { .. }
-            | Candidate::MemoryLatency { .. }
-            | Candidate::SwitchLatency { .. }
-            | Candidate::Beyond { .. }
-            | Candidate::Demand { .. } => String::new(),
-        };
-        (suspect.candidate.kind(), size)
+        (suspect.candidate.kind(), suspect.candidate.size(self.fabric(), &suspect.limit))
     }
 
     fn describe(&self, group: &Group, of_goodput: f64) -> LimitedBy {
@@ -414,15 +401,17 @@ impl<'a> Evidence<'a> {
             what += &format!(", and {} alike", alike.len());
         }
         let evidence = first.evidence();
-        let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
+        let members: Vec<&Candidate> = group.candidates().collect();
         let seen_as = self.seen_as(group);
         let seen = seen_as.as_ref().map_or(String::new(), |seen| format!(", seen as {seen}"));
         LimitedBy {
             name: first.candidate.name(fabric),
             kind: first.candidate.kind(),
+            flow_class: first.candidate.flow_class(),
             share: first.share,
             in_use: first.in_use,
             alike,
+            places: group.candidates().map(|candidate| candidate.place(fabric)).collect(),
             of_goodput,
             seen_as,
             sentence: format!("Limited by {what}: {evidence}{seen}"),
@@ -436,7 +425,7 @@ impl<'a> Evidence<'a> {
         let is_it = |suspect: &Suspect| group.candidates().any(|member| *member == suspect.candidate);
         let is_limited = |flow: &&usize| self.firsts()[**flow].as_ref().is_some_and(is_it);
         let is_wait = |other: &Suspect| {
-            let is_demand = matches!(other.candidate, Candidate::Demand { .. });
+            let is_demand = matches!(other.candidate, Candidate::Device(_, OfDevice::Demand));
             !is_it(other) && !other.in_use && !other.is_cache() && !is_demand
         };
         let limited = self.decisive.iter().filter(is_limited);
@@ -480,12 +469,6 @@ impl Groups<'_, '_> {
             .flat_map(|(at, group)| group.members.iter().map(move |member| (member.candidate.clone(), at)))
             .collect();
     }
-}
-
-/// The loads of a kind by their names, which are those of their flows.
-fn by_name<K: LoadConfig>(scenario: &Scenario, name: impl Fn(&K) -> &str) -> HashMap<&str, &K> {
-    let loads = scenario.workloads.iter().filter_map(|load| load.of_kind::<K>());
-    loads.map(|load| (name(load), load)).collect()
 }
 
 /// Flows of data that moved.

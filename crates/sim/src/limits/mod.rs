@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `candidate.rs` | what can be the limit, and what it is called |
+//! | `candidate.rs` | what can be the limit, where it is, and what it is called |
 //! | `evidence.rs` | from the results of one run, the likely limit of it and of its flows |
 //! | `evidence/flow.rs` | what may limit one flow, with the share of the time that speaks for it |
 //! | `suspect.rs` | such a candidate, and which of several comes first |
@@ -27,7 +27,7 @@ mod suspect;
 mod ways;
 mod why;
 
-pub use candidate::Candidate;
+pub use candidate::LimitPlace;
 pub use edits::Edit;
 pub use evidence::{FlowLimit, LimitedBy};
 pub(crate) use evidence::{Limits, limits};

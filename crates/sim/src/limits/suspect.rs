@@ -3,7 +3,7 @@
 //! Errors that cost most of the time are first; else what is in use nearly all the time ([`SATURATED`]), a wire before others as much in
 //! use; else what is waited for most. The rest of the rules is for what is full because of something else: see [`select_suspect`].
 
-use super::Candidate;
+use super::candidate::{Candidate, OfDevice, OfDirection};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::FabricConfig;
 
@@ -59,12 +59,14 @@ impl Suspect {
 
     /// Whether these are credits that keep a wire, which is in use nearly all the time, from being in use for the rest of it.
     fn holds_back(&self, wire: &Self) -> bool {
-        let (Candidate::Credits { link, upstream, .. }, Candidate::Wire { link: used, upstream: way }) =
-            (&self.candidate, &wire.candidate)
+        let (
+            Candidate::Direction(at, OfDirection::Credits(_)),
+            Candidate::Direction(used, OfDirection::Wire),
+        ) = (&self.candidate, &wire.candidate)
         else {
             return false;
         };
-        (link, upstream) == (used, way) && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
+        at == used && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
     }
 
     /// How far behind the limit it may be, where all wait as long: what works, then what is taken while something else works, then reads
@@ -73,7 +75,7 @@ impl Suspect {
         match self.candidate {
             Candidate::Resource { ref id, .. } if id.kind() == ResourceKind::OutstandingReads => 2,
             Candidate::Resource { ref id, .. } if id.kind().is_held() => 1,
-            Candidate::Window { .. } | Candidate::Demand { .. } => 3,
+            Candidate::Device(_, OfDevice::Window | OfDevice::Demand) => 3,
             _ => 0,
         }
     }
@@ -93,13 +95,15 @@ impl Suspect {
     pub(super) fn evidence(&self) -> String {
         let percent = self.share * 100.0;
         match &self.candidate {
-            Candidate::Demand { .. } if !self.limit.is_empty() => self.limit.clone(),
-            Candidate::Demand { .. } => format!("nothing to do {percent:.1} % of the time"),
-            Candidate::Tags { .. } => format!("all in use {percent:.1} %"),
-            Candidate::Window { .. } => format!("all of it under way {percent:.1} %"),
-            Candidate::Errors { .. } => format!("it trains again or sends again {percent:.1} % of the time"),
+            Candidate::Device(_, OfDevice::Demand) if !self.limit.is_empty() => self.limit.clone(),
+            Candidate::Device(_, OfDevice::Demand) => format!("nothing to do {percent:.1} % of the time"),
+            Candidate::Device(_, OfDevice::Tags) => format!("all in use {percent:.1} %"),
+            Candidate::Device(_, OfDevice::Window) => format!("all of it under way {percent:.1} %"),
+            Candidate::Direction(_, OfDirection::Errors) => {
+                format!("it trains again or sends again {percent:.1} % of the time")
+            }
             Candidate::WakeUp { .. } => format!("it wakes {percent:.1} % of the time"),
-            Candidate::ReplayTimer { .. } => {
+            Candidate::Direction(_, OfDirection::ReplayTimer) => {
                 format!("it sends again what has arrived {percent:.1} % of the time")
             }
             _ if self.in_use => format!("in use {percent:.1} %"),
@@ -158,8 +162,9 @@ impl Group {
 
 /// Errors that cost more than half of the time: whatever else waits, waits for what does not get through.
 pub(super) fn choose_errors(suspects: impl Iterator<Item = Suspect>) -> Option<Suspect> {
-    let errors = suspects
-        .filter(|suspect| matches!(suspect.candidate, Candidate::Errors { .. }) && suspect.share > MOSTLY);
+    let errors = suspects.filter(|suspect| {
+        matches!(suspect.candidate, Candidate::Direction(_, OfDirection::Errors)) && suspect.share > MOSTLY
+    });
     errors.reduce(|worst, next| if next.share > worst.share { next } else { worst })
 }
 
@@ -190,7 +195,7 @@ pub(super) fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
     }
     let is_wire = |suspect: &Suspect| {
         let of_cxl = suspect.candidate.resource_kind() == Some(ResourceKind::CxlWire);
-        of_cxl || matches!(suspect.candidate, Candidate::Wire { .. })
+        of_cxl || matches!(suspect.candidate, Candidate::Direction(_, OfDirection::Wire))
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
     let first = tied.clone().find(|suspect| is_wire(suspect)).map(|wire| {

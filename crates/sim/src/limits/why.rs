@@ -1,9 +1,10 @@
 //! The proof of a limit: the run again with each candidate ten times larger, side by side.
 
+use super::LimitedBy;
+use super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection};
 use super::enlarge::{TIMES, enlarged};
 use super::evidence::{likeliest, ranking};
 use super::suspect::{Group, LEAST_HELD, NEVER_FREE, Suspect};
-use super::{Candidate, LimitedBy};
 use crate::EndName;
 use crate::results::Results;
 use crate::{AssemblyError, RunProgress, run};
@@ -47,7 +48,7 @@ pub struct Why {
 pub struct Larger {
     /// Names of what was made larger; several that are alike, or that limit together.
     pub names: Vec<String>,
-    /// Kind, as in [`LimitedBy::kind`]; `together` for several kinds at once.
+    /// Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds at once.
     pub kind: &'static str,
     /// What it is, in words.
     pub what: String,
@@ -84,7 +85,7 @@ pub fn why(
         if interrupted {
             break;
         }
-        let members: Vec<&Candidate> = group.members.iter().map(|member| &member.candidate).collect();
+        let members: Vec<&Candidate> = group.candidates().collect();
         let Some(rig) = enlarged(scenario, members.iter().copied()) else { continue };
         let after = run(&rig, progress)?;
         interrupted = after.end_reason == EndName::Interrupted;
@@ -198,11 +199,11 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     for mut group in groups.into_iter().filter(speaks) {
         // Both directions of a link become quicker together; credits that hold up little are alike where they do.
         group.members.retain(|member| match member.candidate {
-            Candidate::Credits { .. } => member.share >= LEAST_HELD,
-            Candidate::Wire { link, .. } if links.contains(&link) => false,
-            Candidate::Wire { link, .. } => {
+            Candidate::Direction(_, OfDirection::Credits(_)) => member.share >= LEAST_HELD,
+            Candidate::Direction(LinkDirection { link, .. }, OfDirection::Wire) => {
+                let is_new = !links.contains(&link);
                 links.push(link);
-                true
+                is_new
             }
             _ => true,
         });
@@ -215,8 +216,10 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     let devices = scenario.fabric.devices.iter().enumerate();
     let of = |is_switch: bool| {
         let latency = move |(device, config): (usize, &DeviceConfig)| match config.kind {
-            DeviceKind::RootComplex(_) if !is_switch => Some(Candidate::MemoryLatency { device }),
-            DeviceKind::Switch(_) if is_switch => Some(Candidate::SwitchLatency { device }),
+            DeviceKind::RootComplex(_) if !is_switch => {
+                Some(Candidate::Device(device, OfDevice::MemoryLatency))
+            }
+            DeviceKind::Switch(_) if is_switch => Some(Candidate::Device(device, OfDevice::SwitchLatency)),
             _ => None,
         };
         Group::of(devices.clone().filter_map(latency))

@@ -51,8 +51,27 @@ pub fn limited(text: &str, settings: &[(&str, &str)], kind: &str, names: &[&str]
     assert_eq!(best.kind, kind, "{}: {:#?}", found.sentence, found.larger);
     assert!(names.iter().any(|name| best.names.iter().any(|made| made == name)), "{}", found.sentence);
     assert!(best.gain_percent >= gain, "{}: {:#?}", found.sentence, found.larger);
+    says_where(&found.run);
     an_edit_helps(text, settings, &found.run);
     found
+}
+
+/// The limit and those alike, and that of each flow, are at components of the scenario, or in a direction of one of its links.
+#[track_caller]
+fn says_where(run: &Results) {
+    let limit = run.limited_by.as_ref().expect("something moved");
+    let names: Vec<&String> = std::iter::once(&limit.name).chain(&limit.alike).collect();
+    assert_eq!(limit.places.len(), names.len(), "{}", limit.sentence);
+    let of_flows = run.flows.iter().filter_map(|flow| flow.limited_by.as_ref());
+    let of_flows = of_flows.map(|limit| (&limit.place, &limit.name));
+    for (place, name) in limit.places.iter().zip(names).chain(of_flows) {
+        match place.direction {
+            Some(_) => {
+                assert!(run.links.iter().any(|link| link.name == place.component), "{name}: {place:?}")
+            }
+            None => assert!(name.starts_with(&format!("{}.", place.component)), "{name}: {place:?}"),
+        }
+    }
 }
 
 /// Edits for the limit can be built, and what the best of them brings is no accident.
@@ -73,6 +92,29 @@ fn an_edit_helps(text: &str, settings: &[(&str, &str)], before: &Results) {
 fn a_wire_is_the_limit() {
     limited(RIG, &[], "wire", &["card.upstream"], 100.0);
     limited(RIG, &[READ], "wire", &["card.downstream"], 30.0);
+}
+
+/// Of a wire, of what a port at either end of it has, of a device, and of a host.
+#[test]
+fn a_limit_says_where_it_is() {
+    let few = [("server.credits.posted_header", "4"), ("server.credits.posted_data", "64")];
+    let kept =
+        [("card.link.propagation", "300 ns"), ("card.retry_buffer", "4 KiB"), ("card.replay_timer", "10 us")];
+    let slow = [("server.memory_bandwidth", "10 GB/s")];
+    let cases: [(&[(&str, &str)], _, _, _, _); 6] = [
+        (&[], "card.upstream", "card", Some("upstream"), None),
+        (&[READ], "card.downstream", "card", Some("downstream"), None),
+        (&few, "server.slot1.posted_credits", "card", Some("upstream"), Some("posted")),
+        (&kept, "card.port0.retry_buffer", "card", Some("upstream"), None),
+        (&[READ, ("card.tags", "8")], "card.tags", "card", None, None),
+        (&slow, "server.memory", "server", None, None),
+    ];
+    for (settings, name, component, direction, class) in cases {
+        let limit = results(RIG, settings).limited_by.expect("something moved");
+        let place = &limit.places[0];
+        let found = (limit.name.as_str(), place.component.as_str(), place.direction, limit.flow_class);
+        assert_eq!(found, (name, component, direction, class), "{}", limit.sentence);
+    }
 }
 
 /// Paths and values of the edits for the limit.

@@ -8,7 +8,7 @@
 
 use crate::device::ethernet::Frame;
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{Book, HostPart, ResourceId, ResourceReading};
+use lanewise_fabric::{Book, HostPart, ResourceId, ResourceOwner, ResourceReading};
 use lanewise_network::ethernet::SMALLEST_FRAME;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -271,10 +271,11 @@ impl Software {
     /// What each core has done up to `at`.
     pub(crate) fn resources(&self, at: Time) -> impl Iterator<Item = ResourceReading> {
         let StackConfig { device, system, packet_cost, .. } = &self.config;
+        let owner = ResourceOwner::System { host: *device, name: system.clone() };
         (0..).zip(&self.books).map(move |(core, &CoreBook { mut book, since })| {
             book.busy += at.saturating_since(since.unwrap_or(at));
             ResourceReading {
-                id: ResourceId::of(*device, HostPart::BridgeCore { core }),
+                id: ResourceId { owner: owner.clone(), part: HostPart::BridgeCore { core }.into() },
                 name: format!("{system}.core{core}"),
                 places: 1,
                 limit: format!("one core, {packet_cost} for a frame"),

@@ -5,7 +5,7 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Reached, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -36,6 +36,8 @@ pub struct CopyConfig {
     pub device_name: String,
     /// Which ways, at the same time; at least one.
     pub ways: Vec<CopyWay>,
+    /// Whether kernels of the device copy, rather than its copy engines.
+    pub is_kernel: bool,
     /// Units and bytes in flight of an engine.
     pub engine: EngineConfig,
     /// Engines of each way; at least one.
@@ -300,25 +302,61 @@ impl LoadConfig for CopyConfig {
         vec![Demand { operations: u64::from(self.streams), of: format!("{}.streams", self.name) }]
     }
 
+    fn posts_only(&self) -> bool {
+        true
+    }
+
     /// More copies at a time, and more of each in flight.
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         (self.device == device).then(|| {
-            larger.more(&mut self.streams);
-            self.engine.outstanding.iter_mut().for_each(|bytes| larger.widen(bytes));
+            larger.count(&mut self.streams);
+            self.engine.outstanding.iter_mut().for_each(|bytes| larger.bytes(bytes));
         })
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         if *resource != self.between_copies() {
             return None;
         }
         let CopyCosts { overhead, completion, staging } = &mut self.costs;
         larger.shorten_all([overhead, completion]);
         if let Some(staging) = staging {
-            larger.quicken(&mut staging.rate);
+            larger.rate(&mut staging.rate);
             larger.shorten(&mut staging.cost);
         }
         Some(())
+    }
+
+    /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        if *resource != self.between_copies() {
+            return Vec::new();
+        }
+        let (what, overhead) = match (self.queued, self.is_kernel) {
+            (true, _) => ("half the time between copies", "copy_engine.gap"),
+            (false, true) => ("half the overhead of a copy", "kernel.overhead"),
+            (false, false) => ("half the overhead of a copy", "copy_engine.overhead"),
+        };
+        let mut drafts = vec![Draft::one(what, Owner::Device(self.device), overhead, Step::Halve)];
+        if let Some(staging) = self.costs.staging {
+            let bytes = self.sizes.iter().copied().max().unwrap_or_default();
+            let chunks = bytes.div_ceil(staging.chunk.min(bytes)) as f64;
+            let staged = staging.rate.span_ceil(bytes).as_seconds() + chunks * staging.cost.as_seconds();
+            let host = Owner::HostAbove(self.device);
+            let rate = "twice the rate at which a core stages copies";
+            drafts.push(Draft::one(rate, host, "pageable.copy_rate", Step::Double));
+            let chunk = "half the time of a core for each chunk";
+            drafts.push(Draft::one(chunk, host, "pageable.chunk_cost", Step::Halve));
+            if staged > self.costs.overhead.as_seconds() {
+                drafts.rotate_left(1);
+            }
+        }
+        // Copies of one engine follow each other, whatever stream queues them.
+        if !self.queued {
+            let streams = Owner::Load(&self.name);
+            drafts.push(Draft::one("twice as many streams", streams, "streams", Step::Double));
+        }
+        drafts
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {

@@ -3,7 +3,7 @@
 //! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
 //! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -315,8 +315,12 @@ impl LoadConfig for DmaConfig {
         }
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        (self.device == device).then(|| larger.more(&mut self.outstanding))
+    fn posts_only(&self) -> bool {
+        true
+    }
+
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        (self.device == device).then(|| larger.count(&mut self.outstanding))
     }
 }
 

@@ -9,7 +9,7 @@
 //! volume, "Write Combining Memory"). Leaves out: buffers that are flushed half full, fences, and of combined stores the way of the
 //! answer.
 
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
@@ -297,17 +297,30 @@ impl LoadConfig for MmioConfig {
         }
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    /// The processor asks, and not the device: all the time but its own for each access.
+    fn held_up(&self, operations_per_s: f64, _latency_ns: f64) -> Option<HeldUp> {
+        let outstanding = match self.pacing {
+            Pacing::Closed { outstanding } => {
+                let own = operations_per_s * self.cost.as_seconds() / f64::from(outstanding);
+                Some((1.0 - own).max(0.0))
+            }
+            Pacing::Combining { .. } => None,
+            Pacing::Open { .. } => return None,
+        };
+        Some(HeldUp { device: self.device, outstanding, paused: None })
+    }
+
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         match &mut self.pacing {
             Pacing::Closed { outstanding } if self.device == device => {
-                larger.more(outstanding);
+                larger.count(outstanding);
                 Some(())
             }
             Pacing::Closed { .. } | Pacing::Open { .. } | Pacing::Combining { .. } => None,
         }
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         match &mut self.pacing {
             Pacing::Open { interval } if self.device == device => {
                 larger.shorten(interval);
@@ -317,16 +330,32 @@ impl LoadConfig for MmioConfig {
         }
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         if resource.owner != ResourceOwner::Load(self.name.clone()) {
             return None;
         }
         match (&mut self.pacing, resource.part) {
-            (Pacing::Combining { buffers }, Part::Load(LoadPart::CombiningBuffers)) => larger.more(buffers),
+            (Pacing::Combining { buffers }, Part::Load(LoadPart::CombiningBuffers)) => larger.count(buffers),
             (Pacing::Combining { .. }, Part::Load(LoadPart::Stores)) => larger.shorten(&mut self.cost),
             _ => return None,
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+            return Vec::new();
+        }
+        let host = Owner::HostAbove(self.device);
+        vec![match resource.part {
+            Part::Load(LoadPart::Stores) => {
+                Draft::one("half the time of a store", host, "store_cost", Step::Halve)
+            }
+            _ => {
+                let what = "twice the write-combining buffers of a core";
+                Draft::one(what, host, "combining_buffers", Step::Double)
+            }
+        }]
     }
 }
 

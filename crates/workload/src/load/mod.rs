@@ -33,4 +33,4 @@ pub mod turnaround;
 mod measured;
 mod settings;
 
-pub use settings::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
+pub use settings::{Demand, Draft, Enlarge, HeldUp, LoadConfig, OnCore, Owner, Reached, Step, Tool};

@@ -9,7 +9,7 @@
 //! `aten/src/ATen/native/cuda/Copy.cu` (the barrier between the current streams of both devices).
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Reached, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -259,7 +259,7 @@ impl LoadConfig for PeerCopiesConfig {
         vec![Demand { operations: self.pairs.len() as u64, of: format!("{}.pairs", self.name) }]
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         if *resource != self.software() {
             return None;
         }
@@ -268,6 +268,15 @@ impl LoadConfig for PeerCopiesConfig {
             larger.shorten_all([overhead, completion]);
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        if *resource != self.software() {
+            return Vec::new();
+        }
+        let engine = |copier: &Copier| (Owner::Device(copier.device), "copy_engine.overhead");
+        let parameters = self.devices.iter().map(engine).collect();
+        vec![Draft { what: "half the overhead of a copy", parameters, step: Step::Halve }]
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {

@@ -1,7 +1,8 @@
 //! The settings of a load: what a scenario asks for, and all that others may ask of it.
 //!
-//! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Those who hold
-//! loads (scenarios, runs, the search for limits) know this trait and none of the kinds.
+//! A kind of load is its settings, which implement [`LoadConfig`], and the instrument that they make. Scenarios
+//! and runs hold loads by this trait. The search for limits reads the settings of some kinds (`of_kind`), as what is
+//! to be edited is theirs; so does the scenario with those of plain DMA, to see whose memory a device deals with.
 
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, ResourceId};
@@ -30,6 +31,48 @@ pub struct OnCore {
     pub host: DeviceId,
     /// Which of its cores.
     pub core: HostPart,
+}
+
+/// For which parts of the time what is asked for holds a flow up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HeldUp {
+    /// The device that is asked, or that asks.
+    pub device: DeviceId,
+    /// All that may be outstanding is; none where something else of the load decides how much that is.
+    pub outstanding: Option<f64>,
+    /// Nothing is asked for; none where what asks does so at once.
+    pub paused: Option<f64>,
+}
+
+/// An edit of a scenario that makes something of a load larger: parameters, each of them a step further.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Draft<'a> {
+    /// What it does, in words.
+    pub what: &'static str,
+    /// Parameters, by whose they are and by their keys there; one that a scenario does not have is passed over.
+    pub parameters: Vec<(Owner<'a>, &'static str)>,
+    /// How each becomes another one.
+    pub step: Step,
+}
+
+/// Whose parameter one is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner<'a> {
+    /// A device's.
+    Device(DeviceId),
+    /// That of the host at the top of the tree that a device is in.
+    HostAbove(DeviceId),
+    /// A workload's, by its name.
+    Load(&'a str),
+}
+
+/// How a value becomes another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Step {
+    Double,
+    Halve,
+    Tenth,
 }
 
 /// The settings of one load.
@@ -104,25 +147,37 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         Vec::new()
     }
 
+    /// Whether all that its devices write is posted and goes with nothing else: no request that waits for a completion.
+    fn posts_only(&self) -> bool {
+        false
+    }
+
+    /// What holds its flow up, where the load knows that better than the engines of the device, with what was measured of the flow. None
+    /// where they know.
+    fn held_up(&self, operations_per_s: f64, latency_ns: f64) -> Option<HeldUp> {
+        let _ = (operations_per_s, latency_ns);
+        None
+    }
+
     /// Endpoints whose memory other devices address, each with the longest transfer there.
     fn peer_memory(&self) -> Vec<(DeviceId, Bytes)> {
         Vec::new()
     }
 
     /// Keeps more operations outstanding at a device. None when it keeps none there.
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
 
     /// Asks a device again sooner: pauses between what it is asked for are shorter. None when it makes none there.
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
 
     /// Makes wires beyond a device, which are not PCI Express, faster. None when it has none there.
-    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }
@@ -135,9 +190,16 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     }
 
     /// Makes a shared resource of its own larger, one of [`Workload::resources`]. None when it has no such one that can be larger.
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (resource, larger);
         None
+    }
+
+    /// Edits that make a shared resource of its own larger, the likeliest first: the parameters that say what [`Self::enlarge`] changes. None
+    /// of a resource that has its parameters from the machine.
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        let _ = resource;
+        Vec::new()
     }
 }
 
@@ -193,6 +255,13 @@ pub struct Tool {
     pub kind: &'static str,
 }
 
+impl<'a> Draft<'a> {
+    /// An edit of one parameter.
+    pub(crate) fn one(what: &'static str, owner: Owner<'a>, key: &'static str, step: Step) -> Self {
+        Self { what, parameters: vec![(owner, key)], step }
+    }
+}
+
 impl Tool {
     /// The only tool of a load.
     pub(crate) fn one(name: &str, kind: &'static str) -> Vec<Self> {
@@ -211,34 +280,34 @@ pub struct Demand {
 
 /// Makes settings so many times larger, each once: what asks for more may share a setting with what asked before.
 #[derive(Debug)]
-pub struct Larger {
+pub struct Enlarge {
     times: u32,
     /// Settings that are larger already, by where they lie.
     done: HashSet<usize>,
 }
 
-impl Larger {
+impl Enlarge {
     /// Nothing is larger yet.
     pub fn new(times: u32) -> Self {
         Self { times, done: HashSet::new() }
     }
 
     /// A number of things.
-    pub fn more(&mut self, number: &mut u32) {
+    pub fn count(&mut self, number: &mut u32) {
         if self.is_new(number) {
             *number = number.saturating_mul(self.times);
         }
     }
 
     /// A buffer.
-    pub fn widen(&mut self, bytes: &mut Bytes) {
+    pub fn bytes(&mut self, bytes: &mut Bytes) {
         if self.is_new(bytes) {
             *bytes = Bytes::new(bytes.get().saturating_mul(self.times.into()));
         }
     }
 
     /// A rate.
-    pub fn quicken(&mut self, rate: &mut Rate) {
+    pub fn rate(&mut self, rate: &mut Rate) {
         if self.is_new(rate) {
             *rate = Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(self.times.into()));
         }
@@ -292,11 +361,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_twice_becomes_larger_once() {
-        let mut larger = Larger::new(10);
+        let mut larger = Enlarge::new(10);
         let (mut count, mut rate, mut span) = (3, Rate::from_bytes_per_second(7), Span::from_ticks(1_000));
         for _ in 0..2 {
-            larger.more(&mut count);
-            larger.quicken(&mut rate);
+            larger.count(&mut count);
+            larger.rate(&mut rate);
             larger.shorten(&mut span);
         }
         assert_eq!((count, rate.bytes_per_second(), span.ticks()), (30, 70, 100));

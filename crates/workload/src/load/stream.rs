@@ -10,7 +10,7 @@
 
 use crate::host::lines::{LineBuffers, Purpose, Store};
 use crate::load::measured::{measured, per};
-use crate::load::{Demand, Larger, LoadConfig, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -323,9 +323,17 @@ impl LoadConfig for StreamConfig {
         vec![Demand { operations: u64::from(self.cores) * u64::from(self.outstanding), of }]
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let is_mine = *resource == ResourceId::of_load(&self.name, LoadPart::Lines);
-        is_mine.then(|| larger.more(&mut self.outstanding))
+        is_mine.then(|| larger.count(&mut self.outstanding))
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+        if *resource != ResourceId::of_load(&self.name, LoadPart::Lines) {
+            return Vec::new();
+        }
+        let twice = |what, key| Draft::one(what, Owner::Load(&self.name), key, Step::Double);
+        vec![twice("twice the cores", "cores"), twice("twice the lines of a core", "outstanding")]
     }
 }
 

@@ -11,7 +11,7 @@
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
 use crate::latency::LatencyTally;
-use crate::load::{Larger, LoadConfig, Tool};
+use crate::load::{Enlarge, HeldUp, LoadConfig, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -227,7 +227,14 @@ impl LoadConfig for TurnaroundConfig {
         Tool::one(&self.name, "turnaround")
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    /// One test at a time, and pauses between them; while the host answers, the device has nothing to ask for.
+    fn held_up(&self, operations_per_s: f64, latency_ns: f64) -> Option<HeldUp> {
+        let under_way = (operations_per_s * (latency_ns + self.unseen.as_ns()) / 1e9).min(1.0);
+        let (outstanding, paused) = (Some(under_way), Some(1.0 - under_way));
+        Some(HeldUp { device: self.device, outstanding, paused })
+    }
+
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         (self.device == device).then(|| larger.shorten(&mut self.pause))
     }
 }

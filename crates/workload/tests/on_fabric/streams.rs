@@ -149,6 +149,7 @@ fn a_copy_is_cut_at_the_unit_of_its_engine() {
         device: adapter(0),
         device_name: "hba0".into(),
         ways: vec![way],
+        is_kernel: false,
         engine: EngineConfig { write_unit: Some(Bytes::new(64)), ..EngineConfig::default() },
         engines: 1,
         costs: CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None },

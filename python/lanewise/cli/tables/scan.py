@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.cli.streams import unwrapped, without_controls
 from lanewise.machine.model import ENDPOINTS, PORTS_TO_LINKS, Kind, LinkMode
+from lanewise.machine.topology import is_behind_own_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +138,8 @@ class _Printer:
             now, able, style = self._link(link)
         elif _is_told(function) and self.machine.link_above(function) is None:
             able = _brief(function.link.capability) if function.link.capability.known else ""
-            if not function.is_bridge:
+            able = "inside chip" if is_behind_own_switch(function) else able
+            if not function.is_bridge or self.machine.role(function) is Kind.UPSTREAM_PORT:
                 now = str(function.link.status)
         transfers = function.transfers
         payload = "" if transfers.mps is None or function.virtual else str(transfers.mps)
@@ -178,9 +180,9 @@ class _Printer:
         ports = [port for port in chipset.ports if machine.link_below(port)] if chipset else []
         if chipset is not None and ports:
             where = ", ".join(map(self._address, ports))
-            yield f"{chipset.name}: {where} share one link to the processor, DMI, {chipset.uplink}"
+            yield f"{chipset.name}: its link to the processor, DMI, {chipset.uplink}, carries {where}"
         if self.hidden:
-            yield f"{_many(self.hidden, 'function')} of root complexes not shown; --all shows them"
+            yield f"{_many(self.hidden, 'function')} without a link not shown; --all shows them"
 
     def _slots(self) -> Iterator[str]:
         """Yield the slots of the board, as its firmware describes them."""

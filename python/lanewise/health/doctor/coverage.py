@@ -2,7 +2,7 @@
 
 Silence of the rules is good news only where they could see. The faults that fail a node are in its links: a
 link is seen where the source says how it runs and what it could do, at both ends or, of a device whose port
-is not in the source and that uses all of its lanes, at one. So every check needs four links in five; one may
+is not in the source and that does all it can, at one. So every check needs four links in five; one may
 sleep. A check of performance also needs the payload sizes of four functions in five, because what is set too
 small is most of what it looks for. Errors, drivers and BARs are counted and said, and no check fails for want
 of them: many devices have no error registers, and no dump of registers alone names drivers.
@@ -183,9 +183,15 @@ def _is_seen(link: Link) -> bool:
 
 
 def _is_seen_alone(view: View, function: Function) -> bool:
-    """Whether one end tells enough: why a fast device does not use all lanes, only the other end tells."""
-    width, able = function.link.status.width, function.link.capability
-    if width is not None and width < (able.width or 0) and view.is_worth_tuning(rate_of(able) or 0.0):
+    """Whether one end tells enough: why a fast device does less than it can, only the other end tells.
+
+    The speed of a GPU says nothing: it sleeps.
+    """
+    if view.outer_end(function) is not function:
+        return False
+    (gt_s, width), able = function.link.status, function.link.capability
+    less = (width or 0) < (able.width or 0) or (not function.is_gpu and (gt_s or 0.0) < (able.gt_s or 0.0))
+    if width is not None and less and view.is_worth_tuning(rate_of(able) or 0.0):
         return False
     return width is not None and (able.known or _is_judged(function))
 

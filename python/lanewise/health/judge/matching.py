@@ -122,7 +122,8 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     only = candidates[0] if len(candidates) == 1 and tool != "gdsio" else None
     function = _named(case, machine) or chosen or only
     if function is None:
-        return Match(reason=_which(candidates, case))
+        unread = [one for one in machine if one.kind is None and getattr(one, wanted) and not one.virtual]
+        return Match(reason=_which(candidates, case, unread))
     if case.bandwidth_bytes_per_s is None:
         return Match(
             function,
@@ -177,7 +178,10 @@ def _devices(machine: Machine, wanted: str) -> list[Function]:
     return nvidia or found
 
 
-def _which(candidates: list[Function], case: Case) -> str:
+def _which(candidates: list[Function], case: Case, unread: list[Function]) -> str:
+    if not candidates and unread:
+        names = ", ".join(function.address.short for function in unread[:_MOST_NAMED])
+        return f"the dump does not tell the link of {names}; take it as root, with 'lspci -vvv'"
     if not candidates:
         return "the machine has no device of this class; --machine names a dump of the one it was measured on"
     known = ", ".join(function.address.short for function in candidates[:_MOST_NAMED])

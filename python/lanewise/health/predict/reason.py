@@ -15,19 +15,18 @@ from lanewise.written import counted, percent, spelled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lanewise.documents import Direction, LimitedBy, Run
+    from lanewise.documents import Direction, FlowLimit, LimitedBy, LimitPlace, Run
 
-    _Said: TypeAlias = tuple[str, str, str]
-    """Owner, words and detail of a limit."""
+    _Found: TypeAlias = LimitedBy | FlowLimit
+
+    _Said: TypeAlias = tuple[str, str]
+    """Words and detail of a limit."""
 
 _HOST = "server"
 """Name of the host in the scenario of a machine."""
 
 _WORTH_A_WORD = 0.005
 """Less rounds to 0 % of the time."""
-
-_SAME_SHARE = 1e-6
-"""A limit whose share is its use up to this is in use, rather than waited for."""
 
 _MOST_LINKS = 2
 
@@ -77,7 +76,9 @@ class Limit:
     name: str
     """As in results, with the names of the scenario: ``gpu_18_00_0.upstream``."""
     owner: str
-    """The device, switch or host that has it; of what is at a link, the device below that."""
+    """The component that has it, as `LimitPlace` says."""
+    direction: str | None
+    """The direction of its link, of what is in one."""
     words: str
     """For a person."""
     detail: str
@@ -104,7 +105,9 @@ def limit_of(result: Run, words: Mapping[str, str]) -> Limit | None:
     `words` are a person's names for devices and switches, by those of the scenario.
     """
     found = result["limited_by"]
-    return None if found is None else _limit(result, found, found["name"], words)
+    if found is None:
+        return None
+    return _limit(result, found, found["places"][0], found["of_goodput"], len(found["alike"]), words)
 
 
 def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
@@ -112,12 +115,12 @@ def as_much_in_use(result: Run, limit: Limit, words: Mapping[str, str]) -> str:
     if limit.kind != "wire":
         return ""
     busy = {
-        f"{link['name']}.{way}": (link["name"], way == "upstream", percent(side["utilisation"], 0))
+        (link["name"], way): percent(side["utilisation"], 0)
         for link in result["links"]
         for way, side in (("upstream", link["upstream"]), ("downstream", link["downstream"]))
     }
-    *_, most = busy.pop(limit.name)
-    others = [f"{_link(name, words)} {_way(up)}" for name, up, share in busy.values() if share == most]
+    most = busy.pop((limit.owner, limit.direction or ""))
+    others = [f"{_link(name, words)} {_way(way)}" for (name, way), share in busy.items() if share == most]
     more = f" and {counted(len(others) - _MOST_LINKS, 'other')}" if len(others) > _MOST_LINKS else ""
     return f"; as much in use: {', '.join(others[:_MOST_LINKS])}{more}" if others else ""
 
@@ -130,53 +133,39 @@ def limit_of_device(result: Run, words: Mapping[str, str], device: str) -> Limit
     flows = [flow for flow in result["flows"] if flow["device"] == device and flow["direction"] != "control"]
     most = max(flows, key=lambda flow: flow["goodput_gb_per_s"], default=None)
     found = None if most is None else most["limited_by"]
-    if found is None:
-        return None
-    use = next((each["utilisation"] for each in result["resources"] if each["name"] == found["name"]), 0.0)
-    whole: LimitedBy = {
-        "name": found["name"],
-        "kind": found["kind"],
-        "share": found["share"],
-        "in_use": abs(use - found["share"]) < _SAME_SHARE,
-        "alike": [],
-        "of_goodput": 1.0,
-        "seen_as": None,
-        "sentence": found["words"],
-        "edits": [],
-    }
-    return _limit(result, whole, found["name"], words)
+    return None if found is None else _limit(result, found, found["place"], 1.0, 0, words)
 
 
-def _limit(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> Limit:
-    """Say it of a limit, or of one that is alike, by its name."""
-    owner, said, detail = _at_link(result, found, name, words) or _at_device(result, found, name, words)
-    return Limit(found["kind"], name, owner, said, detail, found["of_goodput"], len(found["alike"]))
+def _limit(
+    result: Run,
+    found: _Found,
+    place: LimitPlace,
+    of_goodput: float,
+    alike: int,
+    words: Mapping[str, str],
+) -> Limit:
+    at = _at_device if place["direction"] is None else _at_link
+    said, detail = at(result, found, place, words)
+    name, owner, direction = found["name"], place["component"], place["direction"]
+    return Limit(found["kind"], name, owner, direction, said, detail, of_goodput, alike)
 
 
-def _at_link(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> _Said | None:
-    """Return what is the matter on a link, as of the device below it; None for what is not at a link."""
-    kind = found["kind"]
-    before, _, last = name.rpartition(".")
-    by_receiver = kind == "credits"
-    if by_receiver or kind in ("retry_buffer", "replay_timer"):
-        link = next(each for each in result["links"] if before in (each["upper"], each["lower"]))
-        upstream = (before == link["upper"]) == by_receiver
-    elif kind in ("wire", "errors"):
-        link = next(each for each in result["links"] if each["name"] == before)
-        upstream = last.endswith("upstream")
-    else:
-        return None
-    side = link["upstream"] if upstream else link["downstream"]
-    where, way = _link(link["name"], words), _way(upstream)
+def _at_link(result: Run, found: _Found, place: LimitPlace, words: Mapping[str, str]) -> _Said:
+    """Return what is the matter in one direction of a link."""
+    component, direction = place["component"], place["direction"]
+    link = next(each for each in result["links"] if each["name"] == component)
+    side = link["upstream"] if direction == "upstream" else link["downstream"]
+    where, way = _link(component, words), _way(direction)
     detail = ""
-    match kind:
+    match found["kind"]:
         case "wire":
-            # That of the one that is named has the time in which it was down, too.
-            busy = percent(found["share"] if name == found["name"] else side["utilisation"], 0)
+            # With the time in which it was down.
+            busy = percent(found["share"], 0)
             said = f"{where}, {'full' if busy == '100 %' else f'{busy} in use'} {way}"
             detail = _uses(side)
         case "credits":
-            packets = _PACKETS.get(pool := last.removesuffix("_credits"), pool)
+            pool = found["flow_class"] or ""
+            packets = _PACKETS[pool]
             shares = side["time_attribution"]
             blocked = sum(shares.get(f"blocked_{pool}_{part}", 0.0) for part in ("header", "data"))
             said = f"credits for {packets} on {where} {way}: waited for {percent(blocked, 0)} of the time"
@@ -187,17 +176,20 @@ def _at_link(result: Run, found: LimitedBy, name: str, words: Mapping[str, str])
         case "replay_timer":
             again = f"{percent(found['share'], 0)} of the time it sends again what has arrived"
             said = f"the replay timer for {where} {way}: {again}"
+        case "sequence_window":
+            waited = f"waited for {percent(found['share'], 0)} of the time"
+            said = f"what may be unacknowledged on {where} {way}: {waited}"
         case _:
             said = f"the retry buffer for {where} {way}: waited for {percent(found['share'], 0)} of the time"
-    return link["name"], said, detail
+    return said, detail
 
 
 def _link(name: str, words: Mapping[str, str]) -> str:
     return f"the link of {words.get(name, name)}"
 
 
-def _way(upstream: bool) -> str:
-    return "towards the host" if upstream else "away from the host"
+def _way(direction: str | None) -> str:
+    return "towards the host" if direction == "upstream" else "away from the host"
 
 
 def _uses(side: Direction) -> str:
@@ -217,15 +209,15 @@ def _silence(use: str) -> str:
     return f"no credits for {spelled(pool)}" if pool.endswith(("_header", "_data")) else spelled(pool)
 
 
-def _at_device(result: Run, found: LimitedBy, name: str, words: Mapping[str, str]) -> _Said:
-    """Return what limits that is not at a link."""
+def _at_device(result: Run, found: _Found, place: LimitPlace, words: Mapping[str, str]) -> _Said:
+    """Return what limits that is not in one direction of a link."""
     kind, share = found["kind"], percent(found["share"], 0)
-    owner = name.partition(".")[0]
+    owner = place["component"]
     who = "the host" if owner == _HOST else words.get(owner, owner)
     if kind in _OF_DEVICES:
-        return owner, _OF_DEVICES[kind].format(who=who, share=share), ""
-    resource = next((each for each in result["resources"] if each["name"] == name), None)
+        return _OF_DEVICES[kind].format(who=who, share=share), ""
+    resource = next((each for each in result["resources"] if each["name"] == found["name"]), None)
     size = "" if resource is None else f", {resource['limit']}"
     what = _RESOURCES.get(kind, f"{spelled(kind)} of {{who}}").format(who=who)
     how = "in use" if found["in_use"] else "waited for"
-    return owner, f"{what}{size}: {how} {share} of the time", ""
+    return f"{what}{size}: {how} {share} of the time", ""

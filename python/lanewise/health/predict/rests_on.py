@@ -81,10 +81,7 @@ def _is_idle(result: Run, found: LimitedBy, path: str) -> bool:
     pool = path.rpartition(".credits.")[2]
     if found["kind"] != "credits" or pool == path:
         return False
-    before = found["name"].rpartition(".")[0]
-    link = next((each for each in result["links"] if before in (each["upper"], each["lower"])), None)
-    if link is None:
-        # No link of its name: nothing says that it was idle.
-        return False
-    side = link["upstream"] if before == link["upper"] else link["downstream"]
+    place = found["places"][0]
+    link = next(each for each in result["links"] if each["name"] == place["component"])
+    side = link["upstream"] if place["direction"] == "upstream" else link["downstream"]
     return not side["time_attribution"].get(f"blocked_{pool}", 0.0)

@@ -257,11 +257,17 @@ def _mode(speed: str, width: str) -> LinkMode:
 
 
 def _source(port: Address, address: str | None, requester: str | None) -> Address:
-    """Return the sender of a message, where a kernel gives its Requester ID in place of an address."""
+    """Return the sender of a message, where a kernel gives its Requester ID in place of an address.
+
+    Root ports that report an error of their own may state no ID, which is zero: that is the host bridge's,
+    which sends none. Linux looks at the registers then (drivers/pci/pcie/aer.c, is_error_source).
+    """
     if address is not None:
-        return Address.parse(address)
-    number = int(requester or "0", 16)
-    return Address(port.domain, number >> 8, number >> 3 & 0x1F, number & 7)
+        sender = Address.parse(address)
+    else:
+        number = int(requester or "0", 16)
+        sender = Address(port.domain, number >> 8, number >> 3 & 0x1F, number & 7)
+    return port if sender == Address(port.domain, 0, 0, 0) else sender
 
 
 def message_in(line: str) -> tuple[Address, Address] | None:

@@ -42,6 +42,7 @@ TREES = (
     TextKind(("pci@",), "lshw", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("]-", "]+"), "tree", "LOOKS_LIKE_TREE"),
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
+    TextKind(("LnkCap:", "LnkSta:"), "lspci_links"),
     TextKind(("Address: ",), "esxcli"),
     TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("PCI",), "lstopo"),

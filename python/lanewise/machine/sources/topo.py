@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?:GPU\d+|NIC\d+|[a-z][^\W_]*+_\w++|ib\w+|hfi\w+)$")
 _PATHS = {"X", "SYS", "SOC", "NODE", "PHB", "PXB", "PIX", "PSB"}
 _NVLINK = re.compile(r"NV(\d+)$")
+_PATH = r"NV\d{1,3}|SYS|SOC|NODE|PHB|PXB|PIX|PSB"
+_RUN_TOGETHER = re.compile(rf"(?:{_PATH}){{2,}}$")
+"""Cells between which a blank was lost, where a terminal broke the line and it was joined again."""
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)\s*$")
 _NVIDIA = 0x10DE
 _DRIVERS = frozenset({"nvidia"})
@@ -57,6 +60,8 @@ class Matrix:
     notes: list[str] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
     """Numbers of the lines that it consists of."""
+    breaks_off: str = ""
+    """Where it ends before the row of its last GPU."""
 
 
 def read(lines: Sequence[str]) -> Matrix:
@@ -84,6 +89,13 @@ def read(lines: Sequence[str]) -> Matrix:
                 continue
             matrix.taken.add(number)
             rows.append(_row(words, columns, len(rows), matrix.relations))
+    named = {row.name for row in rows}
+    cut = [name for name in columns if name.startswith("GPU") and name not in named]
+    if rows and cut:
+        matrix.breaks_off = f"the matrix of 'nvidia-smi topo' ends with {rows[-1].name}: {cut[0]} has no row"
+        matrix.notes.append(matrix.breaks_off)
+        # How those reach each other is in their rows, so what the others say of them is not all there is.
+        matrix.relations = [r for r in matrix.relations if r.second not in cut]
     if several:
         matrix.notes.append("several matrices of 'nvidia-smi topo': only the first was read")
     matrix.relations = [
@@ -113,6 +125,9 @@ def _columns(words: list[str]) -> list[str]:
 
 
 def _row(words: list[str], columns: list[str], index: int, relations: list[Relation]) -> Row:
+    if any(map(_RUN_TOGETHER.match, words)):
+        cells = (re.findall(_PATH, word) if _RUN_TOGETHER.match(word) else [word] for word in words)
+        words = [cell for each in cells for cell in each]
     entries = words[1 : len(columns) + 1]
     for column, path in list(zip(columns, entries, strict=False))[index + 1 :]:
         nvlink = _NVLINK.match(path)
@@ -146,6 +161,7 @@ def put_on(machine: Machine, matrix: Matrix) -> Machine:
         functions=functions,
         relations=machine.relations + relations,
         notes=(*machine.notes, *notes),
+        breaks_off=machine.breaks_off or matrix.breaks_off,
         events=(*machine.events, *_fewer(matrix, named, gpus)),
     )
 

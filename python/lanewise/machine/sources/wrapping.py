@@ -15,12 +15,13 @@ FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 HEADER = re.compile(
     rf"^[ \t>|]{{0,16}}((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
     r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|"
-    r"([^\s:\"a-z][^:]{1,80}): (.*\S))(.*)$",
+    r"((?!Lnk(?:Cap|Sta):)[^\s:\"a-z][^:]{0,79}[^\s:]): (.*\S))(.*)$",
     re.MULTILINE,
 )
 """The first line of a function: path and address, then class and IDs in numbers, or both in words.
 
-Classes have a capital letter; what the kernel logs of a device (``0000:02:00.0 eth0: ...``) has none.
+Classes have a capital letter, and no blank before the colon; what kernels and programs log of a device
+(``0000:02:00.0 eth0: ...``, ``0000:30:00.0 C2H channel 1 failure : ...``) has not.
 """
 
 FENCE = "```"

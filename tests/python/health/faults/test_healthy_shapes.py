@@ -67,6 +67,9 @@ def test_a_port_that_the_firmware_left_closed_and_that_takes_no_card_later_is_a_
     closed = port("00:02.1", "01", 0, primary="00", bay="-", hot="-", changed="+", **CLOSED)
     (one,) = found(closed, "slot-no-link")
     assert one.severity is Severity.INFO
+    assert one.fix.startswith("Nothing, if the slot is free")
+    assert one.cost is not None
+    assert one.cost.what == "none, if the slot is free"
     opened = port("00:02.1", "01", 0, primary="00", bay="-", hot="-", changed="+")
     (one,) = found(opened, "slot-no-link")
     assert one.severity is Severity.WARNING

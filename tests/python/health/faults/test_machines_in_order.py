@@ -32,6 +32,7 @@ SAYING_TOO_LITTLE = {
     "lspci-xxxx/pciutils-broken-ecaps.xxxx": "one function, no PCI Express",
     "lspci-xxxx/pciutils-cap-ea-1.xxxx": "one function, no PCI Express",
     "lspci-xxxx/pciutils-cap-ht.xxxx": "one function, no PCI Express",
+    "lspci-xxxx/pciutils-cap-phy32.xxxx": "one drive at half its speed, whose port is not there",
     "sysfs/accel-nvidia.tar.gz": "no link attributes",
     "sysfs/arm64-board.tar.gz": "no link attributes",
     "sysfs/intel-i7-1270p.tar.gz": "no link attributes",

@@ -1,18 +1,17 @@
 //! Edits for what several share: memory, cores of switches, parts of devices, software, wires beyond adapters.
 
-use super::super::Candidate;
-use super::Step::{self, Double, Halve};
-use super::{Edit, Editor, Software, device_index, host_above, owner_of};
+use super::super::candidate::{Candidate, owner};
+use super::{Edit, Editor, component_of, device_index, drafts_of};
 use lanewise_cxl::message::{Class, Way};
 use lanewise_cxl::retry::MOST_KEPT;
 use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{
-    CxlPart, EndpointPart, HostPart, LoadPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId,
+    CxlPart, EndpointPart, HostPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId, ResourceOwner,
     StorageAdapterPart, SwitchPart,
 };
 use lanewise_units::order;
-use lanewise_workload::load::copy::CopyConfig;
-use lanewise_workload::load::smartflow::EthernetConfig;
+use lanewise_workload::Step::{self, Double, Halve};
+use lanewise_workload::{Draft, Owner};
 
 /// What software of a host costs is in these groups.
 const SOFTWARE: [&str; 7] = ["nvme", "nvme_target", "software", "verbs", "mpi", "kernel_tcp", "user_tcp"];
@@ -83,7 +82,7 @@ impl Editor<'_> {
             .collect();
         let Some(first) = ids.first().copied() else { return Vec::new() };
         let of = |what: &str, keys: &[&str], step: Step| {
-            let owners = ids.iter().map(|id| owner_of(self.scenario, id));
+            let owners = ids.iter().map(|id| owner(&self.scenario.fabric, id));
             let paths = owners.flat_map(|owner| keys.iter().filter_map(move |key| self.path(owner, key)));
             self.stepped(what, paths.map(|path| (path, step)))
         };
@@ -153,7 +152,7 @@ impl Editor<'_> {
                     )]
                 }
             },
-            Part::Load(part) => self.of_load(first, part),
+            Part::Load(_) => self.of_load(first),
         }
     }
 
@@ -250,31 +249,20 @@ impl Editor<'_> {
         }
     }
 
-    fn of_load(&self, id: &ResourceId, part: LoadPart) -> Vec<Edit> {
-        match (part, Software::of(self.scenario, id)) {
-            (_, Some(Software::Copies(load))) => self.software_of_copies(load),
-            (_, Some(Software::PeerCopies(load))) => {
-                let copiers = load.devices.iter();
-                let paths = copiers.filter_map(|copier| self.path(&copier.name, "copy_engine.overhead"));
-                vec![self.stepped("half the overhead of a copy", paths.map(|path| (path, Halve)))]
-            }
-            (_, Some(Software::Stores { host })) => {
-                let (what, key, step) = match part {
-                    LoadPart::Stores => ("half the time of a store", "store_cost", Halve),
-                    _ => ("twice the write-combining buffers of a core", "combining_buffers", Double),
-                };
-                let path = self.path(host, key);
-                vec![self.stepped(what, path.into_iter().map(|path| (path, step)))]
-            }
-            (LoadPart::Lines, None) => {
-                let load = owner_of(self.scenario, id);
-                let twice = |what: &str, key: &str| {
-                    self.stepped(what, std::iter::once((format!("workload.{load}.{key}"), Double)))
-                };
-                vec![twice("twice the cores", "cores"), twice("twice the lines of a core", "outstanding")]
-            }
-            (_, None) => self.cores(id),
+    fn of_load(&self, id: &ResourceId) -> Vec<Edit> {
+        let drafts = drafts_of(self.scenario, id);
+        if drafts.is_empty() {
+            return self.cores(id);
         }
+        let path = |owner: Owner<'_>, key: &str| match owner {
+            Owner::Load(name) => Some(format!("workload.{name}.{key}")),
+            _ => self.path(component_of(self.scenario, owner)?, key),
+        };
+        let edit = |Draft { what, parameters, step }: Draft<'_>| {
+            let paths = parameters.into_iter().filter_map(|(owner, key)| path(owner, key));
+            self.stepped(what, paths.map(|path| (path, step)))
+        };
+        drafts.into_iter().map(edit).collect()
     }
 
     /// Credits of CXL.mem: those for requests are the lower end's, those for answers the upper end's.
@@ -316,54 +304,11 @@ impl Editor<'_> {
         edit
     }
 
-    /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
-    fn software_of_copies(&self, load: &CopyConfig) -> Vec<Edit> {
-        let of_host = |key: &str, step| {
-            let host = host_above(self.scenario, load.device.0 as usize);
-            self.path(host, key).map(|path| (path, step))
-        };
-        let of_device = |key: &str| self.path(&load.device_name, key).map(|path| (path, Halve));
-        let engine = self.values.get(format!("workload.{}.engine", load.name).as_str()).copied();
-        let (what, overhead) = match engine {
-            _ if load.queued => ("half the time between copies", "copy_engine.gap"),
-            Some("kernel") => ("half the overhead of a copy", "kernel.overhead"),
-            _ => ("half the overhead of a copy", "copy_engine.overhead"),
-        };
-        let staged = load.costs.staging.map_or(0.0, |staging| {
-            let bytes = load.sizes.iter().copied().max().unwrap_or_default();
-            let chunks = bytes.div_ceil(staging.chunk.min(bytes)) as f64;
-            staging.rate.span_ceil(bytes).as_seconds() + chunks * staging.cost.as_seconds()
-        });
-        let mut drafts = vec![
-            self.stepped(what, of_device(overhead).into_iter()),
-            self.stepped(
-                "twice the rate at which a core stages copies",
-                of_host("pageable.copy_rate", Double).into_iter().filter(|_| staged > 0.0),
-            ),
-            self.stepped(
-                "half the time of a core for each chunk",
-                of_host("pageable.chunk_cost", Halve).into_iter().filter(|_| staged > 0.0),
-            ),
-        ];
-        if staged > load.costs.overhead.as_seconds() {
-            drafts.rotate_left(1);
-        }
-        // Copies of one engine follow each other, whatever stream queues them.
-        let streams = format!("workload.{}.streams", load.name);
-        drafts.push(
-            self.stepped(
-                "twice as many streams",
-                std::iter::once((streams, Double)).filter(|_| !load.queued),
-            ),
-        );
-        drafts
-    }
-
     /// Software: more that runs at once, more cores, or half the time of each piece of work.
     fn cores(&self, id: &ResourceId) -> Vec<Edit> {
         // A thread of a tool has the costs of its host, which may be any.
         let owner = match id.part {
-            Part::Host(_) => Some(owner_of(self.scenario, id)),
+            Part::Host(_) => Some(owner(&self.scenario.fabric, id)),
             _ => None,
         };
         let paths = || self.values.keys().copied();
@@ -376,13 +321,9 @@ impl Editor<'_> {
         let named = |paths: Vec<&str>, step: Step| {
             paths.into_iter().map(move |path| (path.to_owned(), step)).collect()
         };
-        // An operating system that bridges is a component of its own.
-        let bridges = self.scenario.workloads.iter().filter_map(|load| load.of_kind::<EthernetConfig>());
-        let here = bridges.filter(|bridge| id.owner.device() == Some(bridge.stack.device));
-        let systems: Vec<&str> = here.map(|bridge| bridge.stack.system.as_str()).collect();
-        let is_software = |path: &str, key: &str| match id.part {
-            Part::Host(HostPart::BridgeCore { .. }) => {
-                path.ends_with(key) && path.split_once('.').is_some_and(|(owner, _)| systems.contains(&owner))
+        let is_software = |path: &str, key: &str| match &id.owner {
+            ResourceOwner::System { name, .. } => {
+                path.ends_with(key) && path.split_once('.').is_some_and(|(owner, _)| owner == name)
             }
             _ => of_software(path, key),
         };

@@ -1,6 +1,6 @@
 //! Edits for a link that is full: faster, wider, or with longer payloads.
 
-use super::super::Candidate;
+use super::super::candidate::{Candidate, LinkDirection};
 use super::super::suspect::SATURATED;
 use super::{Edit, Editor, device_index};
 use crate::results::{Direction, Results};
@@ -33,7 +33,7 @@ impl Editor<'_> {
         let Some(link) = links.iter().position(|link| Some(link.lower.0) == device_index(id)) else {
             return Vec::new();
         };
-        let mut drafts = self.reshaped(&[&Candidate::Wire { link, upstream: false }]).to_vec();
+        let mut drafts = self.reshaped(&[&Candidate::wire(link, false)]).to_vec();
         order::sort_by_key(&mut drafts, |draft| draft.settings.len());
         drafts
     }
@@ -52,7 +52,7 @@ impl Editor<'_> {
         let nothing = Edit { what: String::new(), settings: Vec::new() };
         let mut drafts = [nothing.clone(), nothing];
         let [faster, wider] = &mut drafts;
-        let mut links: Vec<usize> = members.iter().filter_map(|member| link_of(member)).collect();
+        let mut links: Vec<usize> = members.iter().filter_map(|member| member.link()).collect();
         order::sort(&mut links);
         links.dedup();
         for link in &links {
@@ -129,9 +129,9 @@ impl Editor<'_> {
 
     /// Twice the payload of a TLP in all devices that take less, where headers and framing cost the wire's time.
     fn longer_payloads(&self, candidate: &Candidate) -> Option<Edit> {
-        let Candidate::Wire { link, upstream } = candidate else { return None };
-        let measured = self.results.links.get(*link)?;
-        let side = if *upstream { &measured.upstream } else { &measured.downstream };
+        let Candidate::Direction(LinkDirection { link, upstream }, _) = *candidate else { return None };
+        let measured = self.results.links.get(link)?;
+        let side = if upstream { &measured.upstream } else { &measured.downstream };
         let share = |use_of: &str| side.time_attribution.get(use_of).and_then(serde_json::Value::as_f64);
         let around = share("header").unwrap_or(0.0) + share("framing").unwrap_or(0.0);
         let bytes = 2 * measured.mps_bytes;
@@ -175,16 +175,9 @@ impl Shape {
     }
 }
 
-fn link_of(candidate: &Candidate) -> Option<usize> {
-    match candidate {
-        Candidate::Wire { link, .. } => Some(*link),
-        _ => None,
-    }
-}
-
 /// Directions of links that are in use nearly all the time, besides candidates and the links that they are of.
 pub(super) fn others_that_are_full(results: &Results, members: &[&Candidate]) -> Vec<Candidate> {
-    let known: HashSet<usize> = members.iter().filter_map(|member| link_of(member)).collect();
+    let known: HashSet<usize> = members.iter().filter_map(|member| member.link()).collect();
     if known.is_empty() {
         return Vec::new();
     }
@@ -192,7 +185,7 @@ pub(super) fn others_that_are_full(results: &Results, members: &[&Candidate]) ->
     let wires = links.filter_map(|(link, measured)| {
         let full = |side: &Direction| side.utilisation >= SATURATED;
         let upstream = full(&measured.upstream);
-        (upstream || full(&measured.downstream)).then_some(Candidate::Wire { link, upstream })
+        (upstream || full(&measured.downstream)).then_some(Candidate::wire(link, upstream))
     });
     wires.collect()
 }

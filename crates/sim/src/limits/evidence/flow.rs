@@ -1,16 +1,16 @@
 //! What may limit one flow: everything on its way, with the share of the time that speaks for it.
 
-use super::super::Candidate;
-use super::super::candidate::kept;
+use super::super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection, key};
 use super::super::ends::Ends;
 use super::super::suspect::{MOSTLY, Suspect};
 use super::{Evidence, has_errors};
 use crate::results::{Flow, Link, Requester, Resource};
 use lanewise_fabric::config::{DeviceKind, LinkPower};
+use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_units::order;
-use lanewise_workload::load::mmio::Pacing;
+use lanewise_workload::HeldUp;
 use serde_json::{Map, Value};
 
 /// Requests that wait for their port wait for its wire when that is in use for more of the time; else for what lies behind.
@@ -109,7 +109,7 @@ impl Evidence<'_> {
             if let (Some(device), Some(each)) =
                 (self.index.get(name.as_str()), self.requesters.get(name.as_str()))
             {
-                let tags = Candidate::Tags { device: *device };
+                let tags = Candidate::Device(*device, OfDevice::Tags);
                 found.push(Suspect::waited_for(tags, share_of(&each.time_attribution, "tags")));
             }
         }
@@ -122,28 +122,18 @@ impl Evidence<'_> {
 
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
-        if let Some(test) = self.turnarounds.get(flow.name.as_str()) {
-            // One at a time, and pauses between them; while the host answers, the device has nothing to ask for.
-            let device = test.device.0 as usize;
-            let time = flow.latency_ns.mean.unwrap_or_default() + test.unseen.as_ns();
-            let under_way = (flow.operations_per_s * time / 1e9).min(1.0);
-            found.push(Suspect::waited_for(Candidate::Window { device }, under_way));
-            return found.push(Suspect::waited_for(Candidate::Demand { device }, 1.0 - under_way));
+        let latency_ns = flow.latency_ns.mean.unwrap_or_default();
+        let load = self.by_tool.get(&flow.name);
+        if let Some(held) = load.and_then(|load| load.held_up(flow.operations_per_s, latency_ns)) {
+            let HeldUp { device: DeviceId(device), outstanding, paused } = held;
+            let of = |what, share: Option<f64>| {
+                Some(Suspect::waited_for(Candidate::Device(device as usize, what), share?))
+            };
+            let both = [of(OfDevice::Window, outstanding), of(OfDevice::Demand, paused)];
+            return found.extend(both.into_iter().flatten());
         }
-        let registers = self.registers.get(flow.name.as_str());
-        match registers.map(|load| (load, load.pacing)) {
-            // The processor asks, and not the device: all the time but its own for each access.
-            Some((load, Pacing::Closed { outstanding })) => {
-                let own = flow.operations_per_s * load.cost.as_seconds() / f64::from(outstanding);
-                let device = load.device.0 as usize;
-                found.push(Suspect::waited_for(Candidate::Window { device }, (1.0 - own).max(0.0)));
-            }
-            Some((_, Pacing::Combining { .. })) => {}
-            Some((_, Pacing::Open { .. })) | None => {
-                for device in self.own_devices(flow) {
-                    self.suspects_of_requester(flow, device, found);
-                }
-            }
+        for device in self.own_devices(flow) {
+            self.suspects_of_requester(flow, device, found);
         }
     }
 
@@ -173,7 +163,8 @@ impl Evidence<'_> {
             move |(upstream, _, side)| {
                 let lost =
                     self.down(link, &side.time_attribution) + share_of(&side.time_attribution, "replay");
-                Suspect::waited_for(Candidate::Errors { link, upstream }, lost)
+                let at = LinkDirection { link, upstream };
+                Suspect::waited_for(Candidate::Direction(at, OfDirection::Errors), lost)
             },
         )
     }
@@ -187,12 +178,13 @@ impl Evidence<'_> {
     /// Whether a flow is posted writes and nothing else: those pass requests and completions that have no credits.
     fn is_posted(&self, flow: &Flow) -> bool {
         let writes = matches!(flow.direction, "write" | "device-to-host" | "peer write");
-        writes && self.posted.contains(flow.name.as_str())
+        writes && self.by_tool.get(&flow.name).is_some_and(|load| load.posts_only())
     }
 
     fn suspects_of_link(&self, flow: &Flow, link: usize, found: &mut Vec<Suspect>) {
         let measured: &Link = &self.results.links[link];
         for upstream in [true, false] {
+            let at = LinkDirection { link, upstream };
             let side = if upstream { &measured.upstream } else { &measured.downstream };
             let share = |on: &str| share_of(&side.time_attribution, on);
             // Without bit errors, what is sent again had arrived: the timer was too short, and the wire is not what lacks.
@@ -200,28 +192,26 @@ impl Evidence<'_> {
             let needless = if has_errors(faults) { 0.0 } else { share("replay") };
             // A wire that is down is of no use to any flow, either.
             let busy = side.utilisation - needless + self.down(link, &side.time_attribution);
-            found.push(Suspect::in_use(Candidate::Wire { link, upstream }, busy));
-            let classes = [
-                (FlowClass::Posted, "posted"),
-                (FlowClass::NonPosted, "non_posted"),
-                (FlowClass::Completion, "completion"),
-            ];
+            found.push(Suspect::in_use(Candidate::Direction(at, OfDirection::Wire), busy));
+            let classes = [FlowClass::Posted, FlowClass::NonPosted, FlowClass::Completion];
             let held = if self.is_posted(flow) { &classes[..1] } else { &classes };
-            for (class, name) in held.iter().copied() {
+            for class in held.iter().copied() {
+                let name = key(class);
                 let blocked =
                     share(&format!("blocked_{name}_header")) + share(&format!("blocked_{name}_data"));
-                let credits = Suspect::waited_for(Candidate::Credits { link, upstream, class }, blocked);
-                found.push(Suspect { occupied: busy + share("waking") + blocked, ..credits });
+                let credits = Candidate::Direction(at, OfDirection::Credits(class));
+                let occupied = busy + share("waking") + blocked;
+                found.push(Suspect { occupied, ..Suspect::waited_for(credits, blocked) });
             }
             let of_replay = [
-                (kept(self.fabric(), link, upstream), share("blocked_retry_buffer")),
-                (Candidate::ReplayTimer { link, upstream }, needless),
+                (at.kept(self.fabric()), share("blocked_retry_buffer")),
+                (OfDirection::ReplayTimer, needless),
             ];
             let occupied = busy + share("waking") + of_replay.iter().map(|(_, share)| share).sum::<f64>();
-            found.extend(
-                of_replay
-                    .map(|(candidate, share)| Suspect { occupied, ..Suspect::waited_for(candidate, share) }),
-            );
+            found.extend(of_replay.map(|(what, share)| Suspect {
+                occupied,
+                ..Suspect::waited_for(Candidate::Direction(at, what), share)
+            }));
         }
         found.extend(self.wake_up(link));
     }
@@ -243,7 +233,7 @@ impl Evidence<'_> {
         let name = &self.fabric().devices[device].name;
         let Some(Requester { time_attribution, .. }) = self.requesters.get(name.as_str()) else { return };
         let share = |state: &str| share_of(time_attribution, state);
-        found.push(Suspect::waited_for(Candidate::Tags { device }, share("tags")));
+        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Tags), share("tags")));
         // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
         let mut inside: f64 = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
         // Without a pace of its own, a request that does not start waits for its data on the device's own path.
@@ -277,28 +267,28 @@ impl Evidence<'_> {
         // What a load has open waits there; what it has not waits for the load.
         let open = self.open.get(&flow.name).copied();
         inside *= open.unwrap_or(1.0);
-        found.push(Suspect::waited_for(Candidate::Window { device }, inside));
-        found.push(Suspect::waited_for(Candidate::Beyond { device }, beyond));
+        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Window), inside));
+        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Beyond), beyond));
         // Requests that wait for the port wait for what its wire is used for, or for credits. A wire that is in use whenever anything
         // is asked for is what all of it waits for.
         let (waits, asked) = (share("port") > MOSTLY, 1.0 - share("nothing_asked"));
         for wire in found.iter_mut().filter(|suspect| suspect.share >= CONTENDED) {
-            if let Candidate::Wire { link, upstream } = wire.candidate
+            if let Candidate::Direction(LinkDirection { link, upstream }, OfDirection::Wire) = wire.candidate
                 && self.above[device] == Some(link)
             {
                 wire.contended |= upstream && waits || wire.share >= NEVER_WITHOUT * asked;
             }
         }
         if is_paced {
-            found.push(Suspect::waited_for(Candidate::RequestInterval { device }, held_back));
+            found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::RequestInterval), held_back));
         }
         if let Some(link) = self.above[device] {
             let upstream = &self.results.links[link].upstream;
             let silent = share_of(&upstream.time_attribution, "tlp_gap");
-            let gap = Suspect::waited_for(Candidate::TlpGap { device }, silent);
+            let gap = Suspect::waited_for(Candidate::Device(device, OfDevice::TlpGap), silent);
             found.push(Suspect { occupied: upstream.utilisation + silent, ..gap });
         }
-        let demand = Candidate::Demand { device };
+        let demand = Candidate::Device(device, OfDevice::Demand);
         let Some(open) = open else {
             let is_software = |suspect: &&Suspect| {
                 suspect.contended && matches!(suspect.candidate, Candidate::Resource { .. })

@@ -1,7 +1,7 @@
 //! What makes adapters, switches and their wires larger, for `--why`, which asks what limits a load.
 
 use super::config::{CableConfig, CableEnd, NicPort, RdmaNetworkConfig};
-use crate::load::Larger;
+use crate::load::Enlarge;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{NetworkSwitchPart, Part, RdmaPart, ResourceId, ResourceOwner};
 use lanewise_network::NetworkWire;
@@ -10,7 +10,7 @@ use lanewise_units::Bytes;
 
 impl RdmaNetworkConfig {
     /// The wires of an adapter: more rate, or more lanes, and less between its packets.
-    pub(crate) fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    pub(crate) fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let mine = self.nics.iter_mut().filter(|nic| nic.device == device);
         mine.for_each(|nic| larger.shorten(&mut nic.packet_gap));
         let nics = &self.nics;
@@ -21,7 +21,7 @@ impl RdmaNetworkConfig {
         let links = self.links.iter_mut().filter(|link| link.ends.iter().any(of_device));
         let cables = self.cables.iter_mut().filter(|cable| of_cable(cable));
         let wires = links.map(|link| &mut link.wire).chain(cables.map(|cable| &mut cable.wire));
-        let any = wires.map(|wire| quicken(wire, larger)).reduce(|(), ()| ());
+        let any = wires.map(|wire| faster(wire, larger)).reduce(|(), ()| ());
         self.keep_headroom();
         any
     }
@@ -58,16 +58,16 @@ impl RdmaNetworkConfig {
 
     /// A resource of a switch: a wire to an adapter becomes faster, or all wires between switches of the same network, among which routes
     /// choose; or all ports' buffers of the same switch larger.
-    fn enlarge_switch(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge_switch(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let own = self.cable_of(resource)?;
         let ResourceOwner::NetworkSwitch(owner) = &resource.owner else { return None };
         if let Part::NetworkSwitch(NetworkSwitchPart::Wire { .. }) = resource.part {
             match self.cables[own].joins_switches() {
-                false => quicken(&mut self.cables[own].wire, larger),
+                false => faster(&mut self.cables[own].wire, larger),
                 true => {
                     let name = self.cables[own].name.clone();
                     let alike = |cable: &&mut CableConfig| cable.name == name && cable.joins_switches();
-                    self.cables.iter_mut().filter(alike).for_each(|cable| quicken(&mut cable.wire, larger));
+                    self.cables.iter_mut().filter(alike).for_each(|cable| faster(&mut cable.wire, larger));
                 }
             }
             self.keep_headroom();
@@ -75,7 +75,7 @@ impl RdmaNetworkConfig {
         }
         let switch = self.switches.iter_mut().find(|switch| switch.name == *owner)?;
         let before = switch.buffer;
-        larger.widen(&mut switch.buffer);
+        larger.bytes(&mut switch.buffer);
         if let FlowControl::Pause { xoff, xon } = &mut switch.flow_control {
             // The headroom stays as it is.
             for threshold in [xoff, xon] {
@@ -86,33 +86,33 @@ impl RdmaNetworkConfig {
     }
 
     /// A resource of an adapter or a switch.
-    pub(crate) fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    pub(crate) fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let Part::Rdma(part) = resource.part else { return self.enlarge_switch(resource, larger) };
         let device = resource.owner.device()?;
         let nic = self.nics.iter_mut().find(|nic| nic.device == device)?;
         match part {
-            RdmaPart::Wire { .. } => return self.widen(device, larger),
+            RdmaPart::Wire { .. } => return self.faster_wires(device, larger),
             RdmaPart::Pipeline | RdmaPart::ReceivePipeline => larger.shorten(&mut nic.message_interval),
             RdmaPart::QueuePairs => {
                 larger.shorten(&mut nic.queue_pair_interval);
                 if let Some(rate) = nic.queue_pair_read_bandwidth.as_mut() {
-                    larger.quicken(rate);
+                    larger.rate(rate);
                 }
             }
-            RdmaPart::SendBuffer { .. } => larger.widen(&mut nic.send_buffer),
-            RdmaPart::ReceiveBuffer { .. } => larger.widen(&mut nic.receive_buffer),
-            RdmaPart::OutstandingReads => larger.more(&mut nic.outstanding_reads),
-            RdmaPart::SharedPath => larger.quicken(nic.shared_bandwidth.as_mut()?),
-            RdmaPart::SendPath { .. } => larger.quicken(nic.send_bandwidth.as_mut()?),
-            RdmaPart::ReceivePath { .. } => larger.quicken(nic.receive_bandwidth.as_mut()?),
+            RdmaPart::SendBuffer { .. } => larger.bytes(&mut nic.send_buffer),
+            RdmaPart::ReceiveBuffer { .. } => larger.bytes(&mut nic.receive_buffer),
+            RdmaPart::OutstandingReads => larger.count(&mut nic.outstanding_reads),
+            RdmaPart::SharedPath => larger.rate(nic.shared_bandwidth.as_mut()?),
+            RdmaPart::SendPath { .. } => larger.rate(nic.send_bandwidth.as_mut()?),
+            RdmaPart::ReceivePath { .. } => larger.rate(nic.receive_bandwidth.as_mut()?),
         }
         Some(())
     }
 }
 
-fn quicken(wire: &mut NetworkWire, larger: &mut Larger) {
+fn faster(wire: &mut NetworkWire, larger: &mut Enlarge) {
     match wire {
-        NetworkWire::Infiniband { lanes, .. } => larger.more(lanes),
-        NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => larger.quicken(rate),
+        NetworkWire::Infiniband { lanes, .. } => larger.count(lanes),
+        NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => larger.rate(rate),
     }
 }

@@ -1,7 +1,7 @@
 //! A collective as a load: what it may have open, and what makes its adapters and threads larger.
 
 use super::{CollectiveConfig, CollectiveWorkload, Path};
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -51,11 +51,11 @@ impl LoadConfig for CollectiveConfig {
         ranks.map(|(_, rank)| (rank.device, longest)).collect()
     }
 
-    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        self.network.widen(device, larger)
+    fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.network.faster_wires(device, larger)
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let Part::Load(LoadPart::Proxy { node }) = resource.part else {
             return self.network.enlarge(resource, larger);
         };

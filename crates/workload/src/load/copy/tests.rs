@@ -20,6 +20,7 @@ fn config(ways: Vec<CopyWay>) -> CopyConfig {
         device: DeviceId(0),
         device_name: "gpu0".into(),
         ways,
+        is_kernel: false,
         engine: EngineConfig::default(),
         engines: 1,
         costs: COSTS,

@@ -3,7 +3,7 @@
 use super::fabrics;
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Pace, Staging};
 use crate::host::NvmeHostConfig;
-use crate::load::{Demand, Larger, LoadConfig, OnCore, Reached, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span, order};
@@ -82,15 +82,15 @@ impl LoadConfig for NvmeConfig {
         self.moves.iter().map(|each| each.at).min()
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         if !self.uses(device) {
             return None;
         }
-        self.groups.iter_mut().for_each(|group| larger.more(&mut group.fio.depth));
+        self.groups.iter_mut().for_each(|group| larger.count(&mut group.fio.depth));
         Some(())
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         if !self.uses(device) {
             return None;
         }
@@ -98,7 +98,7 @@ impl LoadConfig for NvmeConfig {
         for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
             is_held_back |= fio.pace.is_some() || fio.thinking.is_some();
             match &mut fio.pace {
-                Some(Pace::Bytes(rate)) => larger.quicken(rate),
+                Some(Pace::Bytes(rate)) => larger.rate(rate),
                 Some(Pace::Ios(interval)) => larger.shorten(interval),
                 None => {}
             }
@@ -152,11 +152,11 @@ impl LoadConfig for NvmeConfig {
         found
     }
 
-    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        self.network.widen(device, larger)
+    fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.network.faster_wires(device, larger)
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let ResourceOwner::Device(device) = resource.owner else {
             return self.network.enlarge(resource, larger);
         };
@@ -180,11 +180,11 @@ impl LoadConfig for NvmeConfig {
                 larger.shorten_all([&mut ssd.read_time, &mut ssd.hit_time, &mut ssd.write_time])
             }
             NvmePart::Controller => larger.shorten_all([&mut ssd.command_time, &mut ssd.sector_time]),
-            NvmePart::Fetch => larger.more(&mut ssd.fetch_batch),
-            NvmePart::ReadPath => larger.quicken(&mut ssd.read_rate),
+            NvmePart::Fetch => larger.count(&mut ssd.fetch_batch),
+            NvmePart::ReadPath => larger.rate(&mut ssd.read_rate),
             NvmePart::WritePath => {
-                larger.quicken(&mut ssd.write_rate);
-                larger.quicken(&mut ssd.random_write_rate);
+                larger.rate(&mut ssd.write_rate);
+                larger.rate(&mut ssd.random_write_rate);
             }
         }
         Some(())

@@ -2,7 +2,7 @@
 
 use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
 use crate::device::hba::{DriveConfig, DrivePlacement};
-use crate::load::{Demand, Larger, LoadConfig, OnCore, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, OnCore, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, Part, ResourceId, StorageAdapterPart};
 use lanewise_units::order;
@@ -31,13 +31,13 @@ impl LoadConfig for StorageConfig {
         self.groups.iter().map(demand).collect()
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         self.hbas.iter().find(|hba| hba.device == device)?;
-        self.groups.iter_mut().for_each(|group| larger.more(&mut group.outstanding));
+        self.groups.iter_mut().for_each(|group| larger.count(&mut group.outstanding));
         Some(())
     }
 
-    fn hasten(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         self.hbas.iter().find(|hba| hba.device == device)?;
         let lines = self.groups.iter_mut().flat_map(|group| &mut group.access);
         let delayed = lines.filter(|line| !line.delay.is_zero());
@@ -65,7 +65,7 @@ impl LoadConfig for StorageConfig {
         found
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let device = resource.owner.device()?;
         match resource.part {
             Part::Host(HostPart::Core { .. }) if self.host.device == device => {
@@ -87,11 +87,11 @@ impl LoadConfig for StorageConfig {
                 let hba = self.hbas.iter_mut().find(|hba| hba.device == device)?;
                 match part {
                     StorageAdapterPart::Processor => larger.shorten(&mut hba.command_time),
-                    StorageAdapterPart::ReadPath => larger.quicken(hba.internal_read_bandwidth.as_mut()?),
-                    StorageAdapterPart::WritePath => larger.quicken(hba.internal_write_bandwidth.as_mut()?),
-                    StorageAdapterPart::SharedPath => larger.quicken(hba.internal_bandwidth.as_mut()?),
-                    StorageAdapterPart::ReadBuffer => larger.widen(&mut hba.read_buffer),
-                    StorageAdapterPart::WriteBuffer => larger.widen(&mut hba.write_buffer),
+                    StorageAdapterPart::ReadPath => larger.rate(hba.internal_read_bandwidth.as_mut()?),
+                    StorageAdapterPart::WritePath => larger.rate(hba.internal_write_bandwidth.as_mut()?),
+                    StorageAdapterPart::SharedPath => larger.rate(hba.internal_bandwidth.as_mut()?),
+                    StorageAdapterPart::ReadBuffer => larger.bytes(&mut hba.read_buffer),
+                    StorageAdapterPart::WriteBuffer => larger.bytes(&mut hba.write_buffer),
                     // A wire has the rate of its generation.
                     StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return None,
                 }
@@ -102,9 +102,9 @@ impl LoadConfig for StorageConfig {
     }
 }
 
-fn enlarge_media(drive: &mut DriveConfig, larger: &mut Larger) {
-    larger.quicken(&mut drive.read_rate);
-    larger.quicken(&mut drive.write_rate);
+fn enlarge_media(drive: &mut DriveConfig, larger: &mut Enlarge) {
+    larger.rate(&mut drive.read_rate);
+    larger.rate(&mut drive.write_rate);
     larger.shorten_all([
         &mut drive.read_overhead,
         &mut drive.write_overhead,

@@ -3,7 +3,7 @@
 use super::osu::OsuTool;
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
-use crate::load::{Demand, Larger, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Target, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -35,7 +35,7 @@ impl LoadConfig for RdmaConfig {
         self.tools.iter().flat_map(peer_memory).collect()
     }
 
-    fn deepen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
+    fn more_outstanding(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let nics = &self.network.nics;
         let is_at = |tool: &RdmaToolConfig| tool.ports().iter().any(|port| nics[port.nic].device == device);
         let mine = self.tools.iter_mut().filter(|tool| is_at(tool));
@@ -45,11 +45,11 @@ impl LoadConfig for RdmaConfig {
             // A connection more is one more thread at either side; the rest is one message at a time.
             _ => None,
         });
-        depths.map(|depth| larger.more(depth)).reduce(|(), ()| ())
+        depths.map(|depth| larger.count(depth)).reduce(|(), ()| ())
     }
 
-    fn widen(&mut self, device: DeviceId, larger: &mut Larger) -> Option<()> {
-        self.network.widen(device, larger)
+    fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.network.faster_wires(device, larger)
     }
 
     fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {
@@ -75,7 +75,7 @@ impl LoadConfig for RdmaConfig {
         self.tools.iter().map(|tool| vec![tool.name().to_owned()]).collect()
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let ResourceOwner::Load(owner) = &resource.owner else {
             return self.network.enlarge(resource, larger);
         };
@@ -91,17 +91,17 @@ impl LoadConfig for RdmaConfig {
 }
 
 /// Software at one end of a tool.
-fn enlarge_software(tool: &mut RdmaToolConfig, side: usize, larger: &mut Larger) {
-    let quicken_driver = |host: &mut VerbsHostConfig, larger: &mut Larger| {
+fn enlarge_software(tool: &mut RdmaToolConfig, side: usize, larger: &mut Enlarge) {
+    let faster_driver = |host: &mut VerbsHostConfig, larger: &mut Enlarge| {
         larger.shorten_all([&mut host.post_cost, &mut host.doorbell_cost, &mut host.poll_cost]);
     };
     match tool {
-        RdmaToolConfig::Perftest(perftest) => quicken_driver(&mut perftest.hosts[side], larger),
+        RdmaToolConfig::Perftest(perftest) => faster_driver(&mut perftest.hosts[side], larger),
         RdmaToolConfig::Osu(osu) => {
             let (driver, mpi) = &mut osu.hosts[side];
-            quicken_driver(driver, larger);
+            faster_driver(driver, larger);
             larger.shorten_all([&mut mpi.send_cost, &mut mpi.receive_cost]);
-            larger.quicken(&mut mpi.copy_bandwidth);
+            larger.rate(&mut mpi.copy_bandwidth);
         }
         RdmaToolConfig::Transactions(transactions) => {
             let stack = &mut transactions.stacks[side];

@@ -8,7 +8,7 @@ use super::tester::SmartFlow;
 use super::token::{self, Kind, Kinds, Needs, Ports};
 use crate::device::ethernet::{Adapters, Frame, Notice, Taken};
 use crate::host::bridge::Software;
-use crate::load::{Larger, LoadConfig, OnCore, Tool};
+use crate::load::{Enlarge, LoadConfig, OnCore, Tool};
 use crate::ports::{Event, Instrument, called_by_fabric, split};
 use crate::server::asked_for;
 use crate::token::{Joined, LARGEST_DETAIL, Token};
@@ -246,7 +246,7 @@ impl LoadConfig for EthernetConfig {
         self.smartflow.flows.iter().flat_map(on_core).collect()
     }
 
-    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Larger) -> Option<()> {
+    fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let stack = &mut self.stack;
         let is_core = matches!(resource.part, Part::Host(HostPart::BridgeCore { .. }));
         (is_core && resource.owner.device() == Some(stack.device)).then(|| {

@@ -43,6 +43,11 @@ _LOOK = (
     "its power cable and riser; if none is, nothing is to do."
 )
 
+_FREE = (
+    "Nothing, if the slot is free: many boards tie Presence Detect. If a card is in it, reseat it and check "
+    "its power cable and riser."
+)
+
 _ENABLE = (
     "This link is disabled: by firmware setup, hot plug or a tool. Switch the slot on in the "
     "firmware setup, or here: `setpci -s BDF CAP_EXP+10.w=0:10`, then `echo 1 > /sys/bus/pci/rescan`. If it "
@@ -105,7 +110,8 @@ def occupied_slots(view: View, this: Rule) -> Iterable[Finding]:
                 *signs,
                 *([against] if against is not None else []),
             ],
-            fix=_ENABLE if off else None if signs and against is None else _LOOK,
+            fix=_ENABLE if off else _FREE if against is not None else None if signs else _LOOK,
+            cost="none, if the slot is free" if against is not None else None,
         )
 
 

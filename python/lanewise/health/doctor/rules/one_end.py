@@ -66,7 +66,8 @@ ONE_END = Rule(
     "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
     not_said="Functions inside processors and chipsets; "
-    "GPUs at 2.5 or 5 GT/s and full width, as idle ones are; devices slower than 1.9 GB/s; "
+    "GPUs at 2.5 or 5 GT/s and full width, as idle ones are; GPUs behind a switch in their chip, whose "
+    "link with the slot is the switch's; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
     bearing=Bearing.EXPLAINS,
 )
@@ -103,7 +104,15 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
                 _missing(view, function),
             ],
             trial=_trial(view, function),
+            fix=_ON_FREEBSD if "pciconf" in view.machine.kinds else None,
         )
+
+
+_ON_FREEBSD = (
+    "`pciconf` does not tell which port is above a device. Install pciutils (`pkg install pciutils`) and "
+    "take the dump with `lspci -vvv` as root, which does. A card that should have more lanes in that slot: "
+    "reseat it, look at risers and at bifurcation in the firmware setup."
+)
 
 
 def _is_missed(view: View, function: Function, rate: float, full: float) -> bool:
@@ -200,7 +209,7 @@ def _is_lower_end(view: View, function: Function) -> bool:
         return False
     if view.machine.role(function) not in _LINKED or is_inside_chip(function):
         return False
-    if is_thunderbolt(function) or is_emulated(function):
+    if is_thunderbolt(function) or is_emulated(function) or view.outer_end(function) is not function:
         return False
     link = view.machine.link_above(function)
     return link is None if function.parent is None else link is not None and not link.port_can.known

@@ -55,11 +55,9 @@ def sleeping_links(view: View, this: Rule) -> Iterable[Finding]:
             device.address.short,
             f"the link of {device.address.short} may sleep: ASPM {' and '.join(states)}",
             [
-                f"{end.address.short} LnkCtl: ASPM {' '.join(end.link.aspm_enabled or ()) or 'not known'} "
-                f"Enabled{_exit_words(end)}"
-                for end in (link.upper, link.device)
-            ]
-            + [f"{device.address.short} is {device.name}"],
+                *(f"{end.address.short} {_setting(end)}" for end in (link.upper, link.device)),
+                f"{device.address.short} is {device.name}",
+            ],
             cost=None if trial else f"first operation after a pause: {_EXIT[states[-1]]}",
             trial=trial,
         )
@@ -79,6 +77,15 @@ def _trial(link: Link, states: tuple[str, ...], view: View) -> Trial | None:
     asleep = Rig(uplinks=(), leaves=(leaf,), mps=view.payload(link.device))
     what = f"a register read after a pause, from {states[-1]}"
     return Trial(asleep, asleep.with_leaves(sleep=None), what, quantity="latency")
+
+
+def _setting(end: Function) -> str:
+    """Say what an end has enabled, if the source tells."""
+    states = end.link.aspm_enabled
+    if states is None:
+        return "LnkCtl: not in the source; L1 has to be enabled there, too"
+    enabled = f"{' '.join(states)} Enabled" if states else "Disabled"
+    return f"LnkCtl: ASPM {enabled}{_exit_words(end)}"
 
 
 def _exit_words(end: Function) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,8 @@ DEAD = Rule(
     what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
     why="A read without a completion returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
-    severity="error; warning for a GPU that may be switched off beside one in the processor; info "
+    severity="error; for a GPU that may be switched off beside one in the processor, and that did not fall "
+    "off the bus by the log, warning, and info where the source says that no driver is bound to it; info "
     "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched "
     "off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
@@ -53,22 +55,28 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
         first, bdf = functions[0], functions[0].address.short
         port = view.machine.parent(first)
         down = port is not None and port.link.data_link_active is False
-        asleep = _may_be_switched_off(view, functions)
+        fell = any(view.events_at(function.address, EventKind.GPU_LOST) for function in functions)
+        asleep = _may_be_switched_off(view, functions) and not fell
         severity = Severity.ERROR if any(map(_matters, functions)) else Severity.INFO
+        if asleep:
+            severity = Severity.INFO if _is_left_alone(functions) else Severity.WARNING
         sleeper = _asleep_above(view, first)
-        title = f"{bdf} does not answer: all of its registers read as ones"
+        title, fix = f"{bdf} does not answer: all of its registers read as ones", _fix(view, first)
         if _is_side_function(view, functions):
-            severity = Severity.INFO
+            severity, fix = Severity.INFO, _SIDE
             title = f"{bdf} does not answer, while the GPU that it is part of does: it is switched off"
         elif sleeper is not None:
-            severity, asleep = Severity.INFO, False
+            severity, fix = Severity.INFO, _WAKE.replace("PORT", str(sleeper.address))
             title = f"{bdf} does not answer, because {sleeper.address.short} above it sleeps"
         elif down and port is not None:
             title = f"{bdf} does not answer, because the link of {port.address.short} above it is down"
         elif asleep:
             title = f"{bdf} does not answer: it is dead, or switched off to save power"
+            fix = _SWITCHED_OFF
+        elif fell:
+            title = f"{bdf} does not answer: it fell off the bus"
         yield this.finding(
-            Severity.WARNING if asleep else severity,
+            severity,
             bdf,
             title,
             [
@@ -79,7 +87,7 @@ def dead_devices(view: View, this: Rule) -> Iterable[Finding]:
                 *(event.line for function in functions for event in view.events_at(function.address)[:4]),
             ],
             also=[function.address.short for function in functions[1:]],
-            fix=None if sleeper is None else _WAKE.replace("PORT", str(sleeper.address)),
+            fix=fix,
             cost=None if sleeper is None else "none, if it wakes when it is used",
         )
 
@@ -89,6 +97,28 @@ _WAKE = (
     "/sys/bus/pci/devices/PORT/power/control`, and the same for BDF), and take the dump again."
 )
 """Source: Linux, Documentation/power/pci.rst (runtime power management), and its sysfs-devices-power ABI."""
+
+_SWITCHED_OFF = (
+    "Nothing, if a tool or the driver cuts off its power while it is idle (bbswitch, vga_switcheroo, "
+    "`prime-select intel`): run something on it (`prime-run`, `DRI_PRIME=1`) and take the dump again. If it "
+    "does not answer then either: switch the machine off, and take its power away for a minute."
+)
+_SIDE = "Nothing, unless it is needed: the GPU's driver or the firmware setup switches it on."
+_OF_THE_BOARD = (
+    "It is part of the processor or chipset: see whether the firmware setup has it switched off. Else switch "
+    "the machine off, take its power away for a minute, and update its firmware."
+)
+
+
+def _fix(view: View, first: Function) -> str | None:
+    """Return what to do about what is on no card, whose power one could check."""
+    of_the_board = first.address.bus == 0 and view.machine.parent(first) is None and not view.is_guest
+    return _OF_THE_BOARD if of_the_board else None
+
+
+def _is_left_alone(functions: list[Function]) -> bool:
+    """Whether no driver has a device: one that died in use keeps its driver, and tools unbind it first."""
+    return all(function.driver_known and not function.driver for function in functions)
 
 
 def _asleep_above(view: View, function: Function) -> Function | None:

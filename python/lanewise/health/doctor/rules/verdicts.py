@@ -134,7 +134,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
         function = view.machine.functions.get(address)
         if event.now is None or event.able is None or address.function or _is_told(view, function, event):
             continue
-        if function is not None and is_inside_chip(function):
+        if function is not None and (is_inside_chip(function) or _is_on_die(view, function)):
             continue
         lanes = (event.now.width or 0, event.able.width or 0)
         gpu = function is not None and function.is_gpu
@@ -150,6 +150,12 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
             f"the path from {address.short} to the host carries {event.now}; the device can do {event.able}",
             [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
         )
+
+
+def _is_on_die(view: View, function: Function) -> bool:
+    """Whether the link above is no wire: the kernel names what its registers say, which means nothing."""
+    link = view.machine.link_above(function)
+    return link is not None and link.on_die
 
 
 def _told_by_one_end(view: View) -> dict[Address, Severity]:

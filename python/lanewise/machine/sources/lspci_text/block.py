@@ -192,8 +192,8 @@ class BlockReader:
         if draft.identity.get("revision") == _ALL_ONES and not draft.registers.keys() - {"no_answer"}:
             draft.registers["no_answer"] = ("(rev ff)", *draft.registers.get("no_answer", ()))
         if draft.registers.get("no_answer"):
-            # What else is printed comes from the kernel.
-            draft.function.setdefault("driver_known", self.seen_body)
+            # What else is printed comes from the kernel: a driver, and behind it the modules that fit.
+            draft.function.setdefault("driver_known", self.seen_body or "modules" in draft.function)
             return
         if self.denied or not self.seen_body:
             return

@@ -170,7 +170,7 @@ fn adapters_that_nothing_joins_are_reported() {
 /// A wire from a port to itself is not one that is taken twice: the message says what stands for an adapter that sends to itself.
 #[test]
 fn a_port_that_is_both_ends_is_told_what_to_do() {
-    let text = "[host.server]\n[endpoint.nic0]\nattach = \"server.slot1\"\npart = \"nvidia-connectx-6\"\n\
+    let text = "[host.server]\nslots.slot1 = \"gen4 x16\"\n[endpoint.nic0]\nattach = \"server.slot1\"\npart = \"nvidia-connectx-6\"\n\
                 [network.cable]\nkind = \"roce\"\nends = [\"nic0.port1\", \"nic0.port1\"]\n";
     let found = load(&Source::from_text("loop.toml", text), &[]).expect_err("one port").to_string();
     assert!(found.contains("between two of its ports"), "{found}");

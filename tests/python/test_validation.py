@@ -283,7 +283,7 @@ def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     simulations = validate.Simulations(tmp_path)
     cells = [cell for path in SETS for cell in validate.cells_of(path, simulations) if cell.role == "unseen"]
     assert len({cell.set for cell in cells}) >= 15
-    # All, and what is published enough to be predicted. The last three rounds were of kinds harder to predict.
+    # All, and what is published enough to be predicted. The last three rounds are harder to predict.
     before = [cell for cell in cells if cell.set not in LAST_ROUNDS]
     for those, most, most_named in ((before, 4, 3.2), (cells, 5.5, 3.8)):
         assert statistics.median(abs(cell.error_percent) for cell in those) < most

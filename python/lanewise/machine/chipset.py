@@ -84,4 +84,11 @@ def _ports(machine: Machine, bridge: Function) -> list[Function]:
         if port.identity.vendor_id == _INTEL
         and (port.address.domain, port.address.bus) == (place.domain, place.bus)
         and port.address.device in _PORTS
+        and _are_of_one_chip(port, bridge)
     ]
+
+
+def _are_of_one_chip(port: Function, bridge: Function) -> bool:
+    """Whether numbers are of one chip, where known: virtual machines put other ports beside an ICH9."""
+    numbers = {function.identity.device_id for function in (port, bridge)} - {None}
+    return len({number >> 8 for number in numbers if number is not None}) <= 1

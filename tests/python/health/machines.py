@@ -135,7 +135,7 @@ def switched(
     return machine(*functions)
 
 
-def on_chipset(*devices: dict[str, Any], number: int = 0xA305) -> Machine:
+def on_chipset(*devices: dict[str, Any], number: int = 0xA305, ports: int | None = None) -> Machine:
     """Make an Intel machine with a device at the processor's root port, and more at those of its chipset."""
     name = "Z390 Chipset LPC Controller"
     bridge = function("00:1f.0", Kind.INTEGRATED_ENDPOINT, class_code=0x060100, vendor=0x8086)
@@ -149,7 +149,10 @@ def on_chipset(*devices: dict[str, Any], number: int = 0xA305) -> Machine:
         can = device.get("can", "8 x4")
         port, bus = f"00:{0x1B + place // 4:02x}.{place % 4}", 2 + place
         functions += [
-            function(port, Kind.ROOT_PORT, vendor=0x8086, can=can),
+            replace(
+                root := function(port, Kind.ROOT_PORT, vendor=0x8086, can=can),
+                identity=replace(root.identity, device_id=number & 0xFF00 if ports is None else ports),
+            ),
             function(f"{bus:02x}:00.0", Kind.ENDPOINT, parent=port, **{"can": can} | device),
         ]
     return machine(*functions)

@@ -159,3 +159,9 @@ def test_names_of_bridges_tell_what_their_numbers_do() -> None:
         by_name = {p for p, words in SWITCHES.items() if re.search(words, f"8086: {name}")}
         assert by_name in ({*part}, set()), name
         assert by_name or "Series" in name or "Sunrise" in name or "Cannon" in name or "828" in name, name
+
+
+def test_ports_that_a_virtual_machine_puts_beside_an_ich9_are_not_of_it() -> None:
+    """Proxmox puts devices that are passed through below ports of an X58 at 1c.0."""
+    assert ports_of(on_chipset({}, number=0x2918)) == ["00:1b.0"]
+    assert ports_of(on_chipset({}, number=0x2918, ports=0x3420)) == []

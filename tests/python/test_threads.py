@@ -49,4 +49,5 @@ def test_a_run_folder_is_that_of_one_thread(tmp_path: Path) -> None:
     for table in tables:
         assert (tmp_path / "one" / table).read_bytes() == (tmp_path / "two" / table).read_bytes(), table
     one, two = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two"))
-    assert one == two
+    # The minute in which each was made may be another.
+    assert one | {"made": ""} == two | {"made": ""}

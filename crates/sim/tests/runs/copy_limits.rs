@@ -20,7 +20,11 @@ direction = "host-to-device"
 /// An engine that may have 32 KiB in flight has a twelfth of the tags in use.
 #[test]
 fn what_an_engine_has_in_flight_is_the_limit() {
-    let few = [("server.memory_latency", "2 us"), ("gpu.copy_engine.outstanding", "32 KiB")];
+    let few = [
+        ("workload.copies.size", "4 MiB"),
+        ("server.memory_latency", "2 us"),
+        ("gpu.copy_engine.outstanding", "32 KiB"),
+    ];
     let found = limited(RIG, &few, "window", &["gpu.window"], 50.0).run;
     let limit = found.limited_by.as_ref().expect("something moved");
     assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.outstanding");
@@ -68,11 +72,12 @@ fn the_gap_between_queued_copies_is_the_limit() {
     limited(RIG, &both, "pipeline", &["copies.gap"], 100.0);
 }
 
-/// A core copies 64 KiB in their time at its rate and the time of a chunk, whatever else goes on.
+/// A core copies 64 KiB in their time at its rate and the time of a chunk, whatever else goes on; a copy is 128 of them, and its overhead.
 #[test]
 fn the_core_that_stages_copies_is_the_limit() {
     for (streams, direction) in [("1", "host-to-device"), ("1", "device-to-host"), ("2", "host-to-device")] {
         let pageable = [
+            ("workload.copies.size", "8 MiB"),
             ("workload.copies.pinned", "false"),
             ("workload.copies.streams", streams),
             ("workload.copies.direction", direction),
@@ -80,7 +85,7 @@ fn the_core_that_stages_copies_is_the_limit() {
         let found = limited(RIG, &pageable, "core", &["copies.core"], 100.0).run;
         let limit = found.limited_by.as_ref().expect("something moved");
         assert_eq!(limit.edits[0].settings[0].path, "server.pageable.copy_rate");
-        let of_a_core = 65536.0 / (65536.0 / 8e9 + 2e-6) / 1e9;
+        let of_a_core = 8388608.0 / (128.0 * (65536.0 / 8e9 + 2e-6) + 7e-6) / 1e9;
         within(1.0, found.flows[0].goodput_gb_per_s, of_a_core * streams.parse::<f64>().expect("a number"));
     }
 }

@@ -98,7 +98,7 @@ fn forest() -> String {
 
 #[test]
 fn runs_that_converge_end_where_one_thread_ends() {
-    let scenario = scenario(forest(), &[]);
+    let scenario = scenario(forest(), &[("run.relative_half_width", "0.02")]);
     let one = alone(&scenario);
     assert_eq!(one.end_reason, lanewise_sim::EndName::Converged);
     for threads in [2, 3, 6] {

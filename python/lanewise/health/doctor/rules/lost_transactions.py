@@ -44,8 +44,8 @@ UNCORRECTABLE = Rule(
     "counted; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
     "a host bridge that is no port, for bits of flow control and surprise down while Device Status knows "
-    "of no error, which are from before the last reset, and for non-fatal "
-    "ones of slow devices that only Device Status tells of",
+    "of no error, which are from before the last reset, for a link that went down by surprise because its "
+    "card left the slot by the log, and for non-fatal ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
     fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
     "ECAP_AER+4.l=ffffffff; setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",
@@ -83,7 +83,9 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         named = in_words(bits or counts)
         what = ", ".join(filter(None, (named, *kept))) or _in_numbers(function, fatal, nonfatal)
         yield this.finding(
-            Severity.ERROR
+            Severity.INFO
+            if set(counts) == {"SDES"} and view.card_left(function.address)
+            else Severity.ERROR
             if (fatal and not function.errors.counter(_LATCHED)) or _fatal_bits(function, bits)
             else _severity(view, function, bits, kept, fatal + nonfatal),
             bdf,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lanewise.cli.doctor_output import Output
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.finding import Diagnosis, Finding
 from lanewise.health.predict import predict
@@ -279,10 +280,13 @@ pcieport 0000:10:01.1:    [ 5] SDES                   (First)
     assert "link down by surprise (SDES)" in error.title
 
 
-def test_a_command_above_the_lines_of_a_link_says_of_which_device() -> None:
+@pytest.mark.parametrize(
+    "command", ["$ lspci -s 1f:00.0 -vv | grep Lnk", "root@pve:~# lspci -vvs 1f:00.0 | grep -i lnk"]
+)
+def test_a_command_above_the_lines_of_a_link_says_of_which_device(command: str) -> None:
     """A report about memory behind CXL switches: the command, and what `grep` left."""
-    text = """\
-$ lspci -s 1f:00.0 -vv | grep Lnk
+    text = f"""\
+{command}
     LnkCap: Speed 32GT/s, Width x16
     LnkSta: Speed 32GT/s, Width x8 (downgraded)
 
@@ -344,3 +348,11 @@ def test_files_that_were_shown_one_by_one_are_read(address: str) -> None:
     )
     (one,) = found(text, "link-one-end")
     assert "8GT/s x4 and could do 16GT/s x4" in one.title
+
+
+def test_what_is_missing_is_said_once_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its last note says it; in other forms standard error does."""
+    missing = diagnosis(TIMEOUT.format(41))
+    for form, times in (("table", 0), ("sarif", 1)):
+        Output(form, Severity.WARNING).status(missing)
+        assert capsys.readouterr().err.count(missing.missing) == times

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _NAMED = (
-    rf"[^\n:]{{0,30}}?(?<![\w:.])({FUNCTION})(?:[ \t:=*#)\]-]{{0,12}}|[ \t][^\n|]{{0,40}}\|[^\n]{{0,80}})"
+    rf"(?:[^\n:]{{0,30}}?|[^\n]{{0,60}}?\blspci [^\n|]{{0,40}}?)(?<![\w:.])({FUNCTION})"
+    r"(?:[ \t:=*#)\]-]{0,12}|[ \t][^\n|]{0,40}\|[^\n]{0,80})"
 )
 """An address, with a few words before it; or a command about one whose output goes to another."""
 _LINE = re.compile(rf"{_NAMED}(?:(Lnk(?:Cap|Sta):.*)|$)")

@@ -356,3 +356,18 @@ def test_what_is_missing_is_said_once_in_a_table(capsys: pytest.CaptureFixture[s
     for form, times in (("table", 0), ("sarif", 1)):
         Output(form, Severity.WARNING).status(missing)
         assert capsys.readouterr().err.count(missing.missing) == times
+
+
+def test_registers_that_a_function_does_not_have_are_not_to_be_cleared() -> None:
+    """GitHub, Manouchehri/dl360p, lspci.vvvnn.txt: a function without Advanced Error Reporting."""
+    text = """\
+00:05.2 System peripheral [0880]: Intel Corporation Xeon E7 v2/Xeon E5 v2/Core i7 IIO RAS [8086:0e2a] (rev 04)
+\tControl: I/O- Mem- BusMaster- SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx-
+\tCapabilities: [40] Express (v2) Root Complex Integrated Endpoint, MSI 00
+\t\tDevCap:\tMaxPayload 128 bytes, PhantFunc 0
+\t\tDevCtl:\tMaxPayload 128 bytes, MaxReadReq 4096 bytes
+\t\tDevSta:\tCorrErr+ UncorrErr+ FatalErr+ UnsuppReq- AuxPwr- TransPend-
+"""
+    (error,) = found(text, "uncorrectable-errors")
+    assert "setpci -s 00:05.2 CAP_EXP+a.w=f" in error.fix
+    assert "ECAP_AER" not in error.fix

@@ -71,6 +71,7 @@ class Output:
         if diagnosis.examined or self.allow_unexamined:
             return ExitStatus.OK
         if say:
-            said = f"error: not enough to say that nothing is wrong: {diagnosis.missing}"
-            typer.echo(said, err=True)
+            # The last note of a table has said what is missing.
+            told = "" if self.form == "table" else f": {diagnosis.missing}"
+            typer.echo(f"error: not enough to say that nothing is wrong{told}", err=True)
         return ExitStatus.WRONG_INPUT

@@ -29,6 +29,7 @@ class EventKind(StrEnum):
 
     GPU_LOST = "a GPU fell off the bus"
     GPU_LOST_BEFORE = "a GPU fell off the bus in an earlier boot"
+    GPU_ERROR_BEFORE = "a GPU reported an error in an earlier boot"
     CONTROLLER_DOWN = "a drive stopped answering"
     DEVICE_FAILED = "a device could not be brought up, or was given up"
     HEALTH_LOST = "the firmware of an adapter stopped answering"
@@ -87,7 +88,7 @@ class KernelLog:
     """What one kernel log says."""
 
     events: tuple[KernelEvent, ...] = ()
-    """Since the last boot in the log, in its order; before them GPUs that were lost in earlier ones."""
+    """Since the last boot in the log, in its order; before them what became of GPUs in earlier ones."""
     counters: tuple[tuple[Address, tuple[tuple[str, int], ...]], ...] = ()
     """Errors counted, by function, as `registers.Errors.counters`."""
 

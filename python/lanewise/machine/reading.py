@@ -53,6 +53,10 @@ _XML_INSIDE = re.compile(
 _MOST_SEARCHED = 1 << 20
 """Bytes in which its beginning is looked for."""
 _NVIDIA_ROOT = "nvidia_smi_log"
+_LSHW_ROOTS, _LSHW_FUNCTION = ("list", "node"), b"<businfo>pci@"
+"""What is outermost in XML of `lshw`, and the bus info of a function in it."""
+_LSHW_PAGE = b'content="lshw-'
+"""Who made a page, in its head: `lshw -html`."""
 _XML_ROOTS = ("topology", "system", "graphs", _NVIDIA_ROOT)
 _URGENCY = re.compile(rb"<\d{1,3}>")
 """How `dmesg -r` begins a line."""
@@ -134,7 +138,7 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         raise InputError(said)
     reading = Reading()
     root = _xml_root(content)
-    if root in _XML_ROOTS:
+    if root in _XML_ROOTS or (root in _LSHW_ROOTS and _LSHW_FUNCTION in content):
         return _xml(root, content, reading, name)
     if root is None and (pieces := mail.parts(content)):
         return _of_mail(pieces, reading, name, budget)
@@ -149,12 +153,16 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         if root is None:
             raise
         if root.lower() == "html":
+            if _LSHW_PAGE in content:
+                raise InputError(
+                    f"'{name}' is a web page of lshw, which is not read: 'sudo lshw -json' is"
+                ) from None
             raise InputError(
                 f"'{name}' is a web page without a dump in it; accepted are {_ACCEPTED}"
             ) from None
         raise InputError(
             f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>, "
-            "nvidia-smi <nvidia_smi_log>"
+            "nvidia-smi <nvidia_smi_log>, lshw <list>"
         ) from None
 
 
@@ -305,12 +313,14 @@ def _without_prologue(head: bytes) -> bytes:
 
 
 def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
-    from lanewise.machine.sources import hwloc, nccl, nvidia_smi
+    from lanewise.machine.sources import hwloc, lshw, nccl, nvidia_smi
 
     if root == "topology":
         hwloc.read(data, reading)
     elif root == _NVIDIA_ROOT:
         nvidia_smi.read_xml(data, reading)
+    elif root in _LSHW_ROOTS:
+        lshw.read_xml(data, reading)
     else:
         nccl.read(data, reading)
     if not reading.drafts and len(reading.notes) and "breaks off" in reading.notes[0]:
@@ -413,6 +423,19 @@ _OTHER_OUTPUTS = {
     re.compile(
         r"\|----\w[^\n|]{0,80}?\.{3}"
     ): "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
+    re.compile(
+        r"^pcib\d{1,3}: <", re.MULTILINE
+    ): "looks like a boot log of FreeBSD, which is not read: 'sudo pciconf -lvbc' is",
+    re.compile(
+        r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
+    ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
+    re.compile(
+        r"^[ \t]*SysFS BusID: ", re.MULTILINE
+    ): "looks like output of hwinfo, which has no links and is not read: 'sudo lspci -vvv' is",
+    re.compile(
+        r"^[ \t]*cap 10\[[0-9a-f]{2}\] = PCI-Express", re.MULTILINE
+    ): "has capabilities as pciconf prints them, and no line that says of which device; keep the first line "
+    "of each: pciconf -lvbc",
 }
 """Signs of outputs that are not read, and what to give in their place."""
 
@@ -429,7 +452,7 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         )
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
-    what = "is empty" if not text.strip() else "has no PCI device in it"
+    what = "is empty" if not text.strip() else "has nothing in it that is read as a PCI device"
     if text.strip() and looks_like_log(text.splitlines()):
         what = "is a kernel log in which no line names a PCI device"
     other = next((said for sign, said in _OTHER_OUTPUTS.items() if sign.search(text)), None)

@@ -183,6 +183,8 @@ class Transfers(NamedTuple):
 
 WITHOUT_DETAILS = "WithoutDetails"
 """As what an error counts of which a log does not say which one it was."""
+MOMENTS = "correctable.MOMENTS"
+"""At how many times within one minute of a log a link had errors, where it had them at more than one."""
 
 
 class Errors(NamedTuple):
@@ -204,7 +206,10 @@ class Errors(NamedTuple):
     error_sources: tuple[int, int] | None = None
     """Error Source Identification: Requester IDs of the first correctable and uncorrectable message."""
     counters: tuple[tuple[str, int], ...] | None = None
-    """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``."""
+    """Counted by Linux since boot: ``("correctable.BadTLP", 12)``, ``nonfatal.*``, ``*.TOTAL``.
+
+    Of a log also `MOMENTS`: how many times within one minute errors of the link came again.
+    """
     counted_in_log: bool = False
     """Whether they were counted in a kernel log, which drops lines, rather than by the kernel."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lanewise.machine.function import HYPERVISORS
 from lanewise.machine.lanes import Lanes, lanes_of, rate_of
 from lanewise.machine.link_bandwidth import widest_mode
-from lanewise.machine.model import Kind, LinkMode
+from lanewise.machine.model import EventKind, Kind, LinkMode
 from lanewise.machine.own_rate import own_rate
 from lanewise.machine.topology import (
     is_behind_own_switch,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lanewise.machine.address import Address
-    from lanewise.machine.model import EventKind, Function, KernelEvent, Link, Machine
+    from lanewise.machine.model import Function, KernelEvent, Link, Machine
     from lanewise.machine.own_rate import Own
 
 _COMPUTE_CLASSES = (0x02, 0x0C06, 0x0C04, 0x01, 0x12, 0x0B)
@@ -96,6 +96,11 @@ class View:
     def events_at(self, address: Address, *kinds: EventKind) -> list[KernelEvent]:
         """List what a kernel log says of a function, in its order; all kinds when none is given."""
         return [event for event in self._events.get(address, ()) if not kinds or event.kind in kinds]
+
+    def card_left(self, port: Address) -> bool:
+        """Whether the card left a slot by the log, and none came since: what its port reports is of that."""
+        events = self.events_at(port, EventKind.CARD_GONE, EventKind.CARD_PRESENT, EventKind.LINK_UP)
+        return bool(events) and events[-1].kind is EventKind.CARD_GONE
 
     @cached_property
     def _events(self) -> dict[Address, list[KernelEvent]]:
@@ -180,9 +185,16 @@ class View:
     def _has_data(self, function: Function) -> bool:
         if function.virtual or is_management(function) or is_emulated(function) or function.has_c2c:
             return False
-        if is_inside_amd(function) and not function.is_nic:
+        if (is_inside_amd(function) or self.is_in_processor(function)) and not function.is_nic:
             return False
         return self.is_data_mover(function)
+
+    def is_in_processor(self, function: Function) -> bool:
+        """Whether a function is behind a root port inside a chip, with no wire on its way: AMD's graphics."""
+        way = self.machine.link_path(function)
+        top = way[-1] if way else None
+        inside = top is not None and all(link.on_die for link in way)
+        return inside and top is not None and self.machine.role(top.upper) is Kind.ROOT_PORT
 
     def is_data_mover(self, function: Function) -> bool:
         """Whether a function is a GPU, a network, storage or computing device, on whatever link."""

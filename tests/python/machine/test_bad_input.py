@@ -32,7 +32,7 @@ BOMB = (
 )
 WRONG = {
     "nothing": (b"", "is empty"),
-    "prose": (b"the card is slow, please help\n" * 10, "has no PCI device"),
+    "prose": (b"the card is slow, please help\n" * 10, "nothing in it that is read as a PCI device"),
     "a program": (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0" * 64, "is binary"),
     "zip": (b"PK\x03\x04" + b"\0" * 64, "archive cannot be read"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + b"\0" * 64, "not read"),
@@ -47,7 +47,7 @@ WRONG = {
         b"        GPU0    GPU1\n GPU0   X       OK\n GPU1   OK      X\n",
         "no topology",
     ),
-    "packed rubbish": (gzip.compress(b"rubbish" * 100), "has no PCI device"),
+    "packed rubbish": (gzip.compress(b"rubbish" * 100), "nothing in it that is read as a PCI device"),
     "not packed": (b"\x1f\x8b" + b"\xff" * 100, "cannot be unpacked"),
     "other archive": (None, "without a sysfs and without output of lspci"),
 }
@@ -114,7 +114,7 @@ class TestWrongInput:
             read_bytes(noise)
         with pytest.raises(InputError, match="more than 1,000,000 lines"):
             read_bytes(b"\n" * (4 << 20))
-        with pytest.raises(InputError, match="no PCI device"):
+        with pytest.raises(InputError, match="read as a PCI device"):
             read_bytes(bytes(32 + byte % 95 for byte in noise[: 2 << 20]))
 
     @pytest.mark.parametrize(

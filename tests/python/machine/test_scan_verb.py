@@ -105,7 +105,7 @@ class TestScan:
         letter.write_text("Dear all,\n")
         result = lanewise("scan", letter)
         assert result.exit_code == 2
-        assert "has no PCI device in it; accepted are lspci" in result.stderr
+        assert "has nothing in it that is read as a PCI device; accepted are lspci" in result.stderr
         assert result.stdout == ""
 
     def test_colours_only_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:

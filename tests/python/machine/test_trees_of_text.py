@@ -248,7 +248,7 @@ class TestLshw:
         text = "   \\==+Hardware Info : \n      |----Product Name.......................PowerEdge R630\n"
         with pytest.raises(InputError, match="esxcli hardware pci list"):
             machine_of(text)
-        with pytest.raises(InputError, match="has no PCI device in it"):
+        with pytest.raises(InputError, match="has nothing in it that is read as a PCI device"):
             machine_of("# a page\n\n| a | b |\n|------|-----|\n| 1... | 2 |\n")
 
 

@@ -153,7 +153,9 @@ def _summary(diagnosis: Diagnosis) -> Text:
         if not diagnosis.examined:
             return Text("No finding, and too little to say that nothing is wrong.", style="bold yellow")
         if not diagnosis.links:
-            return Text("No finding, but no link to examine.", style="bold yellow")
+            one_end = any(what == "links" and known for what, known, _ in diagnosis.readable)
+            what = "by one end of a link alone" if one_end else "but no link to examine"
+            return Text(f"No finding, {what}.", style="bold yellow")
         return Text("No finding.", style="bold green")
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [f"{n} {words[s]}{'' if n == 1 else 's'}" for s, n in counts.items() if n]

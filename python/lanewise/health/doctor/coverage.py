@@ -145,10 +145,13 @@ def _links(view: View) -> Iterator[tuple[Function, bool]]:
         # Wires to hardware that is awake.
         if not is_emulated(link.device) and not view.is_switched_off(link):
             yield link.device, _is_seen(link)
-    for function in _alone(view):
+    alone = list(_alone(view))
+    for function in alone:
         yield function, _is_seen_alone(view, function)
+    told = {function.address for function in alone}
     for function in _closed(view):
-        yield function, False
+        if function.address not in told:
+            yield function, False
 
 
 def _alone(view: View) -> Iterator[Function]:

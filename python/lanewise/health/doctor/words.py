@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function
 
 
+UNNAMED = "unknown device"
+"""The name of a function of which a source says nothing but its address."""
 SOLDERED = "Nothing: the port has no slot, so the board decides how many lanes the device has."
 
 
@@ -24,6 +26,11 @@ def listed_words(words: Sequence[str], most: int = 8) -> str:
     """Write words for a sentence, the first of many."""
     shown = ", ".join(words[:most])
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
+
+
+def who(place: str, function: Function | None) -> list[str]:
+    """Write a line of evidence that says what is at an address; none where the source does not say."""
+    return [] if function is None or function.name == UNNAMED else [f"{place} is {function.name}"]
 
 
 def size(number: int) -> str:

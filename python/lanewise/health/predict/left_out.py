@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_ADDRESSES = 6
 _WITHOUT_LINK = (Kind.INTEGRATED_ENDPOINT, Kind.CONVENTIONAL)
+NOT_PREDICTED = "not predicted, because "
+"""How a sentence about a device that is left out begins."""
 UNKNOWN_LINK = "its link is not known"
 """Why a device is left out that a better source would show."""
 TOO_SLOW = "its link carries less than 1.9 GB/s"
@@ -44,7 +46,7 @@ def left_out(
             continue
         slots.add(function.address.slot)
         reasons.setdefault(_reason(view, function), []).append(function.address.short)
-    return [f"not predicted, because {reason}: {_listed(found)}" for reason, found in reasons.items()]
+    return [f"{NOT_PREDICTED}{reason}: {_listed(found)}" for reason, found in reasons.items()]
 
 
 def _moves_data(view: View, function: Function) -> bool:
@@ -61,6 +63,8 @@ def _is_device(view: View, function: Function) -> bool:
 def _reason(view: View, function: Function) -> str:
     if reason := _of_its_kind(view, function):
         return reason
+    if view.is_in_processor(function) and not function.is_nic:
+        return "it is part of the processor, without a link of its own"
     if view.machine.role(function) in _WITHOUT_LINK:
         return "no link of PCI Express leads to it"
     rate = view.possible_rate(function)

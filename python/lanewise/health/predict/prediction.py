@@ -13,7 +13,7 @@ from lanewise.errors import InputError
 from lanewise.grouping import grouped, place_of, same_number
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
-from lanewise.health.predict.left_out import TOO_SLOW, UNKNOWN_LINK, left_out
+from lanewise.health.predict.left_out import NOT_PREDICTED, TOO_SLOW, UNKNOWN_LINK, left_out
 from lanewise.health.predict.pairs import MODULES, as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of, half_width_of
@@ -229,7 +229,8 @@ def _why_nothing(machine: Machine, *, named: bool) -> str:
     others = [] if named else [reason for reason in left_out(machine, ()) if UNKNOWN_LINK not in reason]
     if others:
         hint = "; name one with --device to see what its link carries" if TOO_SLOW in str(others) else ""
-        return f"nothing can be predicted: {'; '.join(others)}{hint}"
+        reasons = "; ".join(reason.removeprefix(NOT_PREDICTED) for reason in others)
+        return f"nothing can be predicted, because {reasons}{hint}"
     return (
         "nothing can be predicted: the source shows no GPU, network or storage device whose link is known; "
         "capture as root with 'lspci -vvv'"

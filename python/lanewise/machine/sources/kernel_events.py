@@ -257,6 +257,15 @@ class _Names:
         return self._drivers[driver]
 
 
+_BEFORE_A_BOOT = {
+    EventKind.GPU_LOST: EventKind.GPU_LOST_BEFORE,
+    EventKind.GPU_ERROR: EventKind.GPU_ERROR_BEFORE,
+}
+"""What is said of earlier boots, and as what."""
+_MOST_KEPT = 256
+"""Errors of earlier boots: one for each GPU and number."""
+
+
 def take(lines: Sequence[str]) -> KernelLog:
     """Read a text in one pass; lines of other tools say nothing."""
     from lanewise.machine.sources import kernel_log
@@ -265,8 +274,8 @@ def take(lines: Sequence[str]) -> KernelLog:
     """Events, and the drivers that spoke."""
     stamped = False
     """Whether one of them had a time before it."""
-    before: dict[Address | None, KernelEvent] = {}
-    """GPUs that were lost before the last boot."""
+    before: dict[tuple[EventKind, Address | None, int | None], KernelEvent] = {}
+    """GPUs that were lost, and errors that they reported, before the last boot."""
     lacking: set[tuple[Address, int | None]] = set()
     names = _Names()
     seen: Counter[tuple[EventKind, Address | None, str | None, int | None]] = Counter()
@@ -277,7 +286,7 @@ def take(lines: Sequence[str]) -> KernelLog:
         line = full_line[:MOST_SEARCHED]
         if BOOT_SIGN in line and is_boot(line) and (has_stamp(line) or not stamped):
             last_boot = at
-            before = _last_of_each_gpu(told, before)
+            _keep_of_gpus(told, before)
             told.clear()
             names.forget()
         counting.take(line)
@@ -304,20 +313,25 @@ def take(lines: Sequence[str]) -> KernelLog:
                 lacking.discard(given)
                 told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
     told = start_up.without_what_is_no_fault(_without_what_was_waited_for(told), lines[last_boot:])
-    past = (replace(event, kind=EventKind.GPU_LOST_BEFORE) for event in before.values())
+    past = (replace(event, kind=_BEFORE_A_BOOT[event.kind]) for event in before.values())
     events = (*past, *(names.addressed(event, driver, lines) for event, driver in told))
     return KernelLog(events, counting.counters())
 
 
-def _last_of_each_gpu(
-    told: list[tuple[KernelEvent, str]], before: dict[Address | None, KernelEvent]
-) -> dict[Address | None, KernelEvent]:
-    """Return the last line of each GPU that was lost, with the number of an Xid where there was one."""
-    last = dict(before)
+def _keep_of_gpus(
+    told: list[tuple[KernelEvent, str]], kept: dict[tuple[EventKind, Address | None, int | None], KernelEvent]
+) -> None:
+    """Keep what became of GPUs: the last line of each that was lost, and the last of each error.
+
+    A loss that has the number of an Xid counts more than one without.
+    """
     for event, _ in told:
-        if event.kind is EventKind.GPU_LOST and (event.number or event.address not in last):
-            last[event.address] = event
-    return last
+        if event.kind is EventKind.GPU_LOST:
+            place = (event.kind, event.address, None)
+            if event.number or place not in kept:
+                kept[place] = event
+        elif event.kind is EventKind.GPU_ERROR and event.number is not None and len(kept) < _MOST_KEPT:
+            kept[event.kind, event.address, event.number] = event
 
 
 def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
 from lanewise.machine.function import Buses, Kind
-from lanewise.machine.registers import WITHOUT_DETAILS, LinkMode
+from lanewise.machine.registers import MOMENTS, WITHOUT_DETAILS, LinkMode
 from lanewise.machine.sources import esxi_errors
 from lanewise.machine.sources.firmware_errors import BEFORE, BESIDE, SIGN, FirmwareErrors
-from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot
+from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, seconds_of
 from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _RECEIVED = re.compile(
     rf"(?:({_ADDRESS})|id=([0-9a-f]{{4}}))"
 )
 """What a root port says: that a message came, and from whom. Kernels before 5.0 give the number alone."""
+_NAMED_BIT = re.compile(r"(?:AER: +)?\[ {0,2}(\d{1,2})\] +[A-Z]")
+"""A line that names one error, like ``[ 5] SDES (First)``."""
 _STATUS = re.compile(r"error status/mask=([0-9a-f]{8})/([0-9a-f]{8})")
 
 _KINDS = {
@@ -77,6 +79,10 @@ LOOKS_LIKE_LOG = re.compile(
 )
 """A line about a function that was found, about a link, or about an error."""
 _FUNCTION_FOUND = re.compile(rf"pci {_ADDRESS}: (?:found )?\[[0-9a-f]{{4}}:[0-9a-f]{{4}}\]")
+
+
+_APART_S, _MINUTE_S = 5.0, 60.0
+"""Errors so far apart have no cause in common that is over, as training has. Assumed."""
 
 
 def is_most_of(text: str, headers: re.Pattern[str]) -> bool:
@@ -114,6 +120,10 @@ class Counting:
         self._errors: defaultdict[Address, Counter[str]] = defaultdict(Counter)
         self._waiting: dict[Address, str] = {}
         """Functions whose last error has no details yet, and as what it counts until then."""
+        self._times: dict[Address, list[float]] = {}
+        """When a link had errors in the minute before the last ones, each time once."""
+        self._moments: dict[Address, int] = {}
+        """The most of these that were in one minute."""
         self._heard: tuple[Address, str] | None = None
         """Sender of a message of which nothing more was said yet, and its prefix."""
         self._of_firmware = FirmwareErrors()
@@ -128,6 +138,8 @@ class Counting:
         if any(sign in line for sign in esxi_errors.SIGNS) and esxi_errors.count(line, self._errors):
             return
         if "PCIe Bus Error" not in line and "error status/mask" not in line and "received" not in line:
+            if self._waiting and "] " in line:
+                self._take_name(line)
             return
         match = _LINE.search(line)
         if match is None:
@@ -141,11 +153,32 @@ class Counting:
             if severity[2] is None:
                 self._waiting[address] = f"{prefix}.{WITHOUT_DETAILS}"
                 self._count(address, self._waiting[address])
+                if prefix == "correctable":
+                    self._note_time(address, seconds_of(line))
         elif status:
             self._bits(address, int(status[1], 16) & ~int(status[2], 16))
         elif received := _RECEIVED.search(message):
             self._settle()
             self._heard = (_source(address, received[2], received[3]), _prefix(received[1]))
+
+    def _take_name(self, line: str) -> None:
+        """Take an error by the line that names it, where the one with its bits was left out."""
+        match = _LINE.search(line)
+        bit = None if match is None else _NAMED_BIT.match(match[2])
+        if match is not None and bit is not None and (address := Address.parse(match[1])) in self._waiting:
+            self._bits(address, 1 << int(bit[1]))
+
+    def _note_time(self, address: Address, now: float | None) -> None:
+        """Note when a link had an error; several at a time have one cause, as a change of its speed."""
+        if now is None:
+            return
+        times = self._times.setdefault(address, [])
+        if times and now < times[-1]:
+            times.clear()
+        if not times or now - times[-1] >= _APART_S:
+            times.append(now)
+            times[:] = [time for time in times if now - time <= _MINUTE_S]
+            self._moments[address] = max(self._moments.get(address, 0), len(times))
 
     def _bits(self, address: Address, status: int) -> None:
         """Count errors by their names; what was counted for want of a name is taken back."""
@@ -172,6 +205,8 @@ class Counting:
     def counters(self) -> tuple[tuple[Address, tuple[tuple[str, int], ...]], ...]:
         """Return the counts of every function, as `registers.Errors.counters`."""
         self._settle()
+        for address, moments in self._moments.items():
+            self._errors[address][MOMENTS] = moments if moments > 1 else 0
         found = {**self._of_firmware.counts(), **self._errors}
         return tuple((address, tuple(sorted((+counts).items()))) for address, counts in found.items())
 

@@ -1,6 +1,7 @@
-"""Files of sysfs as text: what ``tail -v``, ``head -v`` and ``grep .`` print of ``/sys/bus/pci/devices/*/*``.
+"""Files of sysfs as text: what ``tail -v`` and ``grep .`` print of ``/sys/bus/pci/devices/*/*``.
 
-Whatever files were shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``vendor``,
+``head -v`` prints the same; ``cat`` prints a file below the prompt where it was called. Whatever files were
+shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``vendor``,
 ``secondary_bus_number``, counters of errors. A path through ``/sys/devices`` tells who is below whom. Without
 ``class`` nobody knows a port from a device, so what ports state is taken for what any end of a link states.
 Leaves out files named by interface (``/sys/class/net/eth0/device``), which tell no address. Source:
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
 
-_FUNCTION = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
+_FUNCTION = r"[0-9a-f]{4,8}\\?:[0-9a-f]{2}\\?:[01][0-9a-f]\.[0-7]"
+"""An address, as shells complete it, too: with a backslash before each colon."""
 _PATH = rf"(?:/sys/)?((?:bus/pci/devices|devices/pci[0-9a-f:]{{1,16}})(?:/{_FUNCTION}){{1,16}})/(\w{{3,40}})"
 _HEADED = re.compile(rf"[ \t>]{{0,8}}==> {_PATH} <==")
+_SHOWN = re.compile(rf"[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$")
 _SAID = re.compile(rf"[ \t>]{{0,8}}{_PATH}:[ \t]*+(.*)")
-LOOKS_LIKE = re.compile(rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[ \t>]{{0,8}}{_PATH}:[ \t]*\S)", re.MULTILINE)
-"""A heading of ``tail -v``, or a line of ``grep .``."""
+LOOKS_LIKE = re.compile(
+    rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$|[ \t>]{{0,8}}{_PATH}:[ \t]*\S)",
+    re.MULTILINE,
+)
+"""A heading of ``tail -v``, a command that shows one file, or a line of ``grep .``."""
 _MOST_TEXT = 4096
+_OF_MANY_LINES = re.compile(r"/(?:aer_\w+|uevent|resource)$")
+"""Files of a function that have more than one line (Linux, Documentation/ABI/testing/sysfs-bus-pci)."""
 
 
 class TextFiles:
@@ -40,15 +48,18 @@ class TextFiles:
         self._folders: dict[str, None] = {}
         path = None
         for line in lines:
-            headed, said = _HEADED.match(line), _SAID.match(line)
+            headed, said = _HEADED.match(line) or _SHOWN.match(line), _SAID.match(line)
             if headed is not None:
-                path = self._file(headed[1], headed[2])
+                path = self._file(headed[1].replace("\\", ""), headed[2])
             elif said is not None:
                 self._files[self._file(said[1], said[2])] = said[3].strip()
                 path = None
             elif path is not None and line.strip(" \t>"):
                 text, more = self._files.get(path, ""), line.strip(" \t>")
-                if len(text) < _MOST_TEXT:
+                if text and not _OF_MANY_LINES.search(path):
+                    # What comes now is no part of a file: a prompt, the next command.
+                    path = None
+                elif len(text) < _MOST_TEXT:
                     self._files[path] = f"{text}\n{more}" if text else more
 
     def _file(self, folder: str, name: str) -> str:

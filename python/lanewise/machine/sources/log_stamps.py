@@ -31,6 +31,13 @@ _FRONT = re.compile(
 _STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST}|{_PROCESSOR})", re.ASCII)
 BOOT_SIGN = "Linux version "
 """In the first line of a boot."""
+_SINCE_START = re.compile(r"[ \t]*(?:<\d+>)?\[ *(\d{1,9}\.\d{1,9})[\] <]", re.ASCII)
+_CLOCK = re.compile(
+    r"(?<!\d)(?P<day>\d{1,2})(?:T| {1,2})(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?!\d)", re.ASCII
+)
+"""A day and a time, as in ``Aug 29 20:09:52``, ``11月 15 14:11:38`` and ``2025-01-01T23:59:40``."""
+_MOST_STAMP = 60
+"""Characters at the beginning of a line in which its time is."""
 _BOOT = re.compile(r"Linux version \d")
 _MOST_LOOKED_AT = 400
 """Lines that tell what a text is. Assumed to be enough."""
@@ -55,6 +62,21 @@ def message_of(line: str) -> str:
 def has_stamp(line: str) -> bool:
     """Whether a time, an urgency or ``kernel:`` stands before the message."""
     return _STAMP.match(line.strip()) is not None
+
+
+def seconds_of(line: str) -> float | None:
+    """Return when a line was written, in seconds after any moment that is the same for all lines of a log.
+
+    None without a time. Of months nothing is told: around the end of one times may go back.
+    """
+    stamp = line[:_MOST_STAMP]
+    if (since_boot := _SINCE_START.match(stamp)) is not None:
+        return float(since_boot[1])
+    clock = _CLOCK.search(stamp)
+    if clock is None:
+        return None
+    day, hour, minute, second = (int(clock[part]) for part in ("day", "hour", "minute", "second"))
+    return float(((day * 24 + hour) * 60 + minute) * 60 + second)
 
 
 def is_boot(line: str) -> bool:

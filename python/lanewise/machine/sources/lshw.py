@@ -1,12 +1,13 @@
-"""`lshw`, `-json` and `-businfo`: who is below whom, names, drivers, interfaces, what drives call themselves.
+"""`lshw`, also `-json`, `-xml` and `-businfo`: the tree, names, drivers, interfaces, names of drives.
 
-Both are trees of nodes with properties; a function of PCI has ``pci@0000:01:00.0`` as its bus info. The nodes
-below a host bridge are beside it on its bus; below other bridges they are below. Neither says speeds and
-widths of links, payload sizes or errors, and the numbers of vendor and device only with ``-numeric``. Text is
-in the language of its user: what a property is follows from its place (description, product, vendor, physical
-id, bus info, logical name, in this order) and from what it says, where its name is not English. ``-businfo``
-is a table without a tree. Leaves out: everything that is no function of PCI, and ``-short``, which has no
-addresses. Source: lshw B.02.19, ``hw.cc`` and ``print.cc``, read for the format only.
+The first three are trees of nodes with properties; a function of PCI has ``pci@0000:01:00.0`` as its bus
+info. The nodes below a host bridge are beside it on its bus; below other bridges they are below. Neither says
+speeds and widths of links, payload sizes or errors, and the numbers of vendor and device only with
+``-numeric``. Text is in the language of its user: what a property is follows from its place (description,
+product, vendor, physical id, bus info, logical name, in this order) and from what it says, where its name is
+not English. ``-businfo`` is a table without a tree. Leaves out: everything that is no function of PCI, and
+``-short``, which has no addresses. Source: lshw B.02.19, ``hw.cc`` and ``print.cc``, read for the format
+only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from lanewise.machine import pci_ids
 from lanewise.machine.address import Address
 from lanewise.machine.function import Buses
+from lanewise.machine.sources import xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,6 +81,9 @@ _DEVICE: tuple[IdentityNumber, IdentityName] = ("device_id", "device_name")
 _BUS = re.compile(r"PCIBUS:[0-9a-fA-F]+:([0-9a-fA-F]{1,2})$")
 _MOST_DEEP = 200
 _LONGEST_VALUE = 4096
+_OF_NODES = frozenset({"id", "class", "handle"})
+_ELEMENTS = frozenset({"description", "product", "vendor", "businfo", "logicalname", "slot"})
+"""Properties of a node in XML that are elements of their own."""
 _CLASSES = {
     "NVMe device": "Non-Volatile memory controller",
     "Ethernet interface": "Ethernet controller",
@@ -98,6 +103,11 @@ class _Node:
     def take(self, key: str, value: str) -> None:
         """Keep the first value of a property: of logical names the first is the device's own."""
         self.properties.setdefault(key, value)
+
+
+def read_xml(data: bytes, into: Reading) -> None:
+    """Read what ``lshw -xml`` writes, as far as it goes."""
+    _functions(_from_xml(data, into), into)
 
 
 def read_json(text: str, into: Reading) -> None:
@@ -135,6 +145,34 @@ def _from_json(text: str) -> _Node:
                 node.take(prefix + key, "true")
         else:
             node.take(prefix + key, _ESCAPED.sub(r"\1", match[1][:_LONGEST_VALUE]))
+    return root
+
+
+def _from_xml(data: bytes, into: Reading) -> _Node:
+    """Return the tree: nodes with an element for each property, settings and capabilities with an ``id``."""
+    root = _Node()
+    stack = [root]
+    words: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        words.clear()
+        if name == "node":
+            node = _Node({key: value for key, value in attributes.items() if key in _OF_NODES})
+            stack[-1].children.append(node)
+            stack.append(node)
+        elif name == "setting":
+            stack[-1].take(f"configuration.{attributes.get('id', '')}", attributes.get("value", ""))
+        elif name == "capability":
+            stack[-1].take(f"capabilities.{attributes.get('id', '')}", "true")
+
+    def end(name: str) -> None:
+        if name == "node" and len(stack) > 1:
+            stack.pop()
+        elif name in _ELEMENTS:
+            stack[-1].take(name, "".join(words).strip()[:_LONGEST_VALUE])
+        words.clear()
+
+    xml.parse(data, start, end, into, text=words.append)
     return root
 
 

@@ -1,8 +1,9 @@
 """Addresses with the link lines of `lspci` behind or below them: what a loop over devices leaves of a dump.
 
 ``for d in ...; do echo $d; lspci -vv -s $d | grep Lnk; done`` prints an address on a line of its own, or
-before the first line about the link. What the device is stands nowhere. An address that comes again begins
-another capture. Source: forms found in threads; the lines are those of ``lspci``.
+before the first line about the link; so does a command (``$ lspci -vv -s 1f:00.0 | grep Lnk``). What the
+device is stands nowhere. An address that comes again begins another capture. Source: forms found in threads;
+the lines are those of ``lspci``.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
 
-_NAMED = rf"[^\n:]{{0,30}}?(?<![\w:.])({FUNCTION})[ \t:=*#)\]-]{{0,12}}"
-"""An address, with a few words before it."""
+_NAMED = (
+    rf"(?:[^\n:]{{0,30}}?|[^\n]{{0,60}}?\blspci [^\n|]{{0,40}}?)(?<![\w:.])({FUNCTION})"
+    r"(?:[ \t:=*#)\]-]{0,12}|[ \t][^\n|]{0,40}\|[^\n]{0,80})"
+)
+"""An address, with a few words before it; or a command about one whose output goes to another."""
 _LINE = re.compile(rf"{_NAMED}(?:(Lnk(?:Cap|Sta):.*)|$)")
 LOOKS_LIKE = re.compile(rf"^{_NAMED}(?:\n{{1,2}}[ \t>|]{{0,40}})?Lnk(?:Cap|Sta):", re.MULTILINE)
 

@@ -13,12 +13,14 @@ import re
 FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 """An address as `lspci` prints it."""
 HEADER = re.compile(
-    rf"^[ \t>|]{{0,16}}((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
+    rf"^[ \t>|]{{0,16}}(?:[=#*]{{1,12}}[ \t]{{1,4}})?((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
     r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|"
-    r"((?!Lnk(?:Cap|Sta):)[^\s:\"a-z][^:]{0,79}[^\s:]): (.*\S))(.*)$",
+    r"((?!Lnk(?:Cap|Sta):)[^\s:\"a-z=#*][^:]{0,79}[^\s:]): (.*\S))(.*)$",
     re.MULTILINE,
 )
 """The first line of a function: path and address, then class and IDs in numbers, or both in words.
+
+Loops print marks before it (``===== 52:00.0 3D controller: ...``).
 
 Classes have a capital letter, and no blank before the colon; what kernels and programs log of a device
 (``0000:02:00.0 eth0: ...``, ``0000:30:00.0 C2H channel 1 failure : ...``) has not.

@@ -13,6 +13,7 @@ from lanewise.machine.topology import is_thunderbolt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lanewise.machine.address import Address
     from lanewise.machine.view import View
 
 TRIGGERED = Rule(
@@ -20,7 +21,7 @@ TRIGGERED = Rule(
     what="A port has contained an error and keeps its link down, or the kernel log says that it did.",
     why="Downstream Port Containment takes the link down on a fatal error so that nothing wrong gets "
     "further. Until software clears it everything below is gone.",
-    severity="error; warning when the link came back",
+    severity="error; warning when the link came back; info when the card left the slot by the log",
     cost="stated: the devices below the port are out of service",
     fix="Read the reason in the kernel log (`dmesg | grep -i dpc`), repair it, then clear DPC Trigger "
     "Status or rescan.",
@@ -68,13 +69,20 @@ def contained_ports(view: View, this: Rule) -> Iterable[Finding]:
         events = view.events_at(address, EventKind.CONTAINED, EventKind.RECOVERED)
         alive = view.shows_device_below(view.machine.functions.get(address))
         back = alive or events[-1].kind is EventKind.RECOVERED
+        pulled = view.card_left(address) and _came_first(view, address)
+        tail = " and took its link down" + (", as when a card is pulled" if pulled else "")
         yield this.finding(
-            Severity.WARNING if back else Severity.ERROR,
+            Severity.INFO if pulled else Severity.WARNING if back else Severity.ERROR,
             address.short,
-            f"{address.short} contained an error"
-            + ("; its link came back" if back else " and took its link down"),
+            f"{address.short} contained an error" + ("; its link came back" if back else tail),
             [event.line for event in events[-4:]],
         )
+
+
+def _came_first(view: View, port: Address) -> bool:
+    """Whether a card left the slot before its port contained anything."""
+    kinds = [event.kind for event in view.events_at(port, EventKind.CARD_GONE, EventKind.CONTAINED)]
+    return kinds[0] is EventKind.CARD_GONE
 
 
 @rule(ABSENT)

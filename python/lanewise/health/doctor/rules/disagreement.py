@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.words import who
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def disagreeing_sources(view: View, this: Rule) -> Iterable[Finding]:
             or f"two sources disagree about {bdf}: {'; '.join(map(_words, found))}",
             [
                 *(f"{bdf} {one.what}: {one.first}; {one.second}" for one in found),
-                *([f"{bdf} is {function.name}"] if function is not None else []),
+                *who(bdf, function),
             ],
         )
 

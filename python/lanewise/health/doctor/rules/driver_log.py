@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.loss_words import ENGINE_RESET, LOSSES, message, what_was_late
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.words import who
 from lanewise.machine.kernel_event import FAILED_START
 from lanewise.machine.model import EventKind
 
@@ -300,5 +301,5 @@ def _lines(view: View, place: str, events: list[KernelEvent]) -> list[str]:
     function = view.machine.functions.get(address) if address else None
     return [
         *dict.fromkeys(event.line for event in events[:_MOST_LINES]),
-        *([f"{place} is {function.name}"] if function is not None else []),
+        *who(place, function),
     ]

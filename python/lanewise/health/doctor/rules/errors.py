@@ -9,6 +9,7 @@ from lanewise.health.doctor.link_errors import counted, latched
 from lanewise.health.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.health.doctor.words import listed, listed_words
 from lanewise.machine.model import ENDPOINTS
+from lanewise.machine.registers import MOMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,10 @@ GPUs in order that run for months show some tens."""
 _MANY = 100
 """Counted errors above which chance and training are no explanation. Assumed."""
 
+_KEEPS_COMING = 3
+"""Times within a minute of a log at which a link had errors, from which on neither chance nor training is an
+explanation: links in order have none for hours. Assumed."""
+
 _THEN = (
     "run a load, look again. When they come back: reseat, other slot, other cable or riser, then another "
     "card."
@@ -36,8 +41,9 @@ CORRECTABLE = Rule(
     "worry; rising ones are.",
     severity="info for bits that were latched at an unknown time; warning for bad packets together with "
     "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, for 100 and more "
-    "errors counted, and for 1000 and more replays that a GPU has counted since it was reset; info at "
-    "wireless adapters, whose links sleep and wake",
+    "errors counted, for errors that come at three and more times within one minute of a log, and for 1000 "
+    "and more replays that a GPU has counted since it was reset; info at wireless adapters, whose links "
+    "sleep and wake",
     cost="stated: each bad packet is replayed, with all that followed it",
     fix=f"Clear the bits (`setpci -s BDF ECAP_AER+10.l=ffffffff`), {_THEN} What was counted stays: note "
     "the counts, and see whether they rise.",
@@ -75,12 +81,13 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
         if not any(map(latched, ends)) and not errors and not replays:
             continue
         bits = {bit for end in ends for bit in latched(end)}
-        if replays < _MANY_REPLAYS and not _is_severe(view, wire, bits, errors):
+        again = wire.most(_moments) >= _KEEPS_COMING and not any(f.is_wireless for f in wire.device)
+        if replays < _MANY_REPLAYS and not again and not _is_severe(view, wire, bits, errors):
             history.append(wire)
             continue
         what = f"{errors} correctable errors counted" if errors else "damaged packets were seen"
         what = f"{replays} replays counted" if replays >= _MANY_REPLAYS else what
-        title = f"{what} at {wire.place}"
+        title = f"{what} at {wire.place}" + (", and they keep coming" if again else "")
         yield this.finding(Severity.WARNING, device.address.short, title, _lines(ends), fix=_remedy(ends))
     if history:
         devices = [wire.named for wire in history]
@@ -185,6 +192,11 @@ def _counted(function: Function) -> int:
 def _replays(function: Function) -> int:
     """Return how often a GPU says it replayed; since an unknown time."""
     return function.errors.counter("correctable.Replay") or 0
+
+
+def _moments(function: Function) -> int:
+    """Return how many times within one minute of a log it had errors."""
+    return function.errors.counter(MOMENTS) or 0
 
 
 def _correctable_lines(function: Function, bits: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.words import who
 from lanewise.health.doctor.xids import RECOVERY, Meaning, is_recovery, meaning, name
 from lanewise.machine.model import EventKind
 from lanewise.machine.topology import is_inside_amd
@@ -33,18 +34,24 @@ GPU = Rule(
     severity="error where the GPU is to be reset or replaced, or its node started again (Xid 46, 48, 57, 58, "
     "62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 157, 158, 161, fatal 74 and 144 to 150, fatal "
     "SXids, 154 as it says); warning where a reset can wait, or a look will do (54, 61, 63, 92, 94, 121 to "
-    "125, 156, 160, others of 74 and 144 to 150), and for an error after which 154 says None; info for what "
-    "programs cause (13, 31, 32, 43, 45), SXids that are not fatal, and other numbers",
+    "125, 156, 160, others of 74 and 144 to 150), and for an error after which 154 says None, or after which "
+    "the node was started again; info for what programs cause (13, 31, 32, 43, 45), SXids that are not "
+    "fatal, and other numbers",
     cost="stated: what ran on the GPU was stopped, or is to be doubted",
     fix="Drain the node and reset the GPU (`nvidia-smi --gpu-reset -i BDF`), or start the node again. Then "
     "test the GPU (`dcgmi diag -r 3`). The same error again: replace the GPU of BDF.",
     references=("NVIDIA, Xid Errors", "NVIDIA, GPU Debug Guidelines", "NVIDIA, Fabric Manager User Guide"),
-    not_said="Xid 79 and 167, and what follows them (see `device-lost`); lines before the last boot.",
+    not_said="Xid 79 and 167, and what follows them (see `device-lost`); before the last boot, what programs "
+    "cause and what can wait.",
     bearing=Bearing.DISTURBS,
 )
 _OF_PROGRAMS = (
     "Look for the program in the line, and for a fault in it (`compute-sanitizer`). Where different programs "
     "fail so on this GPU alone, test the GPU: `dcgmi diag -r 3`."
+)
+_STARTED_AGAIN = (
+    "The node has been started again since. Test the GPU (`dcgmi diag -r 3`) before it gets work. The same "
+    "error again: replace the GPU of BDF."
 )
 _TO_REPLACE = (
     "Take the GPU of BDF out of service, collect `nvidia-bug-report.sh`, and replace the GPU: a reset does "
@@ -98,6 +105,35 @@ def gpu_errors(view: View, this: Rule) -> Iterable[Finding]:
         finding = _of_one(view, this, address, events)
         if finding is not None:
             yield finding
+    yield from _of_earlier_boots(view, this, told=set(of), lost=lost)
+
+
+def _of_earlier_boots(
+    view: View, this: Rule, told: set[Address | None], lost: set[Address | None]
+) -> Iterator[Finding]:
+    """Tell of GPUs in order since the last boot that had errors before it after which a GPU is no use."""
+    lost = lost | {e.address for e in view.machine.events if e.kind is EventKind.GPU_LOST_BEFORE}
+    of: dict[Address | None, list[KernelEvent]] = {}
+    for event in view.machine.events:
+        if event.kind is not EventKind.GPU_ERROR_BEFORE or event.address in told:
+            continue
+        after_a_loss = event.address in lost and event.number in _AFTER_A_LOSS
+        if meaning(event).severity is Severity.ERROR and event.number != RECOVERY and not after_a_loss:
+            of.setdefault(event.address, []).append(event)
+    for address, events in of.items():
+        place = "" if address is None else address.short
+        function = view.machine.functions.get(address) if address is not None else None
+        said = ", ".join(f"{name(event)} ({meaning(event).words})" for event in events[:_MOST_NAMED])
+        yield this.finding(
+            Severity.WARNING,
+            place,
+            f"GPU errors at {place or 'a GPU'}: {said}, in an earlier boot, and may come back",
+            [
+                *(event.line for event in events[:_MOST_LINES]),
+                *who(place, function),
+            ],
+            fix=_fix(meaning(events[0]), events) or _STARTED_AGAIN,
+        )
 
 
 def _of_one(view: View, this: Rule, address: Address | None, events: list[KernelEvent]) -> Finding | None:
@@ -123,7 +159,7 @@ def _of_one(view: View, this: Rule, address: Address | None, events: list[Kernel
         f"GPU errors at {place or 'a GPU'}: {said}{more}{', and was reset since' if again else ''}",
         [
             *(event.line for event in list(first.values())[:_MOST_LINES]),
-            *([f"{place} is {function.name}"] if function is not None else []),
+            *who(place, function),
             *([f"{len(events)} lines of that kind in the log"] if len(events) > len(first) else []),
         ],
         fix=_fix(worst, shown),
@@ -157,7 +193,7 @@ def blocked_accesses(view: View, this: Rule) -> Iterable[Finding]:
             f"the IOMMU blocked {times} of {bdf} to memory",
             [
                 *(event.line for event in events[:2]),
-                *([f"{bdf} is {function.name}"] if function is not None else []),
+                *who(bdf, function),
             ],
         )
 
@@ -183,7 +219,7 @@ def _blocked_interrupts(view: View, this: Rule) -> Iterator[Finding]:
             f"the IOMMU blocked {times} of {bdf}" + (", sent without remapping" if of_format else ""),
             [
                 *(event.line for event in (of_format or events)[:2]),
-                *([f"{bdf} is {function.name}"] if function is not None else []),
+                *who(bdf, function),
             ],
             fix=_OF_INTERRUPTS.replace("BDF", bdf),
         )

@@ -9,7 +9,7 @@ from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.loss_words import LOSSES, what_happened
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.driver_log import by_device, whom
-from lanewise.health.doctor.words import sign
+from lanewise.health.doctor.words import sign, who
 from lanewise.machine.kernel_event import FAILED_START
 from lanewise.machine.model import EventKind
 
@@ -32,7 +32,6 @@ _OF_SLOTS = (
 _MOST_LINES = 4
 _OFTEN = 3
 """Times that a link goes down by itself from which on it will again. Assumed: once may be a reset."""
-_UNNAMED = "unknown device"
 _FROM_SLEEP = re.compile(r"D3|Switch to D0")
 _NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
@@ -118,11 +117,7 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
             f"{_subject(view, place, worst)} {what_happened(worst)}{xid}{tail}",
             [
                 *(event.line for event in _first_of_each_kind(losses)),
-                *(
-                    [f"{place} is {function.name}"]
-                    if function is not None and function.name != _UNNAMED
-                    else []
-                ),
+                *who(place, function),
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
             fix=_remedy(losses),
@@ -180,6 +175,8 @@ def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
     What is part of a Thunderbolt controller, or behind one, goes with its cable, and the controller with what
     is on it. A log lists all that was ever there.
     """
+    if all(event.address is not None and view.card_left(event.address) for event in losses):
+        return True
     if any(e.kind is not EventKind.NO_RETURN or not _FROM_SLEEP.search(e.line) for e in losses):
         return False
     there = [view.machine.functions.get(event.address) for event in losses if event.address is not None]
@@ -236,9 +233,10 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
             f"the link of {bdf} went down by the log, and its device is there in the dump",
         )
     kinds = {event.kind for event in events[-_MOST_LINES:]}
-    if EventKind.NO_LINK in kinds:
+    left = port is not None and view.card_left(port.address)
+    if EventKind.NO_LINK in kinds and not left:
         return Severity.WARNING, f"the link of {bdf} did not come up"
-    if EventKind.CARD_GONE in kinds:
+    if left or EventKind.CARD_GONE in kinds:
         return Severity.WARNING, f"the link of {bdf} went down: its card left the slot"
     return Severity.ERROR, f"the link of {bdf} went down and did not come back"
 
@@ -278,5 +276,5 @@ def retrained_links(view: View, this: Rule) -> Iterable[Finding]:
             severity,
             bdf,
             f"the kernel forced the link of {bdf} to 2.5GT/s, {how}",
-            [*(event.line for event in events[:_MOST_LINES]), *([f"{bdf} is {port.name}"] if port else [])],
+            [*(event.line for event in events[:_MOST_LINES]), *who(bdf, port)],
         )

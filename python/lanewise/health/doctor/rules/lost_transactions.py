@@ -34,6 +34,8 @@ _OF_BRINGING_UP = frozenset({"FCP", "SDES"})
 _POISON = {"ParErr": "Master Data Parity Error", "<PERR": "Detected Parity Error"}
 """Bits of Status that tell of poisoned packets (7.5.1.1.4)."""
 
+_CLEAR_AER = "setpci -s BDF ECAP_AER+4.l=ffffffff; "
+
 UNCORRECTABLE = Rule(
     id="uncorrectable-errors",
     what="Uncorrectable errors are latched or counted.",
@@ -44,11 +46,11 @@ UNCORRECTABLE = Rule(
     "counted; info for Completer Abort, Unexpected "
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
     "a host bridge that is no port, for bits of flow control and surprise down while Device Status knows "
-    "of no error, which are from before the last reset, and for non-fatal "
-    "ones of slow devices that only Device Status tells of",
+    "of no error, which are from before the last reset, for a link that went down by surprise because its "
+    "card left the slot by the log, and for non-fatal ones of slow devices that only Device Status tells of",
     cost="stated: transactions were lost",
-    fix="Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`setpci -s BDF "
-    "ECAP_AER+4.l=ffffffff; setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",
+    fix=f"Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`{_CLEAR_AER}"
+    "setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",
     references=(
         "PCIe Base 5.0 §6.2.7 (error listing)",
         "§7.8.4.2 (Uncorrectable Error Status)",
@@ -83,14 +85,22 @@ def uncorrectable_errors(view: View, this: Rule) -> Iterable[Finding]:
         named = in_words(bits or counts)
         what = ", ".join(filter(None, (named, *kept))) or _in_numbers(function, fatal, nonfatal)
         yield this.finding(
-            Severity.ERROR
+            Severity.INFO
+            if set(counts) == {"SDES"} and view.card_left(function.address)
+            else Severity.ERROR
             if (fatal and not function.errors.counter(_LATCHED)) or _fatal_bits(function, bits)
             else _severity(view, function, bits, kept, fatal + nonfatal),
             bdf,
             f"uncorrectable errors at {bdf}: {what}",
             list(_lines(function, bits, list(kept.values()), fatal, nonfatal)),
-            fix=" ".join((this.fix, *fixes((*bits, *counts, *_poison(kept))))),
+            fix=" ".join((_clearing(this.fix, function), *fixes((*bits, *counts, *_poison(kept))))),
         )
+
+
+def _clearing(fix: str, function: Function) -> str:
+    """Leave out what clears registers of Advanced Error Reporting, where a function has none."""
+    without = function.transfers.status is not None and function.errors.uncorrectable_status is None
+    return fix.replace(_CLEAR_AER, "") if without else fix
 
 
 def _in_numbers(function: Function, fatal: int, nonfatal: int) -> str:

@@ -96,8 +96,8 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
         yield this.finding(
             Severity.WARNING if few and _is_missed(view, function, rate, full) else Severity.INFO,
             bdf,
-            f"{bdf} runs at {now} and could do {could}: {_other_end(view, function)} has no more, or "
-            "something is wrong",
+            f"{bdf} {_less(function, now, could)}: {_other_end(view, function)} has no more, or something is "
+            "wrong",
             [
                 f"{bdf} LnkCap: {could}; now {now} ({function.name})",
                 *([f"{twin.address.short}, of its kind, runs at {_now(view, twin)}"] if twin else []),
@@ -212,7 +212,16 @@ def _is_lower_end(view: View, function: Function) -> bool:
     if is_thunderbolt(function) or is_emulated(function) or view.outer_end(function) is not function:
         return False
     link = view.machine.link_above(function)
+    if link is not None and link.on_die:
+        return False
     return link is None if function.parent is None else link is not None and not link.port_can.known
+
+
+def _less(function: Function, now: LinkMode, could: LinkMode) -> str:
+    """Say what it lacks: of a GPU that may sleep the lanes alone."""
+    if function.is_gpu and function.idle is not False and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
+        return f"runs on x{now.width} of x{could.width} lanes"
+    return f"runs at {now} and could do {could}"
 
 
 def _other_end(view: View, function: Function) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.machine.model import EventKind
+from lanewise.machine.topology import is_switch_of_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +20,10 @@ DEAD = Rule(
     what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
     why="A read without a completion returns ones. The kernel still lists the device because it was there at "
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
-    severity="error; for a GPU that may be switched off beside one in the processor, and that did not fall "
-    "off the bus by the log, warning, and info where the source says that no driver is bound to it; info "
-    "below a bridge in D3, for a device without driver that moves no data, which firmware may have switched "
-    "off, and for the sound of a GPU that answers",
+    severity="error; for a GPU, or the switch in one, that may be switched off beside one in the processor, "
+    "and that did not fall off the bus by the log, warning, and info where the source says that no driver is "
+    "bound to it; info below a bridge in D3, for a device without driver that moves no data, which firmware "
+    "may have switched off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "
@@ -151,8 +152,13 @@ def _is_side_function(view: View, functions: list[Function]) -> bool:
 
 def _may_be_switched_off(view: View, functions: list[Function]) -> bool:
     """Whether this is the second GPU of a laptop, which drivers and tools cut off from power."""
+    if not all(f.is_gpu or is_switch_of_gpu(f) or f.is_class(0x04, 0x0C) for f in functions):
+        return False
     inside = any(function.has_display and _is_inside(view, function) for function in view.machine)
-    return inside and all(f.is_gpu or f.is_class(0x04, 0x0C) for f in functions) and functions[0].is_gpu
+    if is_switch_of_gpu(functions[0]):
+        # Of a few lines nobody can tell what else the machine has.
+        return inside or all(map(view.is_dead, view.machine))
+    return inside and functions[0].is_gpu
 
 
 def _is_inside(view: View, function: Function) -> bool:

@@ -9,6 +9,7 @@ from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.one_end import ONE_END, lonely_devices
 from lanewise.health.doctor.severity import FEW_LANES, by_loss, payload_share
+from lanewise.health.doctor.words import who
 from lanewise.machine.address import Address
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import IDLE_GPU_GT_S, EventKind, LinkMode
@@ -148,7 +149,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
             severity,
             address.short,
             f"the path from {address.short} to the host carries {event.now}; the device can do {event.able}",
-            [event.line, *([f"{address.short} is {function.name}"] if function is not None else [])],
+            [event.line, *who(address.short, function)],
         )
 
 

@@ -76,6 +76,7 @@ _READ_CAPABILITIES = (
 
 
 _A_CAPABILITY, _IGNORED = "[", "-"
+_BRIDGES = 0x06
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +140,8 @@ class BlockReader:
         elif self.passing_over:
             pass
         elif self.record and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
-            self.pieces.append(stripped)
+            if self.record is not header.kernel:
+                self.pieces.append(stripped)
         elif stripped.startswith("<"):
             # What `lspci` says about registers that it finds wrong or cannot read.
             pass
@@ -189,6 +191,8 @@ class BlockReader:
         if draft.link:
             # What `grep` left of a function may have its link and not the capability around it.
             draft.registers.setdefault("express", True)
+            if draft.kind is None and _is_no_bridge(draft):
+                draft.kind = Kind.ENDPOINT
         if draft.identity.get("revision") == _ALL_ONES and not draft.registers.keys() - {"no_answer"}:
             draft.registers["no_answer"] = ("(rev ff)", *draft.registers.get("no_answer", ()))
         if draft.registers.get("no_answer"):
@@ -211,6 +215,14 @@ def _looks_like_key(text: str) -> bool:
     """Whether a line starts with a key of its own: a word, a colon, and something behind."""
     key, colon, rest = text.partition(":")
     return bool(colon) and key.isidentifier() and rest[:1] in (" ", "\t")
+
+
+def _is_no_bridge(draft: Draft) -> bool:
+    """Whether the class of a function is known, and is that of no bridge."""
+    code, name = draft.identity.get("class_code"), draft.identity.get("class_name")
+    if draft.buses is not None or (code is None and not name):
+        return False
+    return code >> 16 != _BRIDGES if code is not None else "bridge" not in (name or "").lower()
 
 
 def _kind_without_express(draft: Draft) -> Kind:

@@ -120,7 +120,8 @@ def _iommu(draft: Draft, text: str) -> None:
         draft.function["iommu_group"] = int(number[0])
 
 
-def _kernel(draft: Draft, text: str) -> None:
+def kernel(draft: Draft, text: str) -> None:
+    """Read the driver, or the modules that fit: of one line each, below which scripts print more."""
     key, _, value = text.partition(":")
     if key == "Kernel driver in use":
         draft.function["driver"] = value.strip() or None
@@ -170,8 +171,8 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Prefetchable memory behind bridge": _window,
     "NUMA node": _numa,
     "IOMMU group": _iommu,
-    "Kernel driver in use": _kernel,
-    "Kernel modules": _kernel,
+    "Kernel driver in use": kernel,
+    "Kernel modules": kernel,
     "DeviceName": _label,
     "Physical Slot": _physical_slot,
     "Subsystem": _subsystem,

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
 from lanewise.scenario_text import said_of_a_scenario
 from lanewise.tools.instruments.measurement import ImportProblemError, Measurement
@@ -92,8 +93,6 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (iperf3.recognizes, iperf3.parse),
         (perftest.recognizes_json, perftest.parse_json),
     )
-    found = documents(text)[0]
-    parsers = [parse for knows, parse in of_documents if any(knows(document) for document in found)]
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
@@ -107,9 +106,18 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),
     )
-    parsers += [parse for recognizes, parse in readers if recognizes(text)]
-    if parsers:
-        return _read_all(parsers, text, source)
+    problem: ImportProblemError | None = None
+    for form in forms(text):
+        found = documents(form)[0]
+        parsers = [parse for knows, parse in of_documents if any(knows(document) for document in found)]
+        parsers += [parse for recognizes, parse in readers if recognizes(form)]
+        try:
+            if parsers:
+                return _read_all(parsers, form, source)
+        except ImportProblemError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
     if _SUMMARY_OF_FIO.search(text):
         raise ImportProblemError(
             f"'{source or '-'}' is a summary of fio without its jobs; keep the whole output, best that of "

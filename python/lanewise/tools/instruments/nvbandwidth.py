@@ -30,7 +30,9 @@ _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 _MOST_BELOW = 1024
 """Lines of a matrix: one for each GPU."""
 _QUOTE = "> \t"
-_FAILED = re.compile(r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error)\b")
+_FAILED = re.compile(
+    r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error|ASSERT)\b|^Invalid value when checking"
+)
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _DEVICE = re.compile(
     r"^Device (?P<index>\d+): (?P<name>.*) \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\)"
@@ -40,7 +42,7 @@ _DEVICE = re.compile(
 def recognizes(text: str) -> bool:
     """Whether an output looks like that of nvbandwidth, as text or JSON."""
     return "nvbandwidth" in text[:4096] or bool(
-        re.search(r"^[> \t]*Running \w*memcpy_(ce|sm)\.$", text, re.MULTILINE)
+        re.search(r"^[> \t]*Running \w{1,60}_(?:ce|sm)\.[ \t]*$", text, re.MULTILINE)
     )
 
 
@@ -99,6 +101,7 @@ def _parse_text(text: str, source: str | None) -> Measurement:
     devices = _devices(lines)
     cases: list[Case] = []
     unread: list[str] = []
+    waived = 0
     name: str | None = None
     for number, line in enumerate(lines):
         if running := _RUNNING.match(line.strip()):
@@ -107,8 +110,12 @@ def _parse_text(text: str, source: str | None) -> Measurement:
             matrix = list(_rows(lines[number + 1 : number + _MOST_BELOW]))
             cases += bounded(_matrix_cases(test, line.strip(), matrix, devices))
             refuse_too_many(cases)
+        elif line.strip() in ("Waived:", "WAIVED:"):
+            waived += 1
         elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
             unread.append(f"line {number + 1}: {line.strip()[:120]}")
+    if waived:
+        unread.append(f"{waived} test{'s were' if waived > 1 else ' was'} waived")
     if not cases:
         error = next((line.strip()[:160] for line in lines if _FAILED.search(line)), None)
         raise ImportProblemError(
@@ -172,6 +179,7 @@ def _matrix_cases(
 
 def _direction(name: str) -> str | None:
     """As the host sees it: what goes to a device is written, what comes from it is read."""
+    name = name.removeprefix("multinode_")
     if "bidirectional" in name:
         return "both"
     if name.startswith(("host_to", "one_to_all_write", "device_to_device_memcpy_write", "all_to_one_write")):

@@ -136,3 +136,34 @@ def test_a_page_around_an_output_is_not_listed_line_by_line() -> None:
     judgement = judged(page + PERFTEST.format(what="Write") + page, adapters(NIC))
     assert len(judgement.notes) == 4
     assert judgement.notes[-1] == "55 more lines of the output say nothing that is read"
+
+
+SPDK = """\
+$ perf -q 32 -o 131072 -w read -t 10
+Device Information                     :       IOPS      MiB/s    Average        min        max
+{device} NSID 1 from core  0:   50000.00    6250.00     640.00      10.05    1040.94
+"""
+
+
+def test_a_drive_of_spdk_is_named_by_its_address() -> None:
+    (case,) = judged(SPDK.format(device="PCIE (0000:01:00.0)"), drives()).cases
+    assert (case.bdf, case.verdict) == ("01:00.0", Verdict.GOOD)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SPDK.format(device="RDMA (addr:10.0.0.2 subnqn:nqn.x)"), "a drive of another machine"),
+        (SPDK.format(device="PCIE (0000:01:00.0)").partition("\n")[2], "whether it reads or writes"),
+    ],
+)
+def test_what_spdk_does_not_measure_on_a_link_is_said(text: str, reason: str) -> None:
+    (case,) = judged(text, drives()).cases
+    assert case.verdict is Verdict.NONE
+    assert reason in case.binding
+
+
+def test_crystaldiskmark_is_about_the_only_drive() -> None:
+    text = "[Read]\n  SEQ    1MiB (Q=  8, T= 1):  6900.000 MB/s [   6580.4 IOPS] <  1215.00 us>\n"
+    (case,) = judged(text, drives()).cases
+    assert (case.bdf, case.verdict) == ("01:00.0", Verdict.GOOD)

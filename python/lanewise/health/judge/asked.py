@@ -35,15 +35,15 @@ class Asked(NamedTuple):
 def asked_of_drive(case: Case) -> Asked:
     """Return what a case asked of its drive."""
     size, at_once = _size(case) or _USUAL, case.queue_depth or _under_way(case) or _DEEP
-    if is_buffered(case) and ("rand" not in _way(case) or case.direction == "write"):
+    if is_buffered(case) and (not is_random(case) or case.direction == "write"):
         size, at_once = max(size, _READ_AHEAD), max(at_once, _DEEP)
     parts = -(-size // _LARGEST)
     return Asked(max(512, min(size, _LARGEST)), max(1, min(at_once * parts, _MOST_AT_ONCE)))
 
 
 def is_random(case: Case) -> bool:
-    """Whether a job of fio goes to places in no order."""
-    return "rand" in _way(case)
+    """Whether a job goes to places in no order."""
+    return "rand" in _way(case) or bool(case.raw.get("random"))
 
 
 def is_buffered(case: Case) -> bool:

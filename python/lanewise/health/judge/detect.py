@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.health.judge.unread import said_of_unread
 from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
 from lanewise.scenario_text import said_of_a_scenario
@@ -21,9 +22,9 @@ _SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTI
 """What fio prints of all jobs together, or in its terse format, neither of which says enough."""
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
-    "fio and iperf3 as text or JSON, gdsio, nccl-tests, nvbandwidth with or without -j, CUDA's "
-    "bandwidthTest and p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, "
-    "SmartFlow's CSV"
+    "Lanewise reads outputs of fio and iperf3 (text or JSON), CrystalDiskMark, SPDK's perf, gdsio, IOmeter "
+    "(CSV), perftest, ucx_perftest, OSU, nccl-tests, nvbandwidth (text or JSON), CUDA's bandwidthTest and "
+    "p2pBandwidthLatencyTest, rocm_bandwidth_test, and SmartFlow (CSV)"
 )
 
 
@@ -53,7 +54,7 @@ def decoded(data: bytes, name: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
     if b"\0" in data[:4096]:
-        raise ImportProblemError(f"'{name}' is binary, no benchmark's output; there are {_ACCEPTED}")
+        raise ImportProblemError(f"'{name}' is binary, no benchmark's output; {_ACCEPTED}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -72,6 +73,7 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
 
 def _parsed(text: str, source: str | None) -> Measurement:
     from lanewise.tools.instruments import (
+        crystaldiskmark,
         cuda_samples,
         fio,
         fio_text,
@@ -85,6 +87,8 @@ def _parsed(text: str, source: str | None) -> Measurement:
         perftest,
         rocm_bandwidth,
         smartflow,
+        spdk_perf,
+        ucx_perftest,
     )
     from lanewise.tools.instruments.json_text import documents
 
@@ -103,6 +107,9 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (fio_text.recognizes, fio_text.parse),
         (gdsio.recognizes, gdsio.parse),
         (iperf3_text.recognizes, iperf3_text.parse),
+        (spdk_perf.recognizes, spdk_perf.parse),
+        (ucx_perftest.recognizes, ucx_perftest.parse),
+        (crystaldiskmark.recognizes, crystaldiskmark.parse),
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),
     )
@@ -135,12 +142,13 @@ def _parsed(text: str, source: str | None) -> Measurement:
             f"'{name}' is a dump of a machine, no result: 'lanewise doctor {name}' examines it; what was "
             f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
         )
+    if unread := said_of_unread(text):
+        raise ImportProblemError(f"'{source or '-'}' is {unread}; {_ACCEPTED}")
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), None)
     if start is None:
-        raise ImportProblemError(f"'{source or '-'}' is empty; accepted are {_ACCEPTED}")
+        raise ImportProblemError(f"'{source or '-'}' is empty; {_ACCEPTED}")
     raise ImportProblemError(
-        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
-        f"{_ACCEPTED}"
+        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; {_ACCEPTED}"
     )
 
 

@@ -32,12 +32,17 @@ _NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
 _CLASSES = {
     "fio": "is_storage",
     "gdsio": "is_storage",
+    "CrystalDiskMark": "is_storage",
+    "KDiskMark": "is_storage",
+    "SPDK perf": "is_storage",
     "iometer": "is_storage",
     "iperf3": "is_nic",
     "perftest": "is_nic",
     "osu": "is_nic",
+    "ucx_perftest": "is_nic",
     "smartflow": "is_nic",
 }
+_OF_RDMA = ("perftest", "ucx_perftest")
 _MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
 """What tools of a class measure, in words."""
 _MOST_NAMED = 8
@@ -98,7 +103,7 @@ def _of_another_kind(chosen: Function, case: Case, measurement: Measurement, mac
     fitting = (
         _devices(machine, wanted) if wanted == "is_gpu" else _candidates(case, measurement, machine, wanted)
     )
-    measured = "RDMA adapters" if tool == "perftest" else _MEASURED[wanted]
+    measured = "RDMA adapters" if tool in _OF_RDMA else _MEASURED[wanted]
     there = ", ".join(function.address.short for function in fitting[:_MOST_NAMED]) or "none"
     return f"{tool} measures {measured}, and {chosen.address.short} is {kind}; the machine has {there}"
 
@@ -126,11 +131,8 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     if function is None:
         unread = [one for one in machine if one.kind is None and getattr(one, wanted) and not one.virtual]
         return Match(reason=_which(candidates, case, unread))
-    if case.bandwidth_bytes_per_s is None:
-        return Match(
-            function,
-            reason="a latency: that of media, wire and software is not known",
-        )
+    if reason := _says_nothing(case, wanted):
+        return Match(function, reason=reason)
     if not getattr(function, wanted) and function is not chosen:
         return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
     if wanted == "is_storage":
@@ -138,13 +140,22 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
             drive for drive in _all_named(case, machine) if drive is not function and drive.is_nvme
         )
         return Match(function, _storage(case, function, others if function.is_nvme else ()))
-    if case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE:
-        return Match(
-            function,
-            reason=f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
-            "which no register shows",
-        )
     return _network(case, function, machine)
+
+
+def _says_nothing(case: Case, wanted: str) -> str:
+    """Say why a case tells nothing about a device's link; empty when it does."""
+    if case.bandwidth_bytes_per_s is None:
+        return "a latency: that of media, wire and software is not known"
+    if case.direction is None:
+        return "the output does not say whether it reads or writes"
+    is_small = case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE
+    if wanted == "is_nic" and is_small:
+        return (
+            f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
+            "which no register shows"
+        )
+    return ""
 
 
 def _named(case: Case, machine: Machine) -> Function | None:
@@ -178,7 +189,7 @@ def _all_named(case: Case, machine: Machine) -> list[Function]:
 def _candidates(case: Case, measurement: Measurement, machine: Machine, wanted: str) -> list[Function]:
     """Return the devices that a case may be about: an RDMA tool's adapters, the drives of a target's kind."""
     found = [function for function in _devices(machine, wanted) if not is_management(function)]
-    if measurement.tool == "perftest":
+    if measurement.tool in _OF_RDMA:
         return [function for function in found if function.does_rdma] or found
     target = str(case.target or "")
     if wanted == "is_storage" and _NVME.search(target):

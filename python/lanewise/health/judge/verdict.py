@@ -58,7 +58,7 @@ _OWN_LINKS = (
 _SHARED = frozenset({"switch-oversubscribed", "chipset-oversubscribed"})
 """The rules whose findings explain nothing where one device alone is at work."""
 
-_AT_ONCE = ("fio", "iometer")
+_AT_ONCE = ("fio", "iometer", "SPDK perf")
 """Tools that have several drives at work at once."""
 
 _MOST_UNREAD = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from machines import GPU, NIC, switched
+from machines import GPU, NIC, pair, switched
 from test_judging import drives, fio, judged
 
 from lanewise.health.judge import Verdict
@@ -167,3 +167,15 @@ def test_crystaldiskmark_is_about_the_only_drive() -> None:
     text = "[Read]\n  SEQ    1MiB (Q=  8, T= 1):  6900.000 MB/s [   6580.4 IOPS] <  1215.00 us>\n"
     (case,) = judged(text, drives()).cases
     assert (case.bdf, case.verdict) == ("01:00.0", Verdict.GOOD)
+
+
+def test_drives_that_a_machine_does_not_tell_apart_are_not_taken_for_its_only_one() -> None:
+    (case,) = judged(fio(7.0, filename="/dev/nvme2n1:/dev/nvme3n1"), pair()).cases
+    assert case.verdict is Verdict.NONE
+    assert "several drives (nvme2, nvme3)" in case.binding
+
+
+def test_more_than_possible_says_what_that_means() -> None:
+    (case,) = judged(fio(9.0), drives()).cases
+    assert case.verdict is Verdict.TOO_GOOD
+    assert any("a cache, compression, or another device" in line for line in case.evidence)

@@ -220,6 +220,15 @@ class TestCopies:
         with pytest.raises(ImportProblemError, match="nvbandwidth failed: Invalid value when checking"):
             parse_measurement(text)
 
+    def test_gpus_without_addresses_have_names(self) -> None:
+        """Version 0.2 prints no addresses; names tell that it was another machine."""
+        table = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n          0\n0     25.50\n"
+        measurement = parse_measurement(
+            f"nvbandwidth Version: v0.2\n\nDevice 0: NVIDIA GeForce RTX 4090\n\n{table}"
+        )
+        assert measurement.raw["device names"] == ["NVIDIA GeForce RTX 4090"]
+        assert measurement.cases[0].target == "GPU 0"
+
     def test_tests_that_were_waived_are_counted(self) -> None:
         table = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.10\n\n"
         measurement = parse_measurement(f"nvbandwidth Version: v0.6\n\n{table}Waived: \nWaived: \n")

@@ -131,7 +131,7 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     if function is None:
         unread = [one for one in machine if one.kind is None and getattr(one, wanted) and not one.virtual]
         return Match(reason=_which(candidates, case, unread))
-    if reason := _says_nothing(case, wanted):
+    if reason := _says_nothing(case, wanted, len(_all_named(case, machine))):
         return Match(function, reason=reason)
     if not getattr(function, wanted) and function is not chosen:
         return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
@@ -143,12 +143,15 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     return _network(case, function, machine)
 
 
-def _says_nothing(case: Case, wanted: str) -> str:
+def _says_nothing(case: Case, wanted: str, named: int) -> str:
     """Say why a case tells nothing about a device's link; empty when it does."""
     if case.bandwidth_bytes_per_s is None:
         return "a latency: that of media, wire and software is not known"
     if case.direction is None:
         return "the output does not say whether it reads or writes"
+    drives = dict.fromkeys(_NVME.findall(str(case.target or "")))
+    if len(drives) > max(1, named):
+        return f"a job over several drives ({', '.join(drives)}), which this description does not tell apart"
     is_small = case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE
     if wanted == "is_nic" and is_small:
         return (

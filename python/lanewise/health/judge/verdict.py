@@ -64,6 +64,10 @@ _AT_ONCE = ("fio", "iometer", "SPDK perf")
 _MOST_UNREAD = 3
 """Lines that are listed of those that were not read."""
 
+_NOT_THIS_LINK = (
+    "the data cannot all have crossed this link: a cache, compression, or another device or machine than this"
+)
+
 _LAUNCH = "what launching a copy takes"
 
 _LONG_S = 1e-3
@@ -317,6 +321,8 @@ def _judged(
         verdict, evidence = Verdict.WRONG, [asleep.said]
     if verdict is Verdict.HOST:
         evidence += _beyond_the_link(case, predicted, found.benchmark)
+    if verdict is Verdict.TOO_GOOD:
+        evidence.append(_NOT_THIS_LINK)
     if found.benchmark.also:
         drives = ", ".join(drive.address.short for drive in parties(found.benchmark))
         evidence.append(f"one job on several drives, which are set beside it together: {drives}")

@@ -35,7 +35,8 @@ _FAILED = re.compile(
 )
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _DEVICE = re.compile(
-    r"^Device (?P<index>\d+): (?P<name>.*) \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\)"
+    r"^Device (?P<index>\d{1,4}): (?P<name>\S.{0,100}?)"
+    r"(?: \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\).*)?$"
 )
 
 
@@ -190,7 +191,7 @@ def _direction(name: str) -> str | None:
 def _devices(lines: Iterable[str]) -> dict[int, str]:
     """Address of each GPU by its number, without the two digits of domain too many."""
     found = (_DEVICE.match(line.strip()) for line in lines)
-    return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match}
+    return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match and match["address"]}
 
 
 def _names(lines: Iterable[str]) -> list[str]:

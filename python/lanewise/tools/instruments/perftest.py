@@ -33,6 +33,8 @@ _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
 _GPU = re.compile(
     r"CUDA device (\d{1,3}): PCIe address is (?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})"
 )
+_CHATTER = re.compile(r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|CPU [Ff]requency")
+"""What it says about its own work."""
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
@@ -94,7 +96,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             said_before["side"] = "server"
         elif ":" in line and not block.columns:
             block.settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
-        elif line.strip(" \t-*`"):
+        elif line.strip(" \t-*`") and not _CHATTER.search(line):
             left.append(f"line {number}: {line.strip()}")
     if not cases:
         raise ImportProblemError(

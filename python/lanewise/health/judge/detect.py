@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE)
-"""What fio prints of all jobs together, or in its terse format, neither of which says enough."""
+_SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): (?:bw|io)=", re.MULTILINE)
+"""What fio prints of all jobs together, which does not say enough."""
+_TERSE_OF_FIO = re.compile(r"^\d;fio-\d", re.MULTILINE)
+_JOBS_OF_FIO = re.compile(r"^[ \t]*\[[^\]\n]{1,100}\][ \t]*$", re.MULTILINE)
+_OPTION_OF_FIO = re.compile(r"^[ \t]*(?:rw|readwrite|ioengine|iodepth|blocksize|bs)[ \t]*=", re.MULTILINE)
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "Lanewise reads outputs of fio and iperf3 (text or JSON), CrystalDiskMark, SPDK's perf, gdsio, IOmeter "
@@ -125,11 +128,8 @@ def _parsed(text: str, source: str | None) -> Measurement:
             problem = problem or error
     if problem is not None:
         raise problem
-    if _SUMMARY_OF_FIO.search(text):
-        raise ImportProblemError(
-            f"'{source or '-'}' is a summary of fio without its jobs; keep the whole output, best that of "
-            "fio with --output-format=json"
-        )
+    if said := _said_of_fio(text, source or "-"):
+        raise ImportProblemError(said)
     if broken := _broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
@@ -150,6 +150,26 @@ def _parsed(text: str, source: str | None) -> Measurement:
     raise ImportProblemError(
         f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; {_ACCEPTED}"
     )
+
+
+def _said_of_fio(text: str, name: str) -> str:
+    """Say what of fio is no result of jobs; empty for anything else."""
+    if _SUMMARY_OF_FIO.search(text):
+        return (
+            f"'{name}' is a summary of fio without its jobs; keep the whole output, best that of fio with "
+            "--output-format=json"
+        )
+    if _TERSE_OF_FIO.search(text):
+        return (
+            f"'{name}' is fio's terse format, which has neither sizes nor depth nor drives; use fio with "
+            "--output-format=json"
+        )
+    if _JOBS_OF_FIO.search(text) and _OPTION_OF_FIO.search(text):
+        return (
+            f"'{name}' is a job file of fio, no result: 'lanewise run SCENARIO --fio {name}' simulates it; "
+            "of a real run, give what fio printed"
+        )
+    return ""
 
 
 def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str | None) -> Measurement:

@@ -179,3 +179,10 @@ def test_more_than_possible_says_what_that_means() -> None:
     (case,) = judged(fio(9.0), drives()).cases
     assert case.verdict is Verdict.TOO_GOOD
     assert any("a cache, compression, or another device" in line for line in case.evidence)
+
+
+def test_an_adapter_has_no_links_of_its_own_to_a_gpu() -> None:
+    text = CUDA + PERFTEST.format(what="Write").replace("97.09", "970.9")
+    (case,) = judged(text, adapters(NIC, GPU)).cases
+    assert case.verdict is Verdict.TOO_GOOD
+    assert "NVLink" not in case.binding

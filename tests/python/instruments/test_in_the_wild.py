@@ -166,6 +166,20 @@ class TestPerftest:
         (case,) = parse_measurement(CUDA.replace("CUDA device", "device") + PERFTEST).cases
         assert case.raw["gpu"] == ""
 
+    def test_a_head_whose_blanks_a_web_page_took(self) -> None:
+        head = "#bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec] 99% percentile[usec] 99.9% percentile[usec]"
+        (case,) = parse_measurement(
+            f"Send Latency Test\n{head}\n64 1000 0.81 2.58 0.85 0.86 0.06 0.89 2.57\n"
+        ).cases
+        assert case.latency is not None
+        assert (case.latency.mean_ns, case.latency.min_ns, case.latency.max_ns) == (860, 810, 2580)
+        assert case.latency.percentiles_ns == {50.0: 850, 99.0: 890, 99.9: 2570}
+        narrow = PERFTEST.replace(
+            " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]",
+            "#bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]",
+        )
+        assert parse_measurement(narrow).cases == parse_measurement(PERFTEST).cases
+
     def test_a_number_that_is_none_is_shown(self) -> None:
         with pytest.raises(
             ImportProblemError, match=r"line 10: '\*\*197.09\*\*' is no number, below 'BW average"
@@ -228,6 +242,19 @@ class TestCopies:
         )
         assert measurement.raw["device names"] == ["NVIDIA GeForce RTX 4090"]
         assert measurement.cases[0].target == "GPU 0"
+
+    def test_tables_whose_arrow_alone_names_the_test(self) -> None:
+        text = "".join(
+            f"$ ./nvbandwidth -t {number}\nmemcpy CE CPU(row) {arrow} GPU(column) bandwidth (GB/s)\n           0\n 0      {rate}\n\n"
+            for number, (arrow, rate) in enumerate([("->", 2.8), ("<-", 3.29), ("<->", 2.47)])
+        )
+        cases = parse_measurement(text).cases
+        assert [case.direction for case in cases] == ["write", "read", "both"]
+        assert [case.bandwidth_bytes_per_s for case in cases] == pytest.approx([2.8e9, 3.29e9, 2.47e9])
+
+    def test_the_first_version(self) -> None:
+        text = "Running benchmark host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n          0         1\n0      6.20     12.36\n"
+        assert [case.direction for case in parse_measurement(text).cases] == ["write", "write"]
 
     def test_tests_that_were_waived_are_counted(self) -> None:
         table = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.10\n\n"

@@ -305,7 +305,7 @@ def _judged(
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
-    if found.benchmark.peer is not None and ratio > _TOO_GOOD:
+    if found.benchmark.peer is not None and found.benchmark.function.is_gpu and ratio > _TOO_GOOD:
         return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.NONE, _OWN_LINKS)
     small = _latency_bound(case, predicted, ratio, fixed)
     if small is not None:

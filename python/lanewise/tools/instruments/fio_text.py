@@ -40,7 +40,7 @@ _RATE = re.compile(
 )
 _CLAT = re.compile(r"^[ \t]++clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
 _STATS = re.compile(r"^[ \t]++([\w!-]{1,40}): ios=\d{1,15}/\d")
-_COMMAND = re.compile(r"\bfio[ \t](?P<options>.*?[ \t]-{1,2}[a-z].*)")
+_COMMAND = re.compile(r"\bfio[ \t](?P<options>.{0,400}?[ \t]-{1,2}[a-z].{0,4000})")
 _OPTION = re.compile(r"(?<!\S)-{1,2}([a-z_]{2,20})(?:=| )([^\s'\"]{1,200}|'[^']{1,200}'|\"[^\"]{1,200}\")")
 _HOST = re.compile(r"^<([\w.:-]{1,80})> ?")
 """Before the lines of a server, where a client prints them."""

@@ -24,7 +24,7 @@ from lanewise.tools.instruments.measurement import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
+_RUNNING = re.compile(r"^Running (?:benchmark )?(?P<name>\w+)\.$")
 _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 """Below the matrices of a test, with its name again."""
 _MOST_BELOW = 1024
@@ -34,6 +34,7 @@ _FAILED = re.compile(
     r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error|ASSERT)\b|^Invalid value when checking"
 )
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
+_HOST_AND_GPU = re.compile(r"^memcpy (?P<engine>CE|SM) CPU\(row\) (?P<way><->|->|<-) GPU\(column\)")
 _DEVICE = re.compile(
     r"^Device (?P<index>\d{1,4}): (?P<name>\S.{0,100}?)"
     r"(?: \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\).*)?$"
@@ -43,7 +44,7 @@ _DEVICE = re.compile(
 def recognizes(text: str) -> bool:
     """Whether an output looks like that of nvbandwidth, as text or JSON."""
     return "nvbandwidth" in text[:4096] or bool(
-        re.search(r"^[> \t]*Running \w{1,60}_(?:ce|sm)\.[ \t]*$", text, re.MULTILINE)
+        re.search(r"^[> \t]*Running (?:benchmark )?\w{1,60}_(?:ce|sm)\.[ \t]*$", text, re.MULTILINE)
     )
 
 
@@ -104,11 +105,15 @@ def _parse_text(text: str, source: str | None) -> Measurement:
     unread: list[str] = []
     waived = 0
     name: str | None = None
+
+    def below(number: int) -> list[str]:
+        return lines[number + 1 : number + _MOST_BELOW]
+
     for number, line in enumerate(lines):
         if running := _RUNNING.match(line.strip()):
             name = running["name"]
-        elif _TITLE.search(line) and (test := name or _named_below(lines[number + 1 : number + _MOST_BELOW])):
-            matrix = list(_rows(lines[number + 1 : number + _MOST_BELOW]))
+        elif _TITLE.search(line) and (test := name or _named_by_title(line) or _named_below(below(number))):
+            matrix = list(_rows(below(number)))
             cases += bounded(_matrix_cases(test, line.strip(), matrix, devices))
             refuse_too_many(cases)
         elif line.strip() in ("Waived:", "WAIVED:"):
@@ -139,6 +144,17 @@ def _named_below(lines: list[str]) -> str | None:
     below = next((line for line in lines if line.startswith(("SUM ", "Running "))), "")
     found = _SUM.match(below)
     return found["name"] if found else None
+
+
+def _named_by_title(title: str) -> str | None:
+    """Return the name of a test between host and GPU by what its arrow says; None for any other."""
+    found = _HOST_AND_GPU.match(title.strip())
+    if found is None:
+        return None
+    way = {"->": "host_to_device", "<-": "device_to_host", "<->": "host_and_device_bidirectional"}[
+        found["way"]
+    ]
+    return f"{way}_memcpy_{found['engine'].lower()}"
 
 
 def _rows(lines: list[str]) -> Iterator[list[float | None]]:

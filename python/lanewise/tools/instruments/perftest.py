@@ -33,12 +33,13 @@ _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
 _GPU = re.compile(
     r"CUDA device (\d{1,3}): PCIe address is (?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})"
 )
-_CHATTER = re.compile(r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|CPU [Ff]requency")
+_CHATTER = re.compile(r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured")
 """What it says about its own work."""
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
+_COLUMN = re.compile(r"(?:BW (?:peak|average)|[\d.]{1,8}% percentile|[^\s\[]{1,40})(?:\[[^\]]{1,20}\])?")
 _SETTING = re.compile(r"(?:^|\s{2,}|\t)\s*+([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)")
 """Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
@@ -175,8 +176,8 @@ def _json_bandwidth(numbers: Mapping[str, float], rate: float | None, size: int 
 
 
 def _columns(header: str) -> list[str]:
-    """Split the header: names are separated by two spaces, or by one before a '#'."""
-    return [name for name in re.split(r"\s{2,}|\s(?=#)", header.strip()) if name]
+    """Split the header into names, some of which have a blank in them; on a web page nothing else tells."""
+    return _COLUMN.findall(header)
 
 
 def _case(block: _Block, line: str, number: int) -> Case:

@@ -23,7 +23,7 @@ from lanewise.tools.instruments.measurement import (
 
 _KIND = re.compile(r"\| +(overhead|latency) \(usec\) +\| +bandwidth \(MB/s\) +\| +message rate \(msg/s\) +\|")
 _STATED = re.compile(r"\| (Test|Send memory|Recv memory|Message size|API): +(\S.{0,90}?) *\|")
-_NAMED = re.compile(r"^=+ (\w{2,40}) =+$|\bucx_perftest\b.*?[ \t]-t[ \t]*(\w{2,40})")
+_NAMED = re.compile(r"^=+ (\w{2,40}) =+$|\bucx_perftest\b.{0,400}?[ \t]-t[ \t]*(\w{2,40})")
 _DEVICE = re.compile(r"\bUCX_NET_DEVICES=([\w.-]{1,40})")
 _LOOPBACK = re.compile(
     r"Accepted connection from 127\.|\bucx_perftest\b[^\n]{0,400}[ \t]localhost\b", re.MULTILINE

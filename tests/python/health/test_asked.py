@@ -41,6 +41,8 @@ def test_long_blocks_reach_a_drive_in_parts() -> None:
         ({"rw": "read", "bs": "4k"}, (128 << 10, 32)),
         ({"rw": "randread", "bs": "4k"}, (4096, 1)),
         ({"rw": "read", "bs": "4k", "buffered": "0"}, (4096, 1)),
+        ({"rw": "read", "bs": "4k", "ioengine": "io_uring_cmd"}, (4096, 1)),
+        ({"rw": "read", "bs": "4k", "ioengine": "external:/opt/spdk/build/fio/spdk_nvme"}, (4096, 1)),
         ({"rw": "read"}, (4096, 1)),
     ],
 )

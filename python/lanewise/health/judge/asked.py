@@ -19,6 +19,8 @@ _LARGEST = 1 << 20
 _MOST_AT_ONCE = 4096
 _READ_AHEAD = 128 << 10
 """Bytes that a kernel reads ahead, or writes back, at a time: ``read_ahead_kb`` of Linux by default."""
+_PAST_THE_CACHE = ("io_uring_cmd", "spdk", "xnvme", "libcufile", "libblkio", "rbd", "rados", "sg")
+"""What is in the names of fio's engines that know no page cache, whatever ``direct`` says (fio's HOWTO)."""
 _DEEP = 32
 """I/Os under way where a kernel chooses, or nothing tells. Assumed: enough that the link is the limit."""
 
@@ -49,6 +51,9 @@ def is_random(case: Case) -> bool:
 def is_buffered(case: Case) -> bool:
     """Whether a job of fio went by way of the page cache; False where its options are not known."""
     options = case.options
+    engine = str(options.get("ioengine", ""))
+    if any(word in engine for word in _PAST_THE_CACHE):
+        return False
     known = "direct" in options or "buffered" in options or "filename" in options or "bs" in options
     return known and options.get("direct", "0") in ("0", 0, False) and options.get("buffered") not in ("0", 0)
 

@@ -247,8 +247,8 @@ def import_(
 ) -> None:
     """Compare benchmark results with what was possible.
 
-    Lanewise reads output of fio, gdsio, iperf3, perftest, OSU, nccl-tests and RCCL tests, nvbandwidth, CUDA's
-    samples, rocm_bandwidth_test and IOmeter.
+    Lanewise reads outputs of fio, CrystalDiskMark, SPDK's perf, gdsio, IOmeter, iperf3, perftest,
+    ucx_perftest, OSU, nccl-tests and RCCL tests, nvbandwidth, CUDA's samples and rocm_bandwidth_test.
     """
     from lanewise.machine_api import judge, scan
 

@@ -51,11 +51,23 @@ class TestFio:
         [
             "fio-3.28\nStarting 1 process\n\nRun status group 0:\n   READ: bw=3.1GiB/s (3.3GB/s)\n",
             "3;fio-3.28;job;0;0;1048576;102400;25600;10240\n",
+            "   READ: io=1024MB, aggrb=4GB/s, minb=4GB/s, maxb=4GB/s, mint=200msec, maxt=200msec\n",
         ],
     )
     def test_other_formats_are_told_what_to_do(self, text: str) -> None:
         with pytest.raises(ImportProblemError, match="--output-format=json"):
             parse_measurement(text)
+
+    def test_the_terse_format_is_named(self) -> None:
+        with pytest.raises(ImportProblemError, match="terse format, which has neither sizes nor depth"):
+            parse_measurement("3;fio-3.28;job;0;0;1048576;102400;25600;10240\n")
+
+    def test_a_job_file_is_no_result(self) -> None:
+        text = "[global]\nioengine=libaio\nbs=128k\n\n[seq]\nrw=read\n"
+        with pytest.raises(
+            ImportProblemError, match=r"is a job file of fio, no result: 'lanewise run SCENARIO --fio a\.fio'"
+        ):
+            parse_measurement(text, source="a.fio")
 
 
 START = {

@@ -42,5 +42,5 @@ def test_any_bytes(data: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["", " \n\n"])
 def test_nothing_is_said_to_be_empty(text: str) -> None:
-    with pytest.raises(InputError, match=r"'nothing\.txt' is empty; accepted are fio"):
+    with pytest.raises(InputError, match=r"'nothing\.txt' is empty; Lanewise reads outputs of fio"):
         parse_measurement(text, source="nothing.txt")

@@ -55,7 +55,7 @@ def _pieces(judgement: Judgement) -> Iterator[RenderableType]:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield Text(f"Not judged: {shown}: {reason}.", style="dim")
     for note in judgement.notes:
-        yield Text(f"Note: {note}.", style="dim")
+        yield Text(f"Note: {note.rstrip('.:')}.", style="dim")
 
 
 def _table(cases: list[JudgedCase]) -> Group:

@@ -8,6 +8,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.health.judge.unread import said_of_unread
+from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
 from lanewise.scenario_text import said_of_a_scenario
 from lanewise.tools.instruments.measurement import ImportProblemError, Measurement
@@ -16,13 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): bw=|^\d;fio-\d", re.MULTILINE)
-"""What fio prints of all jobs together, or in its terse format, neither of which says enough."""
+_SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): (?:bw|io)=", re.MULTILINE)
+"""What fio prints of all jobs together, which does not say enough."""
+_TERSE_OF_FIO = re.compile(r"^\d;fio-\d", re.MULTILINE)
+_JOBS_OF_FIO = re.compile(r"^[ \t]*\[[^\]\n]{1,100}\][ \t]*$", re.MULTILINE)
+_OPTION_OF_FIO = re.compile(r"^[ \t]*(?:rw|readwrite|ioengine|iodepth|blocksize|bs)[ \t]*=", re.MULTILINE)
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
-    "fio and iperf3 as text or JSON, gdsio, nccl-tests, nvbandwidth with or without -j, CUDA's "
-    "bandwidthTest and p2pBandwidthLatencyTest, rocm_bandwidth_test, perftest, OSU, IOmeter's CSV, "
-    "SmartFlow's CSV"
+    "Lanewise reads outputs of fio and iperf3 (text or JSON), CrystalDiskMark, SPDK's perf, gdsio, IOmeter "
+    "(CSV), perftest, ucx_perftest, OSU, nccl-tests, nvbandwidth (text or JSON), CUDA's bandwidthTest and "
+    "p2pBandwidthLatencyTest, rocm_bandwidth_test, and SmartFlow (CSV)"
 )
 
 
@@ -52,7 +57,7 @@ def decoded(data: bytes, name: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
     if b"\0" in data[:4096]:
-        raise ImportProblemError(f"'{name}' is binary, no benchmark's output; there are {_ACCEPTED}")
+        raise ImportProblemError(f"'{name}' is binary, no benchmark's output; {_ACCEPTED}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -71,6 +76,7 @@ def parse_measurement(text: str, *, source: str | None = None) -> Measurement:
 
 def _parsed(text: str, source: str | None) -> Measurement:
     from lanewise.tools.instruments import (
+        crystaldiskmark,
         cuda_samples,
         fio,
         fio_text,
@@ -84,6 +90,8 @@ def _parsed(text: str, source: str | None) -> Measurement:
         perftest,
         rocm_bandwidth,
         smartflow,
+        spdk_perf,
+        ucx_perftest,
     )
     from lanewise.tools.instruments.json_text import documents
 
@@ -92,8 +100,6 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (iperf3.recognizes, iperf3.parse),
         (perftest.recognizes_json, perftest.parse_json),
     )
-    found = documents(text)[0]
-    parsers = [parse for knows, parse in of_documents if any(knows(document) for document in found)]
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
@@ -104,17 +110,26 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (fio_text.recognizes, fio_text.parse),
         (gdsio.recognizes, gdsio.parse),
         (iperf3_text.recognizes, iperf3_text.parse),
+        (spdk_perf.recognizes, spdk_perf.parse),
+        (ucx_perftest.recognizes, ucx_perftest.parse),
+        (crystaldiskmark.recognizes, crystaldiskmark.parse),
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),
     )
-    parsers += [parse for recognizes, parse in readers if recognizes(text)]
-    if parsers:
-        return _read_all(parsers, text, source)
-    if _SUMMARY_OF_FIO.search(text):
-        raise ImportProblemError(
-            f"'{source or '-'}' is a summary of fio without its jobs; keep the whole output, best that of "
-            "fio with --output-format=json"
-        )
+    problem: ImportProblemError | None = None
+    for form in forms(text):
+        found = documents(form)[0]
+        parsers = [parse for knows, parse in of_documents if any(knows(document) for document in found)]
+        parsers += [parse for recognizes, parse in readers if recognizes(form)]
+        try:
+            if parsers:
+                return _read_all(parsers, form, source)
+        except ImportProblemError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    if said := _said_of_fio(text, source or "-"):
+        raise ImportProblemError(said)
     if broken := _broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
@@ -127,13 +142,34 @@ def _parsed(text: str, source: str | None) -> Measurement:
             f"'{name}' is a dump of a machine, no result: 'lanewise doctor {name}' examines it; what was "
             f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
         )
+    if unread := said_of_unread(text):
+        raise ImportProblemError(f"'{source or '-'}' is {unread}; {_ACCEPTED}")
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), None)
     if start is None:
-        raise ImportProblemError(f"'{source or '-'}' is empty; accepted are {_ACCEPTED}")
+        raise ImportProblemError(f"'{source or '-'}' is empty; {_ACCEPTED}")
     raise ImportProblemError(
-        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; there are "
-        f"{_ACCEPTED}"
+        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; {_ACCEPTED}"
     )
+
+
+def _said_of_fio(text: str, name: str) -> str:
+    """Say what of fio is no result of jobs; empty for anything else."""
+    if _SUMMARY_OF_FIO.search(text):
+        return (
+            f"'{name}' is a summary of fio without its jobs; keep the whole output, best that of fio with "
+            "--output-format=json"
+        )
+    if _TERSE_OF_FIO.search(text):
+        return (
+            f"'{name}' is fio's terse format, which has neither sizes nor depth nor drives; use fio with "
+            "--output-format=json"
+        )
+    if _JOBS_OF_FIO.search(text) and _OPTION_OF_FIO.search(text):
+        return (
+            f"'{name}' is a job file of fio, no result: 'lanewise run SCENARIO --fio {name}' simulates it; "
+            "of a real run, give what fio printed"
+        )
+    return ""
 
 
 def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str | None) -> Measurement:

@@ -24,6 +24,8 @@ def not_over_pcie(case: Case, tool: str) -> str:
     """Say why a result did not cross PCI Express, as far as the output tells; empty when it may have."""
     if case.raw.get("loopback"):
         return "both ends on one machine (loopback): nothing crosses PCI Express"
+    if case.raw.get("fabrics"):
+        return "a drive of another machine, over a network (NVMe over Fabrics)"
     target = str(case.target or "")
     if tool == "fio" and target.startswith(_IN_MEMORY):
         return f"'{target}' is in memory: nothing crosses PCI Express"

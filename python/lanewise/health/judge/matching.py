@@ -13,8 +13,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lanewise.health.judge.asked import asked_of_drive, is_random
 from lanewise.health.judge.elsewhere import another_host, another_machine, not_over_pcie
-from lanewise.health.predict.benchmarks import LARGE, Benchmark, dma, fast_media, fio
+from lanewise.health.predict.benchmarks import LARGE, Benchmark, Direction, dma, fast_media, fio
+from lanewise.health.predict.pair_benchmarks import large
 from lanewise.machine.address import Address
 from lanewise.machine.function import C2C
 from lanewise.machine.view import is_management
@@ -30,12 +32,17 @@ _NVME = re.compile(r"\b(nvme\d+)(?:n\d+)?")
 _CLASSES = {
     "fio": "is_storage",
     "gdsio": "is_storage",
+    "CrystalDiskMark": "is_storage",
+    "KDiskMark": "is_storage",
+    "SPDK perf": "is_storage",
     "iometer": "is_storage",
     "iperf3": "is_nic",
     "perftest": "is_nic",
     "osu": "is_nic",
+    "ucx_perftest": "is_nic",
     "smartflow": "is_nic",
 }
+_OF_RDMA = ("perftest", "ucx_perftest")
 _MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
 """What tools of a class measure, in words."""
 _MOST_NAMED = 8
@@ -96,7 +103,7 @@ def _of_another_kind(chosen: Function, case: Case, measurement: Measurement, mac
     fitting = (
         _devices(machine, wanted) if wanted == "is_gpu" else _candidates(case, measurement, machine, wanted)
     )
-    measured = "RDMA adapters" if tool == "perftest" else _MEASURED[wanted]
+    measured = "RDMA adapters" if tool in _OF_RDMA else _MEASURED[wanted]
     there = ", ".join(function.address.short for function in fitting[:_MOST_NAMED]) or "none"
     return f"{tool} measures {measured}, and {chosen.address.short} is {kind}; the machine has {there}"
 
@@ -124,42 +131,68 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     if function is None:
         unread = [one for one in machine if one.kind is None and getattr(one, wanted) and not one.virtual]
         return Match(reason=_which(candidates, case, unread))
-    if case.bandwidth_bytes_per_s is None:
-        return Match(
-            function,
-            reason="a latency: that of media, wire and software is not known",
-        )
+    if reason := _says_nothing(case, wanted, len(_all_named(case, machine))):
+        return Match(function, reason=reason)
     if not getattr(function, wanted) and function is not chosen:
         return Match(reason=f"{function.address.short} is no device of the kind that {tool} measures")
     if wanted == "is_storage":
-        return Match(function, _storage(case, function))
-    if case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE:
-        return Match(
-            function,
-            reason=f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
-            "which no register shows",
+        others = tuple(
+            drive for drive in _all_named(case, machine) if drive is not function and drive.is_nvme
         )
-    return Match(function, _network(case, function))
+        return Match(function, _storage(case, function, others if function.is_nvme else ()))
+    return _network(case, function, machine)
+
+
+def _says_nothing(case: Case, wanted: str, named: int) -> str:
+    """Say why a case tells nothing about a device's link; empty when it does."""
+    if case.bandwidth_bytes_per_s is None:
+        return "a latency: that of media, wire and software is not known"
+    if case.direction is None:
+        return "the output does not say whether it reads or writes"
+    drives = dict.fromkeys(_NVME.findall(str(case.target or "")))
+    if len(drives) > max(1, named):
+        return f"a job over several drives ({', '.join(drives)}), which this description does not tell apart"
+    is_small = case.block_bytes is not None and case.block_bytes < _SMALLEST_MESSAGE
+    if wanted == "is_nic" and is_small:
+        return (
+            f"messages of {case.block_bytes} B: the limit is the adapter's rate of messages, "
+            "which no register shows"
+        )
+    return ""
 
 
 def _named(case: Case, machine: Machine) -> Function | None:
     """Find a device that the case names by address or interface."""
+    return next(iter(_all_named(case, machine)), None)
+
+
+def _all_named(case: Case, machine: Machine) -> list[Function]:
+    """Find the devices that a case names, each once: a job of fio may be about several."""
     target = str(case.target or "")
+    found: dict[Address, Function] = {}
     for text in _ADDRESS.findall(target):
-        found = machine.functions.get(Address.parse(text))
-        if found is not None:
-            return found
+        function = machine.functions.get(Address.parse(text))
+        if function is not None:
+            found.setdefault(function.address, function)
+    if found:
+        return list(found.values())
     names = {interface: f for f in machine for interface in f.interfaces}
-    if drive := _NVME.search(target):
-        return names.get(drive[1])
-    named = (f for name, f in names.items() if re.search(rf"\b{re.escape(name)}\b", target))
-    return next(named, None)
+    drives = _NVME.findall(target)
+    named = (
+        (names.get(drive) for drive in drives)
+        if drives
+        else (f for name, f in names.items() if re.search(rf"\b{re.escape(name)}\b", target))
+    )
+    for function in named:
+        if function is not None:
+            found.setdefault(function.address, function)
+    return list(found.values())
 
 
 def _candidates(case: Case, measurement: Measurement, machine: Machine, wanted: str) -> list[Function]:
     """Return the devices that a case may be about: an RDMA tool's adapters, the drives of a target's kind."""
     found = [function for function in _devices(machine, wanted) if not is_management(function)]
-    if measurement.tool == "perftest":
+    if measurement.tool in _OF_RDMA:
         return [function for function in found if function.does_rdma] or found
     target = str(case.target or "")
     if wanted == "is_storage" and _NVME.search(target):
@@ -189,29 +222,50 @@ def _which(candidates: list[Function], case: Case, unread: list[Function]) -> st
     return f"{named}say which device it was with --device: {known}"
 
 
-def _storage(case: Case, function: Function) -> Benchmark:
-    """Build the same access; drives get media that are never the limit."""
-    size, depth = case.block_bytes or 128 << 10, case.queue_depth or 1
+def _storage(case: Case, function: Function, others: tuple[Function, ...] = ()) -> Benchmark:
+    """Build the same access, to all drives of the job; drives get media that are never the limit."""
+    size, at_once = asked_of_drive(case)
     read = case.direction != "write"
-    settle, measure = _times(size * depth)
+    settle, measure = _times(size * at_once)
     if not function.is_nvme:
-        return _plain(function, "write" if read else "read", size, depth, settle, measure)
+        return _plain(function, "write" if read else "read", size, at_once, settle, measure)
     jobs = max(1, min(case.workers or 1, 64))
-    way = case.options.get("rw", case.options.get("readwrite", ""))
-    pattern = "rand" if "rand" in str(way) else ""
-    rw = pattern + ("read" if read else "write")
-    workload = fio(function, rw, f"{size} B", depth=max(1, depth // jobs), jobs=jobs, engine="io_uring")
+    rw = ("rand" if is_random(case) else "") + ("read" if read else "write")
+    depth = max(1, at_once // jobs)
+    workload = fio(function, rw, f"{size} B", depth=depth, jobs=jobs, engine="io_uring", also=others)
+    media = tuple(setting for drive in (function, *others) for setting in fast_media(drive))
     direction = "write" if read else "read"
-    return Benchmark(case.name, function, workload, direction, settle, measure, fast_media(function))
+    return Benchmark(case.name, function, workload, direction, settle, measure, media, also=others)
 
 
-def _network(case: Case, function: Function) -> Benchmark:
-    """Build the transfer on the side that the output is from: sending reads memory, receiving writes it."""
+def _network(case: Case, function: Function, machine: Machine) -> Match:
+    """Build the transfer on the side that the output is from."""
+    if "gpu" in case.raw:
+        return _gpu_direct(case, function, machine)
     size = min(case.block_bytes or LARGE, 1 << 20)
-    direction = {"receive": "write", "both": "both"}.get(case.direction or "", "read")
-    if case.direction == "read":  # an RDMA read, seen from the side that asks
-        direction = "write"
-    return _plain(function, direction, size, max(16, LARGE // max(1, size)), 30, 60)
+    depth = max(16, LARGE // max(1, size))
+    return Match(function, _plain(function, _on_the_link(case), size, depth, 30, 60))
+
+
+def _on_the_link(case: Case) -> Direction:
+    """Return how an adapter's data goes on its link: what it sends it reads, what arrives it writes."""
+    if case.direction == "both":
+        return "both"
+    # An RDMA read, seen from the side that asks, writes what arrives; a server is the other side.
+    arrives = (case.direction in ("receive", "read")) != (case.raw.get("side") == "server")
+    return "write" if arrives else "read"
+
+
+def _gpu_direct(case: Case, function: Function, machine: Machine) -> Match:
+    """Build the transfer between an adapter and the memory of the GPU that the output names."""
+    address = str(case.raw.get("gpu") or "")
+    known = machine.functions.get(Address.parse(address)) if address else None
+    gpus = _devices(machine, "is_gpu")
+    gpu = known if known is not None and known.is_gpu else gpus[0] if len(gpus) == 1 else None
+    if gpu is None:
+        named = f"{address} is no GPU of this machine" if address else "the output does not say of which"
+        return Match(function, reason=f"from or to the memory of a GPU: {named}")
+    return Match(function, large(function, gpu, _on_the_link(case)))
 
 
 def _plain(function: Function, direction: str, size: int, depth: int, settle: int, measure: int) -> Benchmark:
@@ -304,6 +358,8 @@ def _not_over_the_link(case: Case) -> str:
         return _INSIDE
     if case.raw.get("peer_access") is False:
         return "without peer access: copied by way of host memory"
+    if test.startswith("multinode"):
+        return "copies between machines, over NVLink: nothing crosses PCI Express"
     if test.startswith(("all_to", "one_to_all", "host_to_all")):
         return "several copies at once: 'lanewise predict' has all at once"
     return ""

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, cast
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.examination import rules
 from lanewise.health.doctor.registry import Bearing
+from lanewise.health.judge.asked import is_buffered
 from lanewise.health.judge.asleep import link_asleep
 from lanewise.health.judge.latency import FixedTimes
 from lanewise.health.judge.matching import GPU_TOOLS, match
 from lanewise.health.predict.pairs import as_found
-from lanewise.health.predict.simulator import Simulator
+from lanewise.health.predict.simulator import Simulator, parties
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.output_format import stamped
 
@@ -57,8 +58,15 @@ _OWN_LINKS = (
 _SHARED = frozenset({"switch-oversubscribed", "chipset-oversubscribed"})
 """The rules whose findings explain nothing where one device alone is at work."""
 
-_AT_ONCE = ("fio", "iometer")
+_AT_ONCE = ("fio", "iometer", "SPDK perf")
 """Tools that have several drives at work at once."""
+
+_MOST_UNREAD = 3
+"""Lines that are listed of those that were not read."""
+
+_NOT_THIS_LINK = (
+    "the data cannot all have crossed this link: a cache, compression, or another device or machine than this"
+)
 
 _LAUNCH = "what launching a copy takes"
 
@@ -222,7 +230,18 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
         for case, found, shared in zip(summed, matches, shares, strict=True)
     )
     return Judgement(
-        measurement, machine.source, cases, (*machine.notes, *notes, *measurement.not_understood)
+        measurement, machine.source, cases, (*machine.notes, *notes, *_few(measurement.not_understood))
+    )
+
+
+def _few(unread: Sequence[str]) -> tuple[str, ...]:
+    """Return what was left unread as a few notes: a page around an output is nothing to list."""
+    if len(unread) <= _MOST_UNREAD:
+        return tuple(unread)
+    more = len(unread) - _MOST_UNREAD
+    return (
+        *unread[:_MOST_UNREAD],
+        f"{more} more line{'s' if more > 1 else ''} of the output say nothing that is read",
     )
 
 
@@ -286,7 +305,7 @@ def _judged(
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
-    if found.benchmark.peer is not None and ratio > _TOO_GOOD:
+    if found.benchmark.peer is not None and found.benchmark.function.is_gpu and ratio > _TOO_GOOD:
         return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.NONE, _OWN_LINKS)
     small = _latency_bound(case, predicted, ratio, fixed)
     if small is not None:
@@ -302,6 +321,16 @@ def _judged(
         verdict, evidence = Verdict.WRONG, [asleep.said]
     if verdict is Verdict.HOST:
         evidence += _beyond_the_link(case, predicted, found.benchmark)
+    if verdict is Verdict.TOO_GOOD:
+        evidence.append(_NOT_THIS_LINK)
+    if found.benchmark.also:
+        drives = ", ".join(drive.address.short for drive in parties(found.benchmark))
+        evidence.append(f"one job on several drives, which are set beside it together: {drives}")
+    if verdict in (Verdict.HOST, Verdict.TOO_GOOD) and is_buffered(case):
+        evidence.append(
+            "not direct I/O: the page cache, reading ahead and writing back are part of the result; "
+            "fio's --direct=1 measures the drive"
+        )
     evidence += [f"{finding.title} [{finding.rule}]" for finding in explanations]
     return JudgedCase(case.name, bdf, measured, predicted, ratio, verdict, row.binding, tuple(evidence))
 
@@ -353,9 +382,7 @@ def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Findi
     """Select findings about the devices, the other functions on their links, or a port above them."""
     own: set[str] = set()
     above: set[str] = set()
-    for function in (benchmark.function, benchmark.peer):
-        if function is None:
-            continue
+    for function in parties(benchmark):
         link = machine.link_above(function)
         own |= {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
         above |= {bridge.address.short for bridge in machine.path(function)}

@@ -23,7 +23,7 @@ from lanewise.machine.parts import gpu_part
 from lanewise.machine.scenario import endpoint_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lanewise.machine.model import Function
     from lanewise.scenario.tables import Workload, WorkloadCopy, WorkloadFio, WorkloadRings
@@ -96,6 +96,8 @@ class Benchmark:
     """Overrides that take the media out of a latency."""
     beside: tuple[Workload, ...] = ()
     """Workloads of other devices at the same time."""
+    also: tuple[Function, ...] = ()
+    """Other devices that its workload is about, like the second drive of one job of fio."""
     together: bool = False
     """Whether the benchmark is also run with all other devices at once; one of each direction is."""
 
@@ -294,14 +296,21 @@ def _work_requests(function: Function) -> WorkloadRings:
 
 
 def fio(
-    function: Function, rw: str, block: str, *, depth: int, jobs: int = 1, engine: str = "libaio"
+    function: Function,
+    rw: str,
+    block: str,
+    *,
+    depth: int,
+    jobs: int = 1,
+    engine: str = "libaio",
+    also: Sequence[Function] = (),
 ) -> Workload:
-    """Make a job of fio; `block` with its unit, `depth` of each of `jobs` clones."""
+    """Make a job of fio; `block` with its unit, `depth` of each of `jobs` clones, `also` its other drives."""
     name = endpoint_name(function)
     job = {
         "kind": "fio",
         "name": name,
-        "filename": [name],
+        "filename": [name, *map(endpoint_name, also)],
         "rw": rw,
         "bs": block,
         "iodepth": depth,

@@ -403,8 +403,8 @@ def is_plain(document: Scenario, path: str) -> bool:
 
 
 def parties(benchmark: Benchmark) -> list[Function]:
-    """Return the devices of a benchmark: its own, and the peer that it has."""
-    return [benchmark.function] + ([benchmark.peer] if benchmark.peer else [])
+    """Return the devices of a benchmark: its own, the peer that it has, and the others of its workload."""
+    return [benchmark.function, *([benchmark.peer] if benchmark.peer else []), *benchmark.also]
 
 
 def _stretch(machine: Machine, functions: Sequence[Function], changes: Mapping[Address, Change]) -> int:

@@ -41,6 +41,7 @@ _PEER_DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
     r"pciDomainID: ?([0-9a-fA-F]+)"
 )
+_NO_ACCESS = re.compile(r"^Device=(\d{1,3}) CANNOT Access Peer Device=(\d{1,3})")
 _TEST_DEVICE = re.compile(r"^\s*Device (\d+): (\S.*)$")
 _GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
 
@@ -141,7 +142,11 @@ def _csv_case(match: re.Match[str], device: str, name: str) -> Case:
 
 
 def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
-    """Matrices of p2pBandwidthLatencyTest, without the diagonal: that is the GPU's own memory."""
+    """Matrices of p2pBandwidthLatencyTest, without the diagonal: that is the GPU's own memory.
+
+    Pairs that cannot access each other are copied by way of the host in both kinds of matrices.
+    """
+    apart = {(int(found[1]), int(found[2])) for line in lines if (found := _NO_ACCESS.match(line))}
     for number, line in enumerate(lines):
         match = _MATRIX.match(line)
         if match is None:
@@ -158,7 +163,12 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
                 target=f"{devices.get(row, f'GPU {row}')} -> {devices.get(column, f'GPU {column}')}",
                 bandwidth_bytes_per_s=None if latency else 1e9 * value,
                 latency=Latency(mean_ns=1e3 * value) if latency else None,
-                raw={"test": way, "peer_access": peer == "Enabled", "row": row, "column": column},
+                raw={
+                    "test": way,
+                    "peer_access": peer == "Enabled" and (row, column) not in apart,
+                    "row": row,
+                    "column": column,
+                },
             )
 
 

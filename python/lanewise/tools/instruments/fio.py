@@ -12,6 +12,7 @@ distributions over latency ranges.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -37,6 +38,9 @@ _OF_JOB = re.compile(
     r"(?P<job>.+?)\.(?P<place>(?:read|write|latency_[num]s|iodepth_level)\..+|usr_cpu|sys_cpu)",
     re.DOTALL,
 )
+SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"})
+"""Engines that wait for each I/O, whatever `iodepth` says."""
+_DEFAULT_ENGINE = "psync"
 _JOB_OPTIONS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "rwmixread", "size", "runtime")
 
 
@@ -74,13 +78,27 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         cases=tuple(cases),
         source=source,
         simulated="lanewise" in version,
-        not_understood=tuple(around),
+        not_understood=(*_failed(outputs), *around),
         raw={
             "global options": _global_options(outputs[0]),
             "disk_util": outputs[0].get("disk_util", []),
             "timestamp": outputs[0].get("timestamp"),
         },
     )
+
+
+def _failed(outputs: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """Say which jobs ended with an error."""
+    jobs = {str(job.get("jobname")): job.get("error") for each in outputs for job in _all_jobs(each)}
+    for name, error in jobs.items():
+        if isinstance(error, int) and error:
+            yield said_of_failure(name, error)
+
+
+def said_of_failure(name: str, error: int, words: str | None = None) -> str:
+    """Say what the numbers of a job are that ended with an error (of the operating system)."""
+    words = words or os.strerror(error)
+    return f"job '{name}' ended with error {error} ({words}): what it reports is of the time before"
 
 
 def _nodocument_of(text: str) -> str:
@@ -132,7 +150,10 @@ def _cases(job: dict[str, object], global_options: Mapping[str, object]) -> Iter
     options = {**global_options, **(own if isinstance(own, dict) else {})}
     # Clones that are reported together are one entry, others one each.
     together = str(options.get("group_reporting", "0")) != "0"
-    numjobs, iodepth = _whole(options.get("numjobs", 1)) if together else 1, _whole(options.get("iodepth", 1))
+    numjobs = _whole(options.get("numjobs", 1)) if together else 1
+    iodepth = (
+        outstanding(options.get("ioengine", _DEFAULT_ENGINE), options.get("iodepth", 1)) if options else None
+    )
     for direction in _REPORTED:
         numbers = job.get(direction)
         if not isinstance(numbers, dict) or not numbers.get("total_ios", numbers.get("io_bytes", 0)):
@@ -140,8 +161,8 @@ def _cases(job: dict[str, object], global_options: Mapping[str, object]) -> Iter
         yield Case(
             name=f"{job.get('jobname', '?')} {direction}",
             direction="both" if direction == "mixed" else direction,
-            target=_text(options.get("filename")),
-            block_bytes=_block_bytes(options, direction),
+            target=str(options["filename"]).replace("\\:", ":") if "filename" in options else None,
+            block_bytes=_block_bytes(options, direction) if options else None,
             queue_depth=iodepth * numjobs if iodepth and numjobs else None,
             workers=numjobs,
             bandwidth_bytes_per_s=_bandwidth(numbers),
@@ -151,6 +172,11 @@ def _cases(job: dict[str, object], global_options: Mapping[str, object]) -> Iter
             raw={"job options": options, direction: numbers, "error": job.get("error")}
             | {name: job[name] for name in ("usr_cpu", "sys_cpu", "groupid", "hostname") if name in job},
         )
+
+
+def outstanding(engine: object, depth: object) -> int | None:
+    """Return how many I/Os a clone has under way: synchronous engines have one."""
+    return 1 if engine in SYNCHRONOUS else _whole(depth)
 
 
 def _bandwidth(numbers: Mapping[str, object]) -> float | None:
@@ -194,10 +220,6 @@ def _float(value: object) -> float | None:
 def _scaled(value: object, scale: float) -> float | None:
     number = _float(value)
     return None if number is None else number * scale
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def _whole(value: object) -> int | None:

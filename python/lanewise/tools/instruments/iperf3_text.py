@@ -23,8 +23,12 @@ _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def recognizes(text: str) -> bool:
-    """Whether a text has what a client or a server of iperf3 begins with."""
-    return "port" in text and any(_BEGIN.match(line) for line in text.splitlines() if " port " in line)
+    """Whether a text has what a client or a server of iperf3 begins with, or what it ends with."""
+    return any(
+        _BEGIN.match(line) or _END.match(line)
+        for line in text.splitlines()
+        if " port " in line or line.rstrip().endswith(("sender", "receiver"))
+    )
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:

@@ -134,6 +134,7 @@ def _address(text: str) -> str | None:
 
 def _case(test: str, columns: list[str], words: list[str], number: int) -> Case:
     """Read a row by its head: the first times are out of place, the second in place, if there are two."""
+    words = _with_all_cells(columns, words)
     fields = dict(zip(columns, words, strict=False)) if len(set(columns)) == len(columns) else {}
     places = [at for at, name in enumerate(columns) if name in _TIMES]
     sides = [_side(columns, words, at) for at in places]
@@ -159,6 +160,14 @@ def _case(test: str, columns: list[str], words: list[str], number: int) -> Case:
             **({"in place": sides[1]} if len(sides) > 1 and sides[1] is not None else {}),
         },
     )
+
+
+def _with_all_cells(columns: list[str], words: list[str]) -> list[str]:
+    """Put in the cell that older versions leave empty: collectives without a reduction have no `redop`."""
+    at = columns.index("redop") if "redop" in columns else None
+    if at is None or len(words) != len(columns) - 1 or not words[at][:1].isdigit():
+        return words
+    return [*words[:at], "none", *words[at:]]
 
 
 def _side(columns: list[str], words: list[str], at: int) -> dict[str, float] | None:

@@ -24,23 +24,27 @@ from lanewise.tools.instruments.measurement import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_RUNNING = re.compile(r"^Running (?P<name>\w+)\.$")
+_RUNNING = re.compile(r"^Running (?:benchmark )?(?P<name>\w+)\.$")
 _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 """Below the matrices of a test, with its name again."""
 _MOST_BELOW = 1024
 """Lines of a matrix: one for each GPU."""
 _QUOTE = "> \t"
-_FAILED = re.compile(r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error)\b")
+_FAILED = re.compile(
+    r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error|ASSERT)\b|^Invalid value when checking"
+)
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
+_HOST_AND_GPU = re.compile(r"^memcpy (?P<engine>CE|SM) CPU\(row\) (?P<way><->|->|<-) GPU\(column\)")
 _DEVICE = re.compile(
-    r"^Device (?P<index>\d+): (?P<name>.*) \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\)"
+    r"^Device (?P<index>\d{1,4}): (?P<name>\S.{0,100}?)"
+    r"(?: \((?P<address>[0-9a-fA-F]{8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})\).*)?$"
 )
 
 
 def recognizes(text: str) -> bool:
     """Whether an output looks like that of nvbandwidth, as text or JSON."""
     return "nvbandwidth" in text[:4096] or bool(
-        re.search(r"^[> \t]*Running \w*memcpy_(ce|sm)\.$", text, re.MULTILINE)
+        re.search(r"^[> \t]*Running (?:benchmark )?\w{1,60}_(?:ce|sm)\.[ \t]*$", text, re.MULTILINE)
     )
 
 
@@ -99,16 +103,25 @@ def _parse_text(text: str, source: str | None) -> Measurement:
     devices = _devices(lines)
     cases: list[Case] = []
     unread: list[str] = []
+    waived = 0
     name: str | None = None
+
+    def below(number: int) -> list[str]:
+        return lines[number + 1 : number + _MOST_BELOW]
+
     for number, line in enumerate(lines):
         if running := _RUNNING.match(line.strip()):
             name = running["name"]
-        elif _TITLE.search(line) and (test := name or _named_below(lines[number + 1 : number + _MOST_BELOW])):
-            matrix = list(_rows(lines[number + 1 : number + _MOST_BELOW]))
+        elif _TITLE.search(line) and (test := name or _named_by_title(line) or _named_below(below(number))):
+            matrix = list(_rows(below(number)))
             cases += bounded(_matrix_cases(test, line.strip(), matrix, devices))
             refuse_too_many(cases)
+        elif line.strip() in ("Waived:", "WAIVED:"):
+            waived += 1
         elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
             unread.append(f"line {number + 1}: {line.strip()[:120]}")
+    if waived:
+        unread.append(f"{waived} test{'s were' if waived > 1 else ' was'} waived")
     if not cases:
         error = next((line.strip()[:160] for line in lines if _FAILED.search(line)), None)
         raise ImportProblemError(
@@ -131,6 +144,17 @@ def _named_below(lines: list[str]) -> str | None:
     below = next((line for line in lines if line.startswith(("SUM ", "Running "))), "")
     found = _SUM.match(below)
     return found["name"] if found else None
+
+
+def _named_by_title(title: str) -> str | None:
+    """Return the name of a test between host and GPU by what its arrow says; None for any other."""
+    found = _HOST_AND_GPU.match(title.strip())
+    if found is None:
+        return None
+    way = {"->": "host_to_device", "<-": "device_to_host", "<->": "host_and_device_bidirectional"}[
+        found["way"]
+    ]
+    return f"{way}_memcpy_{found['engine'].lower()}"
 
 
 def _rows(lines: list[str]) -> Iterator[list[float | None]]:
@@ -172,6 +196,7 @@ def _matrix_cases(
 
 def _direction(name: str) -> str | None:
     """As the host sees it: what goes to a device is written, what comes from it is read."""
+    name = name.removeprefix("multinode_")
     if "bidirectional" in name:
         return "both"
     if name.startswith(("host_to", "one_to_all_write", "device_to_device_memcpy_write", "all_to_one_write")):
@@ -182,7 +207,7 @@ def _direction(name: str) -> str | None:
 def _devices(lines: Iterable[str]) -> dict[int, str]:
     """Address of each GPU by its number, without the two digits of domain too many."""
     found = (_DEVICE.match(line.strip()) for line in lines)
-    return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match}
+    return {int(match["index"]): f"{match['address'][4:]}.0" for match in found if match and match["address"]}
 
 
 def _names(lines: Iterable[str]) -> list[str]:

@@ -35,7 +35,11 @@ _DATATYPE = re.compile(r"^# Datatype: (?P<datatype>\w+)")
 _PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>\d{1,9}) \] \[ window size: (?P<window>\d{1,9}) \]")
 _COLUMN = re.compile(r"[^\s(][^(]{0,60}?\((?:us|MB/s)\)|\S+")
 _TAIL = re.compile(r"P(\d{1,2}(?:\.\d{1,9})?) Tail Lat\(us\)")
+_MEANS = ("Avg Latency(us)", "Latency (us)", "Overall(us)")
+"""Of collectives that do not block, computation is part of it."""
 _VALIDATION = "Validation"
+_CHATTER = re.compile(r"\[\d{1,5}\] MPI startup\(\): ")
+"""What Intel's MPI says about itself."""
 _TESTS = {
     "osu_bw": ("Bandwidth", "Bandwidth (MB/s)"),
     "osu_bibw": ("Bi-Directional Bandwidth", "Bandwidth (MB/s)"),
@@ -78,10 +82,13 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         elif table.columns and re.match(r"\s*\d+\s+[\d.]", line):
             cases.append(_case(table, line, number))
             refuse_too_many(cases)
-        elif line.strip() and not line.startswith("#"):
+        elif line.strip() and not line.startswith("#") and not _CHATTER.match(line):
             left.append(f"line {number}: {line.strip()}")
     if not cases:
-        raise ImportProblemError("no sizes under a line '# Size ...'; is the output complete?")
+        raise ImportProblemError(
+            "no sizes under a line '# Size ...'; is the output complete? A barrier has no sizes, and says "
+            "nothing about a link"
+        )
     return Measurement(
         tool="osu",
         version=version,
@@ -109,7 +116,7 @@ def _case(table: _Table, line: str, number: int) -> Case:
     named = "" if table.datatype in {None, "MPI_CHAR"} else f" {table.datatype}"
     return Case(
         name=f"{table.test} {size} B{named}",
-        direction="both" if "Bi" in table.test else "ping-pong" if "Latency" in table.test else "send",
+        direction=_direction(table.test),
         block_bytes=size,
         workers=table.pairs,
         queue_depth=table.pairs * table.window if table.pairs and table.window else None,
@@ -120,9 +127,18 @@ def _case(table: _Table, line: str, number: int) -> Case:
     )
 
 
+def _direction(test: str) -> str:
+    """Return which way the data goes, seen from the first rank: what it gets arrives."""
+    if "Bi" in test:
+        return "both"
+    if "latency" in test.lower():
+        return "ping-pong"
+    return "read" if "_Get" in test else "send"
+
+
 def _latency(row: Mapping[str, float]) -> Latency | None:
     """Return the times of a row, which are in microseconds; the mean is called so since version 7."""
-    mean = next((row[name] for name in ("Avg Latency(us)", "Latency (us)") if name in row), None)
+    mean = next((row[name] for name in _MEANS if name in row), None)
     if mean is None:
         return None
     tails = {match[1]: us for name, us in row.items() if (match := _TAIL.match(name))}

@@ -10,6 +10,7 @@ A written output has the header of the real one, but no lines with addresses, be
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from lanewise.tools.instruments.json_text import documents
@@ -29,10 +30,18 @@ if TYPE_CHECKING:
 MEBIBYTE = 2**20
 _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
 """Bytes in the units of bandwidths; versions from 2023 on call 2^20 bytes MiB."""
+_GPU = re.compile(
+    r"CUDA device (\d{1,3}): PCIe address is (?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})"
+)
+_CHATTER = re.compile(r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured")
+"""What it says about its own work."""
+_PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
-_SETTING = re.compile(r"(?<![A-Za-z#*._ ])([A-Za-z#*._ ]++)\t*+:\s(\S++)")
+_COLUMN = re.compile(r"(?:BW (?:peak|average)|[\d.]{1,8}% percentile|[^\s\[]{1,40})(?:\[[^\]]{1,20}\])?")
+_SETTING = re.compile(r"(?:^|\s{2,}|\t)\s*+([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)")
+"""Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
 
 _TITLES = {
@@ -69,20 +78,26 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output, or several one after another; ImportProblemError says what is wrong with it."""
     cases: list[Case] = []
     left: list[str] = []
-    title = ""
-    settings: dict[str, str] = {}
-    columns: list[str] = []
+    block = _Block()
+    said_before: dict[str, str] = {}
+    gpus: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if match := _TITLE.match(line):
-            title, settings, columns = match["title"], {}, []
+            block, said_before = _Block(title=match["title"], said=said_before), {}
         elif _HEADER.match(line):
-            columns = _columns(line)
-        elif columns and re.match(r"\s*\d+\s+\d+\s", line):
-            cases.append(_case(title, settings, columns, line, number))
+            block.columns = _columns(line)
+        elif block.columns and re.match(r"\s*\d+\s+\d+\s", line):
+            cases.append(_case(block, line, number))
             refuse_too_many(cases)
-        elif ":" in line and not columns:
-            settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
-        elif line.strip(" \t-*") and not _WAITING.match(line):
+        elif gpu := _GPU.search(line):
+            gpus[gpu[1]] = f"{(gpu[2] or '0000')[-4:]}:{gpu[3]}:{gpu[4]}.0".lower()
+        elif picked := _PICKED.search(line):
+            said_before["gpu"] = gpus.get(picked[1] or picked[2], "")
+        elif _WAITING.match(line):
+            said_before["side"] = "server"
+        elif ":" in line and not block.columns:
+            block.settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
+        elif line.strip(" \t-*`") and not _CHATTER.search(line):
             left.append(f"line {number}: {line.strip()}")
     if not cases:
         raise ImportProblemError(
@@ -96,6 +111,17 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         simulated="Lanewise" in text,
         not_understood=tuple(left),
     )
+
+
+@dataclass
+class _Block:
+    """What stands above the rows of one test."""
+
+    title: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What stands above its title: its side, and the GPU whose memory is used (empty if it is not told)."""
+    settings: dict[str, str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
 
 
 def recognizes_json(document: object) -> bool:
@@ -150,22 +176,24 @@ def _json_bandwidth(numbers: Mapping[str, float], rate: float | None, size: int 
 
 
 def _columns(header: str) -> list[str]:
-    """Split the header: names are separated by two spaces, or by one before a '#'."""
-    return [name for name in re.split(r"\s{2,}|\s(?=#)", header.strip()) if name]
+    """Split the header into names, some of which have a blank in them; on a web page nothing else tells."""
+    return _COLUMN.findall(header)
 
 
-def _case(title: str, settings: Mapping[str, str], columns: list[str], line: str, number: int) -> Case:
-    values = line.split()
+def _case(block: _Block, line: str, number: int) -> Case:
+    values, columns, settings = line.split(), block.columns, block.settings
     if len(values) < min(len(columns), 4):
         raise ImportProblemError(f"line {number}: {len(values)} numbers under {len(columns)} columns")
-    try:
-        row = dict(zip(columns, (float(value) for value in values), strict=False))
-    except ValueError as error:
-        raise ImportProblemError(f"line {number}: {error}") from error
+    row: dict[str, float] = {}
+    for name, value in zip(columns, values, strict=False):
+        try:
+            row[name] = float(value)
+        except ValueError as error:
+            raise ImportProblemError(f"line {number}: '{value}' is no number, below '{name}'") from error
     size = int(row["#bytes"])
     return Case(
-        name=f"{title} {size} B".strip(),
-        direction=_direction(title),
+        name=f"{block.title} {size} B".strip(),
+        direction=_direction(block.title),
         target=settings.get("Device"),
         block_bytes=size,
         queue_depth=int(settings["TX depth"]) if settings.get("TX depth", "").isdigit() else None,
@@ -174,7 +202,7 @@ def _case(title: str, settings: Mapping[str, str], columns: list[str], line: str
         operations_per_s=1e6 * row["MsgRate[Mpps]"] if "MsgRate[Mpps]" in row else None,
         operations=int(row["#iterations"]),
         latency=_latency(row),
-        raw={"test": title, "settings": dict(settings), "row": row},
+        raw={"test": block.title, "settings": dict(settings), "row": row, **block.said},
     )
 
 

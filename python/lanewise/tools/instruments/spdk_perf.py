@@ -1,0 +1,125 @@
+"""Reads the table that SPDK's ``perf`` (``spdk_nvme_perf``) prints: a row for each drive and core.
+
+Rows of one drive on several cores are added up. MiB/s are 2**20 bytes, and so are the MB/s of older versions;
+latencies are microseconds. The size of an I/O is bandwidth over operations; what was done, and how many I/Os
+were under way, says the command above the table. Drives of fabrics are other machines'.
+
+Source: SPDK, ``app/spdk_nvme_perf/perf.c``, and outputs of versions 18.04 to 24 in public threads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from lanewise.tools.instruments.measurement import (
+    Case,
+    ImportProblemError,
+    Latency,
+    Measurement,
+    refuse_too_many,
+)
+
+_HEAD = re.compile(r"^[#> \t]*Device Information[ \t]+:[ \t]+IOPS[ \t]+M(?:i?B)/s")
+_ROW = re.compile(
+    r"^[#> \t]*(?P<device>\S.{0,160}?)[ \t]+from core[ \t]+\d{1,4}:[ \t]*+(?P<iops>[\d.]{1,16})[ \t]++"
+    r"(?P<rate>[\d.]{1,14})[ \t]++(?P<mean>[\d.]{1,14})[ \t]++(?P<least>[\d.]{1,14})[ \t]++"
+    r"(?P<most>[\d.]{1,14})"
+)
+_COMMAND = re.compile(
+    r"\b(?:perf|spdk_nvme_perf)[ \t](?P<options>[^\n]{0,1000}?-w[ \t=]|[^\n]{0,1000}?-{1,2}io-)[^\n]*"
+)
+_OPTION = re.compile(r"(?<!\S)(-[qow]|--io-(?:depth|size|pattern)|--queue-depth)[ =]?([\w.]{1,20})")
+_KEYS = {"-q": "depth", "--io-depth": "depth", "--queue-depth": "depth", "-o": "size", "--io-size": "size"}
+_FABRICS = ("RDMA ", "TCP ", "FC ", "SPDK bdev Controller")
+"""How drives of other machines begin; the last one is what a target of SPDK calls itself."""
+
+
+@dataclass
+class _Drive:
+    """The rows of one drive."""
+
+    iops: float = 0.0
+    bytes_per_s: float = 0.0
+    waited: float = 0.0
+    """Mean latency times operations."""
+    least: float = float("inf")
+    most: float = 0.0
+    cores: int = 0
+
+
+@dataclass
+class _Table:
+    options: dict[str, str] = field(default_factory=dict)
+    drives: dict[str, _Drive] = field(default_factory=dict)
+
+
+def recognizes(text: str) -> bool:
+    """Whether a text has the head of such a table."""
+    return "Device Information" in text and any(map(_HEAD.match, text.splitlines()))
+
+
+def parse(text: str, *, source: str | None = None) -> Measurement:
+    """Read one table, or several one after another; ImportProblemError says what is wrong with it."""
+    tables: list[_Table] = []
+    options: dict[str, str] = {}
+    for line in text.splitlines():
+        if command := _COMMAND.search(line):
+            options = {_KEYS.get(name, "way"): value for name, value in _OPTION.findall(command[0])}
+        elif _HEAD.match(line):
+            tables.append(_Table(options))
+        elif tables and (row := _ROW.match(line)):
+            _add(tables[-1].drives.setdefault(" ".join(row["device"].split()), _Drive()), row)
+            refuse_too_many(tables[-1].drives)
+    cases = [
+        _case(name, drive, table.options, number)
+        for number, table in enumerate(tables)
+        for name, drive in table.drives.items()
+    ]
+    refuse_too_many(cases)
+    if not cases:
+        raise ImportProblemError(
+            "no row 'DEVICE from core N: ...' below 'Device Information : IOPS MiB/s ...'"
+        )
+    return Measurement(tool="SPDK perf", version=None, cases=tuple(cases), source=source)
+
+
+def _add(drive: _Drive, row: re.Match[str]) -> None:
+    iops = float(row["iops"])
+    drive.iops += iops
+    drive.bytes_per_s += float(row["rate"]) * 2**20
+    drive.waited += iops * float(row["mean"])
+    drive.least = min(drive.least, float(row["least"]))
+    drive.most = max(drive.most, float(row["most"]))
+    drive.cores += 1
+
+
+def _case(name: str, drive: _Drive, options: dict[str, str], number: int) -> Case:
+    way, depth, size = options.get("way", ""), options.get("depth", ""), options.get("size", "")
+    directions = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
+    direction = directions.get(way, "both" if "rw" in way else None)
+    mean = drive.waited / drive.iops if drive.iops else None
+    return Case(
+        name=f"{way or 'I/O'} {name}",
+        direction=direction,
+        target=name,
+        block_bytes=int(size) if size.isdecimal() else _size(drive),
+        queue_depth=int(depth) * drive.cores if depth.isdecimal() else None,
+        workers=drive.cores,
+        bandwidth_bytes_per_s=drive.bytes_per_s,
+        operations_per_s=drive.iops,
+        latency=Latency(mean_ns=1e3 * mean, min_ns=1e3 * drive.least, max_ns=1e3 * drive.most)
+        if mean is not None
+        else None,
+        raw={
+            "random": "rand" in way,
+            "options": dict(options),
+            "document": number,
+            **({"fabrics": True} if name.startswith(_FABRICS) else {}),
+        },
+    )
+
+
+def _size(drive: _Drive) -> int | None:
+    """Return the bytes of an I/O, in whole sectors."""
+    return max(512, 512 * round(drive.bytes_per_s / drive.iops / 512)) if drive.iops else None

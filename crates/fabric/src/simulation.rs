@@ -58,8 +58,8 @@ pub struct Simulation {
     workloads: Vec<Box<dyn Workload>>,
     /// Their numbers in the order in which they start; empty when they start as they were added.
     start_order: Vec<usize>,
-    /// Names by which the flows of one workload are listed, in their order.
-    names_in_order: Vec<String>,
+    /// Of each flow, the workload that added it.
+    added_by: Vec<usize>,
     /// Flows that workloads added when they started, as they are listed.
     listed: Vec<usize>,
     started: bool,
@@ -95,7 +95,7 @@ impl Simulation {
             fabric,
             workloads: Vec::new(),
             start_order: Vec::new(),
-            names_in_order: Vec::new(),
+            added_by: Vec::new(),
             listed: Vec::new(),
             started: false,
             window_start: Time::ZERO,
@@ -171,19 +171,11 @@ impl Simulation {
                 started
             }
         };
-        let added = started.into_iter().flat_map(|(index, flows)| std::iter::repeat_n((index, 0), flows));
-        let mut added: Vec<(usize, usize)> = added.collect();
-        let names = std::mem::take(&mut self.names_in_order).into_iter().enumerate();
-        let places: HashMap<String, usize> = names.map(|(place, name)| (name, place)).collect();
-        let mut last = (0, 0);
-        for (of, flow) in added.iter_mut().zip(self.fabric.observers().flows()) {
-            // A flow of another name is listed behind the one before it.
-            let before = if last.0 == of.0 { last.1 } else { 0 };
-            of.1 = places.get(&flow.spec.name).copied().unwrap_or(before);
-            last = *of;
-        }
-        self.listed = (0..added.len()).collect();
-        order::sort_by_key(&mut self.listed, |flow| added[*flow]);
+        let added = started.into_iter().flat_map(|(index, flows)| std::iter::repeat_n(index, flows));
+        self.added_by = added.collect();
+        self.listed = (0..self.added_by.len()).collect();
+        let flows = self.fabric.observers().flows();
+        order::sort_by_key(&mut self.listed, |flow| (self.added_by[*flow], flows[*flow].spec.entry));
     }
 
     /// Wakes the ports of this part and starts these workloads. How many flows each has added.
@@ -212,18 +204,27 @@ impl Simulation {
     }
 
     /// Has the workloads start in another order than that in which they were added: their numbers, each once. Their flows are listed as
-    /// if that were not so, and those of one workload by these names.
+    /// if that were not so.
     ///
     /// # Panics
     /// When that is not every workload once.
-    pub fn start_in_order(&mut self, order: Vec<usize>, names: Vec<String>) {
+    pub fn start_in_order(&mut self, order: Vec<usize>) {
         let mut sorted = order.clone();
         order::sort(&mut sorted);
         assert!(sorted.into_iter().eq(0..self.workloads.len()), "{order:?} is not every workload once");
-        (self.start_order, self.names_in_order) = (order, names);
+        self.start_order = order;
     }
 
-    /// Numbers of all flows in the order in which people read them: of their workloads as they were added, whichever started first.
+    /// The workload that added a flow, by its number.
+    ///
+    /// # Panics
+    /// When it was not added by one, at the start of the run.
+    pub fn added_by(&self, flow: usize) -> usize {
+        self.added_by[flow]
+    }
+
+    /// Numbers of all flows in the order in which people read them: of their workloads as they were added, whichever started first, and
+    /// within one of them by their [entries](lanewise_observe::WorkloadEntry).
     pub fn listed_flows(&self) -> impl Iterator<Item = usize> {
         let later = self.listed.len()..self.fabric.observers().flows().len();
         self.listed.iter().copied().chain(later)

@@ -77,7 +77,7 @@ pub(crate) fn smartflow(
         return None;
     }
     Some(EthernetConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         nics: used.nics,
         stack: stack?,
         smartflow: SmartFlowConfig {

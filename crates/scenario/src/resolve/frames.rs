@@ -48,7 +48,7 @@ pub(crate) fn config(
     let named =
         |instance: &usize| (DeviceId(*instance as u32), inputs.topology.instances[*instance].name.clone());
     Some(FramesConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         gpus: instances.iter().map(named).collect(),
         scenes: scenes(&parameters),
     })

@@ -11,12 +11,13 @@ use crate::parameter::Output;
 use crate::problem::Problem;
 use crate::topology::InstanceName;
 use lanewise_fabric::workload::{DeviceId, Target};
+use lanewise_workload::LoadName;
 use lanewise_workload::device::rdma::NicPort;
 
 /// Two ports that a tool runs between.
 pub(super) struct Pair {
     /// Name of the tool: that of the workload, and of the device that tells it from its other pairs.
-    pub name: String,
+    pub name: LoadName,
     /// Client and server.
     pub ends: [NicPort; 2],
     /// Which of several clients and servers these are.
@@ -53,7 +54,7 @@ pub(super) fn pairs(
         };
         let ends = networks.config.links[link].ends;
         let are_meant = are_ends(inputs, workload, (sides, ends), (named.network, networks), output);
-        return are_meant.then(|| vec![Pair { name: workload.name.clone(), ends, numbers: [0; 2] }]);
+        return are_meant.then(|| vec![Pair { name: workload.load_name(), ends, numbers: [0; 2] }]);
     };
     let [clients, servers] = sides
         .map(|(key, name)| side(inputs, workload, (key, name), (named.network, members), networks, output));
@@ -86,9 +87,9 @@ pub(super) fn pairs(
         }
         check_joined(inputs, workload, ends, networks, output)?;
         let name = match (many > 1, others > 1) {
-            (true, _) => format!("{} {}", workload.name, nic(ends[0])),
-            (false, true) => format!("{} {}", workload.name, nic(ends[1])),
-            (false, false) => workload.name.clone(),
+            (true, _) => workload.load_name_at(nic(ends[0])),
+            (false, true) => workload.load_name_at(nic(ends[1])),
+            (false, false) => workload.load_name(),
         };
         Some(Pair { name, ends, numbers })
     };

@@ -109,7 +109,7 @@ fn group(
     let (pattern, blocks) = (pattern(parameters), blocks(parameters));
     let size = size(workload, parameters, &path, blocks.largest()..=capacity, output)?;
     // The drives of one workload of gdsio's are alike in that: said once.
-    let is_first = system.config.groups.iter().all(|group| group.fio.name != workload.name);
+    let is_first = system.config.groups.iter().all(|group| *group.fio.name != *workload.name);
     if parameters.size == Auto::Auto && is_first {
         let source = "the whole of the smallest drive";
         computed.parameter(format!("{path}.size"), size.to_string(), Provenance::Assumed, source);
@@ -464,7 +464,7 @@ fn fio(
 ) -> FioConfig {
     let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     FioConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         tool: *tool,
         pattern,
         blocks,

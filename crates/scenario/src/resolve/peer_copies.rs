@@ -47,7 +47,7 @@ fn config(
         })
     };
     Some(PeerCopiesConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         devices: instances.iter().map(copier).collect::<Option<_>>()?,
         pairs,
         size: parameters.size,

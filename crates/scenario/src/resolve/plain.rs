@@ -111,7 +111,7 @@ pub(crate) fn dma(
 /// The same instrument on a virtual function; one of `several` has its name with that of the workload.
 fn of_function(one: &DmaConfig, function: u8, several: bool) -> DmaConfig {
     let name = match several {
-        true => format!("{} {}.vf[{function}]", one.name, one.device_name),
+        true => one.name.beside(format!("{} {}.vf[{function}]", one.name, one.device_name)),
         false => one.name.clone(),
     };
     DmaConfig { name, function: Some(function), ..one.clone() }

@@ -287,7 +287,7 @@ fn osu(
     };
     let [first_driver, second_driver] = networks.drivers(inputs, ends)?;
     Some(RdmaToolConfig::Osu(OsuConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         tool: match parameters.tool {
             OsuToolChoice::Latency => OsuTool::Latency,
             OsuToolChoice::Bandwidth => OsuTool::Bandwidth,
@@ -326,7 +326,7 @@ fn transactions(
         Some(TcpStackConfig { send_cost, receive_cost, wake_latency })
     };
     Some(RdmaToolConfig::Transactions(TransactionsConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         ports: ends,
         stacks: [stack(ends[0].nic, parameters.client_stack)?, stack(ends[1].nic, parameters.server_stack)?],
         request: parameters.request,

@@ -318,7 +318,7 @@ fn add_group(
     }
     let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
     system.groups.push(IometerConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         managers: parameters.managers,
         workers,
         targets,

@@ -39,7 +39,7 @@ pub(crate) fn config(
         ReadingChoice::Read => (Reading::Read, endpoint.port.receive_latency + endpoint.completion_latency),
     };
     Some(TurnaroundConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         device: DeviceId(device as u32),
         device_name: inputs.topology.instances[device].name.clone(),
         reading,

@@ -12,6 +12,7 @@ use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
 use lanewise_fabric::workload::DeviceId;
+use lanewise_workload::LoadName;
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
@@ -114,7 +115,7 @@ fn is_expander(inputs: &Inputs<'_>, instance: usize) -> bool {
 pub(crate) struct Seat {
     pub instance: usize,
     /// Each instrument draws its own random numbers, which are named by it.
-    pub name: String,
+    pub name: LoadName,
     pub device_name: String,
 }
 
@@ -125,7 +126,7 @@ impl Seat {
 
     /// The same device, with an instrument for one of several peers.
     pub fn towards(&self, inputs: &Inputs<'_>, workload: &WrittenWorkload, peer: usize) -> Self {
-        let name = format!("{} {}", workload.name, inputs.topology.instances[peer].name);
+        let name = workload.load_name_at(&inputs.topology.instances[peer].name);
         Self { instance: self.instance, name, device_name: self.device_name.clone() }
     }
 }
@@ -150,7 +151,7 @@ pub(crate) fn seats<P: ParameterTable>(
     let many = instances.len() > 1;
     let seat = |instance: usize| {
         let device_name = inputs.topology.instances[instance].name.clone();
-        let name = if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() };
+        let name = if many { workload.load_name_at(&device_name) } else { workload.load_name() };
         Seat { instance, name, device_name }
     };
     Some((parameters, instances.into_iter().map(seat).collect()))

@@ -64,7 +64,7 @@ fn config<'f>(
         reading.over_network.push(workload);
     }
     Some(CollectiveConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         ranks,
         layout,
         operation,

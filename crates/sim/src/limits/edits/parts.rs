@@ -254,11 +254,11 @@ impl Editor<'_> {
         if drafts.is_empty() {
             return self.cores(id);
         }
-        let path = |owner: Owner<'_>, key: &str| match owner {
-            Owner::Load(name) => Some(format!("workload.{name}.{key}")),
+        let path = |owner: Owner, key: &str| match owner {
+            Owner::Workload(entry) => Some(format!("workload.{}.{key}", self.scenario.name_of(entry))),
             _ => self.path(component_of(self.scenario, owner)?, key),
         };
-        let edit = |Draft { what, parameters, step }: Draft<'_>| {
+        let edit = |Draft { what, parameters, step }: Draft| {
             let paths = parameters.into_iter().filter_map(|(owner, key)| path(owner, key));
             self.stepped(what, paths.map(|path| (path, step)))
         };

@@ -16,7 +16,7 @@ impl LoadConfig for CollectiveConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "collective")
+        vec![Tool::of(&self.name, "collective")]
     }
 
     /// Slices of all ways and channels.
@@ -59,7 +59,7 @@ impl LoadConfig for CollectiveConfig {
         let Part::Load(LoadPart::Proxy { node }) = resource.part else {
             return self.network.enlarge(resource, larger);
         };
-        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+        if resource.owner != ResourceOwner::Load(self.name.to_string()) {
             return None;
         }
         let proxy = self.proxies.get_mut(node as usize)?;

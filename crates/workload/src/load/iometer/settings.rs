@@ -17,7 +17,7 @@ impl LoadConfig for StorageConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one("storage", "iometer")
+        vec![Tool::of_all("storage", "iometer")]
     }
 
     fn retuned(&self, other: &dyn LoadConfig, _first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
@@ -55,7 +55,7 @@ impl LoadConfig for StorageConfig {
             order::sort(&mut cores);
             cores.dedup();
             let on_core = |core| OnCore {
-                flow: group.name.clone(),
+                flow: group.name.to_string(),
                 host: self.host.device,
                 core: HostPart::Core { core },
             };

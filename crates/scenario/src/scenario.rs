@@ -204,7 +204,7 @@ fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) ->
         value,
         place: sources.describe(place),
         effect: Effect::None,
-        reason: reason.to_owned(),
+        reason: reason.into_owned(),
     });
     let cautions = cautions.into_iter().map(|Caution { path, value, place, reason }| Remark {
         path,

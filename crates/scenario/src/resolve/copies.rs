@@ -1,17 +1,19 @@
 //! Copies: from names, engines and sizes to instruments.
 
 use super::computed::Computed;
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
+use crate::nearest::asking;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     CopyDirectionChoice, CopyParameters, EndpointParameters, EngineChoice, HostParameters, PeerCopyChoice,
 };
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
@@ -19,12 +21,20 @@ use lanewise_units::{Bytes, Span};
 use lanewise_workload::device::gpu::{CopyCosts, Staging};
 use lanewise_workload::load::copy::{CopyConfig, CopyWay};
 
+/// Copy engines of a device.
+pub(super) const COPY_ENGINES: Group = Group { of: ComponentKind::Endpoint, key: "copy_engine" };
+/// Kernels of a device that move data.
+pub(super) const KERNELS: Group = Group { of: ComponentKind::Endpoint, key: "kernel" };
+const PAGEABLE: Group = Group { of: ComponentKind::Host, key: "pageable" };
+
 /// Copies by a device.
 pub(super) const COPY: WorkloadKind =
     kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
         let read = configs(reading.inputs, workload, path, reading.computed, reading.output);
         reading.add(read);
-    });
+    })
+    .using(&[COPY_ENGINES, KERNELS, PAGEABLE])
+    .meant_by(|word| matches!(word, "nvbandwidth" | "bandwidthtest" | "memcpy").then(|| asking("copy")));
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(

@@ -22,14 +22,16 @@ pub(super) const STREAM: WorkloadKind =
     kind("stream", &StreamParameters::SCHEMA, &[], |reading, workload, path| {
         let read = streams(reading.inputs, workload, path, reading.output);
         reading.add(read);
-    });
+    })
+    .on_lines();
 
 /// Cores that load lines one after the other.
 pub(super) const POINTER_CHASE: WorkloadKind =
     kind("pointer-chase", &PointerChaseParameters::SCHEMA, &[], |reading, workload, path| {
         let read = chases(reading.inputs, workload, path, reading.output);
         reading.add(read);
-    });
+    })
+    .on_lines();
 
 fn expander_of<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r ExpanderParameters> {
     match inputs.settings_of(instance) {

@@ -47,7 +47,7 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub(crate) use kinds::workload_words;
+pub(crate) use kinds::{kind_of, workload_words};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};

@@ -10,6 +10,7 @@ use super::workload::{TARGET_LIMIT, endpoints, place, unfit, unknown};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
+use crate::nearest::asking;
 use crate::nearest::{did_you_mean, listing};
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -32,7 +33,8 @@ use std::ops::RangeInclusive;
 pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
     let read = parameters(workload, path, reading.output);
     reading.jobs.extend(read.map(|parameters| Job { workload, parameters, tool: JobTool::Fio }));
-});
+})
+.meant_by(|word| (word == "nvme").then(|| asking("fio")));
 
 /// A job section of fio's, or what gdsio does with one drive.
 pub(crate) struct Job<'f> {

@@ -1,5 +1,6 @@
 //! Copies between pairs of devices: from names and pairs to an instrument.
 
+use super::copies::COPY_ENGINES;
 use super::copies::mover;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{check_peer_to_peer, endpoints, parameters, place};
@@ -17,7 +18,8 @@ pub(super) const PEER_COPIES: WorkloadKind =
     kind("peer_copies", &PeerCopiesParameters::SCHEMA, &[], |reading, workload, path| {
         let read = config(reading.inputs, workload, path, reading.output);
         reading.add(read);
-    });
+    })
+    .using(&[COPY_ENGINES]);
 
 /// The instrument that a workload asks for; nothing when its devices and pairs make none.
 fn config(

@@ -20,6 +20,10 @@ use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
 pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
     let read = dma(reading.inputs, workload, path, reading.computed, reading.output);
     reading.add(read);
+})
+.meant_by(|word| {
+    let is_direction = matches!(word, "read" | "write");
+    is_direction.then(|| format!("write `kind = \"dma\"` and `direction = \"{word}\"`"))
 });
 
 /// Loads and stores of the CPU.

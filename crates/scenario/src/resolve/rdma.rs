@@ -2,12 +2,12 @@
 
 use super::Inputs;
 use super::computed::Computed;
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::network_pairs::{self, Named, Pair};
 use super::networks::{Networks, is_ethernet, kind_hint};
 use super::workload::{place, unfit};
 use crate::file::WrittenWorkload;
-use crate::nearest::listing;
+use crate::nearest::{asking, listing};
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
@@ -15,6 +15,7 @@ use crate::parameters::{
     TcpStackChoice, TransactionsParameters,
 };
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::Target;
 use lanewise_units::Bytes;
@@ -29,18 +30,34 @@ use lanewise_workload::load::rdma::{
 pub(super) const PERFTEST: WorkloadKind =
     kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
         reading.add_tool(workload, path, WrittenTool::Perftest);
+    })
+    .over_network()
+    .meant_by(|word| match word {
+        "rdma" => Some(asking("perftest")),
+        _ => word.starts_with("ib_").then(|| format!("write `kind = \"perftest\"` and `tool = \"{word}\"`")),
     });
 
 /// OSU Micro-Benchmarks over RDMA.
 pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
     reading.add_tool(workload, path, WrittenTool::Osu);
+})
+.over_network()
+.using(&[Group { of: ComponentKind::Host, key: "mpi" }])
+.meant_by(|word| {
+    let test = word.strip_prefix("osu_")?;
+    Some(format!("write `kind = \"osu\"` and `test = \"{test}\"`"))
 });
 
 /// Requests and responses over TCP.
 pub(super) const TRANSACTIONS: WorkloadKind =
     kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
         reading.add_tool(workload, path, WrittenTool::Transactions);
-    });
+    })
+    .over_network()
+    .using(&[
+        Group { of: ComponentKind::Host, key: "kernel_tcp" },
+        Group { of: ComponentKind::Host, key: "user_tcp" },
+    ]);
 
 /// A tool as written.
 pub(crate) enum WrittenTool {

@@ -34,7 +34,7 @@ pub(crate) struct Move<'f> {
 /// Reads every move, in the order of time, and adds the places that drives will be in.
 pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
     let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
-    for workload in inputs.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
+    for workload in inputs.file.workloads.iter().filter(|workload| REASSIGN.is_of(workload)) {
         let path = format!("workload.{}", workload.name);
         let read = parameters::<ReassignParameters>(workload, &path, output);
         // A move at a wrong time is a move: where the drive comes to is known.

@@ -1,6 +1,6 @@
 //! The turn-around test: which host answers, and how.
 
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::peers::one;
 use super::workload::parameters;
 use super::{Inputs, Settings};
@@ -8,6 +8,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameter::ParameterTable;
 use crate::parameters::{CacheParameters, ReadingChoice, TurnaroundParameters};
+use crate::structure::ComponentKind;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Span;
 use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConfig};
@@ -17,7 +18,8 @@ pub(super) const TURNAROUND: WorkloadKind =
     kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
         let read = config(reading.inputs, workload, path, reading.output);
         reading.add(read);
-    });
+    })
+    .using(&[Group { of: ComponentKind::Host, key: "cache" }]);
 
 /// The instrument that a workload asks for; nothing when its device is none.
 pub(crate) fn config(

@@ -1,6 +1,6 @@
 //! What readers of workloads have in common: their parameters, and the devices that they name.
 
-use super::{Inputs, Settings, place_in, side_link};
+use super::{Inputs, Settings, kind_of, place_in, side_link};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -89,7 +89,7 @@ pub(crate) fn named(
         return Vec::new();
     };
     let instances: Vec<usize> = instances.collect();
-    if !CORES_ON_LINES.contains(&workload.kind.as_str())
+    if !kind_of(workload).is_some_and(|kind| kind.has_lines)
         && instances.iter().any(|instance| is_expander(inputs, *instance))
     {
         let expected =
@@ -103,9 +103,6 @@ pub(crate) fn named(
     output.loaded.extend(&instances);
     instances
 }
-
-/// Kinds of workloads that read and write memory of expanders.
-const CORES_ON_LINES: [&str; 2] = ["stream", "pointer-chase"];
 
 fn is_expander(inputs: &Inputs<'_>, instance: usize) -> bool {
     matches!(inputs.settings_of(instance), Some(Settings::Endpoint(endpoint)) if endpoint.expander.capacity.is_some())

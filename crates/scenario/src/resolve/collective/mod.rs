@@ -3,8 +3,9 @@
 mod passes;
 mod ways;
 
+use super::copies::KERNELS;
 use super::copies::kernel_engine;
-use super::kinds::{Reading, WorkloadKind, kind};
+use super::kinds::{Group, Reading, WorkloadKind, kind};
 use super::networks::verbs;
 use super::workload::{endpoints, parameters, place};
 use super::{Inputs, Settings};
@@ -12,6 +13,7 @@ use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
 use crate::parameters::{CollectiveParameters, OperationChoice};
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_workload::device::rdma::RdmaNetworkConfig;
 use lanewise_workload::load::collective::{CollectiveConfig, Layout, Operation, Path, Rank, pairs};
@@ -23,7 +25,8 @@ pub(super) const COLLECTIVE: WorkloadKind =
     kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload, path| {
         let read = config(reading, workload, path);
         reading.add(read);
-    });
+    })
+    .using(&[KERNELS, Group { of: ComponentKind::Host, key: "processor" }]);
 
 /// The instrument that a workload asks for; nothing when its devices make none.
 fn config<'f>(

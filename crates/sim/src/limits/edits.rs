@@ -124,11 +124,11 @@ fn drafts_of(scenario: &Scenario, id: &ResourceId) -> Vec<Draft> {
 }
 
 /// Name of the component whose parameter one is; none of a workload.
-fn component_of<'a>(scenario: &'a Scenario, owner: Owner) -> Option<&'a str> {
+fn component_of(scenario: &Scenario, owner: Owner) -> Option<&str> {
     match owner {
         Owner::Device(device) => Some(&scenario.fabric.devices[device.0 as usize].name),
         Owner::HostAbove(device) => Some(host_above(scenario, device.0 as usize)),
-        Owner::Workload(_) => None,
+        Owner::Resource | Owner::Workload(_) => None,
     }
 }
 

@@ -35,4 +35,5 @@ mod name;
 mod settings;
 
 pub use name::LoadName;
+pub(crate) use settings::DATA_PATH;
 pub use settings::{Demand, Draft, Enlarge, HeldUp, LoadConfig, OnCore, Owner, Reached, Step, Tool};

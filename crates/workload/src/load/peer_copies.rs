@@ -277,7 +277,7 @@ impl LoadConfig for PeerCopiesConfig {
         }
         let engine = |copier: &Copier| (Owner::Device(copier.device), "copy_engine.overhead");
         let parameters = self.devices.iter().map(engine).collect();
-        vec![Draft { what: "half the overhead of a copy", parameters, step: Step::Halve }]
+        vec![Draft { what: "half the overhead of a copy", parameters, step: Step::Halve, is_stated: false }]
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {

@@ -55,11 +55,18 @@ pub struct Draft {
     pub parameters: Vec<(Owner, &'static str)>,
     /// How each becomes another one.
     pub step: Step,
+    /// Whether it is only those whose value the resource, in saying how much there is of it, states; all where it states none.
+    pub is_stated: bool,
 }
+
+/// What several edits do, in words.
+pub(crate) const DATA_PATH: &str = "twice the rate of the device's data path";
 
 /// Whose parameter one is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
+    /// That of the component that has the resource.
+    Resource,
     /// A device's.
     Device(DeviceId),
     /// That of the host at the top of the tree that a device is in.
@@ -198,7 +205,7 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     }
 
     /// Edits that make a shared resource of its own larger, the likeliest first: the parameters that say what [`Self::enlarge`] changes. None
-    /// of a resource that has its parameters from the machine.
+    /// of software, whose costs are in several groups of a host.
     fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
         let _ = resource;
         Vec::new()
@@ -262,7 +269,18 @@ pub struct Tool {
 impl Draft {
     /// An edit of one parameter.
     pub(crate) fn one(what: &'static str, owner: Owner, key: &'static str, step: Step) -> Self {
-        Self { what, parameters: vec![(owner, key)], step }
+        Self { what, parameters: vec![(owner, key)], step, is_stated: false }
+    }
+
+    /// An edit of parameters of the component that has the resource.
+    pub(crate) fn own(what: &'static str, keys: &[&'static str], step: Step) -> Self {
+        let parameters = keys.iter().map(|key| (Owner::Resource, *key)).collect();
+        Self { what, parameters, step, is_stated: false }
+    }
+
+    /// Those of them that the resource states.
+    pub(crate) fn stated(self) -> Self {
+        Self { is_stated: true, ..self }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A collective as a load: what it may have open, and what makes its adapters and threads larger.
 
 use super::{CollectiveConfig, CollectiveWorkload, Path};
-use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -65,5 +65,9 @@ impl LoadConfig for CollectiveConfig {
         let proxy = self.proxies.get_mut(node as usize)?;
         larger.shorten_all([&mut proxy.post_cost, &mut proxy.doorbell_cost, &mut proxy.poll_cost]);
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        self.network.edits(resource)
     }
 }

@@ -3,7 +3,8 @@
 use super::fabrics;
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Pace, Staging};
 use crate::host::NvmeHostConfig;
-use crate::load::{Demand, Enlarge, LoadConfig, OnCore, Reached, Tool};
+use crate::load::Step::{Double, Halve};
+use crate::load::{DATA_PATH, Demand, Draft, Enlarge, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span, order};
@@ -188,6 +189,31 @@ impl LoadConfig for NvmeConfig {
             }
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        let Part::Nvme(part) = resource.part else { return self.network.edits(resource) };
+        match part {
+            NvmePart::Media => {
+                let times = ["nvme.read_time", "nvme.hit_time", "nvme.write_time"];
+                vec![
+                    Draft::own("twice the dies", &["nvme.dies"], Double),
+                    Draft::own("media that take half the time", &times, Halve),
+                ]
+            }
+            NvmePart::Controller => {
+                let times = ["nvme.command_time", "nvme.sector_time"];
+                vec![Draft::own("half the time of a command", &times, Halve)]
+            }
+            NvmePart::ReadPath => vec![Draft::own(DATA_PATH, &["nvme.read_rate"], Double)],
+            NvmePart::WritePath => {
+                let both = ["nvme.write_rate", "nvme.random_write_rate"];
+                vec![Draft::own(DATA_PATH, &both, Double).stated()]
+            }
+            NvmePart::Fetch => {
+                vec![Draft::own("twice the commands of a fetch", &["nvme.fetch_batch"], Double)]
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::osu::OsuTool;
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
-use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Target, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -87,6 +87,10 @@ impl LoadConfig for RdmaConfig {
         let tool = self.tools.iter_mut().find(|tool| **tool.name() == **owner)?;
         enlarge_software(tool, side, larger);
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        self.network.edits(resource)
     }
 }
 

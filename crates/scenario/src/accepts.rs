@@ -17,7 +17,7 @@ impl Tables {
         let components = file.components.iter().map(|each| (each.name.clone(), each.kind.schema()));
         let workloads = file.workloads.iter().filter_map(|each| {
             let kind = kind_of(each)?;
-            Some((format!("workload.{}", each.name), kind.table))
+            Some((each.path(), kind.table))
         });
         let own = [("run", &RunParameters::SCHEMA), ("firmware", &FirmwareParameters::SCHEMA)];
         let own = own.into_iter().map(|(word, table)| (word.to_owned(), table));

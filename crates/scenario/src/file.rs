@@ -158,6 +158,16 @@ impl Component {
 }
 
 impl WrittenWorkload {
+    /// Where its parameters are: `workload.NAME`.
+    pub fn path(&self) -> String {
+        format!("workload.{}", self.name)
+    }
+
+    /// Where a parameter of it is.
+    pub fn path_of(&self, key: &str) -> String {
+        format!("workload.{}.{key}", self.name)
+    }
+
     /// What its load is called where it has but one.
     pub fn load_name(&self) -> LoadName {
         LoadName::new(self.name.as_str(), self.entry)

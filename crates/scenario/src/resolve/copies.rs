@@ -1,10 +1,10 @@
 //! Copies: from names, engines and sizes to instruments.
 
+use super::Inputs;
 use super::computed::Computed;
 use super::kinds::{Group, WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::nearest::asking;
 use crate::parameter::ParameterTable;
@@ -94,7 +94,7 @@ pub(crate) fn configs(
         {
             break;
         }
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
+        let Some(endpoint) = inputs.endpoint(seat.instance) else { continue };
         configs.push(config(inputs, seat, &parameters, endpoint, peer, copies));
     }
     configs
@@ -108,7 +108,7 @@ fn config(
     peer: Option<usize>,
     copies: Option<u32>,
 ) -> CopyConfig {
-    let pageable = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
+    let pageable = inputs.host_above(seat.instance).filter(|_| !parameters.pinned);
     let Mover { engine, engines, mut costs } = mover(parameters.engine, endpoint, pageable);
     if parameters.queued {
         (costs.overhead, costs.completion) = (endpoint.copy_engine.gap, Span::ZERO);
@@ -200,12 +200,4 @@ pub(super) fn mover(
         cost: host.pageable.chunk_cost,
     });
     Mover { engine, engines, costs: CopyCosts { overhead, completion, staging } }
-}
-
-/// The host above a device.
-pub(super) fn host_above<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r HostParameters> {
-    inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
-        Some(Settings::Host(host)) => Some(&**host),
-        _ => None,
-    })
 }

@@ -34,12 +34,10 @@ pub(super) const POINTER_CHASE: WorkloadKind =
     .on_lines();
 
 fn expander_of<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r ExpanderParameters> {
-    match inputs.settings_of(instance) {
-        Some(Settings::Endpoint(endpoint)) => {
-            Some(&endpoint.expander).filter(|expander| expander.capacity.is_some())
-        }
-        _ => None,
-    }
+    inputs
+        .endpoint(instance)
+        .map(|endpoint| &endpoint.expander)
+        .filter(|expander| expander.capacity.is_some())
 }
 
 /// Expanders and the links up to their root ports. A path that does not carry CXL.mem is reported.
@@ -64,7 +62,7 @@ pub(super) fn config(inputs: &Inputs<'_>, links: &[LinkConfig], output: &mut Out
     for (index, link) in links.iter().enumerate().filter(|(_, link)| lowers.contains(&link.lower.0)) {
         check_rate(inputs, link, output);
         cxl.links.extend(link_config(inputs, index, link));
-        if let Some(Settings::Switch(switch)) = inputs.settings_of(link.lower.0) {
+        if let Some(switch) = inputs.switch(link.lower.0) {
             cxl.switches.push((link.lower.0, switch.cxl.latency.unwrap_or(Span::ZERO)));
         }
     }

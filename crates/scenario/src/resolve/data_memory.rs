@@ -1,9 +1,9 @@
 //! Where the data of a job on NVMe drives goes to: memory of its host, of an endpoint, or of GPUs.
 
-use super::copies::{host_above, mover};
+use super::copies::mover;
 use super::nvme::Job;
 use super::workload::{check_peer_to_peer, endpoints, place, unfit};
-use super::{Inputs, Settings, peers};
+use super::{Inputs, peers};
 use crate::parameter::Output;
 use crate::parameters::{CudaIoChoice, EngineChoice, IoEngineChoice};
 use crate::problem::Problem;
@@ -85,8 +85,8 @@ fn reach(
 
 /// A GPU whose copy engines move the data from or to pageable memory of its host.
 fn copied(inputs: &Inputs<'_>, gpu: usize) -> Option<GpuConfig> {
-    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(gpu) else { return None };
-    let mover = mover(EngineChoice::CopyEngine, endpoint, host_above(inputs, gpu));
+    let Some(endpoint) = inputs.endpoint(gpu) else { return None };
+    let mover = mover(EngineChoice::CopyEngine, endpoint, inputs.host_above(gpu));
     Some(GpuConfig {
         device: DeviceId(gpu as u32),
         name: inputs.topology.instances[gpu].name.clone(),

@@ -182,7 +182,7 @@ pub(crate) fn read(
     };
     let mut unread = Vec::new();
     for workload in &inputs.file.workloads {
-        let path = format!("workload.{}", workload.name);
+        let path = workload.path();
         let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
         match kind_of(workload) {
             Some(kind) => (kind.read)(&mut reading, workload, &path),

@@ -61,7 +61,7 @@ pub(super) fn pairs(
     let (clients, servers) = (clients?, servers?);
     let (many, others) = (clients.len(), servers.len());
     if others != 1 && many != 1 && others != many {
-        let path = format!("workload.{}.server", workload.name);
+        let path = workload.path_of("server");
         let reason = format!("which is {others} adapters, for {many} clients: one for all, or one for each");
         let problem = Problem::DeviceCount { path, found: shortened(named.server), reason };
         output.report(place(workload, "server"), problem, None);
@@ -80,7 +80,7 @@ pub(super) fn pairs(
                 0 => "name two ports, or set `shift`, so that each server is another adapter".to_owned(),
                 shift => format!("`shift = {shift}` over {others} servers comes back to itself: set another"),
             };
-            let path = format!("workload.{}.server", workload.name);
+            let path = workload.path_of("server");
             let problem = Problem::UnknownDevice { path, found: shortened(nic(ends[1])), expected };
             output.report(place(workload, "server"), problem, Some(hint));
             return None;
@@ -152,7 +152,7 @@ fn side(
     output: &mut Output,
 ) -> Option<Vec<NicPort>> {
     if name == "auto" {
-        let (path, key) = (format!("workload.{}", workload.name), key.to_owned());
+        let (path, key) = (workload.path(), key.to_owned());
         let expected = "an adapter of the network, such as \"nic[0]\"".to_owned();
         let hint = format!("`{network}` has switches, and {} adapters", members.len());
         output.report(workload.place, Problem::MissingKey { path, key, expected }, Some(hint));
@@ -200,7 +200,7 @@ pub(super) fn memory(
         match devices.len() {
             0 => return None,
             count if count != 1 && count != needed => {
-                let path = format!("workload.{}.{key}", workload.name);
+                let path = workload.path_of(key);
                 let reason =
                     format!("which is {count} devices, for {needed} adapters: one for all, or one for each");
                 let problem = Problem::DeviceCount { path, found: shortened(name), reason };
@@ -209,7 +209,7 @@ pub(super) fn memory(
             }
             _ => {}
         }
-        let path = format!("workload.{}", workload.name);
+        let path = workload.path();
         for (pair, targets) in pairs.iter().zip(&mut targets) {
             let device = devices[pair.numbers[side] % devices.len()];
             let adapter = networks.config.nics[pair.ends[side].nic].device.0 as usize;

@@ -91,7 +91,7 @@ fn group(
 ) -> Option<GroupConfig> {
     let Job { workload, parameters, tool } = job;
     let is_fio = *tool == JobTool::Fio;
-    let path = format!("workload.{}", workload.name);
+    let path = workload.path();
     if !parameters.direct {
         let (found, allowed) = ("false".to_owned(), "true: the page cache is not modelled".to_owned());
         let problem = Problem::UnknownChoice { path: format!("{path}.direct"), found, allowed };
@@ -368,7 +368,7 @@ impl System {
     }
 
     fn host(&mut self, inputs: &Inputs<'_>, instance: usize) -> Option<usize> {
-        let Some(Settings::Host(host)) = inputs.settings_of(instance) else { return None };
+        let Some(host) = inputs.host(instance) else { return None };
         let hosts = &mut self.config.hosts;
         Some(*self.hosts.entry(instance).or_insert_with(|| {
             hosts.push(software((instance, &inputs.topology.instances[instance].name), &host.nvme));

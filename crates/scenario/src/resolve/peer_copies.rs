@@ -1,10 +1,10 @@
 //! Copies between pairs of devices: from names and pairs to an instrument.
 
+use super::Inputs;
 use super::copies::COPY_ENGINES;
 use super::copies::mover;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{check_peer_to_peer, endpoints, parameters, place};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
 use crate::parameters::{EngineChoice, PeerCopiesParameters, WaitingChoice};
@@ -38,7 +38,7 @@ fn config(
         }
     }
     let copier = |instance: &usize| {
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(*instance) else { return None };
+        let Some(endpoint) = inputs.endpoint(*instance) else { return None };
         let mover = mover(EngineChoice::CopyEngine, endpoint, None);
         Some(Copier {
             device: DeviceId(*instance as u32),

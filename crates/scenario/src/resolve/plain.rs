@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats};
-use super::{Inputs, Settings, functions};
+use super::{Inputs, functions};
 use crate::file::WrittenWorkload;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -61,7 +61,7 @@ pub(crate) fn dma(
     };
     if parameters.traffic_class == Auto::Auto {
         for (seat, _) in &seats {
-            let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
+            let Some(endpoint) = inputs.endpoint(seat.instance) else { continue };
             let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
             computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
         }
@@ -176,22 +176,16 @@ pub(crate) fn mmio(
             return Vec::new();
         }
     }
-    let host_of = |instance: usize| {
-        inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
-            Some(Settings::Host(host)) => Some(host),
-            _ => None,
-        })
-    };
     let configs = seats.into_iter().map(|seat| MmioConfig {
-        cost: host_of(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
+        cost: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
             MmioDirectionChoice::Read => host.poll_cost,
             MmioDirectionChoice::Write => host.store_cost,
         }),
-        answer: host_of(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
+        answer: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
         pacing: match (parameters.write_combining, parameters.interval) {
-            (true, _) => {
-                Pacing::Combining { buffers: host_of(seat.instance).map_or(1, |host| host.combining_buffers) }
-            }
+            (true, _) => Pacing::Combining {
+                buffers: inputs.host_above(seat.instance).map_or(1, |host| host.combining_buffers),
+            },
             (false, Some(interval)) => Pacing::Open { interval },
             (false, None) => Pacing::Closed { outstanding: parameters.outstanding },
         },

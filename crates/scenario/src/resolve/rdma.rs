@@ -259,7 +259,7 @@ fn check_limits(
     let Some((key, found, high, hint)) = limits.into_iter().find(|(_, found, high, _)| found > high) else {
         return Some(());
     };
-    let (path, low) = (format!("workload.{}.{key}", workload.name), "1".to_owned());
+    let (path, low) = (workload.path_of(key), "1".to_owned());
     let problem = Problem::OutOfRange { path, found: found.to_string(), low, high: high.to_string() };
     output.report(place(workload, key), problem, Some(hint.to_owned()));
     None

@@ -35,7 +35,7 @@ pub(crate) struct Move<'f> {
 pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
     let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
     for workload in inputs.file.workloads.iter().filter(|workload| REASSIGN.is_of(workload)) {
-        let path = format!("workload.{}", workload.name);
+        let path = workload.path();
         let read = parameters::<ReassignParameters>(workload, &path, output);
         // A move at a wrong time is a move: where the drive comes to is known.
         read.iter().for_each(|parameters| check_time(workload, parameters.at, run, output));
@@ -58,7 +58,7 @@ fn check_time(workload: &WrittenWorkload, at: Span, run: &RunParameters, output:
     if at > first && at < run.time_limit {
         return;
     }
-    let path = format!("workload.{}.at", workload.name);
+    let path = workload.path_of("at");
     let begin = if run.warm_up == Auto::Auto { String::new() } else { " (`run.warm_up`)".to_owned() };
     let rule = format!("after {first}{begin} and before {} (`run.time_limit`)", run.time_limit);
     output.report(place(workload, "at"), Problem::BadValue { path, found: at.to_string(), rule }, None);

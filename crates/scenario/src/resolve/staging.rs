@@ -43,7 +43,7 @@ pub(crate) fn read(
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<Staging> {
-    let path = format!("workload.{}", workload.name);
+    let path = workload.path();
     let mut reach = |from, to| check_peer_to_peer(inputs, workload, &path, "staging", (from, to), output);
     match parameters.staging.as_str() {
         "memory" => Some(Staging::HostMemory),
@@ -82,7 +82,7 @@ fn holds(
         u64::from(parameters.iodepth) * u64::from(parameters.numjobs),
     );
     if needed > buffer {
-        let path = format!("workload.{}.staging", workload.name);
+        let path = workload.path_of("staging");
         let problem = Problem::OutOfRange {
             path,
             found: format!("{needed} in flight"),

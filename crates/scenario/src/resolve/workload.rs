@@ -79,7 +79,7 @@ pub(crate) fn named(
     };
     let count = instances.len();
     let Some(instances) = meant.among(instances) else {
-        let path = format!("workload.{}.{key}", workload.name);
+        let path = workload.path_of(key);
         let problem = Problem::UnknownDevice {
             path,
             found: shortened(name),
@@ -94,7 +94,7 @@ pub(crate) fn named(
     {
         let expected =
             "it is a memory expander, which has no DMA and no registers that are modelled".to_owned();
-        let path = format!("workload.{}.{key}", workload.name);
+        let path = workload.path_of(key);
         let problem = Problem::UnknownDevice { path, found: shortened(name), expected };
         let hint = "cores read and write its memory: `kind = \"stream\"` or `kind = \"pointer-chase\"`";
         output.report(place(workload, key), problem, Some(hint.to_owned()));
@@ -105,7 +105,7 @@ pub(crate) fn named(
 }
 
 fn is_expander(inputs: &Inputs<'_>, instance: usize) -> bool {
-    matches!(inputs.settings_of(instance), Some(Settings::Endpoint(endpoint)) if endpoint.expander.capacity.is_some())
+    inputs.endpoint(instance).is_some_and(|endpoint| endpoint.expander.capacity.is_some())
 }
 
 /// One of the devices that a workload is on, and what its instrument there is called.
@@ -166,7 +166,7 @@ pub(crate) fn unknown(
     if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
         return;
     }
-    let path = format!("workload.{}.{key}", workload.name);
+    let path = workload.path_of(key);
     // The name that was found, with or without an index, is not offered again.
     let component = InstanceName::parse(found).component;
     let others = |component| inputs.some_names().filter(move |name| *name != component);
@@ -191,7 +191,7 @@ pub(crate) fn unfit(
     if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
         return;
     }
-    let (path, expected) = (format!("workload.{}.{key}", workload.name), expected.to_owned());
+    let (path, expected) = (workload.path_of(key), expected.to_owned());
     let hint = hint_unless_crowded(&output.diagnostics, hint);
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);

@@ -3,12 +3,12 @@
 mod passes;
 mod ways;
 
+use super::Inputs;
 use super::copies::KERNELS;
 use super::copies::kernel_engine;
 use super::kinds::{Group, Reading, WorkloadKind, kind};
 use super::networks::verbs;
 use super::workload::{endpoints, parameters, place};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
 use crate::parameters::{CollectiveParameters, OperationChoice};
@@ -40,7 +40,7 @@ fn config<'f>(
     let hosts = hosts(inputs, &instances);
     check_root(workload, path, &parameters, instances.len(), reading.output)?;
     let rank = |instance: &usize| {
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(*instance) else { return None };
+        let Some(endpoint) = inputs.endpoint(*instance) else { return None };
         let host = inputs.topology.path_up(*instance).last()?;
         Some(Rank {
             device: DeviceId(*instance as u32),
@@ -60,7 +60,7 @@ fn config<'f>(
     let crosses = ways.iter().any(|way| matches!(way.path, Path::Network(_)));
     let mut proxies = Vec::new();
     for host in hosts.iter().filter(|_| crosses) {
-        let Some(Settings::Host(host)) = inputs.settings_of(*host) else { return None };
+        let Some(host) = inputs.host(*host) else { return None };
         proxies.push(verbs(&host.verbs));
     }
     if crosses {

@@ -28,24 +28,22 @@ pub(super) const KERNELS: Group = Group { of: ComponentKind::Endpoint, key: "ker
 const PAGEABLE: Group = Group { of: ComponentKind::Host, key: "pageable" };
 
 /// Copies by a device.
-pub(super) const COPY: WorkloadKind =
-    kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = configs(reading.inputs, workload, path, reading.computed, reading.output);
-        reading.add(read);
-    })
-    .using(&[COPY_ENGINES, KERNELS, PAGEABLE])
-    .meant_by(|word| matches!(word, "nvbandwidth" | "bandwidthtest" | "memcpy").then(|| asking("copy")));
+pub(super) const COPY: WorkloadKind = kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload| {
+    let read = configs(reading.inputs, workload, reading.computed, reading.output);
+    reading.add(read);
+})
+.using(&[COPY_ENGINES, KERNELS, PAGEABLE])
+.meant_by(|word| matches!(word, "nvbandwidth" | "bandwidthtest" | "memcpy").then(|| asking("copy")));
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<CopyConfig> {
-    let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &CopyParameters| &read.device, output)
+    let path = workload.path();
+    let Some((parameters, seats)) = seats(inputs, workload, |read: &CopyParameters| &read.device, output)
     else {
         return Vec::new();
     };
@@ -86,11 +84,11 @@ pub(crate) fn configs(
         output.report(place(workload, "queued"), Problem::UnknownChoice { path, found, allowed }, None);
         return Vec::new();
     }
-    let copies = copies(&parameters, path, computed);
+    let copies = copies(&parameters, &path, computed);
     let mut configs = Vec::new();
     for (seat, peer) in seats {
         if let Some(peer) = peer
-            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, peer), output)
+            && !check_peer_to_peer(inputs, workload, "target", (seat.instance, peer), output)
         {
             break;
         }

@@ -30,8 +30,8 @@ pub(super) const SMARTFLOW: WorkloadKind = kind(
     "smartflow",
     &SmartFlowParameters::SCHEMA,
     &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
-    |reading, workload, path| {
-        let read = smartflow(reading.inputs, workload, path, &reading.systems, reading.output);
+    |reading, workload| {
+        let read = smartflow(reading.inputs, workload, &reading.systems, reading.output);
         reading.add(read);
     },
 );
@@ -52,11 +52,10 @@ struct Used {
 pub(crate) fn smartflow(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     systems: &Systems<'_>,
     output: &mut Output,
 ) -> Option<EthernetConfig> {
-    let parameters = &parameters::<SmartFlowParameters>(workload, path, output)?;
+    let parameters = &parameters::<SmartFlowParameters>(workload, output)?;
     let problems = output.diagnostics.len();
     check_lists(workload, parameters, output);
     let mut used = Used::default();
@@ -167,7 +166,7 @@ impl Used {
             refuse("there is no endpoint of this name".to_owned(), output);
             return None;
         };
-        let Some(endpoint) = inputs.endpoint(instance) else { return None };
+        let endpoint = inputs.endpoint(instance)?;
         let adapter = &endpoint.ethernet;
         let Some(rate) = rate(adapter.rate) else {
             refuse("that is no Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);

@@ -56,8 +56,8 @@ pub(crate) struct Group {
     pub key: &'static str,
 }
 
-/// Reads a workload, whose parameters are at a path.
-pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
+/// Reads a workload.
+pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload);
 
 pub(super) const fn kind(
     word: &'static str,
@@ -144,10 +144,9 @@ impl<'f> Reading<'_, 'f> {
     pub(super) fn add_tool<P: ParameterTable>(
         &mut self,
         workload: &'f WrittenWorkload,
-        path: &str,
         written: fn(P) -> WrittenTool,
     ) {
-        let read = parameters::<P>(workload, path, self.output);
+        let read = parameters::<P>(workload, self.output);
         self.tools.extend(read.map(|parameters| (workload, written(parameters))));
     }
 
@@ -182,18 +181,18 @@ pub(crate) fn read(
     };
     let mut unread = Vec::new();
     for workload in &inputs.file.workloads {
-        let path = workload.path();
         let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
         match kind_of(workload) {
-            Some(kind) => (kind.read)(&mut reading, workload, &path),
-            None => reading.output.diagnostics.push(unknown_kind(workload, &path)),
+            Some(kind) => (kind.read)(&mut reading, workload),
+            None => reading.output.diagnostics.push(unknown_kind(workload)),
         }
         if reading.output.diagnostics.len() > known {
             unread.push(workload);
         }
         assert!(
             reading.len() > so_far || REASSIGN.is_of(workload) || !reading.output.diagnostics.is_empty(),
-            "`{path}` vanished without a word"
+            "`{}` vanished without a word",
+            workload.path()
         );
         if reading.loads.len() > INSTRUMENT_LIMIT {
             let (found, allowed) = (reading.loads.len().to_string(), INSTRUMENT_LIMIT.to_string());
@@ -218,7 +217,8 @@ pub(crate) fn read(
     reading.loads
 }
 
-fn unknown_kind(workload: &WrittenWorkload, path: &str) -> Diagnostic {
+fn unknown_kind(workload: &WrittenWorkload) -> Diagnostic {
+    let path = workload.path();
     let (found, allowed) = (shortened(&workload.kind), quoted_words(&workload_words()));
     let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
     // The name of a tool in place of its kind.

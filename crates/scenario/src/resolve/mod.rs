@@ -249,7 +249,7 @@ impl<'f> Inputs<'f> {
         is_meant: impl Fn(&EndpointParameters) -> bool,
     ) -> impl Iterator<Item = usize> {
         (0..self.topology.instances.len()).filter(move |at| {
-            let is_meant = self.endpoint(*at).is_some_and(|one| is_meant(one));
+            let is_meant = self.endpoint(*at).is_some_and(&is_meant);
             is_meant && self.is_placed(*at) && (self.topology.path_up(*at).last() == Some(host)) == is_its
         })
     }

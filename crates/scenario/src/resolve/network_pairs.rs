@@ -209,11 +209,10 @@ pub(super) fn memory(
             }
             _ => {}
         }
-        let path = workload.path();
         for (pair, targets) in pairs.iter().zip(&mut targets) {
             let device = devices[pair.numbers[side] % devices.len()];
             let adapter = networks.config.nics[pair.ends[side].nic].device.0 as usize;
-            if !check_peer_to_peer(inputs, workload, &path, key, (adapter, device), output) {
+            if !check_peer_to_peer(inputs, workload, key, (adapter, device), output) {
                 return None;
             }
             targets[side] = Target::Endpoint(DeviceId(device as u32));

@@ -17,8 +17,8 @@ use lanewise_workload::load::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
 
 /// Plain DMA.
-pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
-    let read = dma(reading.inputs, workload, path, reading.computed, reading.output);
+pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload| {
+    let read = dma(reading.inputs, workload, reading.computed, reading.output);
     reading.add(read);
 })
 .meant_by(|word| {
@@ -27,11 +27,10 @@ pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |r
 });
 
 /// Loads and stores of the CPU.
-pub(super) const MMIO: WorkloadKind =
-    kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = mmio(reading.inputs, workload, path, reading.output);
-        reading.add(read);
-    });
+pub(super) const MMIO: WorkloadKind = kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload| {
+    let read = mmio(reading.inputs, workload, reading.output);
+    reading.add(read);
+});
 
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";
@@ -40,12 +39,12 @@ const NOBODY: &str = "nobody";
 pub(crate) fn dma(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<DmaConfig> {
+    let path = workload.path();
     let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &DmaParameters| functions::split(&read.device).0, output)
+        seats(inputs, workload, |read: &DmaParameters| functions::split(&read.device).0, output)
     else {
         return Vec::new();
     };
@@ -56,7 +55,7 @@ pub(crate) fn dma(
             None => return Vec::new(),
         },
     };
-    let Some((stride, span)) = stride_and_span(workload, &parameters, path, computed, output) else {
+    let Some((stride, span)) = stride_and_span(workload, &parameters, computed, output) else {
         return Vec::new();
     };
     if parameters.traffic_class == Auto::Auto {
@@ -69,7 +68,7 @@ pub(crate) fn dma(
     let mut configs = Vec::new();
     for (seat, target) in seats {
         if let Some(target) = target
-            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, target), output)
+            && !check_peer_to_peer(inputs, workload, "target", (seat.instance, target), output)
         {
             break;
         }
@@ -125,10 +124,10 @@ fn of_function(one: &DmaConfig, function: u8, several: bool) -> DmaConfig {
 fn stride_and_span(
     workload: &WrittenWorkload,
     parameters: &DmaParameters,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Option<(Bytes, Bytes)> {
+    let path = workload.path();
     let page = Bytes::from_kib(4);
     let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
     let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
@@ -152,14 +151,9 @@ fn stride_and_span(
 }
 
 /// An instrument for each endpoint that the workload names.
-pub(crate) fn mmio(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Vec<MmioConfig> {
-    let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &MmioParameters| &read.device, output)
+pub(crate) fn mmio(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut Output) -> Vec<MmioConfig> {
+    let path = workload.path();
+    let Some((parameters, seats)) = seats(inputs, workload, |read: &MmioParameters| &read.device, output)
     else {
         return Vec::new();
     };

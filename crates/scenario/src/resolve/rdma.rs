@@ -28,8 +28,8 @@ use lanewise_workload::load::rdma::{
 
 /// perftest over RDMA.
 pub(super) const PERFTEST: WorkloadKind =
-    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Perftest);
+    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload| {
+        reading.add_tool(workload, WrittenTool::Perftest);
     })
     .over_network()
     .meant_by(|word| match word {
@@ -38,8 +38,8 @@ pub(super) const PERFTEST: WorkloadKind =
     });
 
 /// OSU Micro-Benchmarks over RDMA.
-pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
-    reading.add_tool(workload, path, WrittenTool::Osu);
+pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload| {
+    reading.add_tool(workload, WrittenTool::Osu);
 })
 .over_network()
 .using(&[Group { of: ComponentKind::Host, key: "mpi" }])
@@ -50,8 +50,8 @@ pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |r
 
 /// Requests and responses over TCP.
 pub(super) const TRANSACTIONS: WorkloadKind =
-    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Transactions);
+    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload| {
+        reading.add_tool(workload, WrittenTool::Transactions);
     })
     .over_network()
     .using(&[

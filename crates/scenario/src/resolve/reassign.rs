@@ -19,7 +19,7 @@ use crate::value::Auto;
 use lanewise_units::{Span, order};
 
 /// Drives that change hosts. They are read before the tree is complete.
-pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {});
+pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _| {});
 
 /// A move of a drive.
 pub(crate) struct Move<'f> {
@@ -35,8 +35,7 @@ pub(crate) struct Move<'f> {
 pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
     let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
     for workload in inputs.file.workloads.iter().filter(|workload| REASSIGN.is_of(workload)) {
-        let path = workload.path();
-        let read = parameters::<ReassignParameters>(workload, &path, output);
+        let read = parameters::<ReassignParameters>(workload, output);
         // A move at a wrong time is a move: where the drive comes to is known.
         read.iter().for_each(|parameters| check_time(workload, parameters.at, run, output));
         written.extend(read.map(|parameters| (workload, parameters)));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 ///
 /// Of a host, all devices are joined, or as many in a row of one component as its side link says.
 pub(super) fn of_device(inputs: &Inputs<'_>, instance: usize) -> Option<SideLinkConfig> {
-    let Some(endpoint) = inputs.endpoint(instance) else { return None };
+    let endpoint = inputs.endpoint(instance)?;
     let (written, topology) = (&endpoint.side_link, &inputs.topology);
     let rate = written.rate?;
     let host = topology.path_up(instance).last()? as u32;

@@ -43,8 +43,7 @@ pub(crate) fn read(
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<Staging> {
-    let path = workload.path();
-    let mut reach = |from, to| check_peer_to_peer(inputs, workload, &path, "staging", (from, to), output);
+    let mut reach = |from, to| check_peer_to_peer(inputs, workload, "staging", (from, to), output);
     match parameters.staging.as_str() {
         "memory" => Some(Staging::HostMemory),
         "drive" => {
@@ -54,8 +53,7 @@ pub(crate) fn read(
         }
         name => {
             let device = peers::one(inputs, workload, ("staging", name), output)?;
-            let mut reach =
-                |from| check_peer_to_peer(inputs, workload, &path, "staging", (from, device), output);
+            let mut reach = |from| check_peer_to_peer(inputs, workload, "staging", (from, device), output);
             let reachable = reach(adapter) && drives.iter().all(|(drive, _)| reach(*drive));
             reachable.then_some(Staging::Device(DeviceId(device as u32)))
         }

@@ -31,8 +31,8 @@ pub(super) const IOMETER: WorkloadKind = kind(
     "iometer",
     &IometerParameters::SCHEMA,
     &[("A line of `access`", &AccessLineParameters::SCHEMA)],
-    |reading, workload, path| {
-        let read = parameters(workload, path, reading.output);
+    |reading, workload| {
+        let read = parameters(workload, reading.output);
         reading.groups.extend(read.map(|parameters| (workload, parameters)));
     },
 );
@@ -98,7 +98,7 @@ fn place_drives(
     let name = &inputs.file.components[component].name;
     let (instance, adapter) = find_adapter(inputs, component, output)?;
     let host = inputs.topology.path_up(instance).last()?;
-    let Some(host_settings) = inputs.host(host) else { return None };
+    let host_settings = inputs.host(host)?;
     let system = systems.by_host.entry(host).or_insert_with(|| StorageConfig {
         name: inputs.topology.instances[host].name.clone(),
         host: software(host, &host_settings.software),
@@ -183,7 +183,7 @@ fn find_adapter<'r>(
         refuse("is not one device", output);
         return None;
     };
-    let Some(endpoint) = inputs.endpoint(instance) else { return None };
+    let endpoint = inputs.endpoint(instance)?;
     if output.has_problem_in(inputs.place_of(above, &["adapter", "wire"])) {
         return None;
     }

@@ -15,8 +15,8 @@ use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConf
 
 /// Turn-around of a device and its host.
 pub(super) const TURNAROUND: WorkloadKind =
-    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading.inputs, workload, path, reading.output);
+    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload| {
+        let read = config(reading.inputs, workload, reading.output);
         reading.add(read);
     })
     .using(&[Group { of: ComponentKind::Host, key: "cache" }]);
@@ -25,10 +25,9 @@ pub(super) const TURNAROUND: WorkloadKind =
 pub(crate) fn config(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     output: &mut Output,
 ) -> Option<TurnaroundConfig> {
-    let parameters = parameters::<TurnaroundParameters>(workload, path, output)?;
+    let parameters = parameters::<TurnaroundParameters>(workload, output)?;
     let device = one(inputs, workload, ("device", &parameters.device), output)?;
     let host = inputs.topology.path_up(device).last()?;
     let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =

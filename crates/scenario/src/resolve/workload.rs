@@ -21,15 +21,12 @@ pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 pub(crate) const TARGET_LIMIT: usize = 1 << 20;
 
 /// The parameters of a workload, of one of its kinds.
-pub(crate) fn parameters<P: ParameterTable>(
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Option<P> {
+pub(crate) fn parameters<P: ParameterTable>(workload: &WrittenWorkload, output: &mut Output) -> Option<P> {
+    let path = workload.path();
     for layer in workload.layers() {
-        check_table(layer.table, path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
+        check_table(layer.table, &path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
     }
-    P::read(&mut Reader::new(path, workload.layers(), output).at(workload.place))
+    P::read(&mut Reader::new(&path, workload.layers(), output).at(workload.place))
 }
 
 /// The place of a workload's key, or of its kind.
@@ -132,11 +129,10 @@ impl Seat {
 pub(crate) fn seats<P: ParameterTable>(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     device: fn(&P) -> &str,
     output: &mut Output,
 ) -> Option<(P, Vec<Seat>)> {
-    let Some(parameters) = parameters::<P>(workload, path, output) else {
+    let Some(parameters) = parameters::<P>(workload, output) else {
         // A wrong name is reported with the rest.
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
         if let Some(name) = written.and_then(|node| node.as_str()) {
@@ -223,11 +219,11 @@ fn name_meant(inputs: &Inputs<'_>, key: &str, found: &str) -> Option<String> {
 pub(crate) fn check_peer_to_peer(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     key: &str,
     (from, to): (usize, usize),
     output: &mut Output,
 ) -> bool {
+    let path = workload.path();
     if !inputs.is_placed(from) || !inputs.is_placed(to) {
         return false;
     }

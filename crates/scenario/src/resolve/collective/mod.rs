@@ -22,25 +22,21 @@ use std::collections::BTreeSet;
 
 /// Collective operations, as nccl-tests time them.
 pub(super) const COLLECTIVE: WorkloadKind =
-    kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading, workload, path);
+    kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload| {
+        let read = config(reading, workload);
         reading.add(read);
     })
     .using(&[KERNELS, Group { of: ComponentKind::Host, key: "processor" }]);
 
 /// The instrument that a workload asks for; nothing when its devices make none.
-fn config<'f>(
-    reading: &mut Reading<'_, 'f>,
-    workload: &'f WrittenWorkload,
-    path: &str,
-) -> Option<CollectiveConfig> {
+fn config<'f>(reading: &mut Reading<'_, 'f>, workload: &'f WrittenWorkload) -> Option<CollectiveConfig> {
     let inputs = reading.inputs;
-    let parameters = parameters::<CollectiveParameters>(workload, path, reading.output)?;
-    let instances = devices(inputs, (workload, path), &parameters, reading.output)?;
+    let parameters = parameters::<CollectiveParameters>(workload, reading.output)?;
+    let instances = devices(inputs, workload, &parameters, reading.output)?;
     let hosts = hosts(inputs, &instances);
-    check_root(workload, path, &parameters, instances.len(), reading.output)?;
+    check_root(workload, &parameters, instances.len(), reading.output)?;
     let rank = |instance: &usize| {
-        let Some(endpoint) = inputs.endpoint(*instance) else { return None };
+        let endpoint = inputs.endpoint(*instance)?;
         let host = inputs.topology.path_up(*instance).last()?;
         Some(Rank {
             device: DeviceId(*instance as u32),
@@ -51,7 +47,7 @@ fn config<'f>(
     };
     let ranks: Vec<Rank> = instances.iter().map(rank).collect::<Option<_>>()?;
     let operation = operation(parameters.operation);
-    let around = ways::Around { inputs, workload, path, parameters: &parameters, ranks: &ranks };
+    let around = ways::Around { inputs, workload, parameters: &parameters, ranks: &ranks };
     let Done { passes, operations, entries } = passes::all(&around, operation, reading)?;
     let sent: Vec<_> = passes.iter().map(|pass| (pass.algorithm, pass.channels)).collect();
     let layout = Layout { nodes: ranks.iter().map(|rank| rank.node).collect(), entries };
@@ -60,7 +56,7 @@ fn config<'f>(
     let crosses = ways.iter().any(|way| matches!(way.path, Path::Network(_)));
     let mut proxies = Vec::new();
     for host in hosts.iter().filter(|_| crosses) {
-        let Some(host) = inputs.host(*host) else { return None };
+        let host = inputs.host(*host)?;
         proxies.push(verbs(&host.verbs));
     }
     if crosses {
@@ -84,10 +80,11 @@ fn config<'f>(
 /// Instances of the devices, each once, two at least.
 fn devices(
     inputs: &Inputs<'_>,
-    (workload, path): (&WrittenWorkload, &str),
+    workload: &WrittenWorkload,
     parameters: &CollectiveParameters,
     output: &mut Output,
 ) -> Option<Vec<usize>> {
+    let path = workload.path();
     let known = output.diagnostics.len();
     let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "devices", name, output);
     let ring: Vec<usize> = parameters.devices.iter().flat_map(|name| found(name, output)).collect();
@@ -123,11 +120,11 @@ fn hosts(inputs: &Inputs<'_>, instances: &[usize]) -> Vec<usize> {
 
 fn check_root(
     workload: &WrittenWorkload,
-    path: &str,
     parameters: &CollectiveParameters,
     ranks: usize,
     output: &mut Output,
 ) -> Option<()> {
+    let path = workload.path();
     if (parameters.root as usize) < ranks {
         return Some(());
     }

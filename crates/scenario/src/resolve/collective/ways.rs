@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Around<'a, 'f> {
     pub inputs: &'a Inputs<'f>,
     pub workload: &'a WrittenWorkload,
-    pub path: &'a str,
     pub parameters: &'a CollectiveParameters,
     pub ranks: &'a [Rank],
 }

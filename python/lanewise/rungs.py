@@ -23,9 +23,6 @@ RUNGS = {
 COLOURS = ("#d0d0d0", "#a9c8ec", "#5b8fd0", "#1f4e8c")
 """Of the rungs in their order, where a picture has no style sheet."""
 
-SENT = ("payload", "header", "framing", "dllp", "ordered_set", "replay")
-"""Uses of a link direction's time, in `time_attribution`, with something on the wire; others are silence."""
-
 
 @dataclass(frozen=True)
 class Rung:

@@ -5,6 +5,7 @@
 mod output;
 mod pages;
 mod units;
+mod uses;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -26,8 +26,10 @@ pub fn all() -> Result<Vec<(&'static str, String)>, String> {
         ("docs/reference/live.md", noted(&lanewise_scenario::live_markdown())),
         ("python/lanewise/machine/known_parts.py", known_parts(&parts)),
         ("python/lanewise/known_units.py", crate::units::python()),
+        ("python/lanewise/known_uses.py", crate::uses::python()),
         ("web/src/toml/names.ts", names),
         ("web/src/explore/units.ts", crate::units::typescript()),
+        ("web/src/understand/known-uses.ts", crate::uses::typescript()),
     ];
     all.extend(crate::output::files()?);
     Ok(all)

@@ -432,7 +432,7 @@ mod tests {
     use crate::ports::Tally;
     use crate::workload::{DeviceId, Direction};
     use crate::{Fabric, Simulation};
-    use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Place, RequestId, Use};
+    use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Place, RequestId, Use, WorkloadEntry};
     use lanewise_pcie::flow_control::Credits;
     use lanewise_pcie::tlp::FlowClass;
     use lanewise_units::{Bytes, Generation, Span, Width};
@@ -539,6 +539,7 @@ mod tests {
         let (name, device, latency) = ("f".to_owned(), simulation.names()[2].clone(), LatencyOf::Request);
         let flow = simulation.fabric.add_flow(FlowSpec {
             name,
+            entry: WorkloadEntry::default(),
             devices: device.into(),
             direction: "write",
             latency,

@@ -1,18 +1,26 @@
 //! The run: the one `match` over events, what is done at the end of each, and when to stop.
+//!
+//! Beside it, in `simulation/`: how it starts, whether it goes anywhere, how it is measured, and how it audits itself.
 
-use crate::audit::Discrepancy;
+mod auditing;
+mod measuring;
+mod progress;
+mod starting;
+
+pub(crate) use progress::stall_after;
+
 use crate::config::{FabricConfig, PortNames};
 use crate::event::{Event, PackedEvent};
 use crate::fabric::Fabric;
 use crate::parts::crew::{Crew, LATEST};
 use crate::parts::{Apart, NotShared, Reached, SharedRun, Until};
-use crate::port::{Port, PortId};
-use crate::resources::ResourceReading;
 use crate::server::Book;
 use crate::waiters::Waiter;
-use crate::workload::{Metric, Workload, WorkloadId};
+use crate::workload::{Workload, WorkloadId};
+use auditing::Auditing;
 use lanewise_engine::Event as _;
-use lanewise_units::{Span, SpanSum, Time, order};
+use lanewise_units::{Span, Time};
+use progress::LOOK_EVERY;
 use std::any::Any;
 use std::collections::HashMap;
 
@@ -58,8 +66,8 @@ pub struct Simulation {
     workloads: Vec<Box<dyn Workload>>,
     /// Their numbers in the order in which they start; empty when they start as they were added.
     start_order: Vec<usize>,
-    /// Names by which the flows of one workload are listed, in their order.
-    names_in_order: Vec<String>,
+    /// Of each flow, the workload that added it.
+    added_by: Vec<usize>,
     /// Flows that workloads added when they started, as they are listed.
     listed: Vec<usize>,
     started: bool,
@@ -70,11 +78,7 @@ pub struct Simulation {
     port_names: Vec<PortNames>,
     /// Books of the resources when the window started.
     first_reading: HashMap<(usize, String), Book>,
-    /// Events after which the books are audited next.
-    audit_at: u64,
-    audits: u64,
-    /// Events after which what takes longer is looked at next.
-    look_closely_at: u64,
+    auditing: Auditing,
     /// Events after which it is looked next whether the run goes anywhere; none but during a pause.
     look_at: Option<u64>,
     /// Threads that have parts of it; none where this is the whole.
@@ -95,16 +99,14 @@ impl Simulation {
             fabric,
             workloads: Vec::new(),
             start_order: Vec::new(),
-            names_in_order: Vec::new(),
+            added_by: Vec::new(),
             listed: Vec::new(),
             started: false,
             window_start: Time::ZERO,
             names: config.devices.iter().map(|device| device.name.clone()).collect(),
             port_names: config.devices.iter().map(|device| device.port_names.clone()).collect(),
             first_reading: HashMap::new(),
-            audit_at: AUDIT_EVERY,
-            audits: 0,
-            look_closely_at: 0,
+            auditing: Auditing::default(),
             look_at: None,
             crew: None,
         })
@@ -152,81 +154,15 @@ impl Simulation {
         Ok(parts)
     }
 
-    fn order_of_start(&self) -> Vec<usize> {
-        match self.start_order.is_empty() {
-            true => (0..self.workloads.len()).collect(),
-            false => self.start_order.clone(),
-        }
-    }
-
-    fn start(&mut self) {
-        let order = self.order_of_start();
-        let started = match self.take_crew() {
-            None => self.start_workloads(&order),
+    /// Does something in every part of the run, which on one thread is the whole.
+    fn on_every_part(&mut self, act: impl Fn(&mut Self) + Copy + Send + Sync + 'static) {
+        match self.take_crew() {
+            None => act(self),
             Some(mut crew) => {
-                let own: Vec<usize> = order.iter().copied().filter(|index| !crew.has(*index)).collect();
-                let started = crew.start(&order, || self.start_workloads(&own));
-                crew.gather_tallies(self);
+                crew.each(self, act);
                 self.crew = Some(crew);
-                started
-            }
-        };
-        let added = started.into_iter().flat_map(|(index, flows)| std::iter::repeat_n((index, 0), flows));
-        let mut added: Vec<(usize, usize)> = added.collect();
-        let names = std::mem::take(&mut self.names_in_order).into_iter().enumerate();
-        let places: HashMap<String, usize> = names.map(|(place, name)| (name, place)).collect();
-        let mut last = (0, 0);
-        for (of, flow) in added.iter_mut().zip(self.fabric.observers().flows()) {
-            // A flow of another name is listed behind the one before it.
-            let before = if last.0 == of.0 { last.1 } else { 0 };
-            of.1 = places.get(&flow.spec.name).copied().unwrap_or(before);
-            last = *of;
-        }
-        self.listed = (0..added.len()).collect();
-        order::sort_by_key(&mut self.listed, |flow| added[*flow]);
-    }
-
-    /// Wakes the ports of this part and starts these workloads. How many flows each has added.
-    fn start_workloads(&mut self, order: &[usize]) -> Vec<(usize, usize)> {
-        self.started = true;
-        for id in (0..self.fabric.ports.len() as u32).map(PortId) {
-            if self.fabric.has(id) {
-                self.fabric.wake(id, Time::ZERO);
             }
         }
-        let start = |index: &usize| {
-            let before = self.fabric.observers().flows().len();
-            self.fabric.current = WorkloadId(*index as u32);
-            self.workloads[*index].start(&mut self.fabric);
-            (*index, self.fabric.observers().flows().len() - before)
-        };
-        let started = order.iter().map(start).collect();
-        self.finish_event();
-        started
-    }
-
-    /// Starts as a part of another simulation.
-    pub(crate) fn start_part(&mut self) -> Vec<(usize, usize)> {
-        let order = self.order_of_start();
-        self.start_workloads(&order)
-    }
-
-    /// Has the workloads start in another order than that in which they were added: their numbers, each once. Their flows are listed as
-    /// if that were not so, and those of one workload by these names.
-    ///
-    /// # Panics
-    /// When that is not every workload once.
-    pub fn start_in_order(&mut self, order: Vec<usize>, names: Vec<String>) {
-        let mut sorted = order.clone();
-        order::sort(&mut sorted);
-        assert!(sorted.into_iter().eq(0..self.workloads.len()), "{order:?} is not every workload once");
-        (self.start_order, self.names_in_order) = (order, names);
-    }
-
-    /// Numbers of all flows in the order in which people read them: of their workloads as they were added, whichever started first.
-    pub fn listed_flows(&self) -> impl Iterator<Item = usize> {
-        let later = self.listed.len()..self.fabric.observers().flows().len();
-        self.listed.iter().copied().chain(later)
     }
 
     /// Runs until `limit`, or until exactly `events` more were handled; of none, it only begins.
@@ -336,23 +272,9 @@ impl Simulation {
 
     /// Everything up to `end`, of a part: what no other part takes part in.
     pub(crate) fn run_window(&mut self, end: Time) {
-        while self.handle_until(end, self.audit_at).is_some() {
+        while self.handle_until(end, self.auditing.next_at).is_some() {
             self.audit_part();
         }
-    }
-
-    /// Looks whether the run goes anywhere; how it ended if it does not.
-    fn look(&mut self, now: Time) -> Option<Progress> {
-        if self.fabric.engine.events_handled() >= self.audit_at {
-            self.audit_part();
-        }
-        if !self.fabric.anything_open() || self.have_ended() == Some(true) {
-            return Some(Progress::Finished);
-        }
-        if !self.fabric.made_progress(now) {
-            return Some(Progress::Stalled { waiting: self.fabric.stall_report() });
-        }
-        None
     }
 
     /// Does what ports do without being asked to up to `at`. True when that let one act now, as the end of a link that woke
@@ -417,165 +339,6 @@ impl Simulation {
         self.finish_event();
     }
 
-    /// The warm-up ends at `at`: what was observed so far is forgotten.
-    ///
-    /// `at` is a time that [`Self::run_until`] has reached.
-    pub fn start_measuring(&mut self, at: Time) {
-        self.fabric.changes.start_measuring();
-        self.stop_measuring(at);
-        self.window_start = at;
-        match self.take_crew() {
-            None => self.measure_from(at),
-            Some(mut crew) => {
-                crew.each(self, move |part| part.measure_from(at));
-                self.crew = Some(crew);
-            }
-        }
-        for workload in &mut self.workloads {
-            workload.start_measuring(at);
-        }
-        let readings = self.all_resources(at).into_iter();
-        self.first_reading = readings.map(|(by, reading)| ((by, reading.name), reading.book)).collect();
-    }
-
-    /// The tallies of this part start again.
-    fn measure_from(&mut self, at: Time) {
-        let accounted: Vec<Time> = self.fabric.ports.iter().map(|port| port.transmitter.busy_until).collect();
-        self.fabric.keep_delivered();
-        self.fabric.observers.start_measuring(at, accounted.into_iter());
-    }
-
-    /// Every resource that was ever asked for, with what it has done in the window up to `until`.
-    pub fn resources(&self, until: Time) -> Vec<ResourceReading> {
-        let in_the_window = |(by, mut reading): (usize, ResourceReading)| {
-            let of = (by, reading.name);
-            let first = self.first_reading.get(&of).copied().unwrap_or_default();
-            reading.name = of.1;
-            reading.book = reading.book.since(&first);
-            reading
-        };
-        self.all_resources(until).into_iter().map(in_the_window).collect()
-    }
-
-    /// With what counts each: the fabric, or which workload; loads of several tools on one host have cores of one name.
-    fn all_resources(&self, at: Time) -> Vec<(usize, ResourceReading)> {
-        let mut readings = self.fabric.resources((&self.names, &self.port_names), at);
-        if let Some(crew) = self.crew.as_ref().filter(|_| SHARES) {
-            let of_others = crew.ask(move |part| part.fabric.resources((&part.names, &part.port_names), at));
-            readings.extend(of_others.into_iter().flatten());
-            order::sort_by_key(&mut readings, |(device, _)| *device);
-        }
-        let of_fabric = readings.into_iter().map(|(_, reading)| (0, reading));
-        let of_workloads = (1..).zip(&self.workloads);
-        let of_workloads = of_workloads
-            .flat_map(|(by, workload)| workload.resources(at).into_iter().map(move |reading| (by, reading)));
-        of_fabric.chain(of_workloads).collect()
-    }
-
-    /// Accounts for all time up to `at`, so that results can be read.
-    pub fn stop_measuring(&mut self, at: Time) {
-        match self.take_crew() {
-            None => self.account(at),
-            Some(mut crew) => {
-                crew.each(self, move |part| part.account(at));
-                self.crew = Some(crew);
-            }
-        }
-        if let Err(found) = self.fabric.audit_goodput(at, &self.names) {
-            self.end_for(&found);
-        }
-        let (window, readings) = (at.saturating_since(self.window_start), self.resources(at));
-        self.audit_use(window, &readings);
-    }
-
-    /// Accounts for all time up to `at` in this part, and audits it.
-    fn account(&mut self, at: Time) {
-        self.advance_to(at);
-        self.fabric.settle_all(at);
-        self.look_closely_at = 0;
-        self.audit_part();
-    }
-
-    /// Checks that everything is conserved. A run does so by itself, every so many events, and when its results are read.
-    ///
-    /// Credits, sequence numbers, tags, bytes and time of every link direction, and that no more payload went over it than the
-    /// closed form allows, in a flow neither; Little's law of requests; that no shared resource was used for more time than there was.
-    ///
-    /// # Panics
-    /// When something is not conserved, which is a bug in this crate: with the seed, the event and the time, at which the run
-    /// can be stopped again, and the place.
-    pub fn audit(&mut self) {
-        match self.take_crew() {
-            None => self.audit_part(),
-            Some(mut crew) => {
-                crew.each(self, |part| part.audit_part());
-                self.crew = Some(crew);
-            }
-        }
-    }
-
-    /// The same of this part.
-    #[cold]
-    fn audit_part(&mut self) {
-        let events = self.fabric.engine.events_handled();
-        self.audit_at = events + AUDIT_EVERY.max(EVENTS_PER_BOOK * self.fabric.books());
-        self.audits += 1;
-        if let Err(found) = self.fabric.audit() {
-            self.end_for(&found);
-        }
-        if events >= self.look_closely_at {
-            if let Err(found) = self.fabric.audit_closely() {
-                self.end_for(&found);
-            }
-            let at = self.fabric.now();
-            let readings = self
-                .fabric
-                .resources((&self.names, &self.port_names), at)
-                .into_iter()
-                .map(|(_, reading)| reading);
-            let of_workloads = self.workloads.iter().flat_map(|workload| workload.resources(at));
-            let readings: Vec<ResourceReading> = readings.chain(of_workloads).collect();
-            self.audit_use(at - Time::ZERO, &readings);
-            let entries = readings.len() as u64 * ENTRIES_PER_RESOURCE + self.fabric.packets.live() as u64;
-            self.look_closely_at = events + EVENTS_PER_ENTRY * entries;
-        }
-    }
-
-    /// Nothing is used for more time than there was in a span, all its places together.
-    fn audit_use(&self, span: Span, readings: &[ResourceReading]) {
-        for ResourceReading { name, places, book, .. } in readings {
-            let most = SpanSum::from(span) * u64::from(*places);
-            if book.busy > most {
-                let what = format!("{name}: in use for {:?}, of {most:?} that there were", book.busy);
-                self.end_for(&Discrepancy { port: None, what });
-            }
-        }
-    }
-
-    fn end_for(&self, found: &Discrepancy) -> ! {
-        let place = found.port.map_or(String::new(), |port| {
-            let place = self.fabric.place_of(port);
-            format!("{}.{}: ", self.names[place.device], self.port_names[place.device][place.port])
-        });
-        let (seed, events, at) = (self.fabric.seed, self.fabric.engine.events_handled(), self.fabric.now());
-        panic!("not conserved, seed {seed}, event {events}, at {at:?}: {place}{}", found.what);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// How often the books were audited so far.
-    pub fn audits(&self) -> u64 {
-        self.audits + self.crew.as_ref().map_or(0, |crew| crew.audits())
-    }
-
-    /// Those of this part.
-    pub(crate) fn own_audits(&self) -> u64 {
-        self.audits
-    }
-
     /// How the threads of a [shared](Self::share) run got on so far; none on one thread.
     pub fn shared(&self) -> Option<SharedRun> {
         let crew = self.crew.as_ref()?;
@@ -583,33 +346,14 @@ impl Simulation {
         Some(SharedRun { windows, window: crew.window(), longest_way })
     }
 
-    /// What the tools of each workload report, from the end of the warm-up to `until`.
-    pub fn reports(&self, until: Time) -> Vec<Vec<Vec<Metric>>> {
-        self.workloads.iter().map(|workload| workload.reports((self.window_start, until))).collect()
-    }
-
-    /// Memory that what is under way takes, in bytes, when there is a little more of it.
-    pub fn bytes_under_way(&self) -> u64 {
-        let own = self.workloads.iter().map(|workload| workload.bytes_under_way());
-        let crew = self.crew.as_ref().filter(|_| SHARES);
-        let others = crew.map(|crew| crew.ask(|part| part.bytes_under_way()));
-        self.fabric.bytes_under_way() + own.chain(others.into_iter().flatten()).sum::<u64>()
-    }
-
-    /// Bytes that are held on their way: in ingress buffers, in caches of hosts, and then by the devices of each workload.
-    pub fn held(&self) -> Vec<u64> {
-        let levels = (0..self.fabric.ports.len()).flat_map(|port| self.fabric.observers.buffers(port));
-        let ingress = levels.map(|level| u64::from(level.now())).sum();
-        let crew = self.crew.as_ref().filter(|_| SHARES);
-        let others = crew.map(|crew| crew.ask(|part| part.fabric.cached()));
-        let cached = self.fabric.cached() + others.into_iter().flatten().sum::<u64>();
-        let of_devices = self.workloads.iter().map(|workload| workload.held());
-        [ingress, cached].into_iter().chain(of_devices).collect()
-    }
-
     /// Whether every workload with an end of its own has reached it; none when there is no such workload.
     pub fn have_ended(&self) -> Option<bool> {
         self.workloads.iter().filter_map(|workload| workload.has_ended()).reduce(|all, one| all && one)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Up to when everything has happened: in a [shared](Self::share) run the end of the last window, else the last event.
@@ -657,45 +401,7 @@ impl Fabric {
             }
         }
     }
-
-    /// Whether any component still waits for something.
-    fn anything_open(&self) -> bool {
-        self.transfers.open() > 0
-            || self.mmio.taken() > 0
-            || self.timers_pending() > 0
-            || self.cxl.as_ref().is_some_and(|cxl| cxl.open() > 0)
-    }
-
-    /// TLPs have moved since the last look, or workloads are about to act.
-    fn made_progress(&mut self, now: Time) -> bool {
-        let hops = self.observers.tlp_hops();
-        if hops != self.hops_seen || self.timers_pending() > 0 || self.anything_watched() {
-            self.hops_seen = hops;
-            self.progress_at = now;
-        }
-        now.saturating_since(self.progress_at) < self.stall_after
-    }
 }
-
-/// A fabric on which nothing new has moved for so long, with requests open, is stalled: longer than any flow control period,
-/// and on top of it the replays that two visits to Recovery take, where the slowest link is damaged again and again. A narrow
-/// link in Flit Mode waits for more than a millisecond before each.
-pub(crate) fn stall_after(ports: &[Port]) -> Span {
-    let replays = |port: &Port| port.settings.replay_timer * 8 + port.settings.wire.recovery * 2;
-    Span::from_ms(2) + ports.iter().map(replays).max().unwrap_or(Span::ZERO)
-}
-
-/// Events between two audits, at least; and at least so many for each of the books, so that in any fabric an audit takes a small
-/// part of the time: `lanewise bench` says which.
-const AUDIT_EVERY: u64 = 1 << 14;
-const EVENTS_PER_BOOK: u64 = 128;
-
-/// The same for what is looked at less often: packets that are there, and resources, which take longer because they have names.
-const EVENTS_PER_ENTRY: u64 = 64;
-const ENTRIES_PER_RESOURCE: u64 = 32;
 
 /// Ports that act and rounds of notices within one event: a thousand times as many as a large fabric has ports.
 const MOST_AT_ONE_INSTANT: u32 = 1 << 26;
-
-/// Events between two looks at whether the run goes anywhere.
-const LOOK_EVERY: u64 = 4096;

@@ -7,7 +7,7 @@ use lanewise_fabric::workload::{
     ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
 };
 use lanewise_fabric::{Fabric, Progress, Simulation};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf, WorkloadEntry};
 use lanewise_units::{Bytes, Generation, Span, Width};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -52,6 +52,7 @@ impl Workload for Plug {
     fn start(&mut self, fabric: &mut Fabric) {
         let spec = |direction| FlowSpec {
             name: "plug".into(),
+            entry: WorkloadEntry::default(),
             devices: "card".into(),
             direction,
             latency: LatencyOf::Request,
@@ -130,6 +131,7 @@ impl Workload for Hurry {
         let name = "write".to_owned();
         let spec = FlowSpec {
             name,
+            entry: WorkloadEntry::default(),
             devices: "card".into(),
             direction: "write",
             latency: LatencyOf::Request,

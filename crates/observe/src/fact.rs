@@ -306,4 +306,19 @@ impl RequesterState {
             Self::Cpu => "cpu",
         }
     }
+
+    /// What held a requester back, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NothingAsked => "nothing was asked for",
+            Self::Port => "the link took requests as fast as it could, or waited for credits",
+            Self::Tags => "all tags were in use",
+            Self::Window => "as much was outstanding as may be",
+            Self::RequestInterval => "the engine makes requests no faster",
+            Self::Device => "the device was busy with something else",
+            Self::Wire => "the wire behind the adapter was busy",
+            Self::Media => "the drive's media were busy",
+            Self::Cpu => "software was busy",
+        }
+    }
 }

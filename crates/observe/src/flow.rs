@@ -3,11 +3,18 @@
 use crate::latency::{LatencySummary, LatencyTally};
 use lanewise_units::{Bytes, Span};
 
+/// Which workload of a scenario something belongs to: its place in the file, from 0. One may stand for several loads, one on each of its
+/// devices, and one load for several workloads, such as all jobs of fio.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct WorkloadEntry(pub u32);
+
 /// What a flow is called and what its latency means.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
     /// Name in results.
     pub name: String,
+    /// Which workload asks for it.
+    pub entry: WorkloadEntry,
     /// Devices that the flow belongs to.
     pub devices: FlowDevices,
     /// `read`, `write`, or the instrument's own word.
@@ -175,6 +182,7 @@ mod tests {
     fn flow(latency: LatencyOf) -> FlowTally {
         FlowTally::new(FlowSpec {
             name: "f".into(),
+            entry: WorkloadEntry::default(),
             devices: "d".into(),
             direction: "read",
             latency,

@@ -25,7 +25,7 @@ pub use attribution::{DirectionTally, Use};
 pub use cause::Cause;
 pub use fact::{Fact, RequestId, RequesterState, TransactionError};
 pub use fingerprint::Fingerprint;
-pub use flow::{CONTROL, FlowDevices, FlowSpec, FlowTally, LatencyOf};
+pub use flow::{CONTROL, FlowDevices, FlowSpec, FlowTally, LatencyOf, WorkloadEntry};
 pub use latency::{LatencyBucket, LatencySummary, LatencyTally, PERCENTILES};
 pub use level::Level;
 pub use observers::{LinkCounters, LinkErrors, Observer, Observers, Owners, Shells, Tallies};

@@ -5,7 +5,7 @@
 use crate::file::ScenarioFile;
 use crate::parameter::{Field, ParameterTable, TableSchema};
 use crate::parameters::{FirmwareParameters, LinkParameters, PortParameters, RunParameters};
-use crate::resolve::WORKLOAD_KINDS;
+use crate::resolve::kind_of;
 use std::collections::HashMap;
 
 /// The tables that parameters stand in, by what has them: `server`, `workload.stream`, `firmware`.
@@ -16,8 +16,8 @@ impl Tables {
     pub fn of(file: &ScenarioFile) -> Self {
         let components = file.components.iter().map(|each| (each.name.clone(), each.kind.schema()));
         let workloads = file.workloads.iter().filter_map(|each| {
-            let kind = WORKLOAD_KINDS.iter().find(|kind| kind.word == each.kind)?;
-            Some((format!("workload.{}", each.name), kind.table))
+            let kind = kind_of(each)?;
+            Some((each.path(), kind.table))
         });
         let own = [("run", &RunParameters::SCHEMA), ("firmware", &FirmwareParameters::SCHEMA)];
         let own = own.into_iter().map(|(word, table)| (word.to_owned(), table));

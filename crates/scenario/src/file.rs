@@ -15,6 +15,7 @@ use crate::topology::{DEVICE_LIMIT, check_count};
 use crate::value::{ParameterType, Reading};
 use crate::variants::{self, OneOf};
 use lanewise_units::order;
+use lanewise_workload::{LoadName, WorkloadEntry};
 use std::collections::{HashMap, HashSet};
 
 /// Keys of a scenario beside the kinds of components.
@@ -113,6 +114,8 @@ pub struct Component {
 /// One workload as written.
 #[derive(Debug)]
 pub struct WrittenWorkload {
+    /// Which of the workloads that could be read it is.
+    pub entry: WorkloadEntry,
     /// Its name; without one, its kind and number.
     pub name: String,
     /// The word after `kind`.
@@ -155,6 +158,26 @@ impl Component {
 }
 
 impl WrittenWorkload {
+    /// Where its parameters are: `workload.NAME`.
+    pub fn path(&self) -> String {
+        format!("workload.{}", self.name)
+    }
+
+    /// Where a parameter of it is.
+    pub fn path_of(&self, key: &str) -> String {
+        format!("workload.{}.{key}", self.name)
+    }
+
+    /// What its load is called where it has but one.
+    pub fn load_name(&self) -> LoadName {
+        LoadName::new(self.name.as_str(), self.entry)
+    }
+
+    /// What its load is called on one of several devices.
+    pub fn load_name_at(&self, device: &str) -> LoadName {
+        LoadName::new(format!("{} {device}", self.name), self.entry)
+    }
+
     /// Its tables, strongest first.
     pub fn layers(&self) -> Vec<LayerTable<'_>> {
         vec![
@@ -398,19 +421,20 @@ fn workloads(
             .push(Diagnostic::at(entry.node.place, problem).hint("write `[[workload]]`, in double brackets"));
         return Vec::new();
     };
-    let mut workloads = Vec::new();
+    let mut workloads: Vec<WrittenWorkload> = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         if index == COMPONENT_LIMIT {
             diagnostics.push(too_many(item.place));
             break;
         }
-        workloads.extend(workload(index, item, overrides, diagnostics));
+        let entry = WorkloadEntry(workloads.len() as u32);
+        workloads.extend(workload((index, entry), item, overrides, diagnostics));
     }
     workloads
 }
 
 fn workload(
-    index: usize,
+    (index, entry): (usize, WorkloadEntry),
     item: Node,
     overrides: &mut Overrides,
     diagnostics: &mut Vec<Diagnostic>,
@@ -447,7 +471,7 @@ fn workload(
         None => unnamed(&kind, index),
     };
     let overrides = overrides.take_workload(&name, diagnostics);
-    Some(WrittenWorkload { name, kind, place: kind_place, overrides, written })
+    Some(WrittenWorkload { entry, name, kind, place: kind_place, overrides, written })
 }
 
 fn report_duplicates(file: &mut ScenarioFile, diagnostics: &mut Vec<Diagnostic>) {

@@ -5,15 +5,16 @@
 
 use crate::parameter::{Layer, Origin, ResolvedParameter};
 use crate::source::Place;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Why a table or a value is idle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Reason {
     /// The key in it that makes it so, with a dot before it, if it is one of its own; that one is read.
     decided_by: Option<&'static str>,
     /// In a sentence; nothing where what is idle is at its default anyway.
-    text: Option<&'static str>,
+    text: Option<Cow<'static, str>>,
 }
 
 /// What is idle, by dotted path of a table or of a value.
@@ -30,7 +31,7 @@ pub(crate) struct IdleValue {
     /// Where it is stated.
     pub place: Place,
     /// Why nothing reads it, in a sentence.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 /// A value that is stated and that costs more than one might think.
@@ -53,18 +54,23 @@ impl Idle {
     }
 
     /// A table or a value is idle, because of `reason`.
-    pub(crate) fn because(&mut self, path: String, reason: &'static str) {
-        self.0.insert(path, Reason { decided_by: None, text: Some(reason) });
+    pub(crate) fn because(&mut self, path: String, reason: impl Into<Cow<'static, str>>) {
+        self.0.insert(path, Reason { decided_by: None, text: Some(reason.into()) });
     }
 
     /// A table is idle because of one of its own keys.
-    pub(crate) fn because_of(&mut self, path: String, decided_by: &'static str, reason: &'static str) {
-        self.0.insert(path, Reason { decided_by: Some(decided_by), text: Some(reason) });
+    pub(crate) fn because_of(
+        &mut self,
+        path: String,
+        decided_by: &'static str,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
+        self.0.insert(path, Reason { decided_by: Some(decided_by), text: Some(reason.into()) });
     }
 
-    fn of(&self, path: &str) -> Option<Reason> {
+    fn of(&self, path: &str) -> Option<&Reason> {
         let (table, _) = path.rsplit_once('.')?;
-        self.0.get(path).or_else(|| self.0.get(table)).copied()
+        self.0.get(path).or_else(|| self.0.get(table))
     }
 
     /// Drops idle defaults from `parameters`, and returns what is stated and idle.
@@ -74,11 +80,11 @@ impl Idle {
             let Some(reason) = self.of(&parameter.path) else { return true };
             let decides = reason.decided_by.is_some_and(|key| parameter.path.ends_with(key));
             if let Origin::Written(Layer::Override | Layer::Scenario, place) = parameter.origin
-                && let Some(reason) = reason.text
+                && let Some(reason) = &reason.text
                 && !decides
             {
                 let (path, value) = (parameter.path.clone(), parameter.value.clone());
-                stated.push(IdleValue { path, value, place, reason });
+                stated.push(IdleValue { path, value, place, reason: reason.clone() });
             }
             // That an adapter could have a wire, and has none, is worth saying: much hangs on it.
             parameter.origin != Origin::Default || parameter.path.ends_with(".wire")
@@ -128,6 +134,6 @@ mod tests {
             ["ssd.nvme.piece", "ssd.nvme.buffer", "ssd.nvme.capacity", "ssd.errors.poisoned", "ssd.tags"];
         assert_eq!(paths, kept);
         let (path, value) = ("ssd.nvme.piece".to_owned(), "7".to_owned());
-        assert_eq!(stated, [IdleValue { path, value, place, reason: "it is no drive" }]);
+        assert_eq!(stated, [IdleValue { path, value, place, reason: "it is no drive".into() }]);
     }
 }

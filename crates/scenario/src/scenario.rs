@@ -18,7 +18,7 @@ use crate::resolve::{self, NegotiatedLink};
 use crate::source::{FILE_SIZE_LIMIT, FileSystem, SourceFile, SourceMap, too_large};
 use crate::value::ParameterType;
 use lanewise_fabric::config::FabricConfig;
-use lanewise_workload::LoadConfig;
+use lanewise_workload::{LoadConfig, WorkloadEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -204,7 +204,7 @@ fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) ->
         value,
         place: sources.describe(place),
         effect: Effect::None,
-        reason: reason.to_owned(),
+        reason: reason.into_owned(),
     });
     let cautions = cautions.into_iter().map(|Caution { path, value, place, reason }| Remark {
         path,
@@ -217,6 +217,11 @@ fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) ->
 }
 
 impl Scenario {
+    /// Name of one of its workloads.
+    pub fn name_of(&self, entry: WorkloadEntry) -> &str {
+        &self.workload_names[entry.0 as usize]
+    }
+
     /// Whether a run may take no more memory than `run.memory_limit` allows. True of what was read; a copy that was changed
     /// since may have grown beyond it.
     pub fn fits_memory(&self) -> bool {

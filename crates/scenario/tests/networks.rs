@@ -102,14 +102,11 @@ fn pairs_are_shifted_and_have_memory_of_their_own() {
         ("workload.w.client", "nic[0]"),
         ("workload.w.server", "nic[2..3]"),
     ]);
-    let found: Vec<(&str, usize, usize)> = tests(&scenario)
-        .iter()
-        .map(|test| (test.name.as_str(), test.ports[0].nic, test.ports[1].nic))
-        .collect();
+    let found: Vec<(&str, usize, usize)> =
+        tests(&scenario).iter().map(|test| (&*test.name, test.ports[0].nic, test.ports[1].nic)).collect();
     assert_eq!(found, [("w nic[3]", 0, 3), ("w nic[2]", 0, 2)]);
     let all = loaded(&[]);
-    let found: Vec<(&str, usize)> =
-        tests(&all).iter().map(|test| (test.name.as_str(), test.ports[1].nic)).collect();
+    let found: Vec<(&str, usize)> = tests(&all).iter().map(|test| (&*test.name, test.ports[1].nic)).collect();
     assert_eq!(found, [("w nic[0]", 1), ("w nic[1]", 2), ("w nic[2]", 3), ("w nic[3]", 0)]);
     // Devices: two hosts, four switches, four adapters, then GPUs.
     let scenario = loaded(&[

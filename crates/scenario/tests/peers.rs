@@ -26,8 +26,8 @@ fn pairs(kind: &str, device: &str, target: &str) -> Result<Vec<(String, u32, Str
     );
     let scenario = loaded(&text, &[])?;
     let pair = |load: &dyn LoadConfig| {
-        let dma = load.of_kind().map(|dma: &DmaConfig| (dma.name.clone(), dma.device.0, dma.target));
-        let copy = |copy: &CopyConfig| (copy.name.clone(), copy.device.0, copy.ways[0].target);
+        let dma = load.of_kind().map(|dma: &DmaConfig| (dma.name.to_string(), dma.device.0, dma.target));
+        let copy = |copy: &CopyConfig| (copy.name.to_string(), copy.device.0, copy.ways[0].target);
         let (name, device, target) =
             dma.or_else(|| load.of_kind().map(copy)).unwrap_or_else(|| panic!("{load:?}"));
         (name, device, format!("{target:?}"))

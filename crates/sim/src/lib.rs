@@ -76,7 +76,7 @@ use lanewise_units::{Bytes, Span, Time, order};
 use lanewise_workload::{LoadConfig, Tool};
 use run_limits::{LatencyGoal, RunLimits};
 use runner::{Outcome, Piece};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use stop_rule::Lacking;
 
@@ -120,7 +120,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Simulation, AssemblyError> {
     for workload in &scenario.workloads {
         simulation.add_workload(workload.build());
     }
-    simulation.start_in_order(order_of_start(scenario), scenario.workload_names.clone());
+    simulation.start_in_order(order_of_start(scenario));
     Ok(simulation)
 }
 
@@ -354,17 +354,10 @@ fn percent(share: f64) -> f64 {
 
 fn instruments(scenario: &Scenario, simulation: &Simulation, until: Time) -> Vec<Instrument> {
     let reports = simulation.reports(until);
-    let names = scenario.workload_names.iter().enumerate();
-    let places: HashMap<&str, usize> = names.map(|(place, name)| (name.as_str(), place)).collect();
     let mut instruments = Vec::new();
     for (load, reports) in scenario.workloads.iter().zip(reports) {
         let mut tools: Vec<(Tool, Vec<Metric>)> = load.tools().into_iter().zip(reports).collect();
-        // The tool of one of several pairs is called after its workload and a device: `write nic[3]`.
-        let place = |name: &str| {
-            let of_pair = || name.rsplit_once(' ').and_then(|(workload, _)| places.get(workload));
-            places.get(name).or_else(of_pair).copied()
-        };
-        order::sort_by_key(&mut tools, |(tool, _)| place(&tool.name));
+        order::sort_by_key(&mut tools, |(tool, _)| tool.entry);
         let named = |(tool, metrics): (Tool, Vec<Metric>)| {
             let metrics = metrics.into_iter().map(NamedValue::from).collect();
             Instrument { workload: tool.name, kind: tool.kind.to_owned(), metrics }

@@ -30,6 +30,8 @@ pub(crate) fn flows(
             name: tally.spec.name.clone(),
             device: tally.spec.devices.label.clone(),
             devices: tally.spec.devices.names.clone(),
+            entry: tally.spec.entry,
+            load: simulation.added_by(index),
             direction: tally.spec.direction,
             in_total: is_in_total(&tally.spec),
             goodput_gb_per_s: bytes as f64 / seconds / 1e9,

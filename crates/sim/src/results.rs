@@ -8,7 +8,7 @@ use crate::limits::{FlowLimit, LimitedBy, Why};
 use crate::shape::Shares;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{ResourceId, ResourceKind};
-use lanewise_observe::{LatencySummary, LatencyTally};
+use lanewise_observe::{LatencySummary, LatencyTally, WorkloadEntry};
 use lanewise_scenario::Provenance;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -119,6 +119,12 @@ pub struct Flow {
     /// The same, one by one.
     #[serde(skip)]
     pub devices: Vec<String>,
+    /// The workload of the scenario that asks for it.
+    #[serde(skip)]
+    pub entry: WorkloadEntry,
+    /// The load that it is of, by its place in [`lanewise_scenario::Scenario::workloads`].
+    #[serde(skip)]
+    pub load: usize,
     /// `read`, `write`, or the instrument's word.
     pub direction: &'static str,
     /// Whether its payload is in the total: that of `control` is not, nor what another flow counts, such as the reads of an

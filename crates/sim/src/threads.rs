@@ -13,6 +13,7 @@ use lanewise_fabric::config::DeviceKind;
 use lanewise_fabric::{Apart, AssemblyError, NotShared, Pause};
 use lanewise_scenario::Scenario;
 use lanewise_workload::LoadConfig;
+use lanewise_workload::load::dma::DmaConfig;
 use std::ops::ControlFlow;
 
 /// Part of a limit up to which it is surely not reached, however the events are counted: threads handle a few events more or less, and have tables of
@@ -105,12 +106,14 @@ fn in_words(why: &NotShared, scenario: &Scenario) -> String {
     match why {
         NotShared::Workload(index) => {
             // Loads of one kind may be one load here, with a name of its own; what a user wrote is the kind.
-            let tools = scenario.workloads[*index].tools();
-            let (name, kind) = tools.first().map_or(("", ""), |tool| (tool.name.as_str(), tool.kind));
+            let load = &scenario.workloads[*index];
             let shared = "threads share DMA between devices and memory of the host only";
-            match kind {
-                "dma" => format!("{shared}, and workload `{name}` has another target"),
-                _ => format!("{shared}, workloads of kind `dma`, and here is one of kind `{kind}`"),
+            match load.of_kind::<DmaConfig>() {
+                Some(dma) => format!("{shared}, and workload `{}` has another target", dma.name),
+                None => {
+                    let kind = load.tools().first().map_or("", |tool| tool.kind);
+                    format!("{shared}, workloads of kind `dma`, and here is one of kind `{kind}`")
+                }
             }
         }
         other => other.to_string(),

@@ -1,5 +1,6 @@
 //! Flows of one side of an instrument, as results list them.
 
+use crate::load::LoadName;
 use crate::ports::Ports;
 use crate::token::Kind;
 use lanewise_fabric::ports::Tally;
@@ -35,7 +36,7 @@ impl Repeats {
 impl Flows {
     /// Declares three flows of a name at a device, or at several.
     pub(crate) fn add<M: Tally, K: Kind>(
-        name: &str,
+        name: &LoadName,
         devices: impl Into<FlowDevices>,
         latency: LatencyOf,
         repeats: Repeats,
@@ -43,8 +44,8 @@ impl Flows {
     ) -> Self {
         let devices = devices.into();
         let mut flow = |direction, repeats| {
-            let (name, devices) = (name.to_owned(), devices.clone());
-            ports.add_flow(FlowSpec { name, devices, direction, latency, repeats })
+            let (name, entry, devices) = (name.to_string(), name.entry(), devices.clone());
+            ports.add_flow(FlowSpec { name, entry, devices, direction, latency, repeats })
         };
         Self {
             read: flow("read", repeats.read),

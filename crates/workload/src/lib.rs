@@ -19,4 +19,5 @@ mod ports;
 mod server;
 mod token;
 
-pub use load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, OnCore, Owner, Reached, Step, Tool};
+pub use lanewise_observe::WorkloadEntry;
+pub use load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, LoadName, OnCore, Owner, Reached, Step, Tool};

@@ -198,10 +198,7 @@ class _Drawing:
         if name:
             sold = _BRACKETED.match(name)
             return sold[1] if sold else name
-        vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
-        number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
-        known = " ".join(part for part in (vendor, identity.class_name or "", number) if part)
-        if known:
+        if known := identity.without_name:
             return known
         is_switch = self.machine.role(function) is Kind.UPSTREAM_PORT
         return "switch" if is_switch else "bridge" if function.is_bridge else "unknown device"

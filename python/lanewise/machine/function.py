@@ -94,6 +94,13 @@ class Identity:
         device = self.device_name or (None if self.device_id is None else f"Device [{self.device_id:04x}]")
         return " ".join(part for part in (vendor, device) if part) or "unknown device"
 
+    @property
+    def without_name(self) -> str:
+        """What is known of a device without a name: its vendor, class and number; empty for nothing."""
+        vendor = (self.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
+        number = "" if self.device_id is None else f"[{self.device_id:04x}]"
+        return " ".join(part for part in (vendor, self.class_name or "", number) if part)
+
 
 _NOBODY = Identity()
 _NO_REGISTERS = Registers()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
 from lanewise.flow_limits import limiting_wires
-from lanewise.rungs import SENT, rungs_of
+from lanewise.known_uses import SENT
+from lanewise.rungs import rungs_of
 from lanewise.written import percent, spelled
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from lanewise.alike_names import stem, together
 from lanewise.columns import LATENCY_COLUMNS, frame, latency_rows
 from lanewise.grouping import grouped, same_number
+from lanewise.known_uses import SENT
 from lanewise.plotting import rank
 from lanewise.report.bars import BELOW_NAME, WIDTH, bars, bars_of, drawn, lines_of, names_of
 from lanewise.report.ladder_words import shown_directions
 from lanewise.report.plots import SERIES_COLOURS, Figure, svg_of
-from lanewise.rungs import RUNGS, SENT, rungs_of
+from lanewise.rungs import RUNGS, rungs_of
 from lanewise.written import counted, percent, spelled, time_scale
 
 if TYPE_CHECKING:

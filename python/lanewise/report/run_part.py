@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lanewise.flow_limits import other_limits
+from lanewise.known_uses import STATES
 from lanewise.report import assumptions, run_figures
 from lanewise.report.answers import gain, in_short, tiles
 from lanewise.report.content import Part, Section, Table
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
 _PERCENTILES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max")
 _EACH = "\N{MULTIPLICATION SIGN}N: each of N alike"
 _WORTH_A_WORD = 0.01
-_STATES = {
-    "nothing_asked": "nothing was asked for",
-    "port": "the link took requests as fast as it could, or waited for credits",
-    "tags": "all tags were in use",
-    "window": "as much was outstanding as may be",
-    "request_interval": "the engine makes requests no faster",
-    "device": "the device was busy with something else",
-    "wire": "the wire behind the adapter was busy",
-    "media": "the drive's media were busy",
-    "cpu": "software was busy",
-}
-"""What held a requester back, in words."""
 _MUCH_USED = 0.2
 _MUCH_WAITING = 0.5
 
@@ -275,7 +264,7 @@ def _time(result: RunResult, *, drawn: bool) -> Section:
     rows = [(device, shares_in_words(shares)) for device, shares in requesters.items()]
     states = [
         f"{spelled(state)}, {words}"
-        for state, words in _STATES.items()
+        for state, words in STATES.items()
         if any(shares.get(state, 0.0) >= _WORTH_A_WORD for shares in requesters.values())
     ]
     if states:

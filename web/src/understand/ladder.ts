@@ -7,6 +7,7 @@
 import type { Direction, Link, Results } from "lanewise";
 import { memoryUse } from "../rig/memory-wire.ts";
 import { cause, percent, rate, whole } from "../rig/words.ts";
+import { SENT } from "./known-uses.ts";
 
 export type Way = "upstream" | "downstream";
 
@@ -27,8 +28,6 @@ export interface Rung {
   sentence: string;
 }
 
-/** What is on the wire; all other uses of its time are silence. */
-const SENT = ["payload", "header", "framing", "dllp", "ordered_set", "replay"];
 /** Causes of silence that a sentence names. */
 const MOST_CAUSES = 3;
 const WORTH_A_WORD = 0.0005;

@@ -1,6 +1,7 @@
 /** Where time went, of directions of links and of requesters: which are alike, in which order, in which words. */
 import type { Results, Shares } from "lanewise";
 import { memoryUse } from "../rig/memory-wire.ts";
+import { SENT, STATES } from "./known-uses.ts";
 import type { Way } from "./ladder.ts";
 
 /** Something whose time is shared out, with those alike. */
@@ -13,7 +14,6 @@ export interface Spent {
 
 /** Shares of the time that read the same. */
 const SAME = 0.01;
-const ORDER = ["payload", "header", "framing", "dllp", "ordered_set", "replay"];
 const LAST = ["asleep", "waking", "down", "idle", "nothing_asked"];
 
 /** Directions of links, those in use most first. */
@@ -62,8 +62,8 @@ export function devices(names: string): string {
 /** Uses that take a part of the time at all: what is sent first, silence last. */
 export function inOrder(shares: Shares): [use: string, share: number][] {
   const rank = (use: string): number => {
-    const [first, last] = [ORDER.indexOf(use), LAST.indexOf(use)];
-    return first >= 0 ? first : last >= 0 ? ORDER.length + 1 + last : ORDER.length;
+    const [first, last] = [SENT.indexOf(use), LAST.indexOf(use)];
+    return first >= 0 ? first : last >= 0 ? SENT.length + 1 + last : SENT.length;
   };
   return Object.entries(shares)
     .filter(([, share]) => share > 0)
@@ -72,22 +72,10 @@ export function inOrder(shares: Shares): [use: string, share: number][] {
 
 /** What a use is drawn as: kinds that a reader tells apart. */
 export function kindOf(use: string): string {
-  if (ORDER.includes(use)) return use.replace("_", "-");
+  if (SENT.includes(use)) return use.replace("_", "-");
   if (use === "idle" || use === "nothing_asked" || use === "asleep") return "idle";
   return use === "port" ? "payload" : "blocked";
 }
-
-const STATES: Record<string, string> = {
-  nothing_asked: "nothing was asked of it",
-  port: "its link took requests as fast as it could, or waited for credits",
-  tags: "all tags were in use",
-  window: "as much was outstanding as may be",
-  request_interval: "it makes requests no faster",
-  device: "the device was busy with something else",
-  wire: "the wire beyond the adapter was busy",
-  media: "the media were busy",
-  cpu: "software was busy",
-};
 
 /** What held a requester back, in words. */
 export function state(word: string): string {

@@ -5,7 +5,7 @@ use lanewise_fabric::config::*;
 use lanewise_fabric::ports::{Dma, Mmio, Tally, Timers};
 use lanewise_fabric::workload::*;
 use lanewise_fabric::{Fabric, Progress, Simulation};
-use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{FlowId, FlowSpec, LatencyOf, WorkloadEntry};
 use lanewise_pcie::ack_nak::{ReplayRule, ack_latency_limit, replay_timer_limit};
 use lanewise_pcie::encoding::{Clocking, LinkMode};
 use lanewise_pcie::flow_control::{CreditPool, Scale};
@@ -276,6 +276,7 @@ impl Workload for Stream {
         let direction = if self.direction == Direction::Read { "read" } else { "write" };
         let flow = fabric.add_flow(FlowSpec {
             name: format!("{}-{direction}", self.device.0),
+            entry: WorkloadEntry::default(),
             devices: "".into(),
             direction,
             latency: LatencyOf::Request,
@@ -420,6 +421,7 @@ impl Workload for Script {
         for step in 0..self.steps.len() {
             self.flows.push(fabric.add_flow(FlowSpec {
                 name: format!("step {step}"),
+                entry: WorkloadEntry::default(),
                 devices: "".into(),
                 direction: "step",
                 latency: LatencyOf::Request,

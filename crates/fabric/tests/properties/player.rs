@@ -5,7 +5,7 @@ use lanewise_fabric::Fabric;
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Tally, Timers};
 use lanewise_fabric::workload::*;
-use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Observer};
+use lanewise_observe::{Fact, FlowId, FlowSpec, LatencyOf, Observer, WorkloadEntry};
 use lanewise_units::{Bytes, Span, Time};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -320,6 +320,7 @@ impl Workload for Player {
         for step in 0..self.steps.len() {
             self.flows.push(fabric.add_flow(FlowSpec {
                 name: format!("step {step}"),
+                entry: WorkloadEntry::default(),
                 devices: "".into(),
                 direction: "step",
                 latency: LatencyOf::Request,

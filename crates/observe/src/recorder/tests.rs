@@ -80,6 +80,7 @@ fn the_worst_request_keeps_what_led_there_although_the_ring_goes_on() {
     let (recorder, mut observers) = heard(around);
     let flow = observers.add_flow(crate::FlowSpec {
         name: "reads".to_owned(),
+        entry: crate::WorkloadEntry::default(),
         devices: "nic".into(),
         direction: "read",
         latency: crate::LatencyOf::Request,
@@ -117,6 +118,7 @@ fn a_request_is_found_by_what_its_tlps_say_and_not_that_of_another_requester() {
     let (recorder, mut observers) = heard(around);
     let flow = observers.add_flow(crate::FlowSpec {
         name: "reads".to_owned(),
+        entry: crate::WorkloadEntry::default(),
         devices: "two devices".into(),
         direction: "read",
         latency: crate::LatencyOf::Request,

@@ -1,17 +1,19 @@
 //! Copies: from names, engines and sizes to instruments.
 
+use super::Inputs;
 use super::computed::Computed;
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats, unknown};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
+use crate::nearest::asking;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     CopyDirectionChoice, CopyParameters, EndpointParameters, EngineChoice, HostParameters, PeerCopyChoice,
 };
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::{DeviceId, Direction, Target};
@@ -19,23 +21,29 @@ use lanewise_units::{Bytes, Span};
 use lanewise_workload::device::gpu::{CopyCosts, Staging};
 use lanewise_workload::load::copy::{CopyConfig, CopyWay};
 
+/// Copy engines of a device.
+pub(super) const COPY_ENGINES: Group = Group { of: ComponentKind::Endpoint, key: "copy_engine" };
+/// Kernels of a device that move data.
+pub(super) const KERNELS: Group = Group { of: ComponentKind::Endpoint, key: "kernel" };
+const PAGEABLE: Group = Group { of: ComponentKind::Host, key: "pageable" };
+
 /// Copies by a device.
-pub(super) const COPY: WorkloadKind =
-    kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = configs(reading.inputs, workload, path, reading.computed, reading.output);
-        reading.add(read);
-    });
+pub(super) const COPY: WorkloadKind = kind("copy", &CopyParameters::SCHEMA, &[], |reading, workload| {
+    let read = configs(reading.inputs, workload, reading.computed, reading.output);
+    reading.add(read);
+})
+.using(&[COPY_ENGINES, KERNELS, PAGEABLE])
+.meant_by(|word| matches!(word, "nvbandwidth" | "bandwidthtest" | "memcpy").then(|| asking("copy")));
 
 /// An instrument for each endpoint that the workload names, and for each of several peers of one.
 pub(crate) fn configs(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<CopyConfig> {
-    let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &CopyParameters| &read.device, output)
+    let path = workload.path();
+    let Some((parameters, seats)) = seats(inputs, workload, |read: &CopyParameters| &read.device, output)
     else {
         return Vec::new();
     };
@@ -76,15 +84,15 @@ pub(crate) fn configs(
         output.report(place(workload, "queued"), Problem::UnknownChoice { path, found, allowed }, None);
         return Vec::new();
     }
-    let copies = copies(&parameters, path, computed);
+    let copies = copies(&parameters, &path, computed);
     let mut configs = Vec::new();
     for (seat, peer) in seats {
         if let Some(peer) = peer
-            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, peer), output)
+            && !check_peer_to_peer(inputs, workload, "target", (seat.instance, peer), output)
         {
             break;
         }
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
+        let Some(endpoint) = inputs.endpoint(seat.instance) else { continue };
         configs.push(config(inputs, seat, &parameters, endpoint, peer, copies));
     }
     configs
@@ -98,7 +106,7 @@ fn config(
     peer: Option<usize>,
     copies: Option<u32>,
 ) -> CopyConfig {
-    let pageable = host_above(inputs, seat.instance).filter(|_| !parameters.pinned);
+    let pageable = inputs.host_above(seat.instance).filter(|_| !parameters.pinned);
     let Mover { engine, engines, mut costs } = mover(parameters.engine, endpoint, pageable);
     if parameters.queued {
         (costs.overhead, costs.completion) = (endpoint.copy_engine.gap, Span::ZERO);
@@ -190,12 +198,4 @@ pub(super) fn mover(
         cost: host.pageable.chunk_cost,
     });
     Mover { engine, engines, costs: CopyCosts { overhead, completion, staging } }
-}
-
-/// The host above a device.
-pub(super) fn host_above<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r HostParameters> {
-    inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
-        Some(Settings::Host(host)) => Some(&**host),
-        _ => None,
-    })
 }

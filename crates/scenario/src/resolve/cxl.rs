@@ -19,25 +19,25 @@ use std::collections::BTreeSet;
 
 /// Cores that read and write lines.
 pub(super) const STREAM: WorkloadKind =
-    kind("stream", &StreamParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = streams(reading.inputs, workload, path, reading.output);
+    kind("stream", &StreamParameters::SCHEMA, &[], |reading, workload| {
+        let read = streams(reading.inputs, workload, reading.output);
         reading.add(read);
-    });
+    })
+    .on_lines();
 
 /// Cores that load lines one after the other.
 pub(super) const POINTER_CHASE: WorkloadKind =
-    kind("pointer-chase", &PointerChaseParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = chases(reading.inputs, workload, path, reading.output);
+    kind("pointer-chase", &PointerChaseParameters::SCHEMA, &[], |reading, workload| {
+        let read = chases(reading.inputs, workload, reading.output);
         reading.add(read);
-    });
+    })
+    .on_lines();
 
 fn expander_of<'r>(inputs: &'r Inputs<'_>, instance: usize) -> Option<&'r ExpanderParameters> {
-    match inputs.settings_of(instance) {
-        Some(Settings::Endpoint(endpoint)) => {
-            Some(&endpoint.expander).filter(|expander| expander.capacity.is_some())
-        }
-        _ => None,
-    }
+    inputs
+        .endpoint(instance)
+        .map(|endpoint| &endpoint.expander)
+        .filter(|expander| expander.capacity.is_some())
 }
 
 /// Expanders and the links up to their root ports. A path that does not carry CXL.mem is reported.
@@ -62,7 +62,7 @@ pub(super) fn config(inputs: &Inputs<'_>, links: &[LinkConfig], output: &mut Out
     for (index, link) in links.iter().enumerate().filter(|(_, link)| lowers.contains(&link.lower.0)) {
         check_rate(inputs, link, output);
         cxl.links.extend(link_config(inputs, index, link));
-        if let Some(Settings::Switch(switch)) = inputs.settings_of(link.lower.0) {
+        if let Some(switch) = inputs.switch(link.lower.0) {
             cxl.switches.push((link.lower.0, switch.cxl.latency.unwrap_or(Span::ZERO)));
         }
     }
@@ -187,11 +187,11 @@ fn link_config(inputs: &Inputs<'_>, link: usize, plain: &LinkConfig) -> Option<C
 fn expanders<P: ParameterTable>(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     device: fn(&P) -> &str,
     output: &mut Output,
 ) -> Option<(P, Vec<Seat>)> {
-    let (parameters, seats) = seats(inputs, workload, path, device, output)?;
+    let path = workload.path();
+    let (parameters, seats) = seats(inputs, workload, device, output)?;
     if seats.iter().any(|seat| expander_of(inputs, seat.instance).is_none()) {
         let expected = "it is no memory expander: its `expander.capacity` is none".to_owned();
         let found = device(&parameters).to_owned();
@@ -206,11 +206,12 @@ fn expanders<P: ParameterTable>(
 /// Whether every expander holds the memory of so many cores; reported where one does not.
 fn holds(
     inputs: &Inputs<'_>,
-    (workload, path): (&WrittenWorkload, &str),
+    workload: &WrittenWorkload,
     seats: &[Seat],
     (cores, span): (u32, Bytes),
     output: &mut Output,
 ) -> bool {
+    let path = workload.path();
     let capacity = |seat: &Seat| Some((expander_of(inputs, seat.instance)?.capacity?, seat.instance));
     let Some((least, smallest)) = seats.iter().filter_map(capacity).min() else { return true };
     let each = Bytes::new(least.get() / u64::from(cores));
@@ -225,16 +226,12 @@ fn holds(
     false
 }
 
-fn streams(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Vec<StreamConfig> {
-    let read = expanders(inputs, workload, path, |read: &StreamParameters| &read.device, output);
+fn streams(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut Output) -> Vec<StreamConfig> {
+    let path = workload.path();
+    let read = expanders(inputs, workload, |read: &StreamParameters| &read.device, output);
     let Some((parameters, seats)) = read else { return Vec::new() };
     let asked = (parameters.cores, parameters.span);
-    if !holds(inputs, (workload, path), &seats, asked, output) {
+    if !holds(inputs, workload, &seats, asked, output) {
         return Vec::new();
     }
     if parameters.interval.is_zero() {
@@ -260,16 +257,11 @@ fn streams(
     seats.into_iter().map(config).collect()
 }
 
-fn chases(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Vec<StreamConfig> {
-    let read = expanders(inputs, workload, path, |read: &PointerChaseParameters| &read.device, output);
+fn chases(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut Output) -> Vec<StreamConfig> {
+    let read = expanders(inputs, workload, |read: &PointerChaseParameters| &read.device, output);
     let Some((parameters, seats)) = read else { return Vec::new() };
     let asked = (parameters.cores, parameters.span);
-    if !holds(inputs, (workload, path), &seats, asked, output) {
+    if !holds(inputs, workload, &seats, asked, output) {
         return Vec::new();
     }
     let config = |seat: Seat| StreamConfig {

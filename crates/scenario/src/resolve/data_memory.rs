@@ -1,9 +1,9 @@
 //! Where the data of a job on NVMe drives goes to: memory of its host, of an endpoint, or of GPUs.
 
-use super::copies::{host_above, mover};
+use super::copies::mover;
 use super::nvme::Job;
 use super::workload::{check_peer_to_peer, endpoints, place, unfit};
-use super::{Inputs, Settings, peers};
+use super::{Inputs, peers};
 use crate::parameter::Output;
 use crate::parameters::{CudaIoChoice, EngineChoice, IoEngineChoice};
 use crate::problem::Problem;
@@ -14,7 +14,6 @@ use lanewise_workload::load::fio::{DataMemory, GpuConfig, JobTool};
 pub(crate) fn read(
     inputs: &Inputs<'_>,
     job: &Job<'_>,
-    path: &str,
     drives: &[usize],
     output: &mut Output,
 ) -> Option<DataMemory> {
@@ -26,7 +25,7 @@ pub(crate) fn read(
         (false, true, "memory") => return Some(DataMemory::Host),
         (false, true, name) => {
             let peer = peers::one(inputs, workload, ("iomem", name), output)?;
-            return reach(inputs, job, (path, "iomem"), (drives, &[peer]), output);
+            return reach(inputs, job, "iomem", (drives, &[peer]), output);
         }
         (false, false, _) => {
             let found = parameters.gpu_dev_ids.join(", ");
@@ -37,7 +36,7 @@ pub(crate) fn read(
         }
         (true, true, _) => {
             let expected = "GPUs, such as [\"gpu[*]\"]".to_owned();
-            let problem = Problem::MissingKey { path: path.to_owned(), key: key.to_owned(), expected };
+            let problem = Problem::MissingKey { path: workload.path(), key: key.to_owned(), expected };
             output.report(place(workload, "ioengine"), problem, None);
             return None;
         }
@@ -62,7 +61,7 @@ pub(crate) fn read(
         return None;
     }
     match parameters.cuda_io {
-        CudaIoChoice::Cufile => reach(inputs, job, (path, key), (drives, &gpus), output),
+        CudaIoChoice::Cufile => reach(inputs, job, key, (drives, &gpus), output),
         CudaIoChoice::Posix => {
             let copied = gpus.iter().map(|gpu| copied(inputs, *gpu));
             copied.collect::<Option<_>>().map(DataMemory::Copied)
@@ -74,19 +73,19 @@ pub(crate) fn read(
 fn reach(
     inputs: &Inputs<'_>,
     job: &Job<'_>,
-    (path, key): (&str, &str),
+    key: &str,
     (drives, memories): (&[usize], &[usize]),
     output: &mut Output,
 ) -> Option<DataMemory> {
     let mut pairs = drives.iter().flat_map(|drive| memories.iter().map(move |memory| (*drive, *memory)));
-    let reachable = pairs.all(|pair| check_peer_to_peer(inputs, job.workload, path, key, pair, output));
+    let reachable = pairs.all(|pair| check_peer_to_peer(inputs, job.workload, key, pair, output));
     reachable.then(|| DataMemory::Devices(memories.iter().map(|it| DeviceId(*it as u32)).collect()))
 }
 
 /// A GPU whose copy engines move the data from or to pageable memory of its host.
 fn copied(inputs: &Inputs<'_>, gpu: usize) -> Option<GpuConfig> {
-    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(gpu) else { return None };
-    let mover = mover(EngineChoice::CopyEngine, endpoint, host_above(inputs, gpu));
+    let endpoint = inputs.endpoint(gpu)?;
+    let mover = mover(EngineChoice::CopyEngine, endpoint, inputs.host_above(gpu));
     Some(GpuConfig {
         device: DeviceId(gpu as u32),
         name: inputs.topology.instances[gpu].name.clone(),

@@ -30,8 +30,8 @@ pub(super) const SMARTFLOW: WorkloadKind = kind(
     "smartflow",
     &SmartFlowParameters::SCHEMA,
     &[("A flow of `flows`", &TrafficFlowParameters::SCHEMA)],
-    |reading, workload, path| {
-        let read = smartflow(reading.inputs, workload, path, &reading.systems, reading.output);
+    |reading, workload| {
+        let read = smartflow(reading.inputs, workload, &reading.systems, reading.output);
         reading.add(read);
     },
 );
@@ -52,11 +52,10 @@ struct Used {
 pub(crate) fn smartflow(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     systems: &Systems<'_>,
     output: &mut Output,
 ) -> Option<EthernetConfig> {
-    let parameters = &parameters::<SmartFlowParameters>(workload, path, output)?;
+    let parameters = &parameters::<SmartFlowParameters>(workload, output)?;
     let problems = output.diagnostics.len();
     check_lists(workload, parameters, output);
     let mut used = Used::default();
@@ -77,7 +76,7 @@ pub(crate) fn smartflow(
         return None;
     }
     Some(EthernetConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         nics: used.nics,
         stack: stack?,
         smartflow: SmartFlowConfig {
@@ -127,19 +126,19 @@ fn check_lists(workload: &WrittenWorkload, parameters: &SmartFlowParameters, out
     ];
     for (key, length) in lengths {
         if length == 0 {
-            let path = format!("workload.{}.{key}", workload.name);
+            let path = workload.path_of(key);
             let (found, expected) = ("no".to_owned(), "at least one".to_owned());
             output.report(place(workload, key), Problem::WrongLength { path, found, expected }, None);
         }
     }
     let (smallest, largest) = (SMALLEST_FRAME, LARGEST_JUMBO_FRAME);
     if let Some(size) = parameters.frame_sizes.iter().find(|size| !(smallest..=largest).contains(*size)) {
-        let path = format!("workload.{}.frame_sizes", workload.name);
+        let path = workload.path_of("frame_sizes");
         let (found, low, high) = (size.to_string(), smallest.to_string(), largest.to_string());
         output.report(place(workload, "frame_sizes"), Problem::OutOfRange { path, found, low, high }, None);
     }
     if let Some(pair) = parameters.buckets.windows(2).find(|pair| pair[0] >= pair[1]) {
-        let path = format!("workload.{}.buckets", workload.name);
+        let path = workload.path_of("buckets");
         let (found, low) = (pair[1].to_string(), pair[0].to_string());
         let problem = Problem::OutOfRange { path, found, low, high: "the next one".to_owned() };
         output.report(place(workload, "buckets"), problem, Some("buckets ascend".to_owned()));
@@ -167,7 +166,7 @@ impl Used {
             refuse("there is no endpoint of this name".to_owned(), output);
             return None;
         };
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
+        let endpoint = inputs.endpoint(instance)?;
         let adapter = &endpoint.ethernet;
         let Some(rate) = rate(adapter.rate) else {
             refuse("that is no Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);

@@ -17,8 +17,8 @@ pub(super) const FRAMES: WorkloadKind = kind(
     "frames",
     &FramesParameters::SCHEMA,
     &[("A scene of `scenes`", &SceneParameters::SCHEMA)],
-    |reading, workload, path| {
-        let read = config(reading.inputs, workload, path, reading.output);
+    |reading, workload| {
+        let read = config(reading.inputs, workload, reading.output);
         reading.add(read);
     },
 );
@@ -27,10 +27,9 @@ pub(super) const FRAMES: WorkloadKind = kind(
 pub(crate) fn config(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     output: &mut Output,
 ) -> Option<FramesConfig> {
-    let parameters = parameters::<FramesParameters>(workload, path, output)?;
+    let parameters = parameters::<FramesParameters>(workload, output)?;
     let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "gpus", name, output);
     let instances: Vec<usize> = parameters.gpus.iter().flat_map(|name| found(name, output)).collect();
     let mut named = BTreeSet::new();
@@ -48,7 +47,7 @@ pub(crate) fn config(
     let named =
         |instance: &usize| (DeviceId(*instance as u32), inputs.topology.instances[*instance].name.clone());
     Some(FramesConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         gpus: instances.iter().map(named).collect(),
         scenes: scenes(&parameters),
     })

@@ -1,7 +1,7 @@
 //! Virtual functions of endpoints: what they are to the fabric, and names that workloads give them.
 
+use super::Inputs;
 use super::workload::place;
-use super::{Inputs, Settings};
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::parameter::Output;
@@ -79,10 +79,7 @@ pub(crate) fn among(
     (name, meant): (&str, &str),
     output: &mut Output,
 ) -> Range<u8> {
-    let count = match inputs.settings_of(instance) {
-        Some(Settings::Endpoint(endpoint)) => endpoint.sriov.functions as u8,
-        _ => 0,
-    };
+    let count = inputs.endpoint(instance).map_or(0, |endpoint| endpoint.sriov.functions as u8);
     let one = meant.parse::<u8>().ok().filter(|function| *function < count);
     match (meant, one) {
         ("*", _) if count > 0 => 0..count,
@@ -93,7 +90,7 @@ pub(crate) fn among(
                 0 => format!("`{device}` has no virtual functions (`sriov.functions`)"),
                 _ => format!("there are {count}, from `{device}.vf[0]` to `{device}.vf[{}]`", count - 1),
             };
-            let path = format!("workload.{}.device", workload.name);
+            let path = workload.path_of("device");
             let problem = Problem::UnknownDevice { path, found: shortened(name), expected };
             output.report(place(workload, "device"), problem, None);
             0..0

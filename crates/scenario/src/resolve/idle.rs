@@ -1,14 +1,14 @@
 //! What nothing reads because of what else there is, or is not: an adapter's settings where there is no wire, software
 //! without what it drives.
 
-use super::{Inputs, channels, errors, memory_path, side_link, standby};
+use super::kinds::Group;
+use super::{Inputs, WORKLOAD_KINDS, channels, errors, kind_of, memory_path, side_link, standby};
 use crate::idle::Idle;
 use crate::parameters::{CoreChoice, EndpointParameters, EthernetRateChoice, SwitchParameters, WireChoice};
 use crate::settings::Settings;
 use crate::structure::ComponentKind;
 use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_workload::LoadConfig;
-use std::collections::HashSet;
 
 /// Finds what is idle because of what else there is, or is not.
 pub(crate) fn find(
@@ -17,6 +17,7 @@ pub(crate) fn find(
     workloads: &[Box<dyn LoadConfig>],
     idle: &mut Idle,
 ) {
+    unused_groups(inputs, idle);
     of_components(inputs, idle);
     memory_path::idle(inputs, workloads, idle);
     errors::idle(inputs, idle);
@@ -25,13 +26,29 @@ pub(crate) fn find(
 }
 
 /// What the rest of a file has that components may need.
-struct Around<'f> {
-    /// Kinds of workloads.
-    tools: HashSet<&'f str>,
+struct Around {
     storage: bool,
     network: bool,
     drives: bool,
     expanders: bool,
+}
+
+/// Groups that only workloads of certain kinds read, where there is none of these kinds.
+fn unused_groups(inputs: &Inputs<'_>, idle: &mut Idle) {
+    let used: Vec<Group> =
+        inputs.file.workloads.iter().filter_map(kind_of).flat_map(|kind| kind.uses).copied().collect();
+    let unused = WORKLOAD_KINDS.iter().flat_map(|kind| kind.uses).filter(|group| !used.contains(group));
+    for group in unused {
+        let users = WORKLOAD_KINDS.iter().filter(|kind| kind.uses.contains(group));
+        let words: Vec<String> = users.map(|kind| format!("`{}`", kind.word)).collect();
+        let reason = match &words[..] {
+            [only] => format!("only the workload {only} uses it"),
+            several => format!("only the workloads {} use it", several.join(" and ")),
+        };
+        for component in inputs.file.components.iter().filter(|component| component.kind == group.of) {
+            idle.because(format!("{}.{}", component.name, group.key), reason.clone());
+        }
+    }
 }
 
 fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
@@ -41,7 +58,6 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
         settings.any(|settings| matches!(settings, Settings::Endpoint(endpoint) if is(endpoint)))
     };
     let around = Around {
-        tools: inputs.file.workloads.iter().map(|workload| workload.kind.as_str()).collect(),
         storage: any(ComponentKind::Storage),
         network: any(ComponentKind::Network),
         drives: any_endpoint(|endpoint| endpoint.nvme.capacity.is_some()),
@@ -52,7 +68,7 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
             Some(Settings::Host(_)) => of_host(&component.name, &around, idle),
             Some(Settings::Switch(switch)) => of_switch(&component.name, switch, &around, idle),
             Some(Settings::Endpoint(endpoint)) => {
-                of_endpoint(&component.name, endpoint, &around, idle);
+                of_endpoint(&component.name, endpoint, idle);
                 if endpoint.side_link.rate.is_some() && !side_link::joins_any(inputs, number) {
                     let path = format!("{}.side_link", component.name);
                     idle.because(path, "it joins no other device: none of its host has one");
@@ -72,25 +88,19 @@ fn without<const N: usize>(name: &str, keys: [(bool, &str, &'static str); N], id
 
 const NO_EXPANDER: &str = "no memory expander is there for it";
 
-fn of_host(name: &str, around: &Around<'_>, idle: &mut Idle) {
-    let &Around { ref tools, storage, network, drives, expanders } = around;
+fn of_host(name: &str, around: &Around, idle: &mut Idle) {
+    let &Around { storage, network, drives, expanders } = around;
     let keys = [
-        (tools.contains("copy"), "pageable", "only the workload `copy` uses it"),
-        (tools.contains("collective"), "processor", "only the workload `collective` asks for it"),
         (storage, "software", "no `[storage]` is there for it"),
         (drives, "nvme", "no NVMe drive is there for it"),
-        (tools.contains("turnaround"), "cache", "only the workload `turnaround` asks for it"),
         (drives && network, "nvme_target", "no drive is reached over a network"),
         (expanders, "cxl", NO_EXPANDER),
         (network, "verbs", "there is no `[network]`"),
-        (tools.contains("osu"), "mpi", "only the workload `osu` uses it"),
-        (tools.contains("transactions"), "kernel_tcp", "only the workload `transactions` uses it"),
-        (tools.contains("transactions"), "user_tcp", "only the workload `transactions` uses it"),
     ];
     without(name, keys, idle);
 }
 
-fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &mut Idle) {
+fn of_switch(name: &str, switch: &SwitchParameters, around: &Around, idle: &mut Idle) {
     let keys = [
         (switch.core == CoreChoice::Hybrid, "groups", "only a `hybrid` core has groups"),
         (switch.request_metering, "metered_completion", "only `request_metering` expects completions"),
@@ -105,15 +115,7 @@ fn of_switch(name: &str, switch: &SwitchParameters, around: &Around<'_>, idle: &
     without(name, keys, idle);
 }
 
-fn of_endpoint(name: &str, endpoint: &EndpointParameters, around: &Around<'_>, idle: &mut Idle) {
-    let tools = &around.tools;
-    let uses_engines = tools.contains("copy") || tools.contains("peer_copies");
-    let uses_kernels = tools.contains("copy") || tools.contains("collective");
-    let keys = [
-        (uses_engines, "copy_engine", "only the workloads `copy` and `peer_copies` use it"),
-        (uses_kernels, "kernel", "only the workloads `copy` and `collective` use it"),
-    ];
-    without(name, keys, idle);
+fn of_endpoint(name: &str, endpoint: &EndpointParameters, idle: &mut Idle) {
     let is_expander = endpoint.expander.capacity.is_some();
     let has_wire = endpoint.adapter.wire != WireChoice::None;
     let is_ethernet = endpoint.ethernet.rate != EthernetRateChoice::None;

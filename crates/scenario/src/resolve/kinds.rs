@@ -1,21 +1,25 @@
-//! Every kind of workload: its word in a scenario, its parameters, and how one becomes the settings of a load.
+//! Every kind of workload: its word in a scenario, its parameters, how one becomes the settings of a load, and what it answers to the
+//! rest of a scenario.
 //!
-//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`] in `mod.rs`.
+//! A new kind is a file beside this one, with its parameters, and a line of [`WORKLOAD_KINDS`] in `mod.rs`. No other file knows a kind
+//! by its word.
 
 use super::computed::Computed;
 use super::fabrics::Carrier;
 use super::link::TrainedLink;
 use super::networks::{self, Networks};
 use super::rdma::{self, WrittenTool};
+use super::reassign::REASSIGN;
 use super::workload::{parameters, unknown};
 use super::{Inputs, WORKLOAD_KINDS, ethernet, nvme, place_in, storage};
 use crate::diagnostic::Diagnostic;
 use crate::document::shortened;
 use crate::file::{WrittenWorkload, name_order};
-use crate::nearest::{asking, did_you_mean};
+use crate::nearest::did_you_mean;
 use crate::parameter::{Output, ParameterTable, TableSchema};
 use crate::parameters::IometerParameters;
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use crate::value::quoted_words;
 use lanewise_units::order;
 use lanewise_workload::LoadConfig;
@@ -33,10 +37,27 @@ pub(crate) struct WorkloadKind {
     pub lines: &'static [(&'static str, &'static TableSchema)],
     /// Reads one; see [`Reading`].
     read: Read,
+    /// Groups of parameters of components that only workloads of this kind read, and of others that name them, too.
+    pub uses: &'static [Group],
+    /// Whether it reads and writes lines, and so the memory of expanders, which have no DMA and no registers.
+    pub has_lines: bool,
+    /// Whether its `network` has to be one that is there.
+    is_over_network: bool,
+    /// What to write in place of a word that is no kind, where this one is meant.
+    meant_by: fn(&str) -> Option<String>,
 }
 
-/// Reads a workload, whose parameters are at a path.
-pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload, &str);
+/// A group of parameters that some components have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Group {
+    /// Which components.
+    pub of: ComponentKind,
+    /// Its key there.
+    pub key: &'static str,
+}
+
+/// Reads a workload.
+pub(super) type Read = for<'r, 'f> fn(&mut Reading<'r, 'f>, &'f WrittenWorkload);
 
 pub(super) const fn kind(
     word: &'static str,
@@ -44,7 +65,49 @@ pub(super) const fn kind(
     lines: &'static [(&'static str, &'static TableSchema)],
     read: Read,
 ) -> WorkloadKind {
-    WorkloadKind { word, table, lines, read }
+    WorkloadKind {
+        word,
+        table,
+        lines,
+        read,
+        uses: &[],
+        has_lines: false,
+        is_over_network: false,
+        meant_by: |_| None,
+    }
+}
+
+impl WorkloadKind {
+    /// It reads these groups.
+    pub(super) const fn using(self, uses: &'static [Group]) -> Self {
+        Self { uses, ..self }
+    }
+
+    /// It reads and writes lines.
+    pub(super) const fn on_lines(self) -> Self {
+        Self { has_lines: true, ..self }
+    }
+
+    /// It is between adapters of a network.
+    pub(super) const fn over_network(self) -> Self {
+        Self { is_over_network: true, ..self }
+    }
+
+    /// What to write for a word in lower case with which it is meant.
+    pub(super) const fn meant_by(self, hint: fn(&str) -> Option<String>) -> Self {
+        Self { meant_by: hint, ..self }
+    }
+
+    /// Whether a workload is of this kind.
+    pub(super) fn is_of(&self, workload: &WrittenWorkload) -> bool {
+        self.word == workload.kind
+    }
+}
+
+/// The kind of a workload; none for a word that is none.
+pub(crate) fn kind_of(workload: &WrittenWorkload) -> Option<&'static WorkloadKind> {
+    static KINDS: [WorkloadKind; WORKLOAD_KINDS.len()] = WORKLOAD_KINDS;
+    KINDS.iter().find(|kind| kind.is_of(workload))
 }
 
 /// What `kind` of a workload may say.
@@ -81,10 +144,9 @@ impl<'f> Reading<'_, 'f> {
     pub(super) fn add_tool<P: ParameterTable>(
         &mut self,
         workload: &'f WrittenWorkload,
-        path: &str,
         written: fn(P) -> WrittenTool,
     ) {
-        let read = parameters::<P>(workload, path, self.output);
+        let read = parameters::<P>(workload, self.output);
         self.tools.extend(read.map(|parameters| (workload, written(parameters))));
     }
 
@@ -119,19 +181,18 @@ pub(crate) fn read(
     };
     let mut unread = Vec::new();
     for workload in &inputs.file.workloads {
-        let path = format!("workload.{}", workload.name);
         let (known, so_far) = (reading.output.diagnostics.len(), reading.len());
-        match WORKLOAD_KINDS.iter().find(|kind| kind.word == workload.kind) {
-            Some(kind) => (kind.read)(&mut reading, workload, &path),
-            None => reading.output.diagnostics.push(unknown_kind(workload, &path)),
+        match kind_of(workload) {
+            Some(kind) => (kind.read)(&mut reading, workload),
+            None => reading.output.diagnostics.push(unknown_kind(workload)),
         }
         if reading.output.diagnostics.len() > known {
             unread.push(workload);
         }
-        let is_move = workload.kind == "reassign";
         assert!(
-            reading.len() > so_far || is_move || !reading.output.diagnostics.is_empty(),
-            "`{path}` vanished without a word"
+            reading.len() > so_far || REASSIGN.is_of(workload) || !reading.output.diagnostics.is_empty(),
+            "`{}` vanished without a word",
+            workload.path()
         );
         if reading.loads.len() > INSTRUMENT_LIMIT {
             let (found, allowed) = (reading.loads.len().to_string(), INSTRUMENT_LIMIT.to_string());
@@ -156,26 +217,15 @@ pub(crate) fn read(
     reading.loads
 }
 
-fn unknown_kind(workload: &WrittenWorkload, path: &str) -> Diagnostic {
+fn unknown_kind(workload: &WrittenWorkload) -> Diagnostic {
+    let path = workload.path();
     let (found, allowed) = (shortened(&workload.kind), quoted_words(&workload_words()));
     let problem = Problem::UnknownChoice { path: format!("{path}.kind"), found, allowed };
-    let hint = kind_of_tool(&workload.kind).or_else(|| did_you_mean(&workload.kind, workload_words()));
+    // The name of a tool in place of its kind.
+    let word = workload.kind.to_ascii_lowercase();
+    let meant = WORKLOAD_KINDS.iter().find_map(|kind| (kind.meant_by)(&word));
+    let hint = meant.or_else(|| did_you_mean(&workload.kind, workload_words()));
     Diagnostic::at(workload.place, problem).maybe_hint(hint)
-}
-
-/// The kind that a tool belongs to whose name is written in place of a kind.
-fn kind_of_tool(word: &str) -> Option<String> {
-    let word = word.to_ascii_lowercase();
-    let starts = |with: &str| word.starts_with(with);
-    Some(match word.as_str() {
-        _ if starts("ib_") => format!("write `kind = \"perftest\"` and `tool = \"{word}\"`"),
-        _ if starts("osu_") => format!("write `kind = \"osu\"` and `test = \"{}\"`", &word[4..]),
-        "nvbandwidth" | "bandwidthtest" | "memcpy" => asking("copy"),
-        "read" | "write" => format!("write `kind = \"dma\"` and `direction = \"{word}\"`"),
-        "nvme" => asking("fio"),
-        "rdma" => asking("perftest"),
-        _ => return None,
-    })
 }
 
 /// Reports a collective on networks that others use, too: each load has the adapters for itself.
@@ -204,7 +254,7 @@ fn check_networks(
     for workload in unread {
         let is_looked_up = tools.iter().any(|(other, _)| std::ptr::eq(*other, *workload));
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("network"));
-        let takes_one = matches!(workload.kind.as_str(), "perftest" | "osu" | "transactions");
+        let takes_one = kind_of(workload).is_some_and(|kind| kind.is_over_network);
         if let Some(name) = written.and_then(|node| node.as_str()).filter(|_| takes_one && !is_looked_up) {
             networks.named(inputs, workload, name, output);
         }

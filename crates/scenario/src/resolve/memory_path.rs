@@ -275,10 +275,7 @@ pub(crate) fn translated_by(inputs: &Inputs<'_>, instance: usize) -> Option<Byte
 }
 
 fn host_that_translates<'a>(inputs: &'a Inputs<'_>, instance: usize) -> Option<&'a HostParameters> {
-    match inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host)) {
-        Some(Settings::Host(host)) if host.iommu.enabled => Some(host),
-        _ => None,
-    }
+    inputs.host_above(instance).filter(|host| host.iommu.enabled)
 }
 
 /// The socket whose memory a device uses; none for its own.
@@ -360,7 +357,7 @@ pub(crate) fn idle(inputs: &Inputs<'_>, workloads: &[Box<dyn LoadConfig>], idle:
     let redirected = redirecting_hosts(inputs);
     for instance in 0..inputs.topology.instances.len() {
         let name = &inputs.component_of(instance).name;
-        if let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance)
+        if let Some(endpoint) = inputs.endpoint(instance)
             && endpoint.ats.entries > 0
         {
             let path = format!("{name}.ats");
@@ -441,6 +438,5 @@ fn redirecting_hosts(inputs: &Inputs<'_>) -> HashSet<usize> {
 
 /// Whether the host above a device has a cache that devices meet.
 fn has_cache_above(inputs: &Inputs<'_>, instance: usize) -> bool {
-    let host = inputs.topology.path_up(instance).last().and_then(|host| inputs.settings_of(host));
-    matches!(host, Some(Settings::Host(host)) if host.llc.size.is_some())
+    inputs.host_above(instance).is_some_and(|host| host.llc.size.is_some())
 }

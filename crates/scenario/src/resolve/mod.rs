@@ -47,7 +47,7 @@ mod turnaround;
 mod workload;
 
 pub use computed::NegotiatedLink;
-pub(crate) use kinds::workload_words;
+pub(crate) use kinds::{kind_of, workload_words};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};
@@ -55,7 +55,8 @@ use crate::idle::{Caution, IdleValue};
 use crate::nearest::listing;
 use crate::parameter::{LayerTable, Output, ParameterTable, check_group, check_table};
 use crate::parameters::{
-    EndpointParameters, FirmwareParameters, LinkParameters, PortParameters, RunParameters,
+    EndpointParameters, FirmwareParameters, HostParameters, LinkParameters, PortParameters, RunParameters,
+    SwitchParameters,
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -248,7 +249,7 @@ impl<'f> Inputs<'f> {
         is_meant: impl Fn(&EndpointParameters) -> bool,
     ) -> impl Iterator<Item = usize> {
         (0..self.topology.instances.len()).filter(move |at| {
-            let is_meant = matches!(self.settings_of(*at), Some(Settings::Endpoint(one)) if is_meant(one));
+            let is_meant = self.endpoint(*at).is_some_and(&is_meant);
             is_meant && self.is_placed(*at) && (self.topology.path_up(*at).last() == Some(host)) == is_its
         })
     }
@@ -265,6 +266,35 @@ impl<'f> Inputs<'f> {
 
     pub fn settings_of(&self, instance: usize) -> Option<&Settings> {
         self.settings[self.topology.instances[instance].component].as_ref()
+    }
+
+    /// Parameters of an instance that is a host.
+    pub fn host(&self, instance: usize) -> Option<&HostParameters> {
+        match self.settings_of(instance) {
+            Some(Settings::Host(host)) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Those of the host above an instance.
+    pub fn host_above(&self, instance: usize) -> Option<&HostParameters> {
+        self.topology.path_up(instance).find_map(|above| self.host(above))
+    }
+
+    /// Parameters of an instance that is a switch.
+    pub fn switch(&self, instance: usize) -> Option<&SwitchParameters> {
+        match self.settings_of(instance) {
+            Some(Settings::Switch(switch)) => Some(switch),
+            _ => None,
+        }
+    }
+
+    /// Parameters of an instance that is an endpoint.
+    pub fn endpoint(&self, instance: usize) -> Option<&EndpointParameters> {
+        match self.settings_of(instance) {
+            Some(Settings::Endpoint(endpoint)) => Some(endpoint),
+            _ => None,
+        }
     }
 
     /// The port of an instance in a slot; for endpoints there is only port 0.

@@ -11,12 +11,13 @@ use crate::parameter::Output;
 use crate::problem::Problem;
 use crate::topology::InstanceName;
 use lanewise_fabric::workload::{DeviceId, Target};
+use lanewise_workload::LoadName;
 use lanewise_workload::device::rdma::NicPort;
 
 /// Two ports that a tool runs between.
 pub(super) struct Pair {
     /// Name of the tool: that of the workload, and of the device that tells it from its other pairs.
-    pub name: String,
+    pub name: LoadName,
     /// Client and server.
     pub ends: [NicPort; 2],
     /// Which of several clients and servers these are.
@@ -53,14 +54,14 @@ pub(super) fn pairs(
         };
         let ends = networks.config.links[link].ends;
         let are_meant = are_ends(inputs, workload, (sides, ends), (named.network, networks), output);
-        return are_meant.then(|| vec![Pair { name: workload.name.clone(), ends, numbers: [0; 2] }]);
+        return are_meant.then(|| vec![Pair { name: workload.load_name(), ends, numbers: [0; 2] }]);
     };
     let [clients, servers] = sides
         .map(|(key, name)| side(inputs, workload, (key, name), (named.network, members), networks, output));
     let (clients, servers) = (clients?, servers?);
     let (many, others) = (clients.len(), servers.len());
     if others != 1 && many != 1 && others != many {
-        let path = format!("workload.{}.server", workload.name);
+        let path = workload.path_of("server");
         let reason = format!("which is {others} adapters, for {many} clients: one for all, or one for each");
         let problem = Problem::DeviceCount { path, found: shortened(named.server), reason };
         output.report(place(workload, "server"), problem, None);
@@ -79,16 +80,16 @@ pub(super) fn pairs(
                 0 => "name two ports, or set `shift`, so that each server is another adapter".to_owned(),
                 shift => format!("`shift = {shift}` over {others} servers comes back to itself: set another"),
             };
-            let path = format!("workload.{}.server", workload.name);
+            let path = workload.path_of("server");
             let problem = Problem::UnknownDevice { path, found: shortened(nic(ends[1])), expected };
             output.report(place(workload, "server"), problem, Some(hint));
             return None;
         }
         check_joined(inputs, workload, ends, networks, output)?;
         let name = match (many > 1, others > 1) {
-            (true, _) => format!("{} {}", workload.name, nic(ends[0])),
-            (false, true) => format!("{} {}", workload.name, nic(ends[1])),
-            (false, false) => workload.name.clone(),
+            (true, _) => workload.load_name_at(nic(ends[0])),
+            (false, true) => workload.load_name_at(nic(ends[1])),
+            (false, false) => workload.load_name(),
         };
         Some(Pair { name, ends, numbers })
     };
@@ -151,7 +152,7 @@ fn side(
     output: &mut Output,
 ) -> Option<Vec<NicPort>> {
     if name == "auto" {
-        let (path, key) = (format!("workload.{}", workload.name), key.to_owned());
+        let (path, key) = (workload.path(), key.to_owned());
         let expected = "an adapter of the network, such as \"nic[0]\"".to_owned();
         let hint = format!("`{network}` has switches, and {} adapters", members.len());
         output.report(workload.place, Problem::MissingKey { path, key, expected }, Some(hint));
@@ -199,7 +200,7 @@ pub(super) fn memory(
         match devices.len() {
             0 => return None,
             count if count != 1 && count != needed => {
-                let path = format!("workload.{}.{key}", workload.name);
+                let path = workload.path_of(key);
                 let reason =
                     format!("which is {count} devices, for {needed} adapters: one for all, or one for each");
                 let problem = Problem::DeviceCount { path, found: shortened(name), reason };
@@ -208,11 +209,10 @@ pub(super) fn memory(
             }
             _ => {}
         }
-        let path = format!("workload.{}", workload.name);
         for (pair, targets) in pairs.iter().zip(&mut targets) {
             let device = devices[pair.numbers[side] % devices.len()];
             let adapter = networks.config.nics[pair.ends[side].nic].device.0 as usize;
-            if !check_peer_to_peer(inputs, workload, &path, key, (adapter, device), output) {
+            if !check_peer_to_peer(inputs, workload, key, (adapter, device), output) {
                 return None;
             }
             targets[side] = Target::Endpoint(DeviceId(device as u32));

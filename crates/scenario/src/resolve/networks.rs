@@ -137,11 +137,7 @@ impl Networks {
 
     /// Host above an adapter.
     pub(crate) fn host<'r>(&self, inputs: &'r Inputs<'_>, nic: usize) -> Option<&'r HostParameters> {
-        let host = self.host_instance(inputs, nic)?;
-        match inputs.settings_of(host) {
-            Some(Settings::Host(host)) => Some(host),
-            _ => None,
-        }
+        inputs.host(self.host_instance(inputs, nic)?)
     }
 
     /// Drivers of two ports.
@@ -176,7 +172,7 @@ fn refuse_name(inputs: &Inputs<'_>, workload: &WrittenWorkload, name: &str, outp
     });
     let is_written = |key: &str| place_in(&workload.layers(), &[key]).is_some();
     let key = if is_written("networks") { "networks" } else { "network" };
-    let (path, found) = (format!("workload.{}.{key}", workload.name), shortened(name));
+    let (path, found) = (workload.path_of(key), shortened(name));
     let expected = "there is no network of this name".to_owned();
     output.report(place(workload, key), Problem::UnknownDevice { path, found, expected }, hint);
 }
@@ -253,7 +249,7 @@ pub(super) fn end(
     let Some(instance) = inputs.one_instance(meant) else {
         return refuse(inputs, component, name, "is not one device", place, output);
     };
-    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else {
+    let Some(endpoint) = inputs.endpoint(instance) else {
         return refuse(inputs, component, name, "is no endpoint", place, output);
     };
     let component_of_end = inputs.topology.instances[instance].component;

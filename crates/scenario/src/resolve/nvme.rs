@@ -10,6 +10,7 @@ use super::workload::{TARGET_LIMIT, endpoints, place, unfit, unknown};
 use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::idle::Idle;
+use crate::nearest::asking;
 use crate::nearest::{did_you_mean, listing};
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -29,10 +30,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// fio over NVMe drives.
-pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload, path| {
-    let read = parameters(workload, path, reading.output);
+pub(super) const FIO: WorkloadKind = kind("fio", &FioParameters::SCHEMA, &[], |reading, workload| {
+    let read = parameters(workload, reading.output);
     reading.jobs.extend(read.map(|parameters| Job { workload, parameters, tool: JobTool::Fio }));
-});
+})
+.meant_by(|word| (word == "nvme").then(|| asking("fio")));
 
 /// A job section of fio's, or what gdsio does with one drive.
 pub(crate) struct Job<'f> {
@@ -89,14 +91,14 @@ fn group(
 ) -> Option<GroupConfig> {
     let Job { workload, parameters, tool } = job;
     let is_fio = *tool == JobTool::Fio;
-    let path = format!("workload.{}", workload.name);
+    let path = workload.path();
     if !parameters.direct {
         let (found, allowed) = ("false".to_owned(), "true: the page cache is not modelled".to_owned());
         let problem = Problem::UnknownChoice { path: format!("{path}.direct"), found, allowed };
         output.report(place(workload, "direct"), problem, None);
         return None;
     }
-    check_blocks(workload, parameters, &path, output);
+    check_blocks(workload, parameters, output);
     let drives = drives(inputs, workload, parameters, output)?;
     let used = system.config.paths.len() + drives.len();
     if used > TARGET_LIMIT {
@@ -107,9 +109,9 @@ fn group(
     let host = one_host(inputs, (workload, parameters), &drives, output)?;
     let capacity = drives.iter().filter_map(|(_, nvme)| nvme.capacity).min()?;
     let (pattern, blocks) = (pattern(parameters), blocks(parameters));
-    let size = size(workload, parameters, &path, blocks.largest()..=capacity, output)?;
+    let size = size(workload, parameters, blocks.largest()..=capacity, output)?;
     // The drives of one workload of gdsio's are alike in that: said once.
-    let is_first = system.config.groups.iter().all(|group| group.fio.name != workload.name);
+    let is_first = system.config.groups.iter().all(|group| *group.fio.name != *workload.name);
     if parameters.size == Auto::Auto && is_first {
         let source = "the whole of the smallest drive";
         computed.parameter(format!("{path}.size"), size.to_string(), Provenance::Assumed, source);
@@ -119,12 +121,12 @@ fn group(
             (inputs.component_of(host).name.clone(), "the host that the drives are on at the start");
         computed.parameter(format!("{path}.assigned_to"), value, Provenance::Assumed, source);
     }
-    let pace = pace(workload, parameters, &path, output)?;
+    let pace = pace(workload, parameters, output)?;
     if is_fio {
         say_what_is_idle(parameters, &path, &mut output.idle);
     }
     let instances: Vec<usize> = drives.iter().map(|(instance, _)| *instance).collect();
-    let memory = data_memory::read(inputs, job, &path, &instances, output)?;
+    let memory = data_memory::read(inputs, job, &instances, output)?;
     let reached = fabrics::reach(inputs, (workload, parameters), carrier, (host, &drives), output)?;
     let host = system.host(inputs, host)?;
     let mut files = Vec::new();
@@ -266,7 +268,8 @@ fn one_host(
 }
 
 /// Reports sizes of which drives have no blocks: without the page cache there is no smaller access.
-fn check_blocks(workload: &WrittenWorkload, parameters: &FioParameters, path: &str, output: &mut Output) {
+fn check_blocks(workload: &WrittenWorkload, parameters: &FioParameters, output: &mut Output) {
+    let path = workload.path();
     let writes = match &parameters.bs_write {
         Auto::Auto => None,
         Auto::Given(sizes) => Some(("bs_write", sizes)),
@@ -288,10 +291,10 @@ const LOGICAL_BLOCK: u64 = 512;
 fn size(
     workload: &WrittenWorkload,
     parameters: &FioParameters,
-    path: &str,
     allowed: RangeInclusive<Bytes>,
     output: &mut Output,
 ) -> Option<Bytes> {
+    let path = workload.path();
     let size = parameters.size.given().unwrap_or(*allowed.end());
     if allowed.contains(&size) {
         return Some(size);
@@ -304,12 +307,8 @@ fn size(
 }
 
 /// What holds each clone back, if something does.
-fn pace(
-    workload: &WrittenWorkload,
-    parameters: &FioParameters,
-    path: &str,
-    output: &mut Output,
-) -> Option<Option<Pace>> {
+fn pace(workload: &WrittenWorkload, parameters: &FioParameters, output: &mut Output) -> Option<Option<Pace>> {
+    let path = workload.path();
     match (parameters.rate, parameters.rate_iops) {
         (Some(rate), Some(_)) => {
             let (found, allowed) = (rate.to_string(), "\"none\" beside `rate_iops`".to_owned());
@@ -366,7 +365,7 @@ impl System {
     }
 
     fn host(&mut self, inputs: &Inputs<'_>, instance: usize) -> Option<usize> {
-        let Some(Settings::Host(host)) = inputs.settings_of(instance) else { return None };
+        let host = inputs.host(instance)?;
         let hosts = &mut self.config.hosts;
         Some(*self.hosts.entry(instance).or_insert_with(|| {
             hosts.push(software((instance, &inputs.topology.instances[instance].name), &host.nvme));
@@ -464,7 +463,7 @@ fn fio(
 ) -> FioConfig {
     let pause = Thinking { time: parameters.thinktime, blocks: parameters.thinktime_blocks };
     FioConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         tool: *tool,
         pattern,
         blocks,

@@ -1,9 +1,10 @@
 //! Copies between pairs of devices: from names and pairs to an instrument.
 
+use super::Inputs;
+use super::copies::COPY_ENGINES;
 use super::copies::mover;
 use super::kinds::{WorkloadKind, kind};
 use super::workload::{check_peer_to_peer, endpoints, parameters, place};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
 use crate::parameters::{EngineChoice, PeerCopiesParameters, WaitingChoice};
@@ -14,29 +15,25 @@ use std::collections::BTreeSet;
 
 /// Copies between pairs of devices.
 pub(super) const PEER_COPIES: WorkloadKind =
-    kind("peer_copies", &PeerCopiesParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading.inputs, workload, path, reading.output);
+    kind("peer_copies", &PeerCopiesParameters::SCHEMA, &[], |reading, workload| {
+        let read = config(reading.inputs, workload, reading.output);
         reading.add(read);
-    });
+    })
+    .using(&[COPY_ENGINES]);
 
 /// The instrument that a workload asks for; nothing when its devices and pairs make none.
-fn config(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Option<PeerCopiesConfig> {
-    let parameters = parameters::<PeerCopiesParameters>(workload, path, output)?;
-    let instances = devices(inputs, (workload, path), &parameters.devices, output)?;
-    let pairs = pairs(workload, path, &parameters.pairs, instances.len(), output)?;
+fn config(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut Output) -> Option<PeerCopiesConfig> {
+    let parameters = parameters::<PeerCopiesParameters>(workload, output)?;
+    let instances = devices(inputs, workload, &parameters.devices, output)?;
+    let pairs = pairs(workload, &parameters.pairs, instances.len(), output)?;
     for [from, to] in &pairs {
         let ends = (instances[*from], instances[*to]);
-        if !check_peer_to_peer(inputs, workload, path, "devices", ends, output) {
+        if !check_peer_to_peer(inputs, workload, "devices", ends, output) {
             return None;
         }
     }
     let copier = |instance: &usize| {
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(*instance) else { return None };
+        let endpoint = inputs.endpoint(*instance)?;
         let mover = mover(EngineChoice::CopyEngine, endpoint, None);
         Some(Copier {
             device: DeviceId(*instance as u32),
@@ -47,7 +44,7 @@ fn config(
         })
     };
     Some(PeerCopiesConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         devices: instances.iter().map(copier).collect::<Option<_>>()?,
         pairs,
         size: parameters.size,
@@ -62,10 +59,11 @@ fn config(
 /// Instances of the devices, each once, two at least.
 fn devices(
     inputs: &Inputs<'_>,
-    (workload, path): (&WrittenWorkload, &str),
+    workload: &WrittenWorkload,
     names: &[String],
     output: &mut Output,
 ) -> Option<Vec<usize>> {
+    let path = workload.path();
     let known = output.diagnostics.len();
     let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "devices", name, output);
     let devices: Vec<usize> = names.iter().flat_map(|name| found(name, output)).collect();
@@ -90,11 +88,11 @@ fn devices(
 /// Pairs by place in the list of devices; each with each other one, by source first, where none is written.
 fn pairs(
     workload: &WrittenWorkload,
-    path: &str,
     written: &[String],
     devices: usize,
     output: &mut Output,
 ) -> Option<Vec<[usize; 2]>> {
+    let path = workload.path();
     if written.is_empty() {
         let others = |from| (0..devices).filter(move |to| *to != from);
         return Some((0..devices).flat_map(|from| others(from).map(move |to| [from, to])).collect());

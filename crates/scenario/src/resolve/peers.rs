@@ -78,7 +78,7 @@ fn report(
     hint: String,
     output: &mut Output,
 ) {
-    let path = format!("workload.{}.{key}", workload.name);
+    let path = workload.path_of(key);
     let problem = Problem::DeviceCount { path, found: shortened(name), reason };
     output.report(place(workload, key), problem, Some(hint));
 }

@@ -4,7 +4,7 @@ use super::computed::Computed;
 use super::kinds::{WorkloadKind, kind};
 use super::peers::pairs;
 use super::workload::{Seat, check_peer_to_peer, place, seats};
-use super::{Inputs, Settings, functions};
+use super::{Inputs, functions};
 use crate::file::WrittenWorkload;
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
@@ -17,17 +17,20 @@ use lanewise_workload::load::dma::{DmaConfig, DmaDirection, OffsetOrder};
 use lanewise_workload::load::mmio::{MmioConfig, MmioDirection, Pacing};
 
 /// Plain DMA.
-pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload, path| {
-    let read = dma(reading.inputs, workload, path, reading.computed, reading.output);
+pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |reading, workload| {
+    let read = dma(reading.inputs, workload, reading.computed, reading.output);
     reading.add(read);
+})
+.meant_by(|word| {
+    let is_direction = matches!(word, "read" | "write");
+    is_direction.then(|| format!("write `kind = \"dma\"` and `direction = \"{word}\"`"))
 });
 
 /// Loads and stores of the CPU.
-pub(super) const MMIO: WorkloadKind =
-    kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = mmio(reading.inputs, workload, path, reading.output);
-        reading.add(read);
-    });
+pub(super) const MMIO: WorkloadKind = kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload| {
+    let read = mmio(reading.inputs, workload, reading.output);
+    reading.add(read);
+});
 
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";
@@ -36,12 +39,12 @@ const NOBODY: &str = "nobody";
 pub(crate) fn dma(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<DmaConfig> {
+    let path = workload.path();
     let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &DmaParameters| functions::split(&read.device).0, output)
+        seats(inputs, workload, |read: &DmaParameters| functions::split(&read.device).0, output)
     else {
         return Vec::new();
     };
@@ -52,12 +55,12 @@ pub(crate) fn dma(
             None => return Vec::new(),
         },
     };
-    let Some((stride, span)) = stride_and_span(workload, &parameters, path, computed, output) else {
+    let Some((stride, span)) = stride_and_span(workload, &parameters, computed, output) else {
         return Vec::new();
     };
     if parameters.traffic_class == Auto::Auto {
         for (seat, _) in &seats {
-            let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(seat.instance) else { continue };
+            let Some(endpoint) = inputs.endpoint(seat.instance) else { continue };
             let (value, source) = (endpoint.traffic_class.to_string(), "the device's `traffic_class`");
             computed.parameter(format!("{path}.traffic_class"), value, Provenance::Assumed, source);
         }
@@ -65,7 +68,7 @@ pub(crate) fn dma(
     let mut configs = Vec::new();
     for (seat, target) in seats {
         if let Some(target) = target
-            && !check_peer_to_peer(inputs, workload, path, "target", (seat.instance, target), output)
+            && !check_peer_to_peer(inputs, workload, "target", (seat.instance, target), output)
         {
             break;
         }
@@ -111,7 +114,7 @@ pub(crate) fn dma(
 /// The same instrument on a virtual function; one of `several` has its name with that of the workload.
 fn of_function(one: &DmaConfig, function: u8, several: bool) -> DmaConfig {
     let name = match several {
-        true => format!("{} {}.vf[{function}]", one.name, one.device_name),
+        true => one.name.beside(format!("{} {}.vf[{function}]", one.name, one.device_name)),
         false => one.name.clone(),
     };
     DmaConfig { name, function: Some(function), ..one.clone() }
@@ -121,10 +124,10 @@ fn of_function(one: &DmaConfig, function: u8, several: bool) -> DmaConfig {
 fn stride_and_span(
     workload: &WrittenWorkload,
     parameters: &DmaParameters,
-    path: &str,
     computed: &mut Computed,
     output: &mut Output,
 ) -> Option<(Bytes, Bytes)> {
+    let path = workload.path();
     let page = Bytes::from_kib(4);
     let stride = parameters.stride.given().unwrap_or(parameters.size.round_up_to(page));
     let span = parameters.span.given().unwrap_or(Bytes::from_kib(64 * 1024).max(stride * 8));
@@ -148,14 +151,9 @@ fn stride_and_span(
 }
 
 /// An instrument for each endpoint that the workload names.
-pub(crate) fn mmio(
-    inputs: &Inputs<'_>,
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Vec<MmioConfig> {
-    let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &MmioParameters| &read.device, output)
+pub(crate) fn mmio(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut Output) -> Vec<MmioConfig> {
+    let path = workload.path();
+    let Some((parameters, seats)) = seats(inputs, workload, |read: &MmioParameters| &read.device, output)
     else {
         return Vec::new();
     };
@@ -172,22 +170,16 @@ pub(crate) fn mmio(
             return Vec::new();
         }
     }
-    let host_of = |instance: usize| {
-        inputs.topology.path_up(instance).find_map(|above| match inputs.settings_of(above) {
-            Some(Settings::Host(host)) => Some(host),
-            _ => None,
-        })
-    };
     let configs = seats.into_iter().map(|seat| MmioConfig {
-        cost: host_of(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
+        cost: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
             MmioDirectionChoice::Read => host.poll_cost,
             MmioDirectionChoice::Write => host.store_cost,
         }),
-        answer: host_of(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
+        answer: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
         pacing: match (parameters.write_combining, parameters.interval) {
-            (true, _) => {
-                Pacing::Combining { buffers: host_of(seat.instance).map_or(1, |host| host.combining_buffers) }
-            }
+            (true, _) => Pacing::Combining {
+                buffers: inputs.host_above(seat.instance).map_or(1, |host| host.combining_buffers),
+            },
             (false, Some(interval)) => Pacing::Open { interval },
             (false, None) => Pacing::Closed { outstanding: parameters.outstanding },
         },

@@ -2,12 +2,12 @@
 
 use super::Inputs;
 use super::computed::Computed;
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::network_pairs::{self, Named, Pair};
 use super::networks::{Networks, is_ethernet, kind_hint};
 use super::workload::{place, unfit};
 use crate::file::WrittenWorkload;
-use crate::nearest::listing;
+use crate::nearest::{asking, listing};
 use crate::parameter::ParameterTable;
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
@@ -15,6 +15,7 @@ use crate::parameters::{
     TcpStackChoice, TransactionsParameters,
 };
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use crate::value::Auto;
 use lanewise_fabric::workload::Target;
 use lanewise_units::Bytes;
@@ -27,20 +28,36 @@ use lanewise_workload::load::rdma::{
 
 /// perftest over RDMA.
 pub(super) const PERFTEST: WorkloadKind =
-    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Perftest);
+    kind("perftest", &PerftestParameters::SCHEMA, &[], |reading, workload| {
+        reading.add_tool(workload, WrittenTool::Perftest);
+    })
+    .over_network()
+    .meant_by(|word| match word {
+        "rdma" => Some(asking("perftest")),
+        _ => word.starts_with("ib_").then(|| format!("write `kind = \"perftest\"` and `tool = \"{word}\"`")),
     });
 
 /// OSU Micro-Benchmarks over RDMA.
-pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload, path| {
-    reading.add_tool(workload, path, WrittenTool::Osu);
+pub(super) const OSU: WorkloadKind = kind("osu", &OsuParameters::SCHEMA, &[], |reading, workload| {
+    reading.add_tool(workload, WrittenTool::Osu);
+})
+.over_network()
+.using(&[Group { of: ComponentKind::Host, key: "mpi" }])
+.meant_by(|word| {
+    let test = word.strip_prefix("osu_")?;
+    Some(format!("write `kind = \"osu\"` and `test = \"{test}\"`"))
 });
 
 /// Requests and responses over TCP.
 pub(super) const TRANSACTIONS: WorkloadKind =
-    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload, path| {
-        reading.add_tool(workload, path, WrittenTool::Transactions);
-    });
+    kind("transactions", &TransactionsParameters::SCHEMA, &[], |reading, workload| {
+        reading.add_tool(workload, WrittenTool::Transactions);
+    })
+    .over_network()
+    .using(&[
+        Group { of: ComponentKind::Host, key: "kernel_tcp" },
+        Group { of: ComponentKind::Host, key: "user_tcp" },
+    ]);
 
 /// A tool as written.
 pub(crate) enum WrittenTool {
@@ -242,7 +259,7 @@ fn check_limits(
     let Some((key, found, high, hint)) = limits.into_iter().find(|(_, found, high, _)| found > high) else {
         return Some(());
     };
-    let (path, low) = (format!("workload.{}.{key}", workload.name), "1".to_owned());
+    let (path, low) = (workload.path_of(key), "1".to_owned());
     let problem = Problem::OutOfRange { path, found: found.to_string(), low, high: high.to_string() };
     output.report(place(workload, key), problem, Some(hint.to_owned()));
     None
@@ -287,7 +304,7 @@ fn osu(
     };
     let [first_driver, second_driver] = networks.drivers(inputs, ends)?;
     Some(RdmaToolConfig::Osu(OsuConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         tool: match parameters.tool {
             OsuToolChoice::Latency => OsuTool::Latency,
             OsuToolChoice::Bandwidth => OsuTool::Bandwidth,
@@ -326,7 +343,7 @@ fn transactions(
         Some(TcpStackConfig { send_cost, receive_cost, wake_latency })
     };
     Some(RdmaToolConfig::Transactions(TransactionsConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         ports: ends,
         stacks: [stack(ends[0].nic, parameters.client_stack)?, stack(ends[1].nic, parameters.server_stack)?],
         request: parameters.request,

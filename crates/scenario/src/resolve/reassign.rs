@@ -19,7 +19,7 @@ use crate::value::Auto;
 use lanewise_units::{Span, order};
 
 /// Drives that change hosts. They are read before the tree is complete.
-pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _, _| {});
+pub(super) const REASSIGN: WorkloadKind = kind("reassign", &ReassignParameters::SCHEMA, &[], |_, _| {});
 
 /// A move of a drive.
 pub(crate) struct Move<'f> {
@@ -34,9 +34,8 @@ pub(crate) struct Move<'f> {
 /// Reads every move, in the order of time, and adds the places that drives will be in.
 pub(crate) fn read<'f>(inputs: &mut Inputs<'f>, run: &RunParameters, output: &mut Output) -> Vec<Move<'f>> {
     let mut written: Vec<(&'f WrittenWorkload, ReassignParameters)> = Vec::new();
-    for workload in inputs.file.workloads.iter().filter(|workload| workload.kind == "reassign") {
-        let path = format!("workload.{}", workload.name);
-        let read = parameters::<ReassignParameters>(workload, &path, output);
+    for workload in inputs.file.workloads.iter().filter(|workload| REASSIGN.is_of(workload)) {
+        let read = parameters::<ReassignParameters>(workload, output);
         // A move at a wrong time is a move: where the drive comes to is known.
         read.iter().for_each(|parameters| check_time(workload, parameters.at, run, output));
         written.extend(read.map(|parameters| (workload, parameters)));
@@ -58,7 +57,7 @@ fn check_time(workload: &WrittenWorkload, at: Span, run: &RunParameters, output:
     if at > first && at < run.time_limit {
         return;
     }
-    let path = format!("workload.{}.at", workload.name);
+    let path = workload.path_of("at");
     let begin = if run.warm_up == Auto::Auto { String::new() } else { " (`run.warm_up`)".to_owned() };
     let rule = format!("after {first}{begin} and before {} (`run.time_limit`)", run.time_limit);
     output.report(place(workload, "at"), Problem::BadValue { path, found: at.to_string(), rule }, None);

@@ -11,21 +11,18 @@ use lanewise_fabric::workload::Direction;
 use lanewise_workload::load::rings::RingsConfig;
 
 /// Frames through descriptor rings.
-pub(super) const RINGS: WorkloadKind =
-    kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = configs(reading.inputs, workload, path, reading.output);
-        reading.add(read);
-    });
+pub(super) const RINGS: WorkloadKind = kind("rings", &RingsParameters::SCHEMA, &[], |reading, workload| {
+    let read = configs(reading.inputs, workload, reading.output);
+    reading.add(read);
+});
 
 /// An instrument for each endpoint that the workload names.
 pub(crate) fn configs(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     output: &mut Output,
 ) -> Vec<RingsConfig> {
-    let Some((parameters, seats)) =
-        seats(inputs, workload, path, |read: &RingsParameters| &read.device, output)
+    let Some((parameters, seats)) = seats(inputs, workload, |read: &RingsParameters| &read.device, output)
     else {
         return Vec::new();
     };

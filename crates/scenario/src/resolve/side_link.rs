@@ -1,6 +1,6 @@
 //! Which devices side links join.
 
-use super::{Inputs, Settings};
+use super::Inputs;
 use lanewise_fabric::config::SideLinkConfig;
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 ///
 /// Of a host, all devices are joined, or as many in a row of one component as its side link says.
 pub(super) fn of_device(inputs: &Inputs<'_>, instance: usize) -> Option<SideLinkConfig> {
-    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
+    let endpoint = inputs.endpoint(instance)?;
     let (written, topology) = (&endpoint.side_link, &inputs.topology);
     let rate = written.rate?;
     let host = topology.path_up(instance).last()? as u32;

@@ -43,8 +43,7 @@ pub(crate) fn read(
     drives: &[(usize, &NvmeParameters)],
     output: &mut Output,
 ) -> Option<Staging> {
-    let path = format!("workload.{}", workload.name);
-    let mut reach = |from, to| check_peer_to_peer(inputs, workload, &path, "staging", (from, to), output);
+    let mut reach = |from, to| check_peer_to_peer(inputs, workload, "staging", (from, to), output);
     match parameters.staging.as_str() {
         "memory" => Some(Staging::HostMemory),
         "drive" => {
@@ -54,8 +53,7 @@ pub(crate) fn read(
         }
         name => {
             let device = peers::one(inputs, workload, ("staging", name), output)?;
-            let mut reach =
-                |from| check_peer_to_peer(inputs, workload, &path, "staging", (from, device), output);
+            let mut reach = |from| check_peer_to_peer(inputs, workload, "staging", (from, device), output);
             let reachable = reach(adapter) && drives.iter().all(|(drive, _)| reach(*drive));
             reachable.then_some(Staging::Device(DeviceId(device as u32)))
         }
@@ -82,7 +80,7 @@ fn holds(
         u64::from(parameters.iodepth) * u64::from(parameters.numjobs),
     );
     if needed > buffer {
-        let path = format!("workload.{}.staging", workload.name);
+        let path = workload.path_of("staging");
         let problem = Problem::OutOfRange {
             path,
             found: format!("{needed} in flight"),

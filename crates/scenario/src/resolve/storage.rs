@@ -31,8 +31,8 @@ pub(super) const IOMETER: WorkloadKind = kind(
     "iometer",
     &IometerParameters::SCHEMA,
     &[("A line of `access`", &AccessLineParameters::SCHEMA)],
-    |reading, workload, path| {
-        let read = parameters(workload, path, reading.output);
+    |reading, workload| {
+        let read = parameters(workload, reading.output);
         reading.groups.extend(read.map(|parameters| (workload, parameters)));
     },
 );
@@ -98,7 +98,7 @@ fn place_drives(
     let name = &inputs.file.components[component].name;
     let (instance, adapter) = find_adapter(inputs, component, output)?;
     let host = inputs.topology.path_up(instance).last()?;
-    let Some(Settings::Host(host_settings)) = inputs.settings_of(host) else { return None };
+    let host_settings = inputs.host(host)?;
     let system = systems.by_host.entry(host).or_insert_with(|| StorageConfig {
         name: inputs.topology.instances[host].name.clone(),
         host: software(host, &host_settings.software),
@@ -183,7 +183,7 @@ fn find_adapter<'r>(
         refuse("is not one device", output);
         return None;
     };
-    let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(instance) else { return None };
+    let endpoint = inputs.endpoint(instance)?;
     if output.has_problem_in(inputs.place_of(above, &["adapter", "wire"])) {
         return None;
     }
@@ -300,7 +300,7 @@ fn add_group(
     systems: &mut Systems,
     output: &mut Output,
 ) {
-    let path = format!("workload.{}.access", workload.name);
+    let path = workload.path_of("access");
     let sum: u64 = parameters.access.iter().map(|line| u64::from(line.percent)).sum();
     if sum != 100 {
         let problem = Problem::AccessPercentages { path: path.clone(), found: sum.to_string() };
@@ -311,14 +311,14 @@ fn add_group(
     };
     let workers = parameters.managers.saturating_mul(parameters.workers);
     if workers > WORKER_LIMIT {
-        let path = format!("workload.{}.workers", workload.name);
+        let path = workload.path_of("workers");
         let (low, high) = ("1".to_owned(), WORKER_LIMIT.to_string());
         let problem = Problem::OutOfRange { path, found: workers.to_string(), low, high };
         output.report(place(workload, "workers"), problem, Some("of all managers together".to_owned()));
     }
     let Some(system) = host.and_then(|host| systems.by_host.get_mut(&host)) else { return };
     system.groups.push(IometerConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         managers: parameters.managers,
         workers,
         targets,
@@ -393,7 +393,7 @@ fn check_capacity(
     let Some(Settings::Storage(storage)) = &inputs.settings[component] else { return };
     let largest = parameters.access.iter().map(|line| line.size.max(line.reply)).max();
     if let Some(largest) = largest.filter(|largest| *largest > storage.capacity) {
-        let path = format!("workload.{}.access", workload.name);
+        let path = workload.path_of("access");
         let (found, low) = (largest.to_string(), Bytes::new(1).to_string());
         let problem = Problem::OutOfRange { path, found, low, high: storage.capacity.to_string() };
         output.report(place(workload, "access"), problem, Some("a request fits on the drive".to_owned()));

@@ -1,6 +1,6 @@
 //! The turn-around test: which host answers, and how.
 
-use super::kinds::{WorkloadKind, kind};
+use super::kinds::{Group, WorkloadKind, kind};
 use super::peers::one;
 use super::workload::parameters;
 use super::{Inputs, Settings};
@@ -8,25 +8,26 @@ use crate::file::WrittenWorkload;
 use crate::parameter::Output;
 use crate::parameter::ParameterTable;
 use crate::parameters::{CacheParameters, ReadingChoice, TurnaroundParameters};
+use crate::structure::ComponentKind;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::Span;
 use lanewise_workload::load::turnaround::{PollingConfig, Reading, TurnaroundConfig};
 
 /// Turn-around of a device and its host.
 pub(super) const TURNAROUND: WorkloadKind =
-    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading.inputs, workload, path, reading.output);
+    kind("turnaround", &TurnaroundParameters::SCHEMA, &[], |reading, workload| {
+        let read = config(reading.inputs, workload, reading.output);
         reading.add(read);
-    });
+    })
+    .using(&[Group { of: ComponentKind::Host, key: "cache" }]);
 
 /// The instrument that a workload asks for; nothing when its device is none.
 pub(crate) fn config(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     output: &mut Output,
 ) -> Option<TurnaroundConfig> {
-    let parameters = parameters::<TurnaroundParameters>(workload, path, output)?;
+    let parameters = parameters::<TurnaroundParameters>(workload, output)?;
     let device = one(inputs, workload, ("device", &parameters.device), output)?;
     let host = inputs.topology.path_up(device).last()?;
     let (Some(Settings::Host(host)), Some(Settings::Endpoint(endpoint))) =
@@ -39,7 +40,7 @@ pub(crate) fn config(
         ReadingChoice::Read => (Reading::Read, endpoint.port.receive_latency + endpoint.completion_latency),
     };
     Some(TurnaroundConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         device: DeviceId(device as u32),
         device_name: inputs.topology.instances[device].name.clone(),
         reading,

@@ -1,6 +1,6 @@
 //! What readers of workloads have in common: their parameters, and the devices that they name.
 
-use super::{Inputs, Settings, place_in, side_link};
+use super::{Inputs, Settings, kind_of, place_in, side_link};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
@@ -12,6 +12,7 @@ use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
 use lanewise_fabric::workload::DeviceId;
+use lanewise_workload::LoadName;
 
 /// Keys of a workload that are structure.
 pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
@@ -20,15 +21,12 @@ pub(crate) const WORKLOAD_KEYS: [&str; 2] = ["kind", "name"];
 pub(crate) const TARGET_LIMIT: usize = 1 << 20;
 
 /// The parameters of a workload, of one of its kinds.
-pub(crate) fn parameters<P: ParameterTable>(
-    workload: &WrittenWorkload,
-    path: &str,
-    output: &mut Output,
-) -> Option<P> {
+pub(crate) fn parameters<P: ParameterTable>(workload: &WrittenWorkload, output: &mut Output) -> Option<P> {
+    let path = workload.path();
     for layer in workload.layers() {
-        check_table(layer.table, path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
+        check_table(layer.table, &path, &P::SCHEMA, &WORKLOAD_KEYS, &mut output.diagnostics);
     }
-    P::read(&mut Reader::new(path, workload.layers(), output).at(workload.place))
+    P::read(&mut Reader::new(&path, workload.layers(), output).at(workload.place))
 }
 
 /// The place of a workload's key, or of its kind.
@@ -78,7 +76,7 @@ pub(crate) fn named(
     };
     let count = instances.len();
     let Some(instances) = meant.among(instances) else {
-        let path = format!("workload.{}.{key}", workload.name);
+        let path = workload.path_of(key);
         let problem = Problem::UnknownDevice {
             path,
             found: shortened(name),
@@ -88,12 +86,12 @@ pub(crate) fn named(
         return Vec::new();
     };
     let instances: Vec<usize> = instances.collect();
-    if !CORES_ON_LINES.contains(&workload.kind.as_str())
+    if !kind_of(workload).is_some_and(|kind| kind.has_lines)
         && instances.iter().any(|instance| is_expander(inputs, *instance))
     {
         let expected =
             "it is a memory expander, which has no DMA and no registers that are modelled".to_owned();
-        let path = format!("workload.{}.{key}", workload.name);
+        let path = workload.path_of(key);
         let problem = Problem::UnknownDevice { path, found: shortened(name), expected };
         let hint = "cores read and write its memory: `kind = \"stream\"` or `kind = \"pointer-chase\"`";
         output.report(place(workload, key), problem, Some(hint.to_owned()));
@@ -103,18 +101,15 @@ pub(crate) fn named(
     instances
 }
 
-/// Kinds of workloads that read and write memory of expanders.
-const CORES_ON_LINES: [&str; 2] = ["stream", "pointer-chase"];
-
 fn is_expander(inputs: &Inputs<'_>, instance: usize) -> bool {
-    matches!(inputs.settings_of(instance), Some(Settings::Endpoint(endpoint)) if endpoint.expander.capacity.is_some())
+    inputs.endpoint(instance).is_some_and(|endpoint| endpoint.expander.capacity.is_some())
 }
 
 /// One of the devices that a workload is on, and what its instrument there is called.
 pub(crate) struct Seat {
     pub instance: usize,
     /// Each instrument draws its own random numbers, which are named by it.
-    pub name: String,
+    pub name: LoadName,
     pub device_name: String,
 }
 
@@ -125,7 +120,7 @@ impl Seat {
 
     /// The same device, with an instrument for one of several peers.
     pub fn towards(&self, inputs: &Inputs<'_>, workload: &WrittenWorkload, peer: usize) -> Self {
-        let name = format!("{} {}", workload.name, inputs.topology.instances[peer].name);
+        let name = workload.load_name_at(&inputs.topology.instances[peer].name);
         Self { instance: self.instance, name, device_name: self.device_name.clone() }
     }
 }
@@ -134,11 +129,10 @@ impl Seat {
 pub(crate) fn seats<P: ParameterTable>(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     device: fn(&P) -> &str,
     output: &mut Output,
 ) -> Option<(P, Vec<Seat>)> {
-    let Some(parameters) = parameters::<P>(workload, path, output) else {
+    let Some(parameters) = parameters::<P>(workload, output) else {
         // A wrong name is reported with the rest.
         let written = workload.layers().into_iter().find_map(|layer| layer.table.get("device"));
         if let Some(name) = written.and_then(|node| node.as_str()) {
@@ -150,7 +144,7 @@ pub(crate) fn seats<P: ParameterTable>(
     let many = instances.len() > 1;
     let seat = |instance: usize| {
         let device_name = inputs.topology.instances[instance].name.clone();
-        let name = if many { format!("{} {device_name}", workload.name) } else { workload.name.clone() };
+        let name = if many { workload.load_name_at(&device_name) } else { workload.load_name() };
         Seat { instance, name, device_name }
     };
     Some((parameters, instances.into_iter().map(seat).collect()))
@@ -168,7 +162,7 @@ pub(crate) fn unknown(
     if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
         return;
     }
-    let path = format!("workload.{}.{key}", workload.name);
+    let path = workload.path_of(key);
     // The name that was found, with or without an index, is not offered again.
     let component = InstanceName::parse(found).component;
     let others = |component| inputs.some_names().filter(move |name| *name != component);
@@ -193,7 +187,7 @@ pub(crate) fn unfit(
     if inputs.file.is_lost(found) || inputs.file.is_lost(InstanceName::parse(found).component) {
         return;
     }
-    let (path, expected) = (format!("workload.{}.{key}", workload.name), expected.to_owned());
+    let (path, expected) = (workload.path_of(key), expected.to_owned());
     let hint = hint_unless_crowded(&output.diagnostics, hint);
     let problem = Problem::UnknownDevice { path, found: shortened(found), expected };
     output.report(place(workload, key), problem, hint);
@@ -225,11 +219,11 @@ fn name_meant(inputs: &Inputs<'_>, key: &str, found: &str) -> Option<String> {
 pub(crate) fn check_peer_to_peer(
     inputs: &Inputs<'_>,
     workload: &WrittenWorkload,
-    path: &str,
     key: &str,
     (from, to): (usize, usize),
     output: &mut Output,
 ) -> bool {
+    let path = workload.path();
     if !inputs.is_placed(from) || !inputs.is_placed(to) {
         return false;
     }

@@ -64,22 +64,12 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
 /// Devices whose workloads hold themselves back, by a rate or pauses that a parameter says.
 pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet<&'a str> {
     let editor = Editor { scenario, results, values: values_near(scenario, &[]) };
-    let is_paced = |name: &str| {
+    let is_paced = |name: &String| {
         let paths = PACES.into_iter().map(|(key, step)| (format!("workload.{name}.{key}"), step));
         !editor.stepped("", paths).settings.is_empty()
     };
-    let loads = &scenario.workload_names;
-    let paced: HashSet<&str> = loads.iter().map(String::as_str).filter(|name| is_paced(name)).collect();
-    if paced.is_empty() {
-        return HashSet::new();
-    }
-    // The flow of one of several devices is called after both: `write nvme[3]`; one with a name of its own may be any load's.
-    let known: HashSet<&str> = loads.iter().map(String::as_str).collect();
-    let of = |flow: &'a Flow| {
-        let shorter = flow.name.rmatch_indices(' ').map(|(at, _)| &flow.name[..at]);
-        std::iter::once(flow.name.as_str()).chain(shorter).find(|name| known.contains(name))
-    };
-    let held = results.flows.iter().filter(|flow| of(flow).is_none_or(|name| paced.contains(name)));
+    let paced: Vec<bool> = scenario.workload_names.iter().map(is_paced).collect();
+    let held = results.flows.iter().filter(|flow| paced[flow.entry.0 as usize]);
     held.flat_map(|flow| &flow.devices).map(String::as_str).collect()
 }
 
@@ -129,16 +119,16 @@ fn device_index(id: &ResourceId) -> Option<usize> {
 }
 
 /// What a load proposes for a resource of its own.
-fn drafts_of<'a>(scenario: &'a Scenario, id: &ResourceId) -> Vec<Draft<'a>> {
+fn drafts_of(scenario: &Scenario, id: &ResourceId) -> Vec<Draft> {
     scenario.workloads.iter().flat_map(|load| load.edits(id)).collect()
 }
 
 /// Name of the component whose parameter one is; none of a workload.
-fn component_of<'a>(scenario: &'a Scenario, owner: Owner<'_>) -> Option<&'a str> {
+fn component_of(scenario: &Scenario, owner: Owner) -> Option<&str> {
     match owner {
         Owner::Device(device) => Some(&scenario.fabric.devices[device.0 as usize].name),
         Owner::HostAbove(device) => Some(host_above(scenario, device.0 as usize)),
-        Owner::Load(_) => None,
+        Owner::Resource | Owner::Workload(_) => None,
     }
 }
 
@@ -290,21 +280,9 @@ impl Editor<'_> {
     fn of_workloads(&self, what: &str, members: &[&Candidate], keys: &[&str], step: Step) -> Edit {
         let devices: HashSet<&str> =
             members.iter().filter_map(|member| member.device()).map(|device| self.name(device)).collect();
-        let flows = self.results.flows.iter();
-        let mine: Vec<&str> = flows
-            .filter(|flow| flow.devices.iter().any(|device| devices.contains(device.as_str())))
-            .map(|flow| flow.name.as_str())
-            .collect();
-        // The flow of one of several devices is called after both: `write nvme[3]`.
-        let is_of = |flow: &str, name: &str| {
-            flow.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        };
-        let all = || self.scenario.workload_names.iter().map(String::as_str);
-        let mut names: Vec<&str> = all().filter(|name| mine.iter().any(|flow| is_of(flow, name))).collect();
-        // Where flows have names of their own, all are asked for more.
-        if names.is_empty() {
-            names = all().collect();
-        }
+        let is_mine = |flow: &&Flow| flow.devices.iter().any(|device| devices.contains(device.as_str()));
+        let entries = order::set(self.results.flows.iter().filter(is_mine).map(|flow| flow.entry));
+        let names: Vec<&str> = entries.into_iter().map(|entry| self.scenario.name_of(entry)).collect();
         let path = |name: &&str, key: &&str| format!("workload.{name}.{key}");
         // Of a job with blocks, the size is how much of a drive it uses.
         let is_span =

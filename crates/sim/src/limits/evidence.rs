@@ -96,8 +96,6 @@ struct Evidence<'a> {
     requesters: HashMap<&'a str, &'a Requester>,
     /// By flow, and by the device that asks where that matters: the endpoints that it reads from or writes to.
     reached: HashMap<(&'a str, Option<usize>), Vec<usize>>,
-    /// Loads by the names of their tools, after which flows are called.
-    by_tool: HashMap<String, &'a dyn LoadConfig>,
     /// Of flows whose load holds itself back, by name: which part of what it may have open is.
     open: HashMap<String, f64>,
     /// Stacks and sockets.
@@ -217,6 +215,7 @@ impl<'a> Evidence<'a> {
             cores.entry(flow).or_insert_with(HashSet::new).insert(at);
             software.insert(at);
         }
+        let transfers = transfers(scenario);
         Self {
             scenario,
             results,
@@ -228,17 +227,12 @@ impl<'a> Evidence<'a> {
             switched,
             requesters,
             reached,
-            by_tool: scenario
-                .workloads
-                .iter()
-                .flat_map(|load| load.tools().into_iter().map(|tool| (tool.name, load.as_ref())))
-                .collect(),
-            open: part_open(scenario, results),
+            open: part_open(scenario, results, &transfers),
             hosts: Hosts::of(fabric),
             decisive: decisive(&moving, 0..moving.len()),
             moving,
             firsts: OnceCell::new(),
-            transfers: transfers(scenario),
+            transfers,
             cores,
             software,
             paced: OnceCell::new(),

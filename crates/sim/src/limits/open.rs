@@ -10,8 +10,12 @@ use std::collections::HashMap;
 const ALL: f64 = 0.9;
 
 /// By name of their flows, loads with a rate or pauses of their own that have less open than they may: which part of it, by Little's
-/// law.
-pub(super) fn part_open(scenario: &Scenario, results: &Results) -> HashMap<String, f64> {
+/// law. `transfers` has, by name, the flows through which the same data go.
+pub(super) fn part_open(
+    scenario: &Scenario,
+    results: &Results,
+    transfers: &HashMap<String, Vec<String>>,
+) -> HashMap<String, f64> {
     let mut most: HashMap<String, u64> = HashMap::new();
     for (flow, operations) in scenario.workloads.iter().flat_map(|load| load.open_at_most()) {
         *most.entry(flow).or_default() += operations;
@@ -35,12 +39,10 @@ pub(super) fn part_open(scenario: &Scenario, results: &Results) -> HashMap<Strin
     let paced = paced(scenario, results);
     let held =
         less.into_iter().filter(|(_, _, devices)| devices.iter().any(|name| paced.contains(name.as_str())));
-    // Adapters on the way to drives have flows of their own: `job at target`.
-    let of = |load: &str, part: f64| {
-        let is_of =
-            |flow: &str| flow == load || flow.strip_prefix(load).is_some_and(|end| end.starts_with(" at "));
-        let mine = results.flows.iter().map(|flow| flow.name.as_str()).filter(|flow| is_of(flow));
-        mine.map(|flow| (flow.to_owned(), part)).collect::<Vec<_>>()
+    // Adapters on the way to drives have flows of their own.
+    let with_others = |(flow, part, _): (String, f64, _)| {
+        let others = transfers.get(&flow).cloned().unwrap_or_default();
+        others.into_iter().chain([flow]).map(move |flow| (flow, part))
     };
-    held.flat_map(|(load, part, _)| of(&load, part)).collect()
+    held.flat_map(with_others).collect()
 }

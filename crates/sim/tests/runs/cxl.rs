@@ -463,6 +463,16 @@ fn limits_are_found_and_proven() {
     limited(IDEAL, &[("cxl0.expander.read_rate", "10 GB/s")], "pipeline", &["cxl0.reads"], 50.0);
     let lines = [("workload.stream.cores", "1"), ("workload.stream.outstanding", "8")];
     limited(IDEAL, &lines, "line_buffers", &["stream.lines"], 50.0);
+    // A workload on several devices has its parameters once.
+    let two = IDEAL.replace("slot1 = \"gen5 x8\"", "slot1 = \"gen5 x8\", slot2 = \"gen5 x8\"");
+    let two =
+        two.replace("[endpoint.cxl0]\n", "[endpoint.cxl0]\ncount = 2\n").replace("server.slot1", "server.*");
+    let two = two.replace("device = \"cxl0\"", "device = \"cxl0[*]\"");
+    let found = limited(&two, &lines, "line_buffers", &["stream cxl0[0].lines"], 50.0);
+    let limit = found.run.limited_by.expect("something moved");
+    let settings = limit.edits.iter().flat_map(|edit| &edit.settings);
+    let paths: Vec<&str> = settings.map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["workload.stream.cores", "workload.stream.outstanding"]);
 }
 
 /// With the smallest retry buffer that there may be, the link waits for acknowledgements: of reads the way of the data, of stores that of the lines

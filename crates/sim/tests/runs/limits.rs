@@ -500,6 +500,30 @@ fn the_cores_of_a_bridge_are_the_limit() {
     assert!(paths.contains(&"os.packet_cost") && paths.contains(&"os.cores"), "{paths:?}");
 }
 
+/// What the frames of a bridge wait for is not another workload's to change, whatever the flows are called.
+#[test]
+fn edits_are_of_the_workload_that_waits() {
+    let beside = r#"
+[endpoint.card]
+attach = "server.slot3"
+generation = "gen1"
+width = "x1"
+[[workload]]
+kind = "dma"
+name = "beside"
+device = "card"
+direction = "read"
+size = "64 B"
+outstanding = 1
+"#;
+    let text = format!("{}{beside}", BRIDGE.replace("server.*", "server.slot1..slot2"));
+    let fast = [("os.packet_cost", "1 ns"), ("os.interrupt_cost", "1 ns"), ("os.byte_cost", "0 ps")];
+    let limit = results(&text, &fast).limited_by.expect("something moved");
+    assert_eq!(limit.kind, "demand", "{}", limit.sentence);
+    let settings: Vec<_> = limit.edits.iter().flat_map(|edit| &edit.settings).collect();
+    assert!(settings.iter().all(|each| !each.path.starts_with("workload.beside")), "{settings:?}");
+}
+
 #[test]
 fn the_window_is_the_limit() {
     let one = [READ, ("workload.stream.outstanding", "1"), ("workload.stream.size", "256 B")];

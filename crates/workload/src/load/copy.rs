@@ -5,7 +5,7 @@
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
 use crate::latency::LatencyTally;
-use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Reached, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, LoadName, Owner, Reached, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -29,7 +29,7 @@ pub struct CopyWay {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// The device that copies.
     pub device: DeviceId,
     /// Its name.
@@ -122,7 +122,8 @@ impl CopyWorkload {
     fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (way, CopyWay { word, direction, target }) in self.config.ways.iter().enumerate() {
             self.flows.push(ports.add_flow(FlowSpec {
-                name: self.config.name.clone(),
+                name: self.config.name.to_string(),
+                entry: self.config.name.entry(),
                 devices: self.config.device_name.as_str().into(),
                 direction: word,
                 latency: LatencyOf::Operation,
@@ -295,7 +296,7 @@ impl LoadConfig for CopyConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "copy")
+        vec![Tool::of(&self.name, "copy")]
     }
 
     fn demands(&self) -> Vec<Demand> {
@@ -328,7 +329,7 @@ impl LoadConfig for CopyConfig {
     }
 
     /// What copies cost beside their data: of the parts of that the longer first; or more of them at a time.
-    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
         if *resource != self.between_copies() {
             return Vec::new();
         }
@@ -353,7 +354,7 @@ impl LoadConfig for CopyConfig {
         }
         // Copies of one engine follow each other, whatever stream queues them.
         if !self.queued {
-            let streams = Owner::Load(&self.name);
+            let streams = Owner::Workload(self.name.entry());
             drafts.push(Draft::one("twice as many streams", streams, "streams", Step::Double));
         }
         drafts

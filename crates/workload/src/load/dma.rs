@@ -3,7 +3,7 @@
 //! One event an operation: large operations cost the instrument next to nothing. Latency is counted by the fabric
 //! for every request, and here for every operation: from when it is asked for until its last byte has arrived. Leaves out: descriptors, doorbells and completions; what costs those is an instrument of its own.
 
-use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Enlarge, LoadConfig, LoadName, Reached, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -37,7 +37,7 @@ pub enum OffsetOrder {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DmaConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// The endpoint that asks.
     pub device: DeviceId,
     /// The endpoint's name.
@@ -139,7 +139,8 @@ impl DmaWorkload {
     fn open<M: Needs>(&mut self, direction: Direction, ports: &mut Ports<'_, M>) {
         let word = direction.name();
         let flow = ports.add_flow(FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: self.config.device_name.as_str().into(),
             direction: word,
             latency: LatencyOf::Both,
@@ -279,7 +280,7 @@ impl LoadConfig for DmaConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "dma")
+        vec![Tool::of(&self.name, "dma")]
     }
 
     fn apart(&self) -> Option<Vec<DeviceId>> {

@@ -9,7 +9,7 @@
 //! volume, "Write Combining Memory"). Leaves out: buffers that are flushed half full, fences, and of combined stores the way of the
 //! answer.
 
-use crate::load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, Owner, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, LoadName, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
@@ -53,7 +53,7 @@ pub const COMBINED: Bytes = Bytes::new(64);
 #[derive(Clone, Debug, PartialEq)]
 pub struct MmioConfig {
     /// Name of its flow.
-    pub name: String,
+    pub name: LoadName,
     /// The endpoint that is accessed, by the CPU of the root complex above it.
     pub device: DeviceId,
     /// The endpoint's name.
@@ -213,7 +213,8 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
             MmioDirection::Write => "mmio write",
         };
         self.flow = Some(ports.add_flow(FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: self.config.device_name.as_str().into(),
             direction,
             latency: LatencyOf::Operation,
@@ -284,7 +285,7 @@ impl LoadConfig for MmioConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "mmio")
+        vec![Tool::of(&self.name, "mmio")]
     }
 
     fn demands(&self) -> Vec<Demand> {
@@ -331,7 +332,7 @@ impl LoadConfig for MmioConfig {
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
-        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+        if resource.owner != ResourceOwner::Load(self.name.to_string()) {
             return None;
         }
         match (&mut self.pacing, resource.part) {
@@ -342,8 +343,8 @@ impl LoadConfig for MmioConfig {
         Some(())
     }
 
-    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
-        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        if resource.owner != ResourceOwner::Load(self.name.to_string()) {
             return Vec::new();
         }
         let host = Owner::HostAbove(self.device);

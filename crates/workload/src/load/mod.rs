@@ -31,6 +31,9 @@ pub mod stream;
 pub mod turnaround;
 
 mod measured;
+mod name;
 mod settings;
 
+pub use name::LoadName;
+pub(crate) use settings::DATA_PATH;
 pub use settings::{Demand, Draft, Enlarge, HeldUp, LoadConfig, OnCore, Owner, Reached, Step, Tool};

@@ -9,7 +9,7 @@
 //! `aten/src/ATen/native/cuda/Copy.cu` (the barrier between the current streams of both devices).
 
 use crate::device::gpu::{Copies, CopyCosts, Kind, Way};
-use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Reached, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, LoadName, Owner, Reached, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
@@ -48,7 +48,7 @@ pub struct Copier {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerCopiesConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Who copies to whom is said by place in this list.
     pub devices: Vec<Copier>,
     /// From whom to whom, by place in `devices`, in the order of issue; at least one, none from a device to itself.
@@ -136,7 +136,8 @@ impl PeerCopies {
         let mut opened: Vec<(FlowId, Vec<ChannelId>, usize)> = Vec::new();
         for copier in &self.config.devices {
             let flow = ports.add_flow(FlowSpec {
-                name: self.config.name.clone(),
+                name: self.config.name.to_string(),
+                entry: self.config.name.entry(),
                 devices: copier.name.as_str().into(),
                 direction: "peer write",
                 latency: LatencyOf::Operation,
@@ -252,7 +253,7 @@ impl LoadConfig for PeerCopiesConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "peer_copies")
+        vec![Tool::of(&self.name, "peer_copies")]
     }
 
     fn demands(&self) -> Vec<Demand> {
@@ -270,13 +271,13 @@ impl LoadConfig for PeerCopiesConfig {
         Some(())
     }
 
-    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
         if *resource != self.software() {
             return Vec::new();
         }
         let engine = |copier: &Copier| (Owner::Device(copier.device), "copy_engine.overhead");
         let parameters = self.devices.iter().map(engine).collect();
-        vec![Draft { what: "half the overhead of a copy", parameters, step: Step::Halve }]
+        vec![Draft { what: "half the overhead of a copy", parameters, step: Step::Halve, is_stated: false }]
     }
 
     fn targets(&self) -> Vec<Reached<'_>> {

@@ -6,7 +6,7 @@
 //! Leaves out: the processor's time, interrupts, and the wire: neither is ever the limit here. Source of the life of a
 //! frame: Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018, section 2.
 
-use crate::load::{Demand, LoadConfig, Tool};
+use crate::load::{Demand, LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload};
@@ -23,7 +23,7 @@ const BUFFER: u64 = 16 << 10;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RingsConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// The adapter.
     pub device: DeviceId,
     /// The adapter's name.
@@ -186,7 +186,8 @@ impl<M: Needs> Instrument<M> for RingsWorkload {
 
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
         let spec = |direction| FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: self.config.device_name.as_str().into(),
             direction,
             latency: LatencyOf::Request,
@@ -228,7 +229,7 @@ impl LoadConfig for RingsConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "rings")
+        vec![Tool::of(&self.name, "rings")]
     }
 
     fn demands(&self) -> Vec<Demand> {

@@ -4,8 +4,10 @@
 //! and runs hold loads by this trait. The search for limits reads the settings of some kinds (`of_kind`), as what is
 //! to be edited is theirs; so does the scenario with those of plain DMA, to see whose memory a device deals with.
 
+use super::LoadName;
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, ResourceId};
+use lanewise_observe::WorkloadEntry;
 use lanewise_units::{Bytes, Rate, Span};
 use std::any::Any;
 use std::collections::HashSet;
@@ -46,24 +48,31 @@ pub struct HeldUp {
 
 /// An edit of a scenario that makes something of a load larger: parameters, each of them a step further.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Draft<'a> {
+pub struct Draft {
     /// What it does, in words.
     pub what: &'static str,
     /// Parameters, by whose they are and by their keys there; one that a scenario does not have is passed over.
-    pub parameters: Vec<(Owner<'a>, &'static str)>,
+    pub parameters: Vec<(Owner, &'static str)>,
     /// How each becomes another one.
     pub step: Step,
+    /// Whether it is only those whose value the resource, in saying how much there is of it, states; all where it states none.
+    pub is_stated: bool,
 }
+
+/// What several edits do, in words.
+pub(crate) const DATA_PATH: &str = "twice the rate of the device's data path";
 
 /// Whose parameter one is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Owner<'a> {
+pub enum Owner {
+    /// That of the component that has the resource.
+    Resource,
     /// A device's.
     Device(DeviceId),
     /// That of the host at the top of the tree that a device is in.
     HostAbove(DeviceId),
-    /// A workload's, by its name.
-    Load(&'a str),
+    /// A workload's.
+    Workload(WorkloadEntry),
 }
 
 /// How a value becomes another one.
@@ -196,8 +205,8 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
     }
 
     /// Edits that make a shared resource of its own larger, the likeliest first: the parameters that say what [`Self::enlarge`] changes. None
-    /// of a resource that has its parameters from the machine.
-    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+    /// of software, whose costs are in several groups of a host.
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
         let _ = resource;
         Vec::new()
     }
@@ -249,23 +258,41 @@ impl dyn LoadConfig {
 /// A tool that a load stands for, as results name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tool {
-    /// Name of the workload in the scenario.
+    /// Its name in results.
     pub name: String,
+    /// Which workload it is of; none where it is of all that the load stands for.
+    pub entry: Option<WorkloadEntry>,
     /// Its `kind` there.
     pub kind: &'static str,
 }
 
-impl<'a> Draft<'a> {
+impl Draft {
     /// An edit of one parameter.
-    pub(crate) fn one(what: &'static str, owner: Owner<'a>, key: &'static str, step: Step) -> Self {
-        Self { what, parameters: vec![(owner, key)], step }
+    pub(crate) fn one(what: &'static str, owner: Owner, key: &'static str, step: Step) -> Self {
+        Self { what, parameters: vec![(owner, key)], step, is_stated: false }
+    }
+
+    /// An edit of parameters of the component that has the resource.
+    pub(crate) fn own(what: &'static str, keys: &[&'static str], step: Step) -> Self {
+        let parameters = keys.iter().map(|key| (Owner::Resource, *key)).collect();
+        Self { what, parameters, step, is_stated: false }
+    }
+
+    /// Those of them that the resource states.
+    pub(crate) fn stated(self) -> Self {
+        Self { is_stated: true, ..self }
     }
 }
 
 impl Tool {
-    /// The only tool of a load.
-    pub(crate) fn one(name: &str, kind: &'static str) -> Vec<Self> {
-        vec![Self { name: name.to_owned(), kind }]
+    /// A tool of a workload.
+    pub(crate) fn of(name: &LoadName, kind: &'static str) -> Self {
+        Self { name: name.to_string(), entry: Some(name.entry()), kind }
+    }
+
+    /// What all workloads of a load have together.
+    pub(crate) fn of_all(name: &str, kind: &'static str) -> Self {
+        Self { name: name.to_owned(), entry: None, kind }
     }
 }
 
@@ -346,7 +373,7 @@ mod tests {
             Box::new(self.clone())
         }
         fn tools(&self) -> Vec<Tool> {
-            Tool::one("asked", "kind")
+            vec![Tool::of_all("asked", "kind")]
         }
     }
 

@@ -10,7 +10,7 @@
 
 use crate::host::lines::{LineBuffers, Purpose, Store};
 use crate::load::measured::{measured, per};
-use crate::load::{Demand, Draft, Enlarge, LoadConfig, Owner, Step, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, LoadName, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -46,7 +46,7 @@ impl StreamKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Which of the two it is.
     pub kind: StreamKind,
     /// The memory expander.
@@ -234,7 +234,8 @@ impl<M: Needs> Instrument<M> for StreamWorkload {
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
         let mut flow = |direction: Direction| {
             ports.add_flow(FlowSpec {
-                name: self.config.name.clone(),
+                name: self.config.name.to_string(),
+                entry: self.config.name.entry(),
                 devices: self.config.device_name.as_str().into(),
                 direction: direction.name(),
                 latency: LatencyOf::Operation,
@@ -312,7 +313,7 @@ impl LoadConfig for StreamConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, self.kind.word())
+        vec![Tool::of(&self.name, self.kind.word())]
     }
 
     fn demands(&self) -> Vec<Demand> {
@@ -328,11 +329,11 @@ impl LoadConfig for StreamConfig {
         is_mine.then(|| larger.count(&mut self.outstanding))
     }
 
-    fn edits(&self, resource: &ResourceId) -> Vec<Draft<'_>> {
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
         if *resource != ResourceId::of_load(&self.name, LoadPart::Lines) {
             return Vec::new();
         }
-        let twice = |what, key| Draft::one(what, Owner::Load(&self.name), key, Step::Double);
+        let twice = |what, key| Draft::one(what, Owner::Workload(self.name.entry()), key, Step::Double);
         vec![twice("twice the cores", "cores"), twice("twice the lines of a core", "outstanding")]
     }
 }

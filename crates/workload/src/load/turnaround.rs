@@ -11,7 +11,7 @@
 //! Leaves out: what else the core and its caches do; coherence is the two latencies given for it.
 
 use crate::latency::LatencyTally;
-use crate::load::{Enlarge, HeldUp, LoadConfig, Tool};
+use crate::load::{Enlarge, HeldUp, LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
@@ -47,7 +47,7 @@ pub struct PollingConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnaroundConfig {
     /// Name of its flow.
-    pub name: String,
+    pub name: LoadName,
     /// The device.
     pub device: DeviceId,
     /// The endpoint's name.
@@ -164,7 +164,8 @@ impl<M: Needs> Instrument<M> for TurnaroundWorkload {
 
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
         self.flow = Some(ports.add_flow(FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: self.config.device_name.as_str().into(),
             direction: "turnaround",
             latency: LatencyOf::Operation,
@@ -224,7 +225,7 @@ impl LoadConfig for TurnaroundConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "turnaround")
+        vec![Tool::of(&self.name, "turnaround")]
     }
 
     /// One test at a time, and pauses between them; while the host answers, the device has nothing to ask for.

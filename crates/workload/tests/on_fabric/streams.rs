@@ -41,7 +41,7 @@ fn goodput(simulation: &Simulation, direction: &str) -> f64 {
 
 fn dma(index: usize, direction: DmaDirection, target: Target) -> Box<dyn Workload> {
     Box::new(DmaWorkload::new(DmaConfig {
-        name: format!("stream{index}"),
+        name: format!("stream{index}").as_str().into(),
         device: adapter(index),
         device_name: format!("hba{index}"),
         direction,

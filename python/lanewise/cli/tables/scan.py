@@ -237,11 +237,7 @@ def _brief(mode: LinkMode) -> str:
 def _short_name(function: Function) -> str:
     """Return the device's name, or what is known of it."""
     identity = function.identity
-    if identity.device_name:
-        return identity.device_name
-    vendor = (identity.vendor_name or "").rpartition("[")[2].partition("]")[0].split(" ")[0]
-    number = "" if identity.device_id is None else f"[{identity.device_id:04x}]"
-    return " ".join(part for part in (vendor, identity.class_name or "", number) if part) or "unknown device"
+    return identity.device_name or identity.without_name or "unknown device"
 
 
 def _many(count: int, noun: str) -> str:

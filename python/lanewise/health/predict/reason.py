@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from lanewise.rungs import SENT
+from lanewise.known_uses import SENT
 from lanewise.written import counted, percent, spelled
 
 if TYPE_CHECKING:

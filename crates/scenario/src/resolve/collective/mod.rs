@@ -3,15 +3,17 @@
 mod passes;
 mod ways;
 
+use super::Inputs;
+use super::copies::KERNELS;
 use super::copies::kernel_engine;
-use super::kinds::{Reading, WorkloadKind, kind};
+use super::kinds::{Group, Reading, WorkloadKind, kind};
 use super::networks::verbs;
 use super::workload::{endpoints, parameters, place};
-use super::{Inputs, Settings};
 use crate::file::WrittenWorkload;
 use crate::parameter::{Output, ParameterTable};
 use crate::parameters::{CollectiveParameters, OperationChoice};
 use crate::problem::Problem;
+use crate::structure::ComponentKind;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_workload::device::rdma::RdmaNetworkConfig;
 use lanewise_workload::load::collective::{CollectiveConfig, Layout, Operation, Path, Rank, pairs};
@@ -20,24 +22,21 @@ use std::collections::BTreeSet;
 
 /// Collective operations, as nccl-tests time them.
 pub(super) const COLLECTIVE: WorkloadKind =
-    kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload, path| {
-        let read = config(reading, workload, path);
+    kind("collective", &CollectiveParameters::SCHEMA, &[], |reading, workload| {
+        let read = config(reading, workload);
         reading.add(read);
-    });
+    })
+    .using(&[KERNELS, Group { of: ComponentKind::Host, key: "processor" }]);
 
 /// The instrument that a workload asks for; nothing when its devices make none.
-fn config<'f>(
-    reading: &mut Reading<'_, 'f>,
-    workload: &'f WrittenWorkload,
-    path: &str,
-) -> Option<CollectiveConfig> {
+fn config<'f>(reading: &mut Reading<'_, 'f>, workload: &'f WrittenWorkload) -> Option<CollectiveConfig> {
     let inputs = reading.inputs;
-    let parameters = parameters::<CollectiveParameters>(workload, path, reading.output)?;
-    let instances = devices(inputs, (workload, path), &parameters, reading.output)?;
+    let parameters = parameters::<CollectiveParameters>(workload, reading.output)?;
+    let instances = devices(inputs, workload, &parameters, reading.output)?;
     let hosts = hosts(inputs, &instances);
-    check_root(workload, path, &parameters, instances.len(), reading.output)?;
+    check_root(workload, &parameters, instances.len(), reading.output)?;
     let rank = |instance: &usize| {
-        let Some(Settings::Endpoint(endpoint)) = inputs.settings_of(*instance) else { return None };
+        let endpoint = inputs.endpoint(*instance)?;
         let host = inputs.topology.path_up(*instance).last()?;
         Some(Rank {
             device: DeviceId(*instance as u32),
@@ -48,7 +47,7 @@ fn config<'f>(
     };
     let ranks: Vec<Rank> = instances.iter().map(rank).collect::<Option<_>>()?;
     let operation = operation(parameters.operation);
-    let around = ways::Around { inputs, workload, path, parameters: &parameters, ranks: &ranks };
+    let around = ways::Around { inputs, workload, parameters: &parameters, ranks: &ranks };
     let Done { passes, operations, entries } = passes::all(&around, operation, reading)?;
     let sent: Vec<_> = passes.iter().map(|pass| (pass.algorithm, pass.channels)).collect();
     let layout = Layout { nodes: ranks.iter().map(|rank| rank.node).collect(), entries };
@@ -57,14 +56,14 @@ fn config<'f>(
     let crosses = ways.iter().any(|way| matches!(way.path, Path::Network(_)));
     let mut proxies = Vec::new();
     for host in hosts.iter().filter(|_| crosses) {
-        let Some(Settings::Host(host)) = inputs.settings_of(*host) else { return None };
+        let host = inputs.host(*host)?;
         proxies.push(verbs(&host.verbs));
     }
     if crosses {
         reading.over_network.push(workload);
     }
     Some(CollectiveConfig {
-        name: workload.name.clone(),
+        name: workload.load_name(),
         ranks,
         layout,
         operation,
@@ -81,10 +80,11 @@ fn config<'f>(
 /// Instances of the devices, each once, two at least.
 fn devices(
     inputs: &Inputs<'_>,
-    (workload, path): (&WrittenWorkload, &str),
+    workload: &WrittenWorkload,
     parameters: &CollectiveParameters,
     output: &mut Output,
 ) -> Option<Vec<usize>> {
+    let path = workload.path();
     let known = output.diagnostics.len();
     let found = |name: &String, output: &mut Output| endpoints(inputs, workload, "devices", name, output);
     let ring: Vec<usize> = parameters.devices.iter().flat_map(|name| found(name, output)).collect();
@@ -120,11 +120,11 @@ fn hosts(inputs: &Inputs<'_>, instances: &[usize]) -> Vec<usize> {
 
 fn check_root(
     workload: &WrittenWorkload,
-    path: &str,
     parameters: &CollectiveParameters,
     ranks: usize,
     output: &mut Output,
 ) -> Option<()> {
+    let path = workload.path();
     if (parameters.root as usize) < ranks {
         return Some(());
     }

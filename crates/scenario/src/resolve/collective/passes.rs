@@ -41,13 +41,13 @@ pub(super) fn all(
         None
     };
     if last < first {
-        let path = format!("{}.max_size", around.path);
+        let path = around.workload.path_of("max_size");
         let (found, low, high) = (last.to_string(), first.to_string(), "64 GiB".to_owned());
         let problem = Problem::OutOfRange { path, found, low, high };
         return refuse("max_size", problem, "it is the last of several sizes, `size` the first", reading);
     }
     if parameters.algorithm == Auto::Given(AlgorithmChoice::Tree) && operation != Operation::AllReduce {
-        let path = format!("{}.algorithm", around.path);
+        let path = around.workload.path_of("algorithm");
         let problem =
             Problem::UnknownChoice { path, found: "tree".to_owned(), allowed: "\"ring\"".to_owned() };
         return refuse("algorithm", problem, "NCCL has trees for an all-reduce", reading);
@@ -58,7 +58,7 @@ pub(super) fn all(
     let passes: Vec<Pass> = sizes.iter().map(|size| pass(around, operation, *size, &machine)).collect();
     let stuck = |pass: &&Pass| goes_round(operation, pass.algorithm) && pass.window <= pass.slices;
     if let Some(pass) = passes.iter().find(stuck) {
-        let path = format!("{}.window", around.path);
+        let path = around.workload.path_of("window");
         let (found, low) = (pass.window.to_string(), (pass.slices + 1).to_string());
         let problem = Problem::OutOfRange { path, found, low, high: "65536".to_owned() };
         let hint =
@@ -71,7 +71,7 @@ pub(super) fn all(
         (Auto::Auto, Auto::Auto) => None,
         (Auto::Auto, Auto::Given(_)) => {
             let source = "operations of a size differ little";
-            let path = format!("{}.operations", around.path);
+            let path = around.workload.path_of("operations");
             reading.computed.parameter(path, TIMED.to_string(), Provenance::Assumed, source);
             Some(TIMED)
         }
@@ -183,7 +183,7 @@ fn tell(around: &Around<'_, '_>, operation: Operation, passes: &[Pass], reading:
     let parameters = around.parameters;
     let mut tell = |key: &str, is_auto: bool, value: &dyn Fn(&Pass) -> String, source: &'static str| {
         if is_auto {
-            let (path, value) = (format!("{}.{key}", around.path), by_size(passes, value));
+            let (path, value) = (around.workload.path_of(key), by_size(passes, value));
             reading.computed.parameter(path, value, Provenance::Datasheet, source);
         }
     };

@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Around<'a, 'f> {
     pub inputs: &'a Inputs<'f>,
     pub workload: &'a WrittenWorkload,
-    pub path: &'a str,
     pub parameters: &'a CollectiveParameters,
     pub ranks: &'a [Rank],
 }
@@ -172,7 +171,7 @@ impl Around<'_, '_> {
         let first = self.ranks.iter().find(|rank| rank.node == node);
         let host = first.and_then(|rank| self.inputs.topology.path_up(rank.device.0 as usize).last());
         let Some(host) = host else { return Processor::Other };
-        if let Some(Settings::Host(settings)) = self.inputs.settings_of(host)
+        if let Some(settings) = self.inputs.host(host)
             && let Auto::Given(choice) = settings.processor
         {
             return match choice {
@@ -246,7 +245,7 @@ impl Around<'_, '_> {
         };
         let Some(meeting) = meeting else { return Vec::new() };
         let processor = self.processor(from.node);
-        let is_host = matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_)));
+        let is_host = self.inputs.host(meeting).is_some();
         let sockets = [one, other].map(|device| self.socket(device, meeting));
         let crosses = is_host && sockets[0] != sockets[1];
         let weight = if is_host && !crosses { processor.weight_of_peers() } else { 1.0 };
@@ -307,10 +306,8 @@ impl Around<'_, '_> {
 
     /// Whether requests of one find the other: below one switch, or through a host that forwards them.
     fn may_be_peers(&self, from: usize, to: usize) -> bool {
-        match self.meeting(from, to).and_then(|instance| self.inputs.settings_of(instance)) {
-            Some(Settings::Host(host)) => host.peer_to_peer,
-            _ => true,
-        }
+        let host = self.meeting(from, to).and_then(|instance| self.inputs.host(instance));
+        host.is_none_or(|host| host.peer_to_peer)
     }
 
     /// The first instance that is above both.
@@ -326,7 +323,7 @@ impl Around<'_, '_> {
         }
         let topology = &self.inputs.topology;
         let Some(meeting) = self.meeting(from, to) else { return Distance::System };
-        if matches!(self.inputs.settings_of(meeting), Some(Settings::Host(_))) {
+        if self.inputs.host(meeting).is_some() {
             return if self.socket(from, meeting) == self.socket(to, meeting) {
                 Distance::HostBridge
             } else {

@@ -1,14 +1,12 @@
-//! Edits for what several share: memory, cores of switches, parts of devices, software, wires beyond adapters.
+//! Edits for what several share: memory, cores of switches, parts of endpoints, software, wires beyond adapters. Of what devices have beyond
+//! their ports the loads that have them say so.
 
 use super::super::candidate::{Candidate, owner};
 use super::{Edit, Editor, component_of, device_index, drafts_of};
 use lanewise_cxl::message::{Class, Way};
 use lanewise_cxl::retry::MOST_KEPT;
 use lanewise_fabric::config::DeviceKind;
-use lanewise_fabric::{
-    CxlPart, EndpointPart, HostPart, NetworkSwitchPart, NvmePart, Part, RdmaPart, ResourceId, ResourceOwner,
-    StorageAdapterPart, SwitchPart,
-};
+use lanewise_fabric::{CxlPart, EndpointPart, HostPart, Part, ResourceId, ResourceOwner, SwitchPart};
 use lanewise_units::order;
 use lanewise_workload::Step::{self, Double, Halve};
 use lanewise_workload::{Draft, Owner};
@@ -119,40 +117,12 @@ impl Editor<'_> {
                 }
             }],
             Part::Cxl(part) => self.of_cxl(first, part, of),
-            Part::Nvme(part) => self.of_nvme(first, part, of),
-            Part::StorageAdapter(part) => vec![match part {
-                StorageAdapterPart::Processor => {
-                    of("half the time of a command", &["adapter.command_time"], Halve)
-                }
-                StorageAdapterPart::ReadPath => of(DATA_PATH, &["adapter.internal_read_bandwidth"], Double),
-                StorageAdapterPart::WritePath => of(DATA_PATH, &["adapter.internal_write_bandwidth"], Double),
-                StorageAdapterPart::SharedPath => of(DATA_PATH, &["adapter.internal_bandwidth"], Double),
-                StorageAdapterPart::ReadBuffer => {
-                    of("twice the read buffer", &["adapter.read_buffer"], Double)
-                }
-                StorageAdapterPart::WriteBuffer => {
-                    of("twice the write buffer", &["adapter.write_buffer"], Double)
-                }
-                // A wire has the rate of its generation.
-                StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => return Vec::new(),
-            }],
-            Part::DiskMedia => vec![
-                of("media twice as fast", &["read_rate", "write_rate"], Double),
-                of("half the time of a command", &["read_overhead", "write_overhead"], Halve),
-                of("half the time to position", &["positioning", "positioning_variation"], Halve),
-            ],
-            Part::Rdma(part) => of_rdma(part, of),
-            Part::NetworkSwitch(part) => match part {
-                NetworkSwitchPart::Wire { .. } => Vec::new(),
-                NetworkSwitchPart::Buffer { .. } => {
-                    vec![of(
-                        "twice the buffer of each port of the switch",
-                        &["buffer", "xoff", "xon"],
-                        Double,
-                    )]
-                }
-            },
-            Part::Load(_) => self.of_load(first),
+            Part::Nvme(_)
+            | Part::StorageAdapter(_)
+            | Part::DiskMedia
+            | Part::Rdma(_)
+            | Part::NetworkSwitch(_)
+            | Part::Load(_) => self.of_loads(&ids),
         }
     }
 
@@ -222,47 +192,34 @@ impl Editor<'_> {
         }
     }
 
-    fn of_nvme(
-        &self,
-        id: &ResourceId,
-        part: NvmePart,
-        of: impl Fn(&str, &[&str], Step) -> Edit,
-    ) -> Vec<Edit> {
-        match part {
-            NvmePart::Media => {
-                let times = ["nvme.read_time", "nvme.hit_time", "nvme.write_time"];
-                vec![
-                    of("twice the dies", &["nvme.dies"], Double),
-                    of("media that take half the time", &times, Halve),
-                ]
+    /// What loads propose for resources of their own that are alike; of software what hosts have for it.
+    fn of_loads(&self, ids: &[&ResourceId]) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = Vec::new();
+        for id in ids {
+            let path = |of: Owner, key: &str| match of {
+                Owner::Resource => self.path(owner(&self.scenario.fabric, id), key),
+                Owner::Workload(entry) => Some(format!("workload.{}.{key}", self.scenario.name_of(entry))),
+                Owner::Device(_) | Owner::HostAbove(_) => self.path(component_of(self.scenario, of)?, key),
+            };
+            for Draft { what, parameters, step, is_stated } in drafts_of(self.scenario, id) {
+                let paths = parameters.into_iter().filter_map(|(of, key)| path(of, key));
+                let mut mine = self.stepped(what, paths.map(|path| (path, step)));
+                if is_stated {
+                    mine = self.stated(mine, id);
+                }
+                match edits.iter_mut().find(|edit| edit.what == what) {
+                    None => edits.push(mine),
+                    Some(edit) => {
+                        mine.settings.retain(|setting| !edit.settings.contains(setting));
+                        edit.settings.extend(mine.settings);
+                    }
+                }
             }
-            NvmePart::Controller => {
-                vec![of("half the time of a command", &["nvme.command_time", "nvme.sector_time"], Halve)]
-            }
-            NvmePart::ReadPath => vec![of(DATA_PATH, &["nvme.read_rate"], Double)],
-            NvmePart::WritePath => {
-                let book = self.results.resources.iter().find(|each| each.id == *id);
-                let both = of(DATA_PATH, &["nvme.write_rate", "nvme.random_write_rate"], Double);
-                vec![self.stated(both, book.map_or("", |book| &book.limit))]
-            }
-            NvmePart::Fetch => vec![of("twice the commands of a fetch", &["nvme.fetch_batch"], Double)],
         }
-    }
-
-    fn of_load(&self, id: &ResourceId) -> Vec<Edit> {
-        let drafts = drafts_of(self.scenario, id);
-        if drafts.is_empty() {
-            return self.cores(id);
+        match ids {
+            [first, ..] if edits.is_empty() && matches!(first.part, Part::Load(_)) => self.cores(first),
+            _ => edits,
         }
-        let path = |owner: Owner<'_>, key: &str| match owner {
-            Owner::Load(name) => Some(format!("workload.{name}.{key}")),
-            _ => self.path(component_of(self.scenario, owner)?, key),
-        };
-        let edit = |Draft { what, parameters, step }: Draft<'_>| {
-            let paths = parameters.into_iter().filter_map(|(owner, key)| path(owner, key));
-            self.stepped(what, paths.map(|path| (path, step)))
-        };
-        drafts.into_iter().map(edit).collect()
     }
 
     /// Credits of CXL.mem: those for requests are the lower end's, those for answers the upper end's.
@@ -296,7 +253,9 @@ impl Editor<'_> {
     }
 
     /// An edit without the settings whose value a resource, which says how much there is of it, does not state; all where it states none.
-    fn stated(&self, mut edit: Edit, limit: &str) -> Edit {
+    fn stated(&self, mut edit: Edit, id: &ResourceId) -> Edit {
+        let book = self.results.resources.iter().find(|each| each.id == *id);
+        let limit = book.map_or("", |book| &book.limit);
         let is_stated = |value: &str| limit.split(", ").any(|part| part.starts_with(value));
         if edit.settings.iter().any(|setting| is_stated(&setting.before)) {
             edit.settings.retain(|setting| is_stated(&setting.before));
@@ -336,29 +295,5 @@ impl Editor<'_> {
             ),
         ];
         drafts.into_iter().map(|(what, paths)| self.stepped(what, paths.into_iter())).collect()
-    }
-}
-
-/// Parts of an adapter for InfiniBand, RoCE or Ethernet.
-fn of_rdma(part: RdmaPart, of: impl Fn(&str, &[&str], Step) -> Edit) -> Vec<Edit> {
-    match part {
-        RdmaPart::Pipeline | RdmaPart::ReceivePipeline => {
-            vec![of("half the time of a message", &["rdma.message_interval"], Halve)]
-        }
-        RdmaPart::QueuePairs => vec![
-            of("half the time of a message of one queue pair", &["rdma.queue_pair_interval"], Halve),
-            of("twice the rate at which a queue pair reads", &["rdma.queue_pair_read_bandwidth"], Double),
-        ],
-        RdmaPart::OutstandingReads => {
-            vec![of("twice the outstanding reads", &["rdma.outstanding_reads"], Double)]
-        }
-        RdmaPart::SendBuffer { .. } => vec![of("twice the send buffer", &["rdma.send_buffer"], Double)],
-        RdmaPart::ReceiveBuffer { .. } => {
-            vec![of("twice the receive buffer", &["rdma.receive_buffer"], Double)]
-        }
-        RdmaPart::SharedPath => vec![of(DATA_PATH, &["rdma.shared_bandwidth"], Double)],
-        RdmaPart::SendPath { .. } => vec![of(DATA_PATH, &["rdma.send_bandwidth"], Double)],
-        RdmaPart::ReceivePath { .. } => vec![of(DATA_PATH, &["rdma.receive_bandwidth"], Double)],
-        RdmaPart::Wire { .. } => Vec::new(),
     }
 }

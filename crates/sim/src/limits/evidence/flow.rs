@@ -9,6 +9,7 @@ use lanewise_fabric::config::{DeviceKind, LinkPower};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{LoadPart, Part, ResourceKind, ResourceOwner};
 use lanewise_pcie::tlp::FlowClass;
+use lanewise_scenario::LoadConfig;
 use lanewise_units::order;
 use lanewise_workload::HeldUp;
 use serde_json::{Map, Value};
@@ -123,8 +124,7 @@ impl Evidence<'_> {
     /// What asks, and how much at a time.
     fn suspects_of_load(&self, flow: &Flow, found: &mut Vec<Suspect>) {
         let latency_ns = flow.latency_ns.mean.unwrap_or_default();
-        let load = self.by_tool.get(&flow.name);
-        if let Some(held) = load.and_then(|load| load.held_up(flow.operations_per_s, latency_ns)) {
+        if let Some(held) = self.load_of(flow).held_up(flow.operations_per_s, latency_ns) {
             let HeldUp { device: DeviceId(device), outstanding, paused } = held;
             let of = |what, share: Option<f64>| {
                 Some(Suspect::waited_for(Candidate::Device(device as usize, what), share?))
@@ -135,6 +135,10 @@ impl Evidence<'_> {
         for device in self.own_devices(flow) {
             self.suspects_of_requester(flow, device, found);
         }
+    }
+
+    fn load_of(&self, flow: &Flow) -> &dyn LoadConfig {
+        &*self.scenario.workloads[flow.load]
     }
 
     /// Of cores that one load has to itself, and of their lines, the name of the load: they hold up no other.
@@ -178,7 +182,7 @@ impl Evidence<'_> {
     /// Whether a flow is posted writes and nothing else: those pass requests and completions that have no credits.
     fn is_posted(&self, flow: &Flow) -> bool {
         let writes = matches!(flow.direction, "write" | "device-to-host" | "peer write");
-        writes && self.by_tool.get(&flow.name).is_some_and(|load| load.posts_only())
+        writes && self.load_of(flow).posts_only()
     }
 
     fn suspects_of_link(&self, flow: &Flow, link: usize, found: &mut Vec<Suspect>) {

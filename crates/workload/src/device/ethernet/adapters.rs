@@ -13,7 +13,7 @@ use super::token::{self, Kind, Needs, Ports, Token};
 use crate::ports::Event;
 use lanewise_fabric::ports::Tally;
 use lanewise_fabric::workload::ChannelId;
-use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
+use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf, WorkloadEntry};
 use std::collections::VecDeque;
 
 /// Channels of an adapter's port.
@@ -117,12 +117,12 @@ impl Adapters {
         }
     }
 
-    /// Opens channels and flows of every adapter. Called once, at the start of the run; [`Self::prefetch`] comes next.
-    pub(crate) fn begin<M: Needs + Tally>(&mut self, ports: &mut Ports<'_, M>) {
+    /// Opens channels and flows of every adapter, for a workload. Called once, at the start of the run; [`Self::prefetch`] comes next.
+    pub(crate) fn begin<M: Needs + Tally>(&mut self, entry: WorkloadEntry, ports: &mut Ports<'_, M>) {
         for nic in &self.configs {
             let mut flow = |direction, latency| {
-                let (name, device) = (nic.name.clone(), nic.name.clone());
-                ports.add_flow(FlowSpec { name, devices: device.into(), direction, latency, repeats: true })
+                let (name, devices) = (nic.name.clone(), nic.name.as_str().into());
+                ports.add_flow(FlowSpec { name, entry, devices, direction, latency, repeats: true })
             };
             let receive = flow("write", LatencyOf::Request);
             let transmit = flow("read", LatencyOf::Request);

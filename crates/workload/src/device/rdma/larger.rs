@@ -1,7 +1,8 @@
 //! What makes adapters, switches and their wires larger, for `--why`, which asks what limits a load.
 
 use super::config::{CableConfig, CableEnd, NicPort, RdmaNetworkConfig};
-use crate::load::Enlarge;
+use crate::load::Step::{Double, Halve};
+use crate::load::{DATA_PATH, Draft, Enlarge};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{NetworkSwitchPart, Part, RdmaPart, ResourceId, ResourceOwner};
 use lanewise_network::NetworkWire;
@@ -107,6 +108,39 @@ impl RdmaNetworkConfig {
             RdmaPart::ReceivePath { .. } => larger.rate(nic.receive_bandwidth.as_mut()?),
         }
         Some(())
+    }
+
+    /// Edits for the same, but for wires.
+    pub(crate) fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        let twice = |what, key| vec![Draft::own(what, &[key], Double)];
+        match resource.part {
+            Part::Rdma(part) => match part {
+                RdmaPart::Pipeline | RdmaPart::ReceivePipeline => {
+                    vec![Draft::own("half the time of a message", &["rdma.message_interval"], Halve)]
+                }
+                RdmaPart::QueuePairs => {
+                    let (each, interval) =
+                        ("half the time of a message of one queue pair", "rdma.queue_pair_interval");
+                    let reads = "twice the rate at which a queue pair reads";
+                    vec![
+                        Draft::own(each, &[interval], Halve),
+                        Draft::own(reads, &["rdma.queue_pair_read_bandwidth"], Double),
+                    ]
+                }
+                RdmaPart::OutstandingReads => twice("twice the outstanding reads", "rdma.outstanding_reads"),
+                RdmaPart::SendBuffer { .. } => twice("twice the send buffer", "rdma.send_buffer"),
+                RdmaPart::ReceiveBuffer { .. } => twice("twice the receive buffer", "rdma.receive_buffer"),
+                RdmaPart::SharedPath => twice(DATA_PATH, "rdma.shared_bandwidth"),
+                RdmaPart::SendPath { .. } => twice(DATA_PATH, "rdma.send_bandwidth"),
+                RdmaPart::ReceivePath { .. } => twice(DATA_PATH, "rdma.receive_bandwidth"),
+                RdmaPart::Wire { .. } => Vec::new(),
+            },
+            Part::NetworkSwitch(NetworkSwitchPart::Buffer { .. }) => {
+                let keys = ["buffer", "xoff", "xon"];
+                vec![Draft::own("twice the buffer of each port of the switch", &keys, Double)]
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use lanewise_network::NetworkWire;
 use lanewise_network::routing::Choice;
 use lanewise_network::switch::FlowControl;
 use lanewise_network::transport::PacketKind;
-use lanewise_observe::{FlowSpec, LatencyOf};
+use lanewise_observe::{FlowSpec, LatencyOf, WorkloadEntry};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 const MTU: Bytes = Bytes::new(4096);
@@ -110,6 +110,7 @@ impl<M: Needs + Tally> Instrument<M> for Pairs {
                     let (name, device) = (format!("c{number}"), format!("nic{}", pair[side]));
                     ports.add_flow(FlowSpec {
                         name,
+                        entry: WorkloadEntry::default(),
                         devices: device.into(),
                         direction,
                         latency: LatencyOf::Request,

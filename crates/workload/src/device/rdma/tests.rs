@@ -9,7 +9,7 @@ use lanewise_fabric::ports::Tally;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
-use lanewise_observe::{FlowSpec, LatencyOf};
+use lanewise_observe::{FlowSpec, LatencyOf, WorkloadEntry};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 pub(crate) const EDR: NetworkWire = NetworkWire::Infiniband { rate: InfinibandRate::Edr, lanes: 4 };
@@ -85,6 +85,7 @@ impl<M: Needs + Tally> Instrument<M> for Script {
                 let (name, device) = (format!("c{connection}"), format!("nic{device}"));
                 ports.add_flow(FlowSpec {
                     name,
+                    entry: WorkloadEntry::default(),
                     devices: device.into(),
                     direction,
                     latency: LatencyOf::Request,

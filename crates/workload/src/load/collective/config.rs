@@ -4,6 +4,7 @@ use super::plan::Layout;
 use super::tuning::{Algorithm, Hardware, Protocol};
 use crate::device::rdma::{NicPort, RdmaNetworkConfig};
 use crate::host::VerbsHostConfig;
+use crate::load::LoadName;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_units::{Bytes, Span};
@@ -154,7 +155,7 @@ pub struct Way {
 #[derive(Clone, PartialEq, Debug)]
 pub struct CollectiveConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Who takes part, in the order of the ring; at least two.
     pub ranks: Vec<Rank>,
     /// Their hosts, and where rings enter them.

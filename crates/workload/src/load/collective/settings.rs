@@ -1,7 +1,7 @@
 //! A collective as a load: what it may have open, and what makes its adapters and threads larger.
 
 use super::{CollectiveConfig, CollectiveWorkload, Path};
-use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -16,7 +16,7 @@ impl LoadConfig for CollectiveConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "collective")
+        vec![Tool::of(&self.name, "collective")]
     }
 
     /// Slices of all ways and channels.
@@ -59,11 +59,15 @@ impl LoadConfig for CollectiveConfig {
         let Part::Load(LoadPart::Proxy { node }) = resource.part else {
             return self.network.enlarge(resource, larger);
         };
-        if resource.owner != ResourceOwner::Load(self.name.clone()) {
+        if resource.owner != ResourceOwner::Load(self.name.to_string()) {
             return None;
         }
         let proxy = self.proxies.get_mut(node as usize)?;
         larger.shorten_all([&mut proxy.post_cost, &mut proxy.doorbell_cost, &mut proxy.poll_cost]);
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        self.network.edits(resource)
     }
 }

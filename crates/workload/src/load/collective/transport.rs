@@ -101,11 +101,12 @@ impl CollectiveWorkload {
         let readers = readers(&self.config);
         for (number, rank) in (0..).zip(&self.config.ranks) {
             let mut flow = |direction: Direction| {
-                let (name, device) = (self.config.name.clone(), rank.name.clone());
+                let (of, devices) = (&self.config.name, rank.name.as_str().into());
                 // What a rank reads from its host another has written there, or an adapter.
                 let repeats = matches!(direction, Direction::Read);
                 let (direction, latency) = (direction.name(), LatencyOf::Request);
-                ports.add_flow(FlowSpec { name, devices: device.into(), direction, latency, repeats })
+                let (name, entry) = (of.to_string(), of.entry());
+                ports.add_flow(FlowSpec { name, entry, devices, direction, latency, repeats })
             };
             let write = flow(Direction::Write);
             let read = readers.contains(&number).then(|| flow(Direction::Read));
@@ -113,7 +114,8 @@ impl CollectiveWorkload {
         }
         let names = self.config.ranks.iter().map(|rank| rank.name.clone()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: FlowDevices::together(names),
             direction: "collective",
             latency: LatencyOf::Operation,

@@ -64,10 +64,10 @@ impl NvmeWorkload {
                 .entry(gpu.device.0)
                 .or_insert_with(|| Engines { ways: [open(), open()], lanes: 0 });
             let mut flow = |direction| {
-                let (name, device) = (group.fio.name.clone(), gpu.name.clone());
                 ports.add_flow(FlowSpec {
-                    name,
-                    devices: device.into(),
+                    name: group.fio.name.to_string(),
+                    entry: group.fio.name.entry(),
+                    devices: gpu.name.as_str().into(),
                     direction,
                     latency: LatencyOf::Request,
                     repeats: true,

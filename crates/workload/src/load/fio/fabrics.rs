@@ -103,7 +103,8 @@ impl NvmeWorkload {
         Some([0, 1].map(|side| {
             let device = &self.network.config().nics[fabrics.ports[side].nic].name;
             // The flows of the group count what its drives read and write.
-            Flows::add(&flow_at(&config.fio.name, side), device, LatencyOf::Request, Repeats::ALL, ports)
+            let name = config.fio.name.beside(flow_at(&config.fio.name, side));
+            Flows::add(&name, device, LatencyOf::Request, Repeats::ALL, ports)
         }))
     }
 

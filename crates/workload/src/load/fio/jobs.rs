@@ -11,6 +11,7 @@
 //! direction of a mix, and the map with which fio visits each random block once before it visits any twice.
 
 use super::blocks::Blocks;
+use crate::load::LoadName;
 use lanewise_units::{Bytes, Rate, Span};
 
 /// What a job does.
@@ -64,7 +65,7 @@ pub enum Pace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioConfig {
     /// Name of the job.
-    pub name: String,
+    pub name: LoadName,
     /// Whose it is.
     pub tool: JobTool,
     /// What it does.

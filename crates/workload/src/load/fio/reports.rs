@@ -42,7 +42,7 @@ impl Reports {
             Some(entry) => entry.clones += 1,
             None => {
                 let alone = job.group_reporting || job.jobs == 1;
-                let name = if alone { job.name.clone() } else { format!("{}[{clone}]", job.name) };
+                let name = if alone { job.name.to_string() } else { format!("{}[{clone}]", job.name) };
                 self.entries.push(Entry { name, tool: job.tool, clones: 1, tally: GroupTally::default() });
             }
         }

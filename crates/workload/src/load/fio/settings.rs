@@ -3,7 +3,8 @@
 use super::fabrics;
 use super::{DataMemory, FioConfig, GroupConfig, IoEngine, JobTool, NvmeConfig, NvmeWorkload, Pace, Staging};
 use crate::host::NvmeHostConfig;
-use crate::load::{Demand, Enlarge, LoadConfig, OnCore, Reached, Tool};
+use crate::load::Step::{Double, Halve};
+use crate::load::{DATA_PATH, Demand, Draft, Enlarge, LoadConfig, OnCore, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, NvmePart, Part, ResourceId, ResourceOwner};
 use lanewise_units::{Bytes, Span, order};
@@ -27,12 +28,12 @@ impl LoadConfig for NvmeConfig {
 
     fn tools(&self) -> Vec<Tool> {
         let has_fio = self.groups.iter().any(|group| group.fio.tool == JobTool::Fio);
-        let fio = has_fio.then(|| Tool { name: "nvme".to_owned(), kind: "fio" });
+        let fio = has_fio.then(|| Tool::of_all("nvme", "fio"));
         // The groups of one workload of gdsio's, a drive each, follow each other.
         let mut gdsio: Vec<Tool> = Vec::new();
         for group in self.groups.iter().filter(|group| group.fio.tool == JobTool::Gdsio) {
-            if gdsio.last().is_none_or(|tool| tool.name != group.fio.name) {
-                gdsio.push(Tool { name: group.fio.name.clone(), kind: "gdsio" });
+            if gdsio.last().is_none_or(|tool| tool.name != *group.fio.name) {
+                gdsio.push(Tool::of(&group.fio.name, "gdsio"));
             }
         }
         fio.into_iter().chain(gdsio).collect()
@@ -111,13 +112,13 @@ impl LoadConfig for NvmeConfig {
 
     fn open_at_most(&self) -> Vec<(String, u64)> {
         let groups = self.groups.iter().map(|group| &group.fio);
-        groups.map(|fio| (fio.name.clone(), demand(fio).operations)).collect()
+        groups.map(|fio| (fio.name.to_string(), demand(fio).operations)).collect()
     }
 
     fn transfers(&self) -> Vec<Vec<String>> {
         let elsewhere = self.groups.iter().filter(|group| group.fabrics.is_some());
         let names = elsewhere.map(|group| &group.fio.name);
-        names.map(|job| vec![job.clone(), fabrics::flow_at(job, 0), fabrics::flow_at(job, 1)]).collect()
+        names.map(|job| vec![job.to_string(), fabrics::flow_at(job, 0), fabrics::flow_at(job, 1)]).collect()
     }
 
     fn moved(&self) -> Vec<DeviceId> {
@@ -136,13 +137,13 @@ impl LoadConfig for NvmeConfig {
             for _ in 0..group.fio.jobs {
                 let name = &group.fio.name;
                 let core = core_of_job(running[group.host], host);
-                add(name.clone(), host, core);
+                add(name.to_string(), host, core);
                 running[group.host] += 1;
                 if let Some(fabrics) = &group.fabrics {
                     let target = &self.hosts[fabrics.target];
                     add(fabrics::flow_at(name, 0), host, core);
                     add(fabrics::flow_at(name, 1), target, fabrics.core_of_connection(connected, target));
-                    add(name.clone(), target, fabrics.core_of_connection(connected, target));
+                    add(name.to_string(), target, fabrics.core_of_connection(connected, target));
                 }
                 connected += 1;
             }
@@ -188,6 +189,31 @@ impl LoadConfig for NvmeConfig {
             }
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        let Part::Nvme(part) = resource.part else { return self.network.edits(resource) };
+        match part {
+            NvmePart::Media => {
+                let times = ["nvme.read_time", "nvme.hit_time", "nvme.write_time"];
+                vec![
+                    Draft::own("twice the dies", &["nvme.dies"], Double),
+                    Draft::own("media that take half the time", &times, Halve),
+                ]
+            }
+            NvmePart::Controller => {
+                let times = ["nvme.command_time", "nvme.sector_time"];
+                vec![Draft::own("half the time of a command", &times, Halve)]
+            }
+            NvmePart::ReadPath => vec![Draft::own(DATA_PATH, &["nvme.read_rate"], Double)],
+            NvmePart::WritePath => {
+                let both = ["nvme.write_rate", "nvme.random_write_rate"];
+                vec![Draft::own(DATA_PATH, &both, Double).stated()]
+            }
+            NvmePart::Fetch => {
+                vec![Draft::own("twice the commands of a fetch", &["nvme.fetch_batch"], Double)]
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ mod scene;
 mod tests;
 
 use crate::load::measured::{measured, per};
-use crate::load::{LoadConfig, Tool};
+use crate::load::{LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::Station;
@@ -34,7 +34,7 @@ const GPU_AREA: u64 = 64 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FramesConfig {
     /// Name of the instrument.
-    pub name: String,
+    pub name: LoadName,
     /// The GPUs and their names; the first shows the image.
     pub gpus: Vec<(DeviceId, String)>,
     /// What they render, in this order.
@@ -130,10 +130,10 @@ impl FramesWorkload {
     fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for (device, name) in &self.config.gpus {
             let mut flow = |direction| {
-                let (name, device) = (self.config.name.clone(), name.clone());
                 ports.add_flow(FlowSpec {
-                    name,
-                    devices: device.into(),
+                    name: self.config.name.to_string(),
+                    entry: self.config.name.entry(),
+                    devices: name.as_str().into(),
                     direction,
                     latency: LatencyOf::Request,
                     repeats: false,
@@ -145,7 +145,8 @@ impl FramesWorkload {
         }
         let names = self.config.gpus.iter().map(|(_, name)| name.clone()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {
-            name: self.config.name.clone(),
+            name: self.config.name.to_string(),
+            entry: self.config.name.entry(),
             devices: FlowDevices::together(names),
             direction: "frames",
             latency: LatencyOf::FrameInTurn,
@@ -328,6 +329,6 @@ impl LoadConfig for FramesConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "frames")
+        vec![Tool::of(&self.name, "frames")]
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{IometerConfig, StorageConfig, StorageWorkload, TargetAssignment};
 use crate::device::hba::{DriveConfig, DrivePlacement};
-use crate::load::{Demand, Enlarge, LoadConfig, OnCore, Tool};
+use crate::load::Step::{Double, Halve};
+use crate::load::{DATA_PATH, Demand, Draft, Enlarge, LoadConfig, OnCore, Tool};
 use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_fabric::{HostPart, Part, ResourceId, StorageAdapterPart};
 use lanewise_units::order;
@@ -17,7 +18,7 @@ impl LoadConfig for StorageConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one("storage", "iometer")
+        vec![Tool::of_all("storage", "iometer")]
     }
 
     fn retuned(&self, other: &dyn LoadConfig, _first: &dyn LoadConfig) -> Box<dyn LoadConfig> {
@@ -55,7 +56,7 @@ impl LoadConfig for StorageConfig {
             order::sort(&mut cores);
             cores.dedup();
             let on_core = |core| OnCore {
-                flow: group.name.clone(),
+                flow: group.name.to_string(),
                 host: self.host.device,
                 core: HostPart::Core { core },
             };
@@ -99,6 +100,30 @@ impl LoadConfig for StorageConfig {
             _ => return None,
         }
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        let twice = |what, key| vec![Draft::own(what, &[key], Double)];
+        match resource.part {
+            Part::DiskMedia => vec![
+                Draft::own("media twice as fast", &["read_rate", "write_rate"], Double),
+                Draft::own("half the time of a command", &["read_overhead", "write_overhead"], Halve),
+                Draft::own("half the time to position", &["positioning", "positioning_variation"], Halve),
+            ],
+            Part::StorageAdapter(part) => match part {
+                StorageAdapterPart::Processor => {
+                    vec![Draft::own("half the time of a command", &["adapter.command_time"], Halve)]
+                }
+                StorageAdapterPart::ReadPath => twice(DATA_PATH, "adapter.internal_read_bandwidth"),
+                StorageAdapterPart::WritePath => twice(DATA_PATH, "adapter.internal_write_bandwidth"),
+                StorageAdapterPart::SharedPath => twice(DATA_PATH, "adapter.internal_bandwidth"),
+                StorageAdapterPart::ReadBuffer => twice("twice the read buffer", "adapter.read_buffer"),
+                StorageAdapterPart::WriteBuffer => twice("twice the write buffer", "adapter.write_buffer"),
+                // A wire has the rate of its generation.
+                StorageAdapterPart::WireIn { .. } | StorageAdapterPart::WireOut { .. } => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
     }
 }
 

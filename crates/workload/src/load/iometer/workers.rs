@@ -14,6 +14,7 @@
 //! Source: behaviour of Iometer 2004.07.30 and its User's Guide. Leaves out: connection rate testing, network targets.
 
 use super::deck::Deck;
+use crate::load::LoadName;
 use lanewise_engine::random::RandomStream;
 use lanewise_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -72,7 +73,7 @@ pub enum TargetAssignment {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IometerConfig {
     /// Name in the results.
-    pub name: String,
+    pub name: LoadName,
     /// Machines that its workers run on, each with as many of them; at least one. All share the simulated host.
     pub managers: u32,
     /// Number of worker threads of all managers together; at least one each.

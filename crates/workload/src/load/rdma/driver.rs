@@ -5,6 +5,7 @@ use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::{Completion, EndId, WorkRequest};
 use crate::flows::{Flows, Repeats};
+use crate::load::LoadName;
 use crate::load::measured::per;
 use crate::ports::{self, needs};
 use crate::server::reading;
@@ -80,11 +81,12 @@ impl<M: ToolNeeds> At<'_, M> {
     }
 
     /// A flow of one adapter, for operations of the tool.
-    pub(super) fn add_flow(&mut self, name: &str, nic: usize, direction: &'static str) -> FlowId {
+    pub(super) fn add_flow(&mut self, name: &LoadName, nic: usize, direction: &'static str) -> FlowId {
         let device = self.network.config().nics[nic].name.clone();
         let latency = LatencyOf::Operation;
         self.ports.add_flow(FlowSpec {
-            name: name.to_owned(),
+            name: name.to_string(),
+            entry: name.entry(),
             devices: device.into(),
             direction,
             latency,
@@ -93,7 +95,7 @@ impl<M: ToolNeeds> At<'_, M> {
     }
 
     /// Flows for the traffic of a tool at both of its ports.
-    pub(super) fn add_end_flows(&mut self, name: &str, ports: [NicPort; 2]) -> [Flows; 2] {
+    pub(super) fn add_end_flows(&mut self, name: &LoadName, ports: [NicPort; 2]) -> [Flows; 2] {
         let nics = &self.network.config().nics;
         let at = |port: NicPort| {
             let name_of_nic = &nics[port.nic].name;

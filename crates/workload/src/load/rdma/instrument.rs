@@ -7,6 +7,7 @@ use super::transactions::{Transactions, TransactionsConfig};
 use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
 use crate::device::rdma::RdmaNetworkConfig;
+use crate::load::LoadName;
 use crate::ports::{Event, Instrument, Ports, called_by_fabric, split};
 use crate::server::asked_for;
 use crate::token::{Joined, Token};
@@ -26,8 +27,8 @@ pub enum RdmaToolConfig {
 }
 
 impl RdmaToolConfig {
-    /// Name in the scenario.
-    pub fn name(&self) -> &str {
+    /// Its name.
+    pub fn name(&self) -> &LoadName {
         match self {
             Self::Perftest(config) => &config.name,
             Self::Osu(config) => &config.name,

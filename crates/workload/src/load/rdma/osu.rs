@@ -11,6 +11,7 @@ use super::mpi::{Mpi, MpiConfig, MpiEvent};
 use crate::device::rdma::Completion;
 use crate::device::rdma::NicPort;
 use crate::host::{MpiHostConfig, VerbsHostConfig};
+use crate::load::LoadName;
 use crate::load::measured::measured;
 use lanewise_fabric::ResourceReading;
 use lanewise_fabric::workload::Metric;
@@ -32,7 +33,7 @@ pub enum OsuTool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OsuConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Which benchmark.
     pub tool: OsuTool,
     /// Ports of rank 0 and rank 1, which a wire joins.

@@ -16,6 +16,7 @@ use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
 use crate::host::VerbsHostConfig;
 use crate::host::memory::PAGE;
+use crate::load::LoadName;
 use lanewise_fabric::workload::{Metric, Target};
 use lanewise_fabric::{ResourceReading, Station};
 use lanewise_observe::FlowId;
@@ -59,7 +60,7 @@ impl PerftestTool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerftestConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Which test.
     pub tool: PerftestTool,
     /// Ports of client and server, which a wire joins.

@@ -3,7 +3,7 @@
 use super::osu::OsuTool;
 use super::{RdmaConfig, RdmaToolConfig, RdmaWorkload};
 use crate::host::VerbsHostConfig;
-use crate::load::{Demand, Enlarge, LoadConfig, Reached, Tool};
+use crate::load::{Demand, Draft, Enlarge, LoadConfig, Reached, Tool};
 use lanewise_fabric::workload::{DeviceId, Target, Workload};
 use lanewise_fabric::{LoadPart, Part, ResourceId, ResourceOwner};
 use lanewise_units::Bytes;
@@ -18,7 +18,7 @@ impl LoadConfig for RdmaConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        self.tools.iter().map(|tool| Tool { name: tool.name().to_owned(), kind: tool.kind() }).collect()
+        self.tools.iter().map(|tool| Tool::of(tool.name(), tool.kind())).collect()
     }
 
     fn demands(&self) -> Vec<Demand> {
@@ -57,7 +57,7 @@ impl LoadConfig for RdmaConfig {
     }
 
     fn ways(&self) -> Vec<(String, Vec<ResourceId>)> {
-        let names = self.tools.iter().map(|tool| tool.name().to_owned());
+        let names = self.tools.iter().map(|tool| tool.name().to_string());
         let pairs: Vec<_> = self.tools.iter().map(RdmaToolConfig::ports).collect();
         names.zip(self.network.resources_between(&pairs)).filter(|(_, used)| !used.is_empty()).collect()
     }
@@ -68,11 +68,11 @@ impl LoadConfig for RdmaConfig {
             RdmaToolConfig::Osu(osu) => osu.tool == OsuTool::Latency,
             RdmaToolConfig::Transactions(transactions) => transactions.connections == 1,
         };
-        self.tools.iter().filter(one_at_a_time).map(RdmaToolConfig::name).collect()
+        self.tools.iter().filter(one_at_a_time).map(|tool| &**tool.name()).collect()
     }
 
     fn transfers(&self) -> Vec<Vec<String>> {
-        self.tools.iter().map(|tool| vec![tool.name().to_owned()]).collect()
+        self.tools.iter().map(|tool| vec![tool.name().to_string()]).collect()
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
@@ -84,9 +84,13 @@ impl LoadConfig for RdmaConfig {
             Part::Load(LoadPart::SecondThread) => 1,
             _ => return None,
         };
-        let tool = self.tools.iter_mut().find(|tool| tool.name() == owner)?;
+        let tool = self.tools.iter_mut().find(|tool| **tool.name() == **owner)?;
         enlarge_software(tool, side, larger);
         Some(())
+    }
+
+    fn edits(&self, resource: &ResourceId) -> Vec<Draft> {
+        self.network.edits(resource)
     }
 }
 

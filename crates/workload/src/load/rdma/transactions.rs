@@ -10,6 +10,7 @@ use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, qu
 use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
+use crate::load::LoadName;
 use crate::load::measured::measured;
 use lanewise_fabric::workload::Metric;
 use lanewise_fabric::{ResourceReading, Station};
@@ -33,7 +34,7 @@ pub struct TcpStackConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransactionsConfig {
     /// Name of its flows.
-    pub name: String,
+    pub name: LoadName,
     /// Ports of client and server, which a wire joins.
     pub ports: [NicPort; 2],
     /// Their stacks.

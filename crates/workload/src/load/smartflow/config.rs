@@ -2,6 +2,7 @@
 
 use crate::device::ethernet::NicConfig;
 use crate::host::bridge::StackConfig;
+use crate::load::LoadName;
 use lanewise_units::{Bytes, Span};
 
 /// Parts per million of the line rate.
@@ -79,7 +80,7 @@ pub struct SmartFlowConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EthernetConfig {
     /// Name of the instrument.
-    pub name: String,
+    pub name: LoadName,
     /// The adapters.
     pub nics: Vec<NicConfig>,
     /// The host's software.

@@ -63,6 +63,7 @@ impl EthernetWorkload {
             let name = |(nic, port): (usize, usize)| format!("{}.{port}", self.config.nics[nic].name);
             self.frame_flows.push(ports.add_flow(FlowSpec {
                 name: flow.name.clone(),
+                entry: self.config.name.entry(),
                 devices: format!("{} > {}", name(flow.from), name(flow.to)).into(),
                 direction: "frames",
                 latency: LatencyOf::Frame,
@@ -163,7 +164,7 @@ impl<M: Needs> Instrument<M> for EthernetWorkload {
     type Kind = Kinds;
 
     fn begin(&mut self, ports: &mut Ports<'_, M>) {
-        self.adapters.begin(&mut ports.second());
+        self.adapters.begin(self.config.name.entry(), &mut ports.second());
         self.open(ports);
         self.adapters.prefetch(&mut ports.second());
         self.start_trial(ports);
@@ -223,7 +224,7 @@ impl LoadConfig for EthernetConfig {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        Tool::one(&self.name, "smartflow")
+        vec![Tool::of(&self.name, "smartflow")]
     }
 
     fn cores(&self) -> Vec<OnCore> {

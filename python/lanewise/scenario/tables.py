@@ -784,7 +784,9 @@ class Host(TypedDict, total=False):
     way, each way. Default: 60 ns.
     """
     store_cost: str | Sourced
-    """Time of a core for a store to a device's registers, in a row of them. Default: 1 ns."""
+    """Time of a core for a store to a device's registers, or a streaming load of its memory, in a row of
+    them. Default: 1 ns.
+    """
     poll_cost: str | Sourced
     """Time of a loop that polls a register, from one load's end to the next load. Default: 3 ns."""
     combining_buffers: int | Sourced
@@ -1177,6 +1179,10 @@ class HostNvme(TypedDict, total=False):
     aio_cost: str | Sourced
     """What the calls of `libaio` (io_submit, io_getevents) take of `submit_cost`, for each I/O; `io_uring`
     does without them. Default: 0.7 us.
+    """
+    user_driver_cost: str | Sourced
+    """What an I/O with `ioengine = "spdk"` takes of a core besides `worker_cost`: a driver in user space,
+    which polls. Default: 76 ns.
     """
     interrupt_cost: str | Sourced
     """Interrupt entry and exit, for each interrupt. Default: 1 us."""
@@ -2113,7 +2119,7 @@ class WorkloadFio(TypedDict):
     """I/Os in flight for each clone; synchronous engines have one. Default: 1."""
     numjobs: NotRequired[int | Sourced]
     """Clones of the job. Default: 1."""
-    ioengine: NotRequired[Literal["libaio", "io_uring", "psync", "sync", "libcufile"] | Sourced]
+    ioengine: NotRequired[Literal["libaio", "io_uring", "spdk", "psync", "sync", "libcufile"] | Sourced]
     """How the kernel is asked. Default: psync."""
     direct: NotRequired[bool | Sourced]
     """Whether the page cache is passed by; only true is modelled. Default: true."""
@@ -2302,8 +2308,9 @@ class WorkloadMmio(TypedDict):
     Default: none.
     """
     write_combining: NotRequired[bool | Sourced]
-    """Stores go through write-combining buffers of the core, which send whole lines of 64 B; `outstanding`
-    and `interval` say nothing then. Default: false.
+    """Stores go through write-combining buffers of the core, which send whole lines of 64 B; loads are
+    streaming ones (MOVNTDQA), which bring whole lines into the same buffers. `outstanding` and `interval` say
+    nothing then. Default: false.
     """
     kind: Literal["mmio"]
     name: NotRequired[str]

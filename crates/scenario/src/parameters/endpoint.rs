@@ -95,7 +95,7 @@ parameters! {
         /// From an MMIO read's arrival to its completion entering the egress queue.
         mmio_read_latency: Auto<Span> = "auto" in "0 ns" to "1 ms"
         live "loads that arrive from then on",
-        Assumed "255 ns for RDMA adapters, 300 ns for others; GPUs of the catalog 690 ns: published loads less their way there and back";
+        Assumed "255 ns for RDMA adapters, 700 ns for others: published loads less their way there and back";
         /// From the arrival of another device's read of its memory to the data entering the egress queue.
         memory_read_latency: Span = "100 ns" in "0 ns" to "1 ms"
         live "reads of its memory that arrive from then on",

@@ -132,7 +132,7 @@ parameters! {
         core_latency: Span = "60 ns" in "0 ns" to "100 us"
         live "loads and stores that begin from then on",
         Assumed "mesh or ring of a processor with integrated root ports; a hop to an I/O hub (before Sandy Bridge) is about 100 ns more";
-        /// Time of a core for a store to a device's registers, in a row of them.
+        /// Time of a core for a store to a device's registers, or a streaming load of its memory, in a row of them.
         store_cost: Span = "1 ns" in "0 ns" to "10 us",
         Assumed "a few cycles: stores are posted";
         /// Time of a loop that polls a register, from one load's end to the next load.

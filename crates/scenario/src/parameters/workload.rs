@@ -99,10 +99,10 @@ parameters! {
         /// Time between the starts of two accesses, whatever becomes of the others; "none" to wait for each.
         interval: Option<Span> = "none" in "1 ns" to "1 s",
         Assumed "accesses wait for each other";
-        /// Stores go through write-combining buffers of the core, which send whole lines of 64 B; `outstanding` and `interval` say
-        /// nothing then.
+        /// Stores go through write-combining buffers of the core, which send whole lines of 64 B; loads are streaming ones (MOVNTDQA),
+        /// which bring whole lines into the same buffers. `outstanding` and `interval` say nothing then.
         write_combining: bool = "false",
-        Assumed "registers are uncached: a TLP for each store";
+        Assumed "registers are uncached: a TLP for each load and store";
     }
 }
 

@@ -155,12 +155,14 @@ fn say_what_is_idle(parameters: &FioParameters, path: &str, idle: &mut Idle) {
         IoEngineChoice::Psync | IoEngineChoice::Sync | IoEngineChoice::Libcufile
     );
     if synchronous && parameters.iodepth > 1 {
-        let reason =
-            "a synchronous `ioengine` has one I/O in flight; `libaio` and `io_uring` have as many as asked";
+        let reason = "a synchronous `ioengine` has one I/O in flight; `libaio`, `io_uring` and `spdk` have as many as asked";
         idle.because(format!("{path}.iodepth"), reason);
     }
     if !matches!(parameters.rw, RwChoice::Rw | RwChoice::ReadWrite | RwChoice::RandRw) {
         idle.because(format!("{path}.rwmixread"), "`rw` says which of the two all I/Os are");
+    }
+    if parameters.ioengine == IoEngineChoice::Spdk {
+        idle.because(format!("{path}.hipri"), "a driver in user space polls in any case");
     }
     if parameters.ioengine != IoEngineChoice::Libcufile {
         idle.because(format!("{path}.cuda_io"), "only `libcufile` moves data of GPUs");
@@ -423,6 +425,7 @@ fn software((instance, name): (usize, &str), software: &NvmeSoftwareParameters) 
         worker_cost: software.worker_cost,
         submit_cost: software.submit_cost,
         aio_cost: software.aio_cost,
+        user_driver_cost: software.user_driver_cost,
         interrupt_cost: software.interrupt_cost,
         completion_cost: software.completion_cost,
         register_cost: software.register_cost,
@@ -472,9 +475,10 @@ fn fio(
         engine: match parameters.ioengine {
             IoEngineChoice::Libaio => IoEngine::Asynchronous,
             IoEngineChoice::IoUring => IoEngine::Ring,
+            IoEngineChoice::Spdk => IoEngine::UserSpace,
             IoEngineChoice::Psync | IoEngineChoice::Sync | IoEngineChoice::Libcufile => IoEngine::Synchronous,
         },
-        polled: parameters.hipri,
+        polled: parameters.hipri || parameters.ioengine == IoEngineChoice::Spdk,
         files,
         size,
         time_based: parameters.time_based,

@@ -159,9 +159,9 @@ pub(crate) fn mmio(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut
     };
     if parameters.write_combining {
         let store = parameters.size.get();
-        if parameters.direction == MmioDirectionChoice::Read || !store.is_power_of_two() {
+        if !store.is_power_of_two() {
             let (path, found) = (format!("{path}.write_combining"), "true".to_owned());
-            let allowed = "`false`, but for stores of 1, 2, 4 … 64 B".to_owned();
+            let allowed = "`false`, but for accesses of 1, 2, 4 … 64 B".to_owned();
             output.report(
                 place(workload, "write_combining"),
                 Problem::UnknownChoice { path, found, allowed },
@@ -172,8 +172,8 @@ pub(crate) fn mmio(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut
     }
     let configs = seats.into_iter().map(|seat| MmioConfig {
         cost: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| match parameters.direction {
-            MmioDirectionChoice::Read => host.poll_cost,
-            MmioDirectionChoice::Write => host.store_cost,
+            MmioDirectionChoice::Read if !parameters.write_combining => host.poll_cost,
+            _ => host.store_cost,
         }),
         answer: inputs.host_above(seat.instance).map_or(Span::ZERO, |host| host.core_latency),
         pacing: match (parameters.write_combining, parameters.interval) {

@@ -19,6 +19,8 @@ pub struct NvmeHostConfig {
     pub submit_cost: Span,
     /// What of that libaio's calls are, for each I/O; io_uring does without them.
     pub aio_cost: Span,
+    /// A driver in user space with the job that calls it, for each I/O, half of it on the way down and half on the way up.
+    pub user_driver_cost: Span,
     /// Interrupt entry and exit, for each interrupt.
     pub interrupt_cost: Span,
     /// Driver, block layer and wake-up on the way up, for each I/O.
@@ -26,6 +28,14 @@ pub struct NvmeHostConfig {
     /// Mapping and registering a buffer, and undoing both, for each I/O over a network whose data does not travel in
     /// its command capsule.
     pub register_cost: Span,
+}
+
+impl NvmeHostConfig {
+    /// What a driver in user space takes for an I/O on its way down, and on its way up.
+    pub(crate) fn user_driver_halves(&self) -> [Span; 2] {
+        let down = Span::from_ticks(self.user_driver_cost.ticks().div_ceil(2));
+        [down, self.user_driver_cost - down]
+    }
 }
 
 /// Software of an NVMe over Fabrics target, besides its drivers of adapter and drive.

@@ -6,8 +6,10 @@
 //! that no core hears when they arrive at the device (PCIe Base 6.3 §2.4.1). Its latency is until it has arrived all the same. Open
 //! loop: one access every interval, whatever becomes of the others. Combining: a core stores without a pause into write-combining
 //! buffers; each line of 64 B goes out as one TLP when it is full, and its buffer is free when the root port has sent it (the same
-//! volume, "Write Combining Memory"). Leaves out: buffers that are flushed half full, fences, and of combined stores the way of the
-//! answer.
+//! volume, "Write Combining Memory"). Streaming loads of such memory (MOVNTDQA) bring a whole line into one of the same buffers, and the
+//! other loads of that line find it there (volume 1, "Streaming Load Hint Instruction"): so many lines may be under way, each from its
+//! first load until its data is back. Leaves out: buffers that are flushed half full, lines that are lost before all of them was loaded,
+//! fences, and of combined stores the way of the answer.
 
 use crate::load::{Demand, Draft, Enlarge, HeldUp, LoadConfig, LoadName, Owner, Step, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
@@ -39,7 +41,7 @@ pub enum Pacing {
         /// Time between the starts of two accesses.
         interval: Span,
     },
-    /// Stores into so many buffers, one after another; at least one.
+    /// Lines of 64 B by way of so many buffers, one after another: stores, or streaming loads; at least one.
     Combining {
         /// Write-combining buffers of the core.
         buffers: u32,
@@ -93,13 +95,13 @@ pub struct MmioWorkload {
     flow: Option<FlowId>,
     /// When each access in flight started.
     in_flight: Slots<Time>,
-    /// Combining: when the line that is being filled was begun.
+    /// Combining: when the core began with the line that it is busy with.
     filling_since: Option<Time>,
-    /// Combining: buffers that wait for the root port.
+    /// Combining: buffers that wait for the root port, or for their data.
     waiting: u32,
-    /// Combining: buffers in use, that which is being filled among them.
+    /// Combining: buffers in use, that which is being filled with stores among them.
     taken: Level,
-    /// Combining: lines that were begun, and the time that the core has stored for those that are full.
+    /// Combining: lines that were begun, and the time that the core has spent on those that it is done with.
     begun: u64,
     stored: SpanSum,
 }
@@ -166,34 +168,48 @@ impl MmioWorkload {
         }
     }
 
-    /// The core fills the next line, if there is a buffer for it.
+    /// The core goes on to the next line, if there is a buffer for it: its first load asks for all of it.
     fn fill<M: Needs>(&mut self, buffers: u32, ports: &mut Ports<'_, M>) {
         if self.filling_since.is_none() && self.waiting < buffers {
             let now = ports.now();
             self.filling_since = Some(now);
             self.begun += 1;
+            if self.config.direction == MmioDirection::Read {
+                self.waiting += 1;
+                let token = Token::of(Kind::Access, self.in_flight.insert(now));
+                ports.mmio_read(self.config.device, COMBINED, token);
+            }
             self.count_taken(now);
             ports.set_timer(now + self.line_time(), Token::of(Kind::Next, 0));
         }
     }
 
-    /// Time of the core to fill a line.
+    /// A buffer is free again.
+    fn freed<M: Needs>(&mut self, buffers: u32, ports: &mut Ports<'_, M>) {
+        self.waiting -= 1;
+        self.count_taken(ports.now());
+        self.fill(buffers, ports);
+    }
+
+    /// Time of the core for a line.
     fn line_time(&self) -> Span {
         self.config.cost * COMBINED.div_ceil(self.config.size)
     }
 
     fn count_taken(&mut self, now: Time) {
-        let taken = u64::from(self.waiting) + u64::from(self.filling_since.is_some());
-        self.taken.set(taken, now);
+        let filled = self.config.direction == MmioDirection::Write && self.filling_since.is_some();
+        self.taken.set(u64::from(self.waiting) + u64::from(filled), now);
     }
 
-    /// A line is full: it goes out.
+    /// The core is done with a line: one that is full of stores goes out.
     fn flush<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         if let Some(since) = self.filling_since.take() {
-            self.waiting += 1;
             self.stored += ports.now() - since;
-            let token = Token::of(Kind::Access, self.in_flight.insert(since));
-            ports.mmio_write_followed(self.config.device, COMBINED, token);
+            if self.config.direction == MmioDirection::Write {
+                self.waiting += 1;
+                let token = Token::of(Kind::Access, self.in_flight.insert(since));
+                ports.mmio_write_followed(self.config.device, COMBINED, token);
+            }
         }
     }
 
@@ -236,9 +252,11 @@ impl<M: Needs> Instrument<M> for MmioWorkload {
                 self.fill(buffers, ports);
             }
             (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Combining { buffers }) => {
-                self.waiting -= 1;
-                self.count_taken(ports.now());
-                self.fill(buffers, ports);
+                self.freed(buffers, ports)
+            }
+            (WorkloadEvent::MmioReadDone { token }, Pacing::Combining { buffers }) => {
+                self.finish(token.subject, ports);
+                self.freed(buffers, ports);
             }
             (WorkloadEvent::MmioWriteLeft { .. }, Pacing::Closed { .. }) => self.go_on(ports),
             (WorkloadEvent::MmioReadDone { token } | WorkloadEvent::MmioWriteArrived { token }, _) => {
@@ -350,7 +368,7 @@ impl LoadConfig for MmioConfig {
         let host = Owner::HostAbove(self.device);
         vec![match resource.part {
             Part::Load(LoadPart::Stores) => {
-                Draft::one("half the time of a store", host, "store_cost", Step::Halve)
+                Draft::one("half the time of a store or streaming load", host, "store_cost", Step::Halve)
             }
             _ => {
                 let what = "twice the write-combining buffers of a core";
@@ -435,6 +453,29 @@ mod tests {
             let expected = (100_000 - 500) / period_ns * 64;
             let payload = bench.payload("registers", "mmio write");
             assert!(payload.abs_diff(expected) <= 128, "{cost_ns} ns: {payload} B, {expected}");
+        }
+    }
+
+    /// Sixteen loads of 4 B bring a line; it is 1 us under way. As many lines as buffers are in flight, or as the core asks for.
+    #[test]
+    fn streaming_loads_are_as_many_lines_as_buffers_in_a_round_trip() {
+        for (buffers, cost_ns, expected) in [(1, 0, 100), (10, 0, 1000), (10, 10, 620)] {
+            let mut bench = Bench::new(Rate::from_bytes_per_second(1_000_000_000), Span::from_ns(500));
+            let mut instrument = MmioWorkload::new(MmioConfig {
+                cost: Span::from_ns(cost_ns),
+                pacing: Pacing::Combining { buffers },
+                ..loads()
+            });
+            bench.run(&mut instrument, Span::from_us(100));
+            let (done, latency_ns) = bench.operations("registers", "mmio read");
+            assert!(done.abs_diff(expected) <= 10, "{buffers} buffers, {cost_ns} ns: {done} lines");
+            assert_eq!(latency_ns, 1000.0);
+            assert_eq!(bench.payload("registers", "mmio read"), done * 64);
+            let [lines, core] =
+                instrument.resources(Time::ZERO + Span::from_us(100)).try_into().expect("lines and a core");
+            let busy = if cost_ns == 0 { f64::from(buffers) } else { 1000.0 / 160.0 };
+            assert!((lines.book.busy.as_ns() / 100_000.0 - busy).abs() < 0.1, "{}", lines.book.busy.as_ns());
+            assert_eq!((lines.places, core.places), (buffers, 1));
         }
     }
 

@@ -41,12 +41,20 @@ impl NvmeWorkload {
         let costs = &self.config.hosts[host];
         let called = match self.config.groups[group].fio.engine {
             IoEngine::Ring => costs.submit_cost - costs.submit_cost.min(costs.aio_cost),
+            IoEngine::UserSpace => costs.user_driver_halves()[0],
             IoEngine::Asynchronous | IoEngine::Synchronous => costs.submit_cost,
         };
+        let in_user_space = self.config.groups[group].fio.engine == IoEngine::UserSpace;
         let submit_cost = called + self.post_cost(group, &request);
-        let submitted = self.cores[host].run(core, ports.now(), submit_cost, CpuWork::Privileged);
+        let work = if in_user_space { CpuWork::User } else { CpuWork::Privileged };
+        let submitted = self.cores[host].run(core, ports.now(), submit_cost, work);
         self.slots[index as usize].submitted = submitted;
-        self.tally_of(index).cpu.system += submit_cost;
+        let spent = &mut self.tally_of(index).cpu;
+        if in_user_space {
+            spent.user += submit_cost
+        } else {
+            spent.system += submit_cost
+        }
         ports.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 }

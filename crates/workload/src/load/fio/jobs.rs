@@ -23,13 +23,15 @@ pub struct Pattern {
     pub random: bool,
 }
 
-/// How the kernel is asked, and how completions are noticed.
+/// Who drives the drive, and how it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IoEngine {
     /// Asynchronous, by system calls for each I/O: `libaio`.
     Asynchronous,
     /// Asynchronous, by rings that job and kernel share: `io_uring`.
     Ring,
+    /// Asynchronous, by a driver in the job's own thread, which the kernel has no part in: `spdk`.
+    UserSpace,
     /// One I/O at a time, the thread waits: `sync`, `psync`, `libcufile`.
     Synchronous,
 }
@@ -137,7 +139,7 @@ impl FioConfig {
     /// I/Os in flight for each clone, after what the engine allows.
     pub(crate) fn effective_depth(&self) -> u32 {
         match self.engine {
-            IoEngine::Asynchronous | IoEngine::Ring => self.depth,
+            IoEngine::Asynchronous | IoEngine::Ring | IoEngine::UserSpace => self.depth,
             IoEngine::Synchronous => 1,
         }
     }

@@ -167,6 +167,7 @@ impl LoadConfig for NvmeConfig {
                 &mut host.worker_cost,
                 &mut host.submit_cost,
                 &mut host.aio_cost,
+                &mut host.user_driver_cost,
                 &mut host.interrupt_cost,
                 &mut host.completion_cost,
                 &mut host.register_cost,

@@ -19,6 +19,7 @@ pub(super) fn host() -> NvmeHostConfig {
         worker_cost: Span::from_ns(500),
         submit_cost: Span::from_ns(1_000),
         aio_cost: Span::from_ns(400),
+        user_driver_cost: Span::from_ns(60),
         interrupt_cost: Span::from_ns(700),
         completion_cost: Span::from_ns(800),
         register_cost: Span::from_ns(300),
@@ -198,6 +199,27 @@ fn polling_saves_the_interrupt() {
     let polled = run(ssd(), fio, FAST, Span::from_ms(2)).0;
     let saved = interrupts.operations("job", "write").1 - polled.operations("job", "write").1;
     assert!((700.0..=701.0).contains(&saved), "the interrupt and its message: {saved} ns");
+}
+
+/// A driver in user space: no call, no interrupt, half of its time before the doorbell and half after the completion. One I/O at a time saves
+/// what the kernel takes of it, and a drive that is faster than the core has as many I/Os as the core has time for.
+#[test]
+fn a_driver_in_user_space_takes_its_own_time_and_no_other() {
+    let one = |engine, polled| {
+        let fio = FioConfig { engine, polled, ..job(Bytes::from_kib(4), 1, 0) };
+        run(ssd(), fio, FAST, Span::from_ms(2)).0.operations("job", "write").1
+    };
+    let saved = one(IoEngine::Asynchronous, true) - one(IoEngine::UserSpace, true);
+    assert!((1739.0..=1741.0).contains(&saved), "1,000 and 800 ns less 60: {saved} ns");
+
+    let drive = SsdConfig { command_time: Span::from_ns(1), sector_time: Span::ZERO, ..ssd() };
+    let fio = FioConfig { engine: IoEngine::UserSpace, polled: true, ..job(Bytes::new(512), 64, 0) };
+    let (bench, workload) = run(drive, fio, FAST, Span::from_ms(2));
+    let each_ns = 2e6 / bench.operations("job", "write").0 as f64;
+    let own_ns = host().worker_cost.as_ns() + 60.0;
+    assert!((each_ns / own_ns - 1.0).abs() < 0.02, "{each_ns} ns for each I/O, {own_ns} of them the core's");
+    let core = workload.resources(Time::ZERO + Span::from_ms(2));
+    assert!(core.iter().any(|each| each.book.busy.as_ns() > 1.98e6), "a core is busy all the time");
 }
 
 /// On a link that is slower than the drive, what ends an I/O stands behind the data of those after it.

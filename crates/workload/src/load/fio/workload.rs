@@ -240,11 +240,19 @@ impl NvmeWorkload {
 
     /// The driver hands a command back.
     fn finish<M: Needs>(&mut self, slot: u32, host: usize, core: u32, ports: &mut Ports<'_, M>) {
-        let cost = self.config.hosts[host].completion_cost;
-        let end = self.cores[host].run(core as usize, ports.now(), cost, CpuWork::Deferred);
-        // A target's processors are not the job's.
-        if self.connections[self.slots[slot as usize].job as usize].is_none() {
-            self.tally_of(slot).cpu.system += cost;
+        let found = &self.slots[slot as usize];
+        // A target's processors are not the job's, and its driver is another.
+        let attached = self.connections[found.job as usize].is_none();
+        let costs = &self.config.hosts[host];
+        let engine = self.config.groups[found.group as usize].fio.engine;
+        let (cost, work) = match attached && engine == IoEngine::UserSpace {
+            true => (costs.user_driver_halves()[1], CpuWork::User),
+            false => (costs.completion_cost, CpuWork::Deferred),
+        };
+        let end = self.cores[host].run(core as usize, ports.now(), cost, work);
+        if attached {
+            let spent = &mut self.tally_of(slot).cpu;
+            if work == CpuWork::User { spent.user += cost } else { spent.system += cost }
         }
         ports.set_timer(end, Own::of(Kind::Completed, slot));
     }
@@ -255,7 +263,9 @@ impl NvmeWorkload {
         let slot = &self.slots[index as usize];
         let (job, group, request) = (slot.job, slot.group as usize, slot.request);
         let (submission, completion) = match self.config.groups[group].fio.engine {
-            IoEngine::Asynchronous | IoEngine::Ring => (slot.submitted - slot.started, now - slot.submitted),
+            IoEngine::Asynchronous | IoEngine::Ring | IoEngine::UserSpace => {
+                (slot.submitted - slot.started, now - slot.submitted)
+            }
             // A call that returns with the data has no submission of its own.
             IoEngine::Synchronous => (Span::ZERO, now - slot.started),
         };

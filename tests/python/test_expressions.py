@@ -10,6 +10,7 @@ import pytest
 from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
 
 from lanewise.health.doctor import loss_words
+from lanewise.health.judge import unread, wrapped
 from lanewise.machine import adapters, known_parts
 from lanewise.machine.sources import driver_lines
 
@@ -48,6 +49,8 @@ PUT_TOGETHER = {
     ),
     ("kernel_events", "re.escape"): [r"\baacraid \[?([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"],
     ("loss_words", "re.compile(pattern)"): [pattern.pattern for pattern, _ in loss_words._OF_A_LINE],
+    ("unread", "re.compile(sign"): [f"(?m){sign}" for *_, sign in unread._SIGNS],
+    ("wrapped", "re.compile(s"): [stamp.pattern for stamp in wrapped._BEFORE_A_LINE],
     ("iometer", "names"): [
         r"(?P<workload>a|b) worker (?P<number>\d{1,9})(?: (?P<disk>.{1,80}))?: Total I/Os per Second"
     ],

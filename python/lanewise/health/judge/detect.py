@@ -128,12 +128,12 @@ def _parsed(text: str, source: str | None) -> Measurement:
             problem = problem or error
     if problem is not None:
         raise problem
-    if said := _said_of_fio(text, source or "-"):
-        raise ImportProblemError(said)
     if broken := _broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
         raise ImportProblemError(scenario)
+    if said := _said_of_fio(text, source or "-"):
+        raise ImportProblemError(said)
     from lanewise.machine.sources.wrapping import HEADER
 
     if HEADER.search(text):

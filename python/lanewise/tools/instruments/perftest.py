@@ -40,7 +40,9 @@ _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
 _HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
 _COLUMN = re.compile(r"(?:BW (?:peak|average)|[\d.]{1,8}% percentile|[^\s\[]{1,40})(?:\[[^\]]{1,20}\])?")
-_SETTING = re.compile(r"(?:^|\s{2,}|\t)\s*+([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)")
+_SETTING = re.compile(
+    r"(?:^|(?<=^\s)|(?<=\s\s)|(?<=\t))([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)"
+)
 """Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
 

@@ -11,6 +11,7 @@ use crate::link::ChannelCredits;
 use crate::packet::{ClassQueues, Packet, PacketId, PacketPool};
 use crate::port::Port;
 use lanewise_pcie::flow_control::TransmitCredits;
+use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelMap};
 use lanewise_units::{Span, Time};
 
@@ -124,6 +125,18 @@ impl Port {
     pub(crate) fn queue(&mut self, packets: &mut PacketPool, id: PacketId) -> bool {
         let channel = self.channel_of(packets[id].traffic_class);
         self.queues_of_mut(channel).push(packets, id)
+    }
+
+    /// Puts a packet into the queues of its channel. A posted write in front there that may leave only later is no request yet, since its
+    /// pace or its data hold it back: it counts as the younger of the two.
+    pub(crate) fn queue_before_unstarted_write(&mut self, packets: &mut PacketPool, id: PacketId) {
+        self.queue(packets, id);
+        let channel = self.channel_of(packets[id].traffic_class);
+        let write = self.queues_of(channel).head(FlowClass::Posted);
+        if let Some(write) = write.filter(|write| packets[*write].eligible_at > packets[id].eligible_at) {
+            let (written, own) = (packets[write].order, packets[id].order);
+            (packets[write].order, packets[id].order) = (own, written);
+        }
     }
 
     /// Puts a packet into the queues of its channel, in front of those of its class that may leave later. True when it is the first.

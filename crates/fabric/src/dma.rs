@@ -19,6 +19,7 @@ use crate::packet::{Flags, Packet, PacketId};
 use crate::server::{Book, Server, Station};
 use crate::workload::Direction;
 use lanewise_observe::Fact;
+use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
 use lanewise_units::{Bytes, Few, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -177,6 +178,8 @@ pub(crate) struct DmaEngines {
     engines: Vec<Engine>,
     /// By slot of an outstanding read: the channel that asked, and for how much.
     of_slot: Vec<Option<(u32, Bytes)>>,
+    /// By virtual channel, whose the write is that was staged last.
+    wrote_last: [u32; TRAFFIC_CLASSES],
     /// Channels that wait for a tag of their function.
     parked: u32,
     /// Reads of its functions, where each has tags of its own.
@@ -202,6 +205,7 @@ impl DmaEngines {
             collected: config.collects_reads.then(Few::default),
             engines: std::iter::repeat_with(Engine::default).take(open).collect(),
             of_slot: Vec::new(),
+            wrote_last: [u32::MAX; TRAFFIC_CLASSES],
             parked: 0,
             function_tags: config.functions.as_ref().and_then(FunctionTags::new),
             ide: config.ide.as_ref().map(IdeEnd::new),
@@ -294,6 +298,17 @@ impl DmaEngines {
         if let Some(tags) = &mut self.function_tags {
             tags.take(engine.function);
         }
+    }
+
+    /// A write of this channel was staged on a virtual channel.
+    pub(crate) fn writes_on(&mut self, vc: u8, channel: u32) {
+        self.wrote_last[usize::from(vc)] = channel;
+    }
+
+    /// Whether the write staged last on a virtual channel is of another channel than the read of this slot.
+    pub(crate) fn is_of_another_than_the_write_on(&self, vc: u8, slot: u16) -> bool {
+        let read = self.of_slot.get(usize::from(slot)).copied().flatten();
+        read.is_some_and(|(channel, _)| channel != self.wrote_last[usize::from(vc)])
     }
 
     /// A channel belongs to a function, 0 for the physical one.

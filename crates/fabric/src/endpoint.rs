@@ -256,6 +256,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether a read that is staged on a virtual channel may go before a write that is, and has not started: they are of two channels.
+    pub(crate) fn may_read_before_write(&self, vc: u8, read: &Packet) -> bool {
+        self.dma.as_ref().is_some_and(|dma| dma.is_of_another_than_the_write_on(vc, read.read))
+    }
+
     /// When the data of a completion of another's read is there, for a read that arrived `now`.
     pub(crate) fn data_at(&mut self, now: Time, completion: &Packet) -> Time {
         if completion.flags.has(Flags::MMIO) {

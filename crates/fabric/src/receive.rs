@@ -246,7 +246,7 @@ impl Fabric {
                 errors.inject(&mut completion);
             }
             let completion_id = self.packets.insert(completion);
-            self.ports[id.index()].queue(&mut self.packets, completion_id);
+            self.ports[id.index()].queue_before_unstarted_write(&mut self.packets, completion_id);
             if self.observers.are_heard() {
                 self.tell_of_queued(id, completion_id);
             }

@@ -139,8 +139,12 @@ impl Fabric {
             {
                 endpoint.tag_taken(vc);
                 staged_at = staged_at.min(packet.eligible_at);
+                let goes_before = endpoint.may_read_before_write(vc, &packet);
                 let packet_id = self.packets.insert(packet);
-                port.queue(&mut self.packets, packet_id);
+                match goes_before {
+                    true => port.queue_before_unstarted_write(&mut self.packets, packet_id),
+                    false => _ = port.queue(&mut self.packets, packet_id),
+                }
             }
         }
         let (id, empty) = (endpoint.port, port.nothing_queued());

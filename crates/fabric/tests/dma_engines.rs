@@ -94,6 +94,34 @@ fn paces_are_kept_per_direction() {
     assert_close(requests, 1e6, 0.005, "requests of both directions together");
 }
 
+/// A write that waits for its pace is no request yet: reads that may start before it do not stay behind it.
+#[test]
+fn a_write_that_has_not_started_holds_up_no_read() {
+    let mut config = card();
+    let alone = read_rate(&config);
+    endpoint_mut(&mut config, 1).dma.write_interval = Span::from_us(1);
+    let both = vec![Stream::new(1, Direction::Write, 65536, 4), Stream::new(1, Direction::Read, 65536, 4)];
+    let simulation = measure(&config, both, 2000);
+    assert_close(goodput(&simulation, 0, 2000), 256.0 / 1e-6, 0.005, "writes");
+    // At most an Ack and an UpdateFC of 8 B each go the other way for each write.
+    let reads = goodput(&simulation, 1, 2000);
+    assert!(reads >= alone * (1.0 - 0.016) && reads <= alone, "{reads}, {alone}");
+}
+
+/// Nor does it hold up the answer to a load of the device's registers.
+#[test]
+fn a_write_that_has_not_started_holds_up_no_answer() {
+    let load = |interval| {
+        let mut config = card();
+        endpoint_mut(&mut config, 1).dma.write_interval = interval;
+        // The second write is due long after the load.
+        let asks =
+            vec![(us(5), dma(1, Direction::Write, 0, 512)), (us(6), Ask::MmioRead { device: 1, bytes: 4 })];
+        run_script(&config, asks, 1000).1.latency(1)
+    };
+    assert_eq!(load(Span::from_us(50)), load(Span::from_ns(1)));
+}
+
 /// After each TLP nothing starts for the gap, which is time of its own; another's TLPs and DLLPs do not mind.
 #[test]
 fn a_gap_follows_each_tlp() {

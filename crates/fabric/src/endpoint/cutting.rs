@@ -27,6 +27,9 @@ impl Endpoint {
                 break channel;
             }
         };
+        if let Some(dma) = &mut self.dma {
+            dma.writes_on(vc, channel);
+        }
         let unit = self.unit(channel, Direction::Write);
         let mut packet = self.next_request(TlpKind::MemoryWrite, channel, unit, now, transfers);
         self.start_on_engine(channel, Direction::Write, now, &mut packet);

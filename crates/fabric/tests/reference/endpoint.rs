@@ -238,7 +238,11 @@ impl System {
             completion.order = self.next_order();
             let own = &mut self.ports[port];
             let channel = own.channel_of(&completion);
-            own.channels[channel].queues[COMPLETION].push_back(completion);
+            let queues = &mut own.channels[channel].queues;
+            if let Some(write) = queues[POSTED].front_mut().filter(|write| write.ready > completion.ready) {
+                std::mem::swap(&mut write.order, &mut completion.order); // It has not started, and is no request yet.
+            }
+            queues[COMPLETION].push_back(completion);
             self.look_at(port, ready);
         }
     }

@@ -1268,6 +1268,11 @@ class HostMpi(TypedDict, total=False):
     """Core time to match what has arrived. Default: 80 ns."""
     copy_bandwidth: str | Sourced
     """Rate at which a core copies between buffers. Default: 8 GB/s."""
+    waits_for_doorbell: bool | Sourced
+    """Whether a core waits until the stores of a doorbell have left it before it goes on, as libraries over
+    verbs do (MVAPICH2); if not, before its next doorbell, as UCX does (HPC-X, Open MPI, MPICH). Default:
+    false.
+    """
 
 
 class HostKernelTcp(TypedDict, total=False):

@@ -107,6 +107,10 @@ parameters! {
         /// Rate at which a core copies between buffers.
         copy_bandwidth: Rate = "8 GB/s" in "1 MB/s" to "10 TB/s",
         Assumed "one core, data mostly in caches";
+        /// Whether a core waits until the stores of a doorbell have left it before it goes on, as libraries over verbs do (MVAPICH2);
+        /// if not, before its next doorbell, as UCX does (HPC-X, Open MPI, MPICH).
+        waits_for_doorbell: bool = "false",
+        Published "UCX 00ad9ed680, uct_ib_mlx5_txwq_ring_doorbell, and what its fences are on x86: a store fence before each doorbell, none behind it; rdma-core has one behind it, too (mmio_flush_writes)";
     }
 }
 

@@ -301,6 +301,7 @@ fn osu(
         send_cost: mpi.send_cost,
         receive_cost: mpi.receive_cost,
         copy_bandwidth: mpi.copy_bandwidth,
+        waits_for_doorbell: mpi.waits_for_doorbell,
     };
     let [first_driver, second_driver] = networks.drivers(inputs, ends)?;
     Some(RdmaToolConfig::Osu(OsuConfig {

@@ -24,4 +24,6 @@ pub struct MpiHostConfig {
     pub receive_cost: Span,
     /// Rate at which a core copies between buffers.
     pub copy_bandwidth: Rate,
+    /// Whether a core waits until the stores of a doorbell have left it before it goes on; if not, before its next doorbell.
+    pub waits_for_doorbell: bool,
 }

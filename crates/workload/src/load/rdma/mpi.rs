@@ -3,7 +3,8 @@
 //! Eager: the sender copies into a registered buffer and writes it, with a header, into a ring of the receiver, which
 //! polls it and copies it out. The send call is over when the write is posted. Rendezvous: a request to send (RTS) is
 //! written into the ring; then either the receiver grants it (CTS), the sender writes the data and after it a FIN, or
-//! the receiver reads the data and sends a FIN. Data is not copied. Both sides poll all the time.
+//! the receiver reads the data and sends a FIN. Data is not copied. Both sides poll all the time. A doorbell's stores take
+//! a while to leave the core: a library over verbs waits for them, UCX not before it stores the next doorbell.
 //! Leaves out: registration (buffers are cached), matching beyond its cost, unexpected messages, credits of the rings.
 //! Source: MVAPICH user guides, "RDMA fast path" and "rendezvous protocols" (RPUT, RGET).
 
@@ -79,6 +80,8 @@ pub(super) struct Mpi {
     hosts: [(VerbsHostConfig, MpiHostConfig); 2],
     ends: Option<[EndId; 2]>,
     threads: [Station; 2],
+    /// When the stores of each rank's last doorbell have left its core.
+    left: [Time; 2],
     works: Slots<Work>,
     ring: u64,
     buffers: u64,
@@ -92,6 +95,7 @@ impl Mpi {
             hosts,
             ends: None,
             threads: [Station::default(); 2],
+            left: [Time::ZERO; 2],
             works: Slots::default(),
             ring: 0,
             buffers: 0,
@@ -130,15 +134,25 @@ impl Mpi {
         if eager {
             cost += self.copy(rank, size.get());
         }
-        let doorbell = verbs.doorbell_cost;
-        let done = self.threads[rank].occupy(at.now(), cost);
-        self.threads[rank].occupy(done, doorbell);
+        let made = self.threads[rank].occupy(at.now(), cost);
+        let done = self.ring_doorbell(rank, made);
         if eager {
             self.write(rank, Wire::Eager, size.get(), self.config.header + size, done, at);
             self.later(done, Work::Done(rank, MpiEvent::Sent), at);
         } else {
             self.write(rank, Wire::RequestToSend, size.get(), self.config.header, done, at);
         }
+    }
+
+    /// A rank has made a request: when its doorbell is stored. The stores before it have left the core by then.
+    fn ring_doorbell(&mut self, rank: usize, made: Time) -> Time {
+        let (verbs, mpi) = &self.hosts[rank];
+        let stored = self.threads[rank].occupy(made, self.left[rank].saturating_since(made));
+        self.left[rank] = stored + verbs.doorbell_cost;
+        if mpi.waits_for_doorbell {
+            self.threads[rank].occupy(stored, verbs.doorbell_cost);
+        }
+        stored
     }
 
     /// Writes into the other rank's ring; the core has stored the doorbell at `done`.
@@ -218,10 +232,10 @@ impl Mpi {
         if self.answers(what) {
             cost += verbs.post_cost;
         }
-        let (seen, doorbell) = (at.now() + verbs.poll_latency, verbs.doorbell_cost);
-        let done = self.threads[rank].occupy(seen, cost);
+        let seen = at.now() + verbs.poll_latency;
+        let mut done = self.threads[rank].occupy(seen, cost);
         if self.answers(what) {
-            self.threads[rank].occupy(done, doorbell);
+            done = self.ring_doorbell(rank, done);
         }
         self.later(done, Work::Handle(rank, what, size), at);
     }

@@ -45,6 +45,7 @@ fn osu(tool: OsuTool, size: u64, rendezvous: Rendezvous) -> OsuConfig {
         send_cost: Span::from_ns(100),
         receive_cost: Span::from_ns(90),
         copy_bandwidth: Rate::from_bytes_per_second(10_000_000_000),
+        waits_for_doorbell: false,
     };
     OsuConfig {
         name: "osu".into(),
@@ -316,6 +317,31 @@ fn both_kinds_of_rendezvous_fill_the_wire() {
         let both = osu(OsuTool::BidirectionalBandwidth, 65_536, rendezvous);
         let both = run(RdmaToolConfig::Osu(both), Span::from_ms(3)).of("Bandwidth (MB/s)");
         assert!(both > 1.9 * bandwidth && both < 2.0 * 12_418.0, "{rendezvous:?}: {both}");
+    }
+}
+
+/// What each message more of a window takes, in ns.
+fn of_a_message(doorbell: u64, waits: bool) -> f64 {
+    let window = |window: u32| {
+        let mut config = osu(OsuTool::Bandwidth, 8, Rendezvous::Write);
+        config.window = window;
+        for (verbs, mpi) in &mut config.hosts {
+            verbs.doorbell_cost = Span::from_ns(doorbell);
+            mpi.waits_for_doorbell = waits;
+        }
+        8e3 * f64::from(window) / run(RdmaToolConfig::Osu(config), Span::from_ms(4)).of("Bandwidth (MB/s)")
+    };
+    (window(512) - window(64)) / 448.0
+}
+
+#[test]
+fn a_core_waits_for_a_doorbell_before_the_next_one_or_at_once() {
+    // A send of 8 B: the call 100, the request 60, the copy 0.8.
+    for (doorbell, waits, expected) in
+        [(100, false, 160.8), (400, false, 400.0), (100, true, 260.8), (400, true, 560.8)]
+    {
+        let each = of_a_message(doorbell, waits);
+        assert!((each / expected - 1.0).abs() < 0.005, "{doorbell} {waits}: {each} for {expected}");
     }
 }
 

@@ -12,6 +12,7 @@ from lanewise.machine import read_bytes
 from lanewise.machine.address import Address
 from lanewise.machine.model import Kind
 from lanewise.machine.sources.files import InputError
+from lanewise.machine.sources.wrapping import joined_log
 
 
 def diagnosis(text: str) -> Diagnosis:
@@ -371,3 +372,48 @@ def test_registers_that_a_function_does_not_have_are_not_to_be_cleared() -> None
     (error,) = found(text, "uncorrectable-errors")
     assert "setpci -s 00:05.2 CAP_EXP+a.w=f" in error.fix
     assert "ECAP_AER" not in error.fix
+
+
+# linux-pci, a mail on an FPGA that comes back without its registers: the class is what its image says.
+def test_an_fpga_that_does_not_answer_is_missed_whatever_its_class_is() -> None:
+    text = "03:00.0 RAM memory: Xilinx Corporation Default PCIe endpoint ID (rev ff) (prog-if ff)\n"
+    (dead,) = found(text + "\t!!! Unknown header type 7f\n", "device-dead")
+    assert dead.severity is Severity.ERROR
+    (other,) = found(text.replace("Xilinx", "Intel"), "device-dead")
+    assert other.severity is Severity.INFO
+
+
+# linux-rdma, a mail on an adapter that does not start, whose log a mail program broke.
+BROKEN_LOG = """\
+04:00.0 InfiniBand: QLogic Corp. IBA7322 QDR InfiniBand HCA (rev 02)
+\tKernel modules: ib_qib
+
+Feb 13 09:43:33 localhost kernel: ib_qib 0000:04:00.0: qib0: cannot
+register verbs: 17!
+Feb 13 09:43:33 localhost kernel: ib_qib: probe of 0000:04:00.0 failed
+with error -17
+$ ibstatus
+"""
+
+
+def test_lines_of_a_log_that_a_mail_broke_are_read_whole() -> None:
+    (lost,) = found(BROKEN_LOG, "device-lost")
+    assert lost.title == "04:00.0 could not be started"
+    assert "kernel log" in read_bytes(BROKEN_LOG.encode()).kinds
+
+
+def test_a_line_that_had_room_on_the_one_before_goes_on_with_none() -> None:
+    log = "[   12.345678] ib_qib: probe of 0000:04:00.0 failed"
+    assert joined_log([log, "with error -17"]) == [log, "with error -17"]
+    stamp = "Feb 13 09:43:33 localhost kernel: ib_qib: probe of 0000:04:00.0 failed"
+    assert joined_log([stamp, "with error -17", "", "with more"]) == [
+        f"{stamp} with error -17",
+        "",
+        "with more",
+    ]
+    assert joined_log([stamp, "\tindented", stamp, "$ ibstatus"]) == [
+        stamp,
+        "\tindented",
+        stamp,
+        "$ ibstatus",
+    ]

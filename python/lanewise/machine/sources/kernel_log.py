@@ -27,6 +27,7 @@ from lanewise.machine.sources import esxi_errors
 from lanewise.machine.sources.firmware_errors import BEFORE, BESIDE, SIGN, FirmwareErrors
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, seconds_of
 from lanewise.machine.sources.numbers import line_rate
+from lanewise.machine.sources.wrapping import joined_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +96,7 @@ def is_most_of(text: str, headers: re.Pattern[str]) -> bool:
 def read(lines: Sequence[str], into: Reading) -> None:
     """Read a log as the only source: functions, buses, links and errors."""
     reader = _Reader(into)
-    for line in lines:
+    for line in joined_log(lines):
         reader.take(line)
     reader.finish()
     into.shows_tree = True

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lanewise.machine.sources import text_kinds, tool_failures
-from lanewise.machine.sources.wrapping import FENCE
+from lanewise.machine.sources.wrapping import FENCE, joined_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -175,7 +175,7 @@ class Overlays:
             return
         from lanewise.machine.sources import kernel_events
 
-        log = kernel_events.take(lines)
+        log = kernel_events.take(joined_log(lines))
         self.stand_alone |= bool(log)
         self._add("kernel log", partial(kernel_events.put_on, log=log), (), wanted=bool(log))
 

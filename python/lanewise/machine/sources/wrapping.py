@@ -9,6 +9,12 @@ is needed, so that a dump in order costs nothing.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+from lanewise.machine.sources.log_stamps import has_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 """An address as `lspci` prints it."""
@@ -36,6 +42,9 @@ _MOST_WRAPPED = 16 << 20
 """Characters beyond which nobody wrapped a dump: pages and mails are small."""
 _SHORTEST_BROKEN = 40
 """Lines shorter than this were not broken by a mail program; they are 60 to 80 characters wide."""
+
+_NARROWEST_MAIL, _WIDEST_MAIL = 64, 80
+"""Characters of a line between which mail programs break: the usual limits are 65, 72, 76 and 78."""
 
 _BLANKS = "\u00a0\u2007\u202f"
 _DASHES = "\u2010\u2011\u2012\u2013\u2212"
@@ -135,6 +144,35 @@ def joined(lines: list[str]) -> list[str]:
         else:
             whole[-1] = f"{whole[-1].rstrip()} {line.lstrip('> |')}"[:_LONGEST_LINE]
     return whole
+
+
+def joined_log(lines: Sequence[str]) -> Sequence[str]:
+    """Join lines of a kernel log that a mail program broke.
+
+    A line without a time before it goes on with one that has, if its first word did not fit there.
+    """
+    last = ""
+    """The line before as it came; empty where it is of no log."""
+    whole: list[str] = []
+    for line in lines:
+        stamped = has_stamp(line)
+        if last and not stamped and _did_not_fit(line, last):
+            whole[-1] = f"{whole[-1].rstrip()} {line}"[:_LONGEST_LINE]
+        else:
+            whole.append(line)
+            if not stamped:
+                last = ""
+                continue
+        last = line
+    return whole
+
+
+def _did_not_fit(line: str, before: str) -> bool:
+    """Whether a line of a log begins with what did not fit on the one before, of 65 to 80 characters."""
+    if line[:1] in (" ", "\t", "") or line.startswith(_NO_CONTINUATION) or len(before) > _WIDEST_MAIL:
+        return False
+    first_word = line.split(" ", 1)[0]
+    return len(before) + 1 + len(first_word) > _NARROWEST_MAIL and not HEADER.match(line)
 
 
 def _goes_on(line: str, before: str) -> bool:

@@ -22,8 +22,8 @@ DEAD = Rule(
     "boot; nothing can be moved to or from it, and its driver waits or fails.",
     severity="error; for a GPU, or the switch in one, that may be switched off beside one in the processor, "
     "and that did not fall off the bus by the log, warning, and info where the source says that no driver is "
-    "bound to it; info below a bridge in D3, for a device without driver that moves no data, which firmware "
-    "may have switched off, and for the sound of a GPU that answers",
+    "bound to it; info below a bridge in D3, for a device without driver that moves no data and is no FPGA, "
+    "which firmware may have switched off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "
@@ -40,6 +40,10 @@ _OF_BMCS = frozenset({0x102B, 0x1A03})
 _ASLEEP = ("D3hot", "D3cold", "D3")
 _BMC_NAMES = ("Matrox", "ASPEED")
 """Makers of the displays that BMCs have: no laptop has one, so nothing there is switched off."""
+_MOVE_DATA = (0x01, 0x02, 0x03, 0x06, 0x0B, 0x0C, 0x12)
+_OF_FPGAS = frozenset({0x10EE, 0x1172, 0x1204})
+_FPGA_NAMES = ("Xilinx", "Altera", "Lattice")
+"""Makers of FPGAs. Source: pci.ids."""
 
 
 @rule(DEAD)
@@ -140,7 +144,12 @@ def _asleep_above(view: View, function: Function) -> Function | None:
 
 def _matters(function: Function) -> bool:
     """Whether it is missed: a driver is bound, or its kind moves data."""
-    return bool(function.driver) or function.is_class(0x01, 0x02, 0x03, 0x06, 0x0B, 0x0C, 0x12)
+    return bool(function.driver) or function.is_class(*_MOVE_DATA) or _is_fpga(function)
+
+
+def _is_fpga(function: Function) -> bool:
+    """Whether its maker makes FPGAs, whose images say which class they are; no firmware cuts one off."""
+    return function.identity.vendor_id in _OF_FPGAS or function.name.startswith(_FPGA_NAMES)
 
 
 def _is_side_function(view: View, functions: list[Function]) -> bool:

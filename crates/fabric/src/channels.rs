@@ -129,6 +129,8 @@ impl Port {
 
     /// Puts a packet into the queues of its channel. A posted write in front there that may leave only later is no request yet, since its
     /// pace or its data hold it back: it counts as the younger of the two.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn queue_before_unstarted_write(&mut self, packets: &mut PacketPool, id: PacketId) {
         self.queue(packets, id);
         let channel = self.channel_of(packets[id].traffic_class);

@@ -287,7 +287,7 @@ impl NvmeWorkload {
         let cores = &mut self.cores[host];
         cores.run(core, seen, interrupt, CpuWork::Interrupt);
         let end = cores.run(core, seen, cost, CpuWork::Deferred);
-        self.tally_of(slot).cpu.system += cost;
+        self.tally_of(slot).cpu.spend(cost, CpuWork::Deferred);
         ports.set_timer(end, Token::of(Kind::Responded, slot));
     }
 }

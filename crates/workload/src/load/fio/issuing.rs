@@ -24,7 +24,7 @@ impl NvmeWorkload {
         let depth = self.jobs[slot.job as usize].in_flight();
         let tally = self.tally_of(index);
         tally.issued_at(depth);
-        tally.cpu.user += worker_cost;
+        tally.cpu.spend(worker_cost, CpuWork::User);
         let drive = self.drives.drive_mut(path.ssd as u32);
         drive.in_flight += 1;
         drive.in_software += u32::from(connection.is_none());
@@ -39,22 +39,17 @@ impl NvmeWorkload {
         let job = &self.jobs[slot.job as usize];
         let (host, core) = (job.host as usize, job.core as usize);
         let costs = &self.config.hosts[host];
-        let called = match self.config.groups[group].fio.engine {
-            IoEngine::Ring => costs.submit_cost - costs.submit_cost.min(costs.aio_cost),
-            IoEngine::UserSpace => costs.user_driver_halves()[0],
-            IoEngine::Asynchronous | IoEngine::Synchronous => costs.submit_cost,
+        let (called, work) = match self.config.groups[group].fio.engine {
+            IoEngine::Ring => {
+                (costs.submit_cost - costs.submit_cost.min(costs.aio_cost), CpuWork::Privileged)
+            }
+            IoEngine::UserSpace => (costs.user_driver_halves()[0], CpuWork::User),
+            IoEngine::Asynchronous | IoEngine::Synchronous => (costs.submit_cost, CpuWork::Privileged),
         };
-        let in_user_space = self.config.groups[group].fio.engine == IoEngine::UserSpace;
         let submit_cost = called + self.post_cost(group, &request);
-        let work = if in_user_space { CpuWork::User } else { CpuWork::Privileged };
         let submitted = self.cores[host].run(core, ports.now(), submit_cost, work);
         self.slots[index as usize].submitted = submitted;
-        let spent = &mut self.tally_of(index).cpu;
-        if in_user_space {
-            spent.user += submit_cost
-        } else {
-            spent.system += submit_cost
-        }
+        self.tally_of(index).cpu.spend(submit_cost, work);
         ports.set_timer(submitted, Token::of(Kind::Submitted, index));
     }
 }

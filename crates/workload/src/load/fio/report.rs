@@ -5,6 +5,7 @@
 //! core for each clone.
 
 use super::distribution::Distribution;
+use crate::host::cpu::CpuWork;
 use crate::latency::LatencyTally;
 use hdrhistogram::Histogram;
 use lanewise_fabric::workload::Metric;
@@ -95,6 +96,16 @@ pub(crate) struct CpuUse {
     pub user: Span,
     /// The kernel on its behalf.
     pub system: Span,
+}
+
+impl CpuUse {
+    /// A core has spent this time at work of that kind: what is not the thread's own is the kernel's.
+    pub(crate) fn spend(&mut self, time: Span, work: CpuWork) {
+        match work {
+            CpuWork::User => self.user += time,
+            CpuWork::Privileged | CpuWork::Deferred | CpuWork::Interrupt => self.system += time,
+        }
+    }
 }
 
 /// What a job, or all clones of one, has done in the window.

@@ -251,8 +251,7 @@ impl NvmeWorkload {
         };
         let end = self.cores[host].run(core as usize, ports.now(), cost, work);
         if attached {
-            let spent = &mut self.tally_of(slot).cpu;
-            if work == CpuWork::User { spent.user += cost } else { spent.system += cost }
+            self.tally_of(slot).cpu.spend(cost, work);
         }
         ports.set_timer(end, Own::of(Kind::Completed, slot));
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lanewise.study.cluster.session import connect
 from lanewise.study.cluster.versions import ClusterError
 from lanewise.study.running import run_study
 from lanewise.study.search import Search
@@ -153,6 +155,37 @@ def test_a_client_outside_of_the_cluster(nodes: Nodes) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert [point["status"] for point in json.loads(done.stdout)["points"]] == ["done", "done"]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "connects"),
+    [
+        (["Starting Ray client server failed. See ray_client_server_23000.err"], 2),
+        (["Initialization failure from server: ZombieProcess: PID still exists but it's a zombie"] * 2, 3),
+        (["Initialization failure from server: no such file"] * 3, None),
+        (["Ray client: no route"], None),
+    ],
+)
+def test_a_client_whose_server_did_not_come_up_asks_again(
+    monkeypatch: pytest.MonkeyPatch, refusals: list[str], connects: int | None
+) -> None:
+    asked = []
+
+    def init(**_: object) -> None:
+        asked.append(1)
+        if len(asked) <= len(refusals):
+            raise ConnectionError(refusals[len(asked) - 1])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, monkeypatch.context() as patch:
+        patch.setattr(ray, "init", init)
+        address = f"ray://127.0.0.1:{listener.getsockname()[1]}"
+        if connects is None:
+            with pytest.raises(ClusterError, match="cannot connect to .*" + refusals[-1][-8:]):
+                connect(address)
+            assert len(asked) == len(refusals)
+        else:
+            connect(address)()
+            assert len(asked) == connects
 
 
 def test_a_cluster_on_this_machine_leaves_nothing(tmp_path: Path) -> None:

@@ -52,8 +52,12 @@ _ANSWERS_WITHIN_S = 5.0
 """Before Ray is asked to connect, which says much and takes long where nothing listens. Assumed: much longer
 than a connection takes anywhere."""
 
-_NO_SERVER = "Starting Ray client server failed"
-"""Ray's words."""
+_NO_SERVER = ("Starting Ray client server failed", "Initialization failure from server")
+"""Ray's words where the server of a client ended before it listened, as happens on a machine with much to do:
+its process is gone, or is looked at as it goes."""
+
+_CONNECTS = 3
+"""How often Ray is asked to start such a server."""
 
 _TOKEN = secrets.token_hex(32)
 """Who has it may use the clusters that this process starts. One for all of them: Ray reads it once."""
@@ -128,15 +132,15 @@ def answers(host: str, port: int) -> bool:
 
 
 def _init(address: str, settings: Mapping[str, Any]) -> None:
-    """Let Ray connect; once more where the server that it starts for a client did not come up."""
+    """Let Ray connect; again where the server that it starts for a client did not come up."""
     import ray
 
-    for is_last in (False, True):
+    for left in reversed(range(_CONNECTS)):
         try:
             ray.init(**settings)
             return
         except (ConnectionError, RuntimeError, TimeoutError, ValueError, OSError) as error:
-            if is_last or _NO_SERVER not in str(error):
+            if not left or not any(words in str(error) for words in _NO_SERVER):
                 raise ClusterError(_said(address, error)) from error
 
 

@@ -163,6 +163,9 @@ def write_trace(
 def parts() -> str:
     """List the catalog: parts, and each parameter's value with its unit, provenance and source."""
 
+def parts_like(asked: str) -> tuple[list[str], str]:
+    """Return names of the parts that may be meant by a name or words, and a hint where no part has it."""
+
 def bench(name: str) -> str:
     """Run one benchmark on one core: tlp_hops_per_s, events_per_s, simulated_s, wall_s, bytes_per_idle_port.
 

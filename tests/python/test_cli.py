@@ -387,6 +387,14 @@ def test_a_part_is_found_by_a_piece_of_its_name(core: FakeCore, lanewise: Comman
         assert json.loads(lanewise("parts", piece, "--json").stdout)["parts"][0]["name"] == "lsi-sas3801e"
 
 
+def test_parts_are_listed_by_words_of_their_titles(lanewise: CommandLine) -> None:
+    listed = lanewise("parts", "epyc")
+    assert listed.exit_code == 0
+    assert all(part in listed.stdout for part in ("amd-genoa", "amd-milan", "amd-rome"))
+    assert "intel" not in listed.stdout
+    assert lanewise("parts", "epyc-7763").stdout.startswith("amd-milan   EPYC 7003 (Milan) (host)")
+
+
 def test_an_unknown_experiment_lists_the_known(lanewise: CommandLine) -> None:
     result = lanewise("reproduce", "IDT-T99")
     assert result.exit_code == 2

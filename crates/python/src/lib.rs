@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::ladder::{frames_carried, ladder, writes_carried};
     #[pymodule_export]
-    use crate::scenario::{explain, parts, run, scenario_schema, why};
+    use crate::scenario::{explain, parts, parts_like, run, scenario_schema, why};
     #[pymodule_export]
     use crate::session::PySession;
     #[pymodule_export]

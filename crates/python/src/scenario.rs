@@ -91,6 +91,13 @@ pub fn parts(py: Python<'_>) -> PyResult<String> {
     document(&parts)
 }
 
+/// Names of the parts that may be meant by a name or a few words; and a hint for a name that no part has.
+#[pyfunction]
+pub fn parts_like(asked: &str) -> (Vec<String>, String) {
+    let catalog = lanewise_scenario::catalog();
+    (catalog.like(asked).into_iter().map(str::to_owned).collect(), catalog.offer(asked))
+}
+
 /// The JSON Schema of scenario files.
 #[pyfunction]
 pub fn scenario_schema() -> String {

@@ -5,7 +5,6 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{self, Table, Value, shortened};
-use crate::nearest::{asking, nearest};
 use crate::parameter::{
     Layer, LayerTable, Origin, Output, Provenance, ResolvedParameter, check_keys, check_table,
 };
@@ -22,6 +21,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Read;
 use std::sync::{Arc, LazyLock};
+
+mod likeness;
 
 include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
@@ -162,14 +163,6 @@ impl Catalog {
         self.position(name).is_ok()
     }
 
-    /// The part that was meant by a name that none has: one that ends or begins with it, or the nearest.
-    pub(crate) fn meant(&self, name: &str) -> Option<&str> {
-        let lower = name.to_ascii_lowercase();
-        let has = |part: &&str| lower.len() > 2 && (part.ends_with(&lower) || part.contains(&lower));
-        let shortest = self.names().filter(has).min_by_key(|part| part.len());
-        shortest.or_else(|| nearest(name, self.names()))
-    }
-
     /// Adds or replaces a part given as text.
     pub fn add(&mut self, name: &str, file: SourceFile) {
         let position = self.position(name);
@@ -224,8 +217,7 @@ impl Catalog {
             if !self.contains(&relative) {
                 let problem =
                     Problem::UnknownPart { path: format!("{name}.like"), part: shortened(&relative) };
-                let hint = self.meant(&relative).map(asking);
-                diagnostics.push(Diagnostic::at(place, problem).maybe_hint(hint));
+                diagnostics.push(Diagnostic::at(place, problem).hint(self.offer(&relative)));
                 return None;
             }
             if passed.contains(&relative) {

@@ -512,10 +512,7 @@ fn find_parts(
         if !read.iter().any(|(other, _)| *other == name) {
             if !catalog.contains(&name) {
                 let problem = Problem::UnknownPart { path, part: shortened(&name) };
-                let hint = catalog
-                    .meant(&name)
-                    .map_or_else(|| "`lanewise parts` lists the catalog".to_owned(), asking);
-                diagnostics.push(Diagnostic::at(place, problem).hint(hint));
+                diagnostics.push(Diagnostic::at(place, problem).hint(catalog.offer(&name)));
                 continue;
             }
             read.push((name.clone(), catalog.read_part(&name, sources, diagnostics)));

@@ -448,11 +448,9 @@ impl<'f> Builder<'f, '_> {
         let slots = &self.topology.slots[above];
         // Port 0 of a switch faces upstream.
         let below = usize::from(self.file.components[above].kind == ComponentKind::Switch);
-        if target.slot == Some("*") && self.slots_are_lost[above] {
-            return None;
-        }
+        let are_lost = self.file.components[above].part_is_unreadable || self.slots_are_lost[above];
         if target.slot == Some("*") {
-            return Some((below..slots.len()).collect());
+            return (!are_lost).then(|| (below..slots.len()).collect());
         }
         let found = slots.iter().position(|slot| Some(slot.name.as_str()) == target.slot);
         if let Some(slot) = found.filter(|slot| *slot >= below) {
@@ -463,7 +461,7 @@ impl<'f> Builder<'f, '_> {
         {
             return Some(range.collect());
         }
-        if found.is_none() && (self.file.components[above].part_is_unreadable || self.slots_are_lost[above]) {
+        if found.is_none() && are_lost {
             return None;
         }
         let names: Vec<&str> = slots.iter().skip(below).map(|slot| slot.name.as_str()).collect();

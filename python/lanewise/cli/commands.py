@@ -100,7 +100,8 @@ def parts(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show this part in full. Without it: list all parts.",
+            help="Show this part in full, or list those that have these words in name or title. "
+            "Without it: list all parts.",
             show_default=False,
             autocompletion=completion.parts,
         ),
@@ -112,16 +113,16 @@ def parts(
 
     result = api.parts()
     if name is not None:
-        result = _one_part(result, name)
+        result = _those_like(result, name)
     if as_json:
         print_json(result.to_json())
     else:
         from lanewise.cli.tables.parts import print_part, print_parts
 
-        if name is None:
-            print_parts(result)
-        else:
+        if name is not None and len(result.document["parts"]) == 1:
             print_part(result)
+        else:
+            print_parts(result)
 
 
 @app.command()
@@ -158,27 +159,16 @@ add_machine_checks(app)
 add_serve(app)
 
 
-def _one_part(result: "PartsResult", name: str) -> "PartsResult":
-    """Return the part of this name; InputError names those that have it in theirs, or the nearest."""
-    from difflib import get_close_matches
-
+def _those_like(result: "PartsResult", asked: str) -> "PartsResult":
+    """Return the part of this name, or those that may be meant by it; InputError where none is."""
+    from lanewise import _core
     from lanewise.errors import InputError
-    from lanewise.output_format import FORMAT
     from lanewise.results import PartsResult
 
+    plain = asked.lower().removesuffix(".toml")
     parts = {part["name"]: part for part in result.document["parts"]}
-    plain = name.lower().removesuffix(".toml").replace(" ", "-")
-    has_it = [part for part in parts if plain in part]
-    if plain in parts or len(has_it) == 1:
-        part = parts[plain if plain in parts else has_it[0]]
-        return PartsResult({"format": FORMAT, "parts": [part]})
-    # Names begin with the maker, which few people write.
-    ends = {part.partition("-")[2]: part for part in parts}
-    near = (
-        has_it
-        or get_close_matches(plain, parts, n=3)
-        or [ends[end] for end in get_close_matches(plain, ends, n=3)]
-    )
-    listed = " or ".join(f"'{part}'" for part in near[:8])
-    hint = f"did you mean {listed}?" if near else "'lanewise parts' lists the catalog"
-    raise InputError(f"there is no part '{name}'; {hint}")
+    like, hint = _core.parts_like(plain)
+    names = [plain] if plain in parts else [name for name in like if name in parts]
+    if not names:
+        raise InputError(f"there is no part '{asked}'; {hint.replace('`', chr(39))}")
+    return PartsResult({**result.document, "parts": [parts[name] for name in names]})

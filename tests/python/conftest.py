@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import TYPE_CHECKING
 
 import documents
@@ -13,15 +14,25 @@ from typer.testing import CliRunner
 from lanewise import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from click.testing import Result
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield folders that nobody uses; pytest would look through all of them to name the next one."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def own_cache(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> None:
     """Keep finished runs of a test from every other test and from the user's own."""
-    monkeypatch.setenv("LANEWISE_CACHE", str(tmp_path_factory.mktemp("cache")))
+    cache = next(caches)
+    cache.mkdir()
+    monkeypatch.setenv("LANEWISE_CACHE", str(cache))
 
 
 @pytest.fixture(autouse=True)

@@ -41,13 +41,22 @@ class Installation:
 
     @classmethod
     def empty(cls, folder: Path) -> Installation:
-        venv.create(folder / "env", with_pip=True)
+        venv.create(folder / "env")
         (folder / "empty").mkdir()
         return cls(folder)
+
+    def look_into(self, other: Installation) -> None:
+        """Find there what is not installed here: what was installed there is not installed twice."""
+        (self.packages / "other.pth").write_text(f"{other.packages}\n")
 
     @property
     def bin(self) -> Path:
         return self.folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+
+    @property
+    def packages(self) -> Path:
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(self.run("python", "-c", code).stdout.strip())
 
     def run(self, program: str, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
         kept = ("PYTHON", "VIRTUAL_ENV", "LANEWISE", "PATH")
@@ -66,16 +75,13 @@ class Installation:
 
     def install(self, *what: object) -> None:
         options = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
-        self.run("python", "-m", "pip", "install", *options, *what)
+        # With the pip of the tests: to unpack another one takes seconds.
+        pip = (sys.executable, "-m", "pip", "--python", self.bin / "python")
+        self.run(*pip, "install", *options, *what)
 
     def mebibytes(self) -> float:
-        """Return the size of everything that was installed, without pip and what it brings."""
-        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        packages = Path(self.run("python", "-c", code).stdout.strip())
-        of_pip = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils")
-        own = [path for path in packages.iterdir() if not path.name.startswith(of_pip)]
-        files = [file for path in own for file in (path.rglob("*") if path.is_dir() else [path])]
-        return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
+        """Return the size of everything that was installed."""
+        return sum(file.stat().st_size for file in self.packages.rglob("*") if file.is_file()) / 2**20
 
 
 def build(*arguments: object, **environment: str) -> None:
@@ -259,8 +265,18 @@ def unpacked(archive: Path, folder: Path) -> Path:
     return folder / archive.name.removesuffix(".tar.gz")
 
 
+def requirements(wheel: Path) -> list[str]:
+    """Return what a wheel wants to have installed beside it."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(name).decode().splitlines()
+    return [line for line in lines if line.startswith(("Requires-Dist:", "Requires-Python:"))]
+
+
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git says what is in a source distribution")
-def test_the_source_distribution_builds_and_does_its_work(tmp_path: Path) -> None:
+def test_the_source_distribution_builds_and_does_its_work(
+    wheel: Path, installed: Installation, tmp_path: Path
+) -> None:
     """Compiled without optimising, in a fraction of the time, with the libraries of the tests of the core."""
     build("sdist", "--out", tmp_path)
     own = ROOT / "target" / "sdist"
@@ -279,13 +295,15 @@ def test_the_source_distribution_builds_and_does_its_work(tmp_path: Path) -> Non
     environment |= {"CARGO_PROFILE_DEV_DEBUG": "0"}
     done = subprocess.run(pip, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
+    (built,) = tmp_path.glob("*.whl")
+    assert requirements(built) == requirements(wheel)
     data = ["git", "ls-files", "examples", "experiments", "scenarios", "schema"]
     files = subprocess.run(data, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert files
-    assert {f"lanewise/data/{file}" for file in files} <= set(zipfile.ZipFile(wheel).namelist())
+    assert {f"lanewise/data/{file}" for file in files} <= set(zipfile.ZipFile(built).namelist())
     installation = Installation.empty(tmp_path)
-    installation.install(wheel)
+    installation.install("--no-deps", built)
+    installation.look_into(installed)
     does_its_work(installation)
     # Nothing but `make wheel` puts the lab there.
     done = installation.run("lanewise", "lab", "--out", tmp_path / "lab.html", status=2)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import lanewise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from lanewise.documents import LimitedBy
 
@@ -119,16 +119,21 @@ class Simulations:
 
     def run(self, template: str, text: str, settings: dict[str, Any]) -> lanewise.RunResult:
         """Run a template that is filled in, with parameters set."""
-        overrides = {
-            path: str(value).lower() if isinstance(value, bool) else str(value)
-            for path, value in settings.items()
-        }
+        overrides = overrides_of(settings)
         key = json.dumps([text, overrides], sort_keys=True)
         if key not in self.results:
             path = self.folder / f"{template}.toml"
             path.write_text(text)
             self.results[key] = lanewise.run(path, overrides=overrides)
         return self.results[key]
+
+
+def overrides_of(settings: dict[str, Any]) -> dict[str, str]:
+    """Return settings of a data set as `run` takes them."""
+    return {
+        path: str(value).lower() if isinstance(value, bool) else str(value)
+        for path, value in settings.items()
+    }
 
 
 def filled_in(template: str, parts: dict[str, Any]) -> str:
@@ -229,42 +234,50 @@ def open_component(not_named: list[str], template: dict[str, Any], unit: str, li
     return component if component in not_named else ""
 
 
-def cells_of(path: Path, simulations: Simulations) -> list[Cell]:
-    """Simulate one data set."""
-    data = tomllib.loads(path.read_text())
-    cells = []
+def asked(data: dict[str, Any], name: str) -> Iterator[tuple[dict[str, Any], ...]]:
+    """Yield cells of a data set: the case, the cell, and what it has of both: role, settings, parts."""
     for case in data["case"]:
         for cell in case["cell"]:
             role = cell.get("role", case.get("role", data["role"]))
             if role not in ROLES:
-                raise ValueError(f"{path.name}: role {role!r} is neither of {ROLES}")
+                raise ValueError(f"{name}: role {role!r} is neither of {ROLES}")
             settings = data.get("set", {}) | case.get("set", {}) | cell.get("set", {})
             parts = case.get("with", {}) | cell.get("with", {})
-            text = filled_in(case["template"], parts)
-            result = simulations.run(case["template"], text, settings)
-            limit = result.document["limited_by"]
-            template = tomllib.loads(text)
-            cells.append(
-                Cell(
-                    set=data["id"],
-                    case=f"{case['name']}, {cell['name']}".strip(", "),
-                    group=case.get("group", data["group"]),
-                    role=role,
-                    unit=cell["unit"],
-                    measured=cell["measured"],
-                    tolerance_percent=100 * cell.get("tolerance", case.get("tolerance", 0.03)),
-                    simulated=read_out(result, cell.get("of", case.get("of", "rate")), cell["unit"]),
-                    limited_by=limit["name"] if limit else "",
-                    limited_kind=limit["kind"] if limit else "",
-                    open=open_component(
-                        cell.get("not_named", case.get("not_named", data.get("not_named", []))),
-                        template,
-                        cell["unit"],
-                        limit,
-                    ),
-                    why=cell.get("why", case.get("why", "")),
-                )
+            yield case, cell, {"role": role, "settings": settings, "parts": parts}
+
+
+def cells_of(path: Path, simulations: Simulations, roles: Container[str] = ROLES) -> list[Cell]:
+    """Simulate one data set, or its cells of some roles."""
+    data = tomllib.loads(path.read_text())
+    cells = []
+    for case, cell, its in asked(data, path.name):
+        if its["role"] not in roles:
+            continue
+        text = filled_in(case["template"], its["parts"])
+        result = simulations.run(case["template"], text, its["settings"])
+        limit = result.document["limited_by"]
+        template = tomllib.loads(text)
+        cells.append(
+            Cell(
+                set=data["id"],
+                case=f"{case['name']}, {cell['name']}".strip(", "),
+                group=case.get("group", data["group"]),
+                role=its["role"],
+                unit=cell["unit"],
+                measured=cell["measured"],
+                tolerance_percent=100 * cell.get("tolerance", case.get("tolerance", 0.03)),
+                simulated=read_out(result, cell.get("of", case.get("of", "rate")), cell["unit"]),
+                limited_by=limit["name"] if limit else "",
+                limited_kind=limit["kind"] if limit else "",
+                open=open_component(
+                    cell.get("not_named", case.get("not_named", data.get("not_named", []))),
+                    template,
+                    cell["unit"],
+                    limit,
+                ),
+                why=cell.get("why", case.get("why", "")),
             )
+        )
     return cells
 
 

@@ -33,7 +33,7 @@ SEED ?= 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
+.PHONY: help demo test beside-cargo test-core test-python check setup wheel profile rust-format rust-lint rust-test instructions instruction-counts \
 	test-wasm wasm wasm-bench wasm-test lab pictures bench-web test-web web-test site test-site site-test test-cluster cluster-test python-lint python-types python-test profile-flags command-line-page golden generate bench peers fuzz fuzz-readers mutants swarm docs clean
 
 help: ## list the targets
@@ -42,13 +42,16 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company:
-# WebAssembly a cluster, which mostly waits; the site mypy and pytest. pytest is behind the lab, which it packs into a wheel.
-test: setup $(STAMPS)/node $(STAMPS)/web $(STAMPS)/site ## set up everything; all checks and tests, as in continuous integration
-	@$(MAKE) --silent test-core
-	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-wasm" "$(MAKE) --silent test-cluster"
-	@$(MAKE) --silent test-web
+# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company: what is
+# set up, WebAssembly and browsers, and a cluster, which mostly waits, have cargo beside them; the site mypy and pytest. Cargo is nice, as the
+# others wait for answers for so long and no longer. pytest is behind the lab, which it packs into a wheel.
+test: $(STAMPS)/venv ## set up everything; all checks and tests, as in continuous integration
+	@$(BIN)/python .ci/side_by_side.py "nice $(MAKE) --silent rust-format rust-lint rust-test" "$(MAKE) --silent beside-cargo"
 	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-python" "$(MAKE) --silent test-site"
+
+# All that both sides need is installed before, Ray apart, which only the cluster has.
+beside-cargo: setup $(STAMPS)/node $(STAMPS)/web $(STAMPS)/site
+	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent instructions test-wasm test-web" "$(MAKE) --silent test-cluster"
 
 test-core: setup rust-format rust-lint rust-test instructions ## the part of test that is about the simulator
 

@@ -1,4 +1,4 @@
-"""Runs commands at once and waits for all: the status is 1 when one of them has failed.
+"""Runs commands at once and waits for all: the status is 1 when one has failed, and the end says which.
 
 Usage: python .ci/side_by_side.py COMMAND...
 
@@ -27,6 +27,10 @@ def main() -> int:
         for process in running:
             process.wait()
         return 130
+    # What they said of it stands above what the others have said since.
+    for command, status in zip(sys.argv[1:], statuses, strict=True):
+        if status:
+            print(f"FAILED  {command}", file=sys.stderr)
     return int(any(statuses))
 
 

@@ -71,10 +71,13 @@ class Unknown:
     source: str
 
 
+@cache
 def collect(*packages: str) -> tuple[list[Expression], list[Unknown]]:
     """Return the expressions in the modules of some packages, and those that cannot be told."""
     trees = {
-        path: ast.parse(path.read_text()) for package in packages for path in sorted(_files(ROOT / package))
+        path: list(ast.walk(ast.parse(path.read_text())))
+        for package in packages
+        for path in sorted(_files(ROOT / package))
     }
     shared = _uses(trees.values())
     found, unknown = [], []
@@ -103,8 +106,8 @@ def _files(place: Path) -> Iterable[Path]:
     return place.rglob("*.py") if place.is_dir() else [place]
 
 
-def _calls(tree: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
+def _calls(tree: list[ast.AST]) -> Iterator[ast.Call]:
+    for node in tree:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -115,10 +118,10 @@ def _calls(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def _owners(tree: ast.Module) -> dict[int, str]:
+def _owners(tree: list[ast.AST]) -> dict[int, str]:
     """Return the name that each line of a module gives a value to, where it is one name."""
     found = {}
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             target = node.targets[0]
             if isinstance(target, ast.Name):
@@ -126,17 +129,17 @@ def _owners(tree: ast.Module) -> dict[int, str]:
     return found
 
 
-def _uses(trees: Iterable[ast.AST]) -> dict[str, set[str]]:
+def _uses(trees: Iterable[list[ast.AST]]) -> dict[str, set[str]]:
     """Return the methods that are called on each name; a name that is handed on may be searched for."""
     found: dict[str, set[str]] = {}
     for tree in trees:
         called = set()
-        for node in ast.walk(tree):
+        for node in tree:
             if isinstance(node, ast.Attribute) and node.attr in FUNCTIONS:
                 name = _name(node.value)
                 called.add(id(node.value))
                 found.setdefault(name, set()).add(node.attr)
-        for node in ast.walk(tree):
+        for node in tree:
             if (
                 isinstance(node, ast.Name | ast.Attribute)
                 and isinstance(node.ctx, ast.Load)

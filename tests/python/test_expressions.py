@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PACKAGES = ("machine", "tools", "health", "scenario_text.py", "toml.py")
-FOUND, UNKNOWN = collect(*PACKAGES)
 
 
 def one_of_each_shape(patterns: Iterable[str]) -> list[str]:
@@ -60,26 +59,37 @@ QUADRATIC = 3.0
 """How much more a character may cost in a text twelve times as long: 1 is linear, 12 quadratic."""
 
 
-def examples(unknown: Unknown) -> list[str]:
-    module = unknown.module.rpartition(".")[2]
+@pytest.fixture(scope="module")
+def found() -> list[Expression]:
+    return collect(*PACKAGES)[0]
+
+
+@pytest.fixture(scope="module")
+def unknown() -> list[Unknown]:
+    """What is put together while the program runs."""
+    return collect(*PACKAGES)[1]
+
+
+def examples(each: Unknown) -> list[str]:
+    module = each.module.rpartition(".")[2]
     return [
         pattern
         for (name, words), patterns in PUT_TOGETHER.items()
-        if name == module and words in unknown.source
+        if name == module and words in each.source
         for pattern in patterns
     ]
 
 
-def test_all_are_found() -> None:
-    assert len(FOUND) > 150
-    assert {"machine", "tools", "health"} <= {each.module.split(".")[1] for each in FOUND}
-    untold = [unknown for unknown in UNKNOWN if not examples(unknown)]
+def test_all_are_found(found: list[Expression], unknown: list[Unknown]) -> None:
+    assert len(found) > 150
+    assert {"machine", "tools", "health"} <= {each.module.split(".")[1] for each in found}
+    untold = [each for each in unknown if not examples(each)]
     assert not untold, "say in PUT_TOGETHER what these come to"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_costs_as_much_as_its_text_is_long(package: str) -> None:
-    checked = [each for each in FOUND if each.module.split(".")[1] == package.removesuffix(".py")]
+def test_each_costs_as_much_as_its_text_is_long(package: str, found: list[Expression]) -> None:
+    checked = [each for each in found if each.module.split(".")[1] == package.removesuffix(".py")]
     assert checked
     slow = []
     for expression in checked:
@@ -89,9 +99,9 @@ def test_each_costs_as_much_as_its_text_is_long(package: str) -> None:
     assert not slow, "\n".join(slow)
 
 
-def test_blank_lines_are_read_once() -> None:
+def test_blank_lines_are_read_once(found: list[Expression]) -> None:
     """A hundred thousand of them took 38 s. Nothing is timed here."""
-    assert not [str(each) for each in FOUND if counts_line_ends_again(each)]
+    assert not [str(each) for each in found if counts_line_ends_again(each)]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +120,13 @@ def test_what_reads_blank_lines_again_is_told(pattern: str, method: str, bad: bo
     assert counts_line_ends_again(Expression("here", 0, pattern, re.MULTILINE, method)) is bad
 
 
-def test_those_put_together_too() -> None:
+def test_those_put_together_too(unknown: list[Unknown]) -> None:
     slow = []
-    for unknown in UNKNOWN:
-        for pattern in examples(unknown):
-            growth, text = slowest(Expression(unknown.module, 0, pattern, 0, "search"), 1000, 12)
+    for each in unknown:
+        for pattern in examples(each):
+            growth, text = slowest(Expression(each.module, 0, pattern, 0, "search"), 1000, 12)
             if growth > QUADRATIC:
-                slow.append(f"{unknown.module}: {pattern!r}: {growth:.1f} for {text}")
+                slow.append(f"{each.module}: {pattern!r}: {growth:.1f} for {text}")
     assert not slow, "\n".join(slow)
 
 

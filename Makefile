@@ -42,11 +42,11 @@ help: ## list the targets
 demo: $(STAMPS)/extension ## set up everything; print IDT-T5, published beside simulated, and write its report
 	@$(BIN)/lanewise reproduce IDT-T5 --report lanewise-report.html
 
-# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company: what is
-# set up, WebAssembly and browsers, and a cluster, which mostly waits, have cargo beside them; the site mypy and pytest. Cargo is nice, as the
-# others wait for answers for so long and no longer. pytest is behind the lab, which it packs into a wheel.
+# Cargo and pytest keep all cores busy, and do not run beside one another: that took longer. What keeps one core busy has company: setting up,
+# WebAssembly, browsers, and a cluster, which mostly waits, have cargo beside them; the site mypy and pytest. Browsers and nodes wait for an
+# answer so long and no longer: cargo is as nice as one can be, and Ray's own workers nearly so. pytest is behind the lab, which it packs.
 test: $(STAMPS)/venv ## set up everything; all checks and tests, as in continuous integration
-	@$(BIN)/python .ci/side_by_side.py "nice $(MAKE) --silent rust-format rust-lint rust-test" "$(MAKE) --silent beside-cargo"
+	@$(BIN)/python .ci/side_by_side.py "nice -n 19 $(MAKE) --silent rust-format rust-lint rust-test" "$(MAKE) --silent beside-cargo"
 	@$(BIN)/python .ci/side_by_side.py "$(MAKE) --silent test-python" "$(MAKE) --silent test-site"
 
 # All that both sides need is installed before, Ray apart, which only the cluster has.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,3 +87,14 @@ def test_notes_stand_beside_what_they_are_about() -> None:
         'rcb = "64 B"      # as read\n\n[host.server.slots.slot1]      # 00:01.0\nlink = "gen3 x8"\n\n'
         '[endpoint.ssd]\nattach = "server.slot1"\nnvme.dies = 4      # Assumed here\n'
     )
+
+
+def test_no_module_writes_a_scenario_as_toml_text() -> None:
+    """A program makes documents; a heading of a scenario in a string of a module is one pasted together."""
+    heading = re.compile(r"^\[\[?(run|firmware|host|switch|endpoint|storage|network|system|workload)\b", re.M)
+    found = []
+    for path in sorted(Path(lanewise.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and heading.search(node.value):
+                found.append(f"{path.name}:{node.lineno}")
+    assert not found

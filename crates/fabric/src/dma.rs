@@ -102,7 +102,7 @@ struct Collected {
     completions: Vec<Packet>,
 }
 
-/// A channel's engine, and what it has under way.
+/// A queue's engine, and what it has under way.
 #[derive(Debug, Default)]
 struct Engine {
     /// Largest write and read request; none for the endpoint's own.
@@ -118,7 +118,7 @@ struct Engine {
     asked_at: VecDeque<Time>,
 }
 
-/// Reads that functions have out, of those that each may have, and channels of each that wait for one to end.
+/// Reads that functions have out, of those that each may have, and queues of each that wait for one to end.
 #[derive(Debug)]
 struct FunctionTags {
     each: u16,
@@ -136,32 +136,32 @@ impl FunctionTags {
         self.out[usize::from(function)].0 < self.each
     }
 
-    fn park(&mut self, function: u8, channel: u32) {
-        self.out[usize::from(function)].1.push_back(channel);
+    fn park(&mut self, function: u8, queue: u32) {
+        self.out[usize::from(function)].1.push_back(queue);
     }
 
     fn take(&mut self, function: u8) {
         self.out[usize::from(function)].0 += 1;
     }
 
-    /// A read has ended. Returns a channel that waited for that.
+    /// A read has ended. Returns a queue that waited for that.
     fn give(&mut self, function: u8) -> Option<u32> {
         self.out[usize::from(function)].0 -= 1;
         self.unpark(function)
     }
 
-    /// The channel of a function that has waited longest.
+    /// The queue of a function that has waited longest.
     fn unpark(&mut self, function: u8) -> Option<u32> {
         self.out[usize::from(function)].1.pop_front()
     }
 }
 
-/// What a channel makes of its turn to read.
+/// What a queue makes of its turn to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     /// It asks for data.
     Reads,
-    /// It may not, and takes no turns until [`DmaEngines::ended`] says so. The tag that is there for it is for a channel of the same
+    /// It may not, and takes no turns until [`DmaEngines::ended`] says so. The tag that is there for it is for a queue of the same
     /// function that waits for one, if any does: that takes turns again.
     PassesTo(Option<u32>),
 }
@@ -174,13 +174,13 @@ pub(crate) struct DmaEngines {
     tag_hold: Option<Span>,
     /// By transfer, what has come of it, in a device that collects what it reads.
     collected: Option<Few<u32, Collected>>,
-    /// By channel of the endpoint.
+    /// By queue of the endpoint.
     engines: Vec<Engine>,
-    /// By slot of an outstanding read: the channel that asked, and for how much.
+    /// By slot of an outstanding read: the queue that asked, and for how much.
     of_slot: Vec<Option<(u32, Bytes)>>,
     /// By virtual channel, whose the write is that was staged last.
     wrote_last: [u32; TRAFFIC_CLASSES],
-    /// Channels that wait for a tag of their function.
+    /// Queues that wait for a tag of their function.
     parked: u32,
     /// Reads of its functions, where each has tags of its own.
     function_tags: Option<FunctionTags>,
@@ -191,12 +191,12 @@ pub(crate) struct DmaEngines {
 }
 
 impl DmaEngines {
-    /// Those of a device with these settings and so many channels; none where nothing can come of them.
+    /// Those of a device with these settings and so many queues; none where nothing can come of them.
     pub(crate) fn new(config: &DmaConfig, completion_latency: Span) -> Option<Box<Self>> {
-        (!config.is_plain(completion_latency)).then(|| Box::new(Self::with_channels(config, 0)))
+        (!config.is_plain(completion_latency)).then(|| Box::new(Self::with_queues(config, 0)))
     }
 
-    pub(crate) fn with_channels(config: &DmaConfig, open: usize) -> Self {
+    pub(crate) fn with_queues(config: &DmaConfig, open: usize) -> Self {
         let path = || InternalPath::new(config.path_rate, config.path_latency);
         Self {
             paces: [Pace::new(config.read_interval), Pace::new(config.write_interval)],
@@ -226,7 +226,7 @@ impl DmaEngines {
         }
     }
 
-    pub(crate) fn open_channel(&mut self, engine: &EngineConfig) {
+    pub(crate) fn open_queue(&mut self, engine: &EngineConfig) {
         self.engines.push(Engine {
             units: [engine.read_unit, engine.write_unit],
             most: engine.outstanding,
@@ -234,25 +234,25 @@ impl DmaEngines {
         });
     }
 
-    /// Largest request of a channel in this direction, where its engine has one of its own.
-    pub(crate) fn unit(&self, channel: u32, direction: Direction) -> Option<Bytes> {
-        self.engines[channel as usize].units[direction as usize]
+    /// Largest request of a queue in this direction, where its engine has one of its own.
+    pub(crate) fn unit(&self, queue: u32, direction: Direction) -> Option<Bytes> {
+        self.engines[queue as usize].units[direction as usize]
     }
 
-    /// A transfer was queued on a channel.
-    pub(crate) fn asked(&mut self, channel: u32, at: Time) {
-        self.engines[channel as usize].asked_at.push_back(at);
+    /// A transfer was put into a queue.
+    pub(crate) fn asked(&mut self, queue: u32, at: Time) {
+        self.engines[queue as usize].asked_at.push_back(at);
     }
 
     /// When a request of so many bytes, which could start at `at`, not before now, starts; `is_last` of its transfer.
     pub(crate) fn start(
         &mut self,
-        (channel, direction): (u32, Direction),
+        (queue, direction): (u32, Direction),
         (at, now): (Time, Time),
         bytes: Bytes,
         is_last: bool,
     ) -> Time {
-        let engine = &mut self.engines[channel as usize];
+        let engine = &mut self.engines[queue as usize];
         let asked_at = engine.asked_at.front().copied().unwrap_or(at); // None of what came before the first engine.
         if is_last {
             engine.asked_at.pop_front();
@@ -266,13 +266,13 @@ impl DmaEngines {
         self.paces[direction as usize].start(at.max(data_at).max(sealed_at))
     }
 
-    /// A channel, whose requests are of up to `unit`, has its turn to have one more read in flight.
-    pub(crate) fn turn_to_read(&mut self, channel: u32, unit: Bytes) -> Turn {
-        let engine = &mut self.engines[channel as usize];
+    /// A queue, whose requests are of up to `unit`, has its turn to have one more read in flight.
+    pub(crate) fn turn_to_read(&mut self, queue: u32, unit: Bytes) -> Turn {
+        let engine = &mut self.engines[queue as usize];
         if let Some(tags) = &mut self.function_tags
             && !tags.has_free(engine.function)
         {
-            tags.park(engine.function, channel);
+            tags.park(engine.function, queue);
             self.parked += 1;
             return Turn::PassesTo(None);
         }
@@ -286,56 +286,56 @@ impl DmaEngines {
         Turn::PassesTo(other)
     }
 
-    /// A channel has asked for so many bytes, with the tag of this slot.
-    pub(crate) fn began(&mut self, channel: u32, slot: u16, bytes: Bytes) {
+    /// A queue has asked for so many bytes, with the tag of this slot.
+    pub(crate) fn began(&mut self, queue: u32, slot: u16, bytes: Bytes) {
         let slot = usize::from(slot);
         if self.of_slot.len() <= slot {
             self.of_slot.resize(slot + 1, None);
         }
-        self.of_slot[slot] = Some((channel, bytes));
-        let engine = &mut self.engines[channel as usize];
+        self.of_slot[slot] = Some((queue, bytes));
+        let engine = &mut self.engines[queue as usize];
         engine.in_flight += bytes;
         if let Some(tags) = &mut self.function_tags {
             tags.take(engine.function);
         }
     }
 
-    /// A write of this channel was staged on a virtual channel.
-    pub(crate) fn writes_on(&mut self, vc: u8, channel: u32) {
-        self.wrote_last[usize::from(vc)] = channel;
+    /// A write of this queue was staged on a virtual channel.
+    pub(crate) fn writes_on(&mut self, vc: u8, queue: u32) {
+        self.wrote_last[usize::from(vc)] = queue;
     }
 
-    /// Whether the write staged last on a virtual channel is of another channel than the read of this slot.
+    /// Whether the write staged last on a virtual channel is of another queue than the read of this slot.
     pub(crate) fn is_of_another_than_the_write_on(&self, vc: u8, slot: u16) -> bool {
         let read = self.of_slot.get(usize::from(slot)).copied().flatten();
-        read.is_some_and(|(channel, _)| channel != self.wrote_last[usize::from(vc)])
+        read.is_some_and(|(queue, _)| queue != self.wrote_last[usize::from(vc)])
     }
 
-    /// A channel belongs to a function, 0 for the physical one.
-    pub(crate) fn channel_is_of(&mut self, channel: u32, function: u8) {
-        self.engines[channel as usize].function = function;
+    /// A queue belongs to a function, 0 for the physical one.
+    pub(crate) fn queue_is_of(&mut self, queue: u32, function: u8) {
+        self.engines[queue as usize].function = function;
     }
 
-    /// The tag of this slot is free again. Returns channels that take turns again because of it: that of the read, and another
+    /// The tag of this slot is free again. Returns queues that take turns again because of it: that of the read, and another
     /// of its function.
     pub(crate) fn ended(&mut self, slot: u16) -> [Option<u32>; 2] {
-        let Some((channel, bytes)) = self.of_slot.get_mut(usize::from(slot)).and_then(Option::take) else {
+        let Some((queue, bytes)) = self.of_slot.get_mut(usize::from(slot)).and_then(Option::take) else {
             return [None; 2];
         };
-        let engine = &mut self.engines[channel as usize];
+        let engine = &mut self.engines[queue as usize];
         engine.in_flight = engine.in_flight.saturating_sub(bytes);
         let was_parked = std::mem::replace(&mut engine.is_parked, false);
         let of_function = self.function_tags.as_mut().and_then(|tags| tags.give(engine.function));
         self.parked -= u32::from(of_function.is_some());
-        [was_parked.then_some(channel), of_function]
+        [was_parked.then_some(queue), of_function]
     }
 
-    /// Whether a channel waits for a translation.
+    /// Whether a queue waits for a translation.
     pub(crate) fn lacks_translations(&self) -> bool {
         self.translations.as_ref().is_some_and(|translations| translations.anybody_parked())
     }
 
-    /// Whether a channel waits for a tag of its function. One that waits because its engine has as much in flight as it may does not.
+    /// Whether a queue waits for a tag of its function. One that waits because its engine has as much in flight as it may does not.
     pub(crate) fn lacks_function_tags(&self) -> bool {
         self.parked > 0
     }
@@ -457,7 +457,7 @@ mod tests {
     use super::*;
     use crate::config::Arbitration;
 
-    /// Two tags for two channels of a function, of which the first may have one read in flight. When the second's read ends, the first is
+    /// Two tags for two queues of a function, of which the first may have one read in flight. When the second's read ends, the first is
     /// woken, has no use for the tag, and the second has.
     #[test]
     fn a_tag_that_a_channel_has_no_use_for_goes_to_another_of_its_function() {
@@ -469,15 +469,15 @@ mod tests {
             offset_and_stride: (1, 1),
         };
         let config = DmaConfig { functions: Some(functions), ..DmaConfig::default() };
-        let mut engines = DmaEngines::with_channels(&config, 0);
-        engines.open_channel(&EngineConfig { outstanding: Some(unit), ..EngineConfig::default() });
-        engines.open_channel(&EngineConfig::default());
-        for channel in [0, 1] {
-            assert_eq!(engines.turn_to_read(channel, unit), Turn::Reads);
-            engines.began(channel, channel as u16, unit);
+        let mut engines = DmaEngines::with_queues(&config, 0);
+        engines.open_queue(&EngineConfig { outstanding: Some(unit), ..EngineConfig::default() });
+        engines.open_queue(&EngineConfig::default());
+        for queue in [0, 1] {
+            assert_eq!(engines.turn_to_read(queue, unit), Turn::Reads);
+            engines.began(queue, queue as u16, unit);
         }
-        for channel in [0, 1] {
-            assert_eq!(engines.turn_to_read(channel, unit), Turn::PassesTo(None), "no tag is free");
+        for queue in [0, 1] {
+            assert_eq!(engines.turn_to_read(queue, unit), Turn::PassesTo(None), "no tag is free");
         }
         assert!(engines.lacks_function_tags());
         assert_eq!(engines.ended(1), [None, Some(0)]);

@@ -1,6 +1,6 @@
-//! Endpoints: DMA channels that cut transfers into requests, tags, and the completer behind a BAR.
+//! Endpoints: DMA queues that cut transfers into requests, tags, and the completer behind a BAR.
 //!
-//! Channels take turns packet by packet. A channel issues the requests of its transfers in order and does not wait
+//! Queues take turns packet by packet. A queue issues the requests of its transfers in order and does not wait
 //! for one transfer to complete before the next starts. Left out: interrupts other than the memory
 //! writes that MSI are.
 //!
@@ -22,7 +22,7 @@ use lanewise_pcie::virtual_channel::{ChannelArbiter, ChannelArbitration, Channel
 use lanewise_units::{Bytes, Time};
 use reads::{ReadTimes, Reads};
 use std::sync::Arc;
-use transfers::Channel;
+use transfers::DmaQueue;
 pub(crate) use transfers::Transfers;
 use turns::{TrafficClasses, Turns};
 
@@ -54,7 +54,7 @@ impl EndpointConfig {
 pub(crate) struct Endpoint {
     /// The same for all that are alike.
     pub(crate) config: Arc<EndpointConfig>,
-    channels: Vec<Channel>,
+    queues: Vec<DmaQueue>,
     next_request_at: Time,
     /// Largest write and read request.
     units: [u16; 2],
@@ -117,7 +117,7 @@ impl Endpoint {
             config,
             port,
             route_end,
-            channels: Vec::new(),
+            queues: Vec::new(),
             turns,
             mmio_open: 0,
             next_request_at: Time::ZERO,
@@ -131,46 +131,46 @@ impl Endpoint {
         self.errors.is_none() && self.classes.is_none() && self.dma.is_none()
     }
 
-    pub(crate) fn open_channel(&mut self) -> u32 {
-        self.channels.push(Channel::default());
+    pub(crate) fn open_queue(&mut self) -> u32 {
+        self.queues.push(DmaQueue::default());
         self.turns.channel_opened(0);
         if let Some(dma) = &mut self.dma {
-            dma.open_channel(&EngineConfig::default());
+            dma.open_queue(&EngineConfig::default());
         }
         if let Some(classes) = &mut self.classes {
             classes.add(self.config.traffic_class);
         }
-        self.channels.len() as u32 - 1
+        self.queues.len() as u32 - 1
     }
 
-    /// Opens a channel whose requests carry this traffic class.
-    pub(crate) fn open_channel_of(&mut self, traffic_class: u8) -> u32 {
+    /// Opens a queue whose requests carry this traffic class.
+    pub(crate) fn open_queue_of(&mut self, traffic_class: u8) -> u32 {
         if traffic_class == self.config.traffic_class {
-            return self.open_channel();
+            return self.open_queue();
         }
-        let open = self.channels.len();
-        self.channels.push(Channel::default());
+        let open = self.queues.len();
+        self.queues.push(DmaQueue::default());
         self.turns.channel_opened(0);
         if let Some(dma) = &mut self.dma {
-            dma.open_channel(&EngineConfig::default());
+            dma.open_queue(&EngineConfig::default());
         }
         let classes = self.classes.get_or_insert_with(|| TrafficClasses::on_vc0(open));
         classes.add(traffic_class);
         open as u32
     }
 
-    /// Opens a channel with an engine of its own.
-    pub(crate) fn open_channel_with(&mut self, engine: &EngineConfig, mps: Bytes) -> u32 {
-        let open = self.channels.len();
-        let with_channels = || Box::new(DmaEngines::with_channels(&self.config.dma, open));
+    /// Opens a queue with an engine of its own.
+    pub(crate) fn open_queue_with(&mut self, engine: &EngineConfig, mps: Bytes) -> u32 {
+        let open = self.queues.len();
+        let with_queues = || Box::new(DmaEngines::with_queues(&self.config.dma, open));
         [engine.write_unit, engine.read_unit].into_iter().flatten().for_each(|unit| _ = checked_unit(unit));
         let engine = EngineConfig {
             write_unit: engine.write_unit.map(|unit| unit.min(mps)),
             read_unit: engine.read_unit.map(|unit| unit.min(self.config.mrrs)),
             outstanding: engine.outstanding,
         };
-        self.dma.get_or_insert_with(with_channels).open_channel(&engine);
-        self.channels.push(Channel::default());
+        self.dma.get_or_insert_with(with_queues).open_queue(&engine);
+        self.queues.push(DmaQueue::default());
         self.turns.channel_opened(0);
         if let Some(classes) = &mut self.classes {
             classes.add(self.config.traffic_class);
@@ -201,28 +201,28 @@ impl Endpoint {
         }
     }
 
-    /// Queues a transfer behind the others of its channel.
-    pub(crate) fn submit(&mut self, channel: u32, index: u32, now: Time, transfers: &Transfers) {
+    /// Puts a transfer behind the others of its queue.
+    pub(crate) fn submit(&mut self, queue: u32, index: u32, now: Time, transfers: &Transfers) {
         if let Some(dma) = &mut self.dma {
-            dma.asked(channel, now);
+            dma.asked(queue, now);
             if let Some(translations) = &mut dma.translations {
                 transfers.looked_up_by(translations, index, now);
             }
         }
-        let queue = &mut self.channels[channel as usize];
-        if queue.current.is_some() {
-            return queue.waiting.push_back(index);
+        let own = &mut self.queues[queue as usize];
+        if own.current.is_some() {
+            return own.waiting.push_back(index);
         }
         let rest = transfers.whole(index);
-        queue.current = Some(rest);
-        self.takes_turns(channel, rest.direction);
+        own.current = Some(rest);
+        self.takes_turns(queue, rest.direction);
     }
 
-    /// A channel has something to ask for: it takes turns with the others on its virtual channel.
+    /// A queue has something to ask for: it takes turns with the others on its virtual channel.
     #[inline(always)]
-    fn takes_turns(&mut self, channel: u32, direction: Direction) {
-        let vc = self.classes.as_ref().map_or(VC0, |classes| classes.virtual_channel(channel));
-        self.turns_on(vc).push(direction, channel);
+    fn takes_turns(&mut self, queue: u32, direction: Direction) {
+        let vc = self.classes.as_ref().map_or(VC0, |classes| classes.virtual_channel(queue));
+        self.turns_on(vc).push(direction, queue);
     }
 
     #[inline(always)]
@@ -233,7 +233,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether any channel has a request of this direction to make.
+    /// Whether any queue has a request of this direction to make.
     #[inline]
     pub(crate) fn wants(&self, direction: Direction) -> bool {
         let on_vc0 = !self.turns.is_empty(direction);
@@ -256,7 +256,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a read that is staged on a virtual channel may go before a write that is, and has not started: they are of two channels.
+    /// Whether a read that is staged on a virtual channel may go before a write that is, and has not started: they are of two queues.
     pub(crate) fn may_read_before_write(&self, vc: u8, read: &Packet) -> bool {
         self.dma.as_ref().is_some_and(|dma| dma.is_of_another_than_the_write_on(vc, read.read))
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn what_a_request_is_cut_from_fits_cache_lines() {
         assert_eq!(size_of::<ActiveTransfer>(), 64);
-        assert_eq!(size_of::<Channel>(), 64);
+        assert_eq!(size_of::<DmaQueue>(), 64);
         assert_eq!([offset_of!(Endpoint, turns), offset_of!(Endpoint, reads)], [64, 128]);
     }
 }

@@ -20,10 +20,10 @@ impl Ordinals {
 
     /// Counts one more; whether it is listed.
     pub(crate) fn should_inject(&mut self) -> bool {
-        let struck = self.listed.get(self.next) == Some(&self.count);
-        self.next += usize::from(struck);
+        let is_listed = self.listed.get(self.next) == Some(&self.count);
+        self.next += usize::from(is_listed);
         self.count += 1;
-        struck
+        is_listed
     }
 }
 

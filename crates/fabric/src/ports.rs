@@ -5,7 +5,7 @@
 //! `phases.rs`). Tokens are the caller's own and come back as they were given.
 
 use crate::config::EngineConfig;
-use crate::workload::{ChannelId, DeviceId, Transfer};
+use crate::workload::{DeviceId, DmaQueueId, Transfer};
 use lanewise_engine::random::RandomStream;
 use lanewise_observe::{FlowId, FlowSpec, RequesterState};
 use lanewise_units::{Bytes, Span, Time};
@@ -18,35 +18,35 @@ pub trait Timers {
 
 /// DMA of an endpoint.
 pub trait Dma {
-    /// Opens a channel: a queue of transfers of its own.
+    /// Opens a queue of transfers.
     ///
     /// # Panics
     /// When the device is not an endpoint.
-    fn open_channel(&mut self, device: DeviceId) -> ChannelId;
+    fn open_queue(&mut self, device: DeviceId) -> DmaQueueId;
 
     /// The same, whose requests carry a traffic class other than the device's own.
     ///
     /// # Panics
     /// When the device is not an endpoint, or there is no such class.
-    fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId;
+    fn open_queue_of(&mut self, device: DeviceId, traffic_class: u8) -> DmaQueueId;
 
     /// The same, with a DMA engine of its own.
     ///
     /// # Panics
     /// When the device is not an endpoint, or a unit is no power of two from 32 to 4096 bytes.
-    fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId;
+    fn open_queue_with(&mut self, device: DeviceId, engine: &EngineConfig) -> DmaQueueId;
 
     /// The same, of a virtual function of the device, counted from 0.
     ///
     /// # Panics
     /// When the device is not an endpoint, or has no such function.
-    fn open_channel_of_function(&mut self, device: DeviceId, function: u8) -> ChannelId;
+    fn open_queue_of_function(&mut self, device: DeviceId, function: u8) -> DmaQueueId;
 
-    /// Queues a transfer on a channel.
+    /// Puts a transfer into a queue.
     ///
     /// # Panics
     /// When the transfer is empty, or its target cannot be reached from the device.
-    fn submit(&mut self, channel: ChannelId, transfer: Transfer);
+    fn submit(&mut self, queue: DmaQueueId, transfer: Transfer);
 
     /// States what `device` waits for whenever it has nothing to ask for: a [`RequesterState`] that the fabric cannot
     /// see by itself, such as its wire or the host's software.

@@ -322,6 +322,11 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
+        let port = &self.ports[id.index()];
+        if port.sleeps {
+            // A DLLP that the peer owed may have woken the link, and started the periods of this end's UpdateFCs anew.
+            self.advance_receiver(port.peer, now);
+        }
         if self.ports[id.index()].receiver.acts_at() <= now {
             self.advance_receiver(id, now);
         }

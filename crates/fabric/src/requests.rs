@@ -1,4 +1,4 @@
-//! What endpoints are asked for: transfers queued on channels, and the next request staged at the port.
+//! What endpoints are asked for: transfers in queues, and the next request staged at the port.
 
 use crate::channels::VC0;
 use crate::config::EngineConfig;
@@ -6,45 +6,45 @@ use crate::endpoint::{Endpoint, Transfers};
 use crate::fabric::Fabric;
 use crate::packet::Packet;
 use crate::ports::Dma;
-use crate::workload::{ChannelId, DeviceId, Target, Transfer};
+use crate::workload::{DeviceId, DmaQueueId, Target, Transfer};
 use lanewise_observe::{Fact, RequesterState};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_pcie::virtual_channel::TRAFFIC_CLASSES;
 use lanewise_units::{Bytes, Time};
 
 impl Dma for Fabric {
-    fn open_channel(&mut self, device: DeviceId) -> ChannelId {
+    fn open_queue(&mut self, device: DeviceId) -> DmaQueueId {
         let index = self.endpoint_index(device);
-        ChannelId { device, index: self.endpoints[index as usize].open_channel() }
+        DmaQueueId { device, index: self.endpoints[index as usize].open_queue() }
     }
 
-    fn open_channel_of(&mut self, device: DeviceId, traffic_class: u8) -> ChannelId {
+    fn open_queue_of(&mut self, device: DeviceId, traffic_class: u8) -> DmaQueueId {
         assert!(usize::from(traffic_class) < TRAFFIC_CLASSES, "there is no TC{traffic_class}");
         let index = self.endpoint_index(device);
-        ChannelId { device, index: self.endpoints[index as usize].open_channel_of(traffic_class) }
+        DmaQueueId { device, index: self.endpoints[index as usize].open_queue_of(traffic_class) }
     }
 
-    fn open_channel_with(&mut self, device: DeviceId, engine: &EngineConfig) -> ChannelId {
+    fn open_queue_with(&mut self, device: DeviceId, engine: &EngineConfig) -> DmaQueueId {
         let index = self.endpoint_index(device);
         let mps = self.ports[self.endpoints[index as usize].port.index()].settings.mps;
-        ChannelId { device, index: self.endpoints[index as usize].open_channel_with(engine, mps) }
+        DmaQueueId { device, index: self.endpoints[index as usize].open_queue_with(engine, mps) }
     }
 
-    fn open_channel_of_function(&mut self, device: DeviceId, function: u8) -> ChannelId {
+    fn open_queue_of_function(&mut self, device: DeviceId, function: u8) -> DmaQueueId {
         let index = self.endpoint_index(device);
         let endpoint = &mut self.endpoints[index as usize];
         let functions = endpoint.config.dma.functions.as_ref().map_or(0, |functions| functions.count);
         assert!(function < functions, "there are {functions} virtual functions, and no number {function}");
-        ChannelId { device, index: endpoint.open_channel_of_function(function) }
+        DmaQueueId { device, index: endpoint.open_queue_of_function(function) }
     }
 
-    fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+    fn submit(&mut self, queue: DmaQueueId, transfer: Transfer) {
         assert!(transfer.length > Bytes::ZERO, "a transfer moves at least a byte");
-        if self.goes_beside(channel.device, &transfer) {
+        if self.goes_beside(queue.device, &transfer) {
             return;
         }
-        let endpoint = self.endpoint_index(channel.device);
-        let device = self.devices[channel.device.0 as usize];
+        let endpoint = self.endpoint_index(queue.device);
+        let device = self.devices[queue.device.0 as usize];
         let peer = match transfer.target {
             Target::HostMemory | Target::Nobody => None,
             Target::Endpoint(peer) => {
@@ -60,7 +60,7 @@ impl Dma for Fabric {
             self.addresses.of_transfer(device.root_complex, target, peer, offset, length);
         let index = self.transfers.insert(transfer, self.current, address, destination);
         let now = self.engine.now();
-        self.endpoints[endpoint as usize].submit(channel.index, index, now, &self.transfers);
+        self.endpoints[endpoint as usize].submit(queue.index, index, now, &self.transfers);
         self.refill(endpoint);
     }
 
@@ -118,7 +118,7 @@ impl Fabric {
     }
 
     /// The same for an endpoint with several virtual channels, traffic classes, errors, or a pace, path or engines of its DMA.
-    /// Which channel has the next tag is for the arbitration of its port to say.
+    /// Which queue has the next tag is for the arbitration of its port to say.
     #[cold]
     fn refill_by_channel(&mut self, index: u32) {
         let now = self.engine.now();

@@ -14,12 +14,12 @@ use std::any::Any;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DeviceId(pub u32);
 
-/// A queue of transfers of one endpoint, processed in order; channels of an endpoint take turns packet by packet.
+/// A queue of transfers of one endpoint, processed in order; queues of an endpoint take turns packet by packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ChannelId {
+pub struct DmaQueueId {
     /// The endpoint.
     pub device: DeviceId,
-    /// Index among the endpoint's channels.
+    /// Index among the endpoint's queues.
     pub index: u32,
 }
 

@@ -4,7 +4,7 @@ use crate::common::{behind_switch, direct, root_mut, us};
 use lanewise_fabric::config::FabricConfig;
 use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Tally, Timers};
 use lanewise_fabric::workload::{
-    ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload, WorkloadEvent,
+    DeviceId, Direction, DmaQueueId, Notify, Target, Transfer, Workload, WorkloadEvent,
 };
 use lanewise_fabric::{Fabric, Progress, Simulation};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf, WorkloadEntry};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Writes and reads, takes its device away when that is at rest, brings it back, and does the same again.
 struct Plug {
     device: DeviceId,
-    channel: Option<ChannelId>,
+    channel: Option<DmaQueueId>,
     flow: FlowId,
     open: u32,
     rounds: u32,
@@ -28,7 +28,7 @@ const DOWN: Span = Span::from_us(50);
 
 impl Plug {
     fn round(&mut self, fabric: &mut Fabric) {
-        let channel = *self.channel.get_or_insert_with(|| fabric.open_channel(self.device));
+        let channel = *self.channel.get_or_insert_with(|| fabric.open_queue(self.device));
         for token in 0..8 {
             let direction = if token % 2 == 0 { Direction::Write } else { Direction::Read };
             let transfer = Transfer {
@@ -146,7 +146,7 @@ impl Workload for Hurry {
             token: 0,
             notify: Notify::Done,
         };
-        let channel = fabric.open_channel(DeviceId(1));
+        let channel = fabric.open_queue(DeviceId(1));
         fabric.submit(channel, transfer);
     }
 

@@ -14,7 +14,7 @@ const GEN1: Generation = Generation::Gen1;
 const TLP: Span = Span::from_ns(148);
 
 /// Puts these classes on VC1, VC2 and so on of every link, each with as many credits as VC0.
-fn with_channels(
+fn with_queues(
     mut config: FabricConfig,
     channels: &[&[u8]],
     arbitration: &ChannelArbitration,
@@ -43,7 +43,7 @@ fn packets(simulation: &Simulation, bytes: u64) -> Vec<u64> {
 
 /// Bulk writes of TC0 from one endpoint for which the root port has next to no credits, urgent ones of TC7 from another.
 fn bulk_and_urgent(channels: &[&[u8]]) -> Simulation {
-    let mut config = with_channels(two_endpoints(), channels, &ChannelArbitration::Strict);
+    let mut config = with_queues(two_endpoints(), channels, &ChannelArbitration::Strict);
     config.devices[0].ports[0].credits[0] = CreditPool::finite(1, 8);
     root_mut(&mut config).write_latency = Span::from_us(10);
     let bulk = Stream::new(2, Direction::Write, 4096, 8);
@@ -67,7 +67,7 @@ fn a_blocked_channel_does_not_block_another() {
 #[test]
 fn completions_travel_in_the_class_of_their_request() {
     let latency = |channels: &[&[u8]]| {
-        let config = with_channels(two_endpoints(), channels, &ChannelArbitration::Strict);
+        let config = with_queues(two_endpoints(), channels, &ChannelArbitration::Strict);
         let bulk = Stream::new(2, Direction::Read, 4096, 8);
         let urgent = Stream::new(3, Direction::Read, 64, 1).of_class(7);
         worst_latency(&measure(&config, vec![bulk, urgent], 200), 1)
@@ -88,7 +88,7 @@ fn a_read_stays_behind_writes_of_its_own_channel_only() {
         // The second write waits until the first has left the root port's buffer.
         config.devices[0].ports[0].credits[0] = CreditPool::finite(1, 8);
         root_mut(&mut config).write_latency = Span::from_us(40);
-        let config = with_channels(config, &[&[1]], &ChannelArbitration::RoundRobin);
+        let config = with_queues(config, &[&[1]], &ChannelArbitration::RoundRobin);
         let on = |channel, direction, length| Ask::Dma {
             device: 1,
             channel,
@@ -113,7 +113,7 @@ fn a_read_stays_behind_writes_of_its_own_channel_only() {
 /// Payload packets of TC0, TC1 and TC2, each from an endpoint that alone could fill the upstream link, in 400 us.
 fn shares(arbitration: &ChannelArbitration) -> Vec<u64> {
     let config = without_background(behind_switch(GEN1, Width::X4, Width::X8, 3, 128));
-    let config = with_channels(config, &[&[1], &[2]], arbitration);
+    let config = with_queues(config, &[&[1], &[2]], arbitration);
     let stream = |class: u8| Stream::new(2 + u32::from(class), Direction::Write, 4096, 4).of_class(class);
     packets(&measure(&config, (0..3).map(stream).collect(), 400), 128)
 }
@@ -145,7 +145,7 @@ fn reads_that_share_tags(arbitration: &ChannelArbitration) -> [u64; 2] {
     let mut config = without_background(direct(GEN1, Width::X8, 128));
     endpoint_mut(&mut config, 1).tags = 8;
     root_mut(&mut config).memory_latency = Span::from_us(2);
-    let config = with_channels(config, &[&[7]], arbitration);
+    let config = with_queues(config, &[&[7]], arbitration);
     let stream = |class: u8| Stream::new(1, Direction::Read, 4096, 4).of_class(class);
     let simulation = measure(&config, vec![stream(0), stream(7)], 400);
     packets(&simulation, 128).try_into().expect("two flows")
@@ -165,7 +165,7 @@ fn tags_go_to_channels_as_arbitration_says() {
 /// What a strict priority does not use is left to the others: rates add up to the link's.
 #[test]
 fn the_rest_of_the_link_is_left_to_lower_channels() {
-    let mut config = with_channels(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
+    let mut config = with_queues(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
     // A packet of 148 B each 592 ns: a quarter of the link.
     endpoint_mut(&mut config, 3).request_interval = TLP * 4;
     let streams = vec![
@@ -184,7 +184,7 @@ fn the_rest_of_the_link_is_left_to_lower_channels() {
 fn ports_take_turns_inside_a_channel() {
     let config = without_background(behind_switch(GEN1, Width::X4, Width::X8, 4, 128));
     let config =
-        with_channels(config, &[&[1]], &ChannelArbitration::WeightedRoundRobin { weights: vec![1, 3] });
+        with_queues(config, &[&[1]], &ChannelArbitration::WeightedRoundRobin { weights: vec![1, 3] });
     let stream = |index: u32| Stream::new(2 + index, Direction::Write, 4096, 4).of_class((index % 2) as u8);
     let packets = packets(&measure(&config, (0..4).map(stream).collect(), 400), 128);
     assert!(packets[0].abs_diff(packets[2]) <= 1 && packets[1].abs_diff(packets[3]) <= 1, "{packets:?}");
@@ -198,7 +198,7 @@ fn a_channel_beyond_vc0_works_like_vc0() {
         let mut config = two_endpoints();
         config.devices[0].ports[0].credits[0] = CreditPool::finite(3, 24);
         let plain = measure(&config, vec![Stream::new(2, direction, 4096, 4)], 300);
-        let config = with_channels(config, &[&[3]], &ChannelArbitration::RoundRobin);
+        let config = with_queues(config, &[&[3]], &ChannelArbitration::RoundRobin);
         let other = measure(&config, vec![Stream::new(2, direction, 4096, 4).of_class(3)], 300);
         let (plain, other) = (goodput(&plain, 0, 300), goodput(&other, 0, 300));
         assert_close(other, plain, 0.002, "VC1 against VC0");
@@ -233,19 +233,19 @@ fn attribution_is_exact_with_several_channels() {
 
 #[test]
 fn both_ends_need_credits_for_every_channel() {
-    let mut config = with_channels(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
+    let mut config = with_queues(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
     config.devices[1].ports[2].more_credits.clear();
     let wrong = AssemblyError::WrongChannels { device: "switch".into(), port: 2, found: 1, channels: 2 };
     assert_eq!(Simulation::build(&config).err(), Some(wrong));
 
     let weights = ChannelArbitration::WeightedRoundRobin { weights: vec![1, 2, 3] };
-    let wrong = Simulation::build(&with_channels(two_endpoints(), &[&[7]], &weights)).err();
+    let wrong = Simulation::build(&with_queues(two_endpoints(), &[&[7]], &weights)).err();
     assert!(matches!(wrong, Some(AssemblyError::WrongChannels { found: 3, channels: 2, .. })), "{wrong:?}");
 }
 
 #[test]
 fn flit_mode_with_several_channels_is_refused() {
-    let mut config = with_channels(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
+    let mut config = with_queues(two_endpoints(), &[&[7]], &ChannelArbitration::Strict);
     config.links[2].mode = LinkMode::new(Generation::Gen6, Width::X8);
     let wrong = AssemblyError::ChannelsInFlitMode { device: "end1".into() };
     assert_eq!(Simulation::build(&config).err(), Some(wrong));

@@ -140,12 +140,24 @@ fn what_may_change(path: &str, scenario: &Scenario) -> String {
     let key = component.split_once('.').map_or("", |(_, key)| key);
     let owner = &path[..path.len() - key.len()];
     let beside = scenario.parameters.iter().filter(|parameter| parameter.path.starts_with(owner));
-    let may: Vec<&str> = beside.filter(|one| is_live(one)).map(|one| one.path.as_str()).collect();
-    let instead = "write it into the scenario, and run that";
-    match may.len() {
-        0 => instead.to_owned(),
-        _ => format!("{instead}; here these may change: {}", may.join(", ")),
+    let (mut freely, mut in_need) = (Vec::new(), Vec::new());
+    for one in beside {
+        match one.in_a_run {
+            InARun::Live { needs: None, .. } => freely.push(one.path.as_str()),
+            InARun::Live { needs: Some(_), .. } => in_need.push(one.path.as_str()),
+            InARun::Stays(_) => {}
+        }
     }
+    let mut hint = "write it into the scenario, and run that".to_owned();
+    if !freely.is_empty() {
+        write!(hint, "; here these may change: {}", freely.join(", ")).expect("text can grow");
+    }
+    if !in_need.is_empty() {
+        let in_need = in_need.join(", ");
+        write!(hint, "; and these where the run began with what they need: {in_need}")
+            .expect("text can grow");
+    }
+    hint
 }
 
 /// Every table of parameters, with what has it and what its paths begin with behind its name.

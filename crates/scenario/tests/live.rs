@@ -71,3 +71,16 @@ fn the_reason_is_the_parameters_whatever_its_component_is_called() {
     assert!(why("server.slots.slot1.link", "gen3 x8").contains("link training agreed on it"));
     assert!(why("run.seed", "2").contains("all of the run so far"));
 }
+
+/// What has to be there from the start is named apart: nothing says that this run has it.
+#[test]
+fn what_may_change_only_where_the_run_began_with_something_is_named_apart() {
+    let refused = why("nic2.width", "x4");
+    let (freely, in_need) =
+        refused.split_once("; and these where the run began with what they need: ").expect("both");
+    assert!(freely.contains("nic2.mmio_read_latency") && !freely.contains("nic2.path_rate"), "{refused}");
+    assert!(
+        in_need.contains("nic2.path_rate") && in_need.contains("nic2.link.bit_error_rate_upstream"),
+        "{refused}"
+    );
+}

@@ -6,7 +6,7 @@ use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Slots;
 use lanewise_fabric::config::EngineConfig;
 use lanewise_fabric::ports::{Dma, HotPlug, Mmio, Randomness, Tally, Timers};
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Transfer, WorkloadEvent};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Notify, Transfer, WorkloadEvent};
 use lanewise_observe::{FlowId, FlowSpec, RequesterState};
 use lanewise_units::{Bytes, Rate, Span, Time};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ pub(crate) struct Bench {
     upstream: Vec<RateServer>,
     downstream: Vec<RateServer>,
     flows: Vec<FlowTally>,
-    channels: u32,
+    queues: u32,
     /// Offsets of the transfers of the first flow, in order of submission.
     pub(crate) offsets: Vec<u64>,
     /// When each read was submitted, and its bytes.
@@ -67,7 +67,7 @@ impl Bench {
             upstream: link(),
             downstream: link(),
             flows: Vec::new(),
-            channels: 0,
+            queues: 0,
             offsets: Vec::new(),
             reads: Vec::new(),
             stores: 0,
@@ -144,28 +144,28 @@ impl Timers for Bench {
 }
 
 impl Dma for Bench {
-    fn open_channel(&mut self, device: DeviceId) -> ChannelId {
-        self.channels += 1;
-        ChannelId { device, index: self.channels - 1 }
+    fn open_queue(&mut self, device: DeviceId) -> DmaQueueId {
+        self.queues += 1;
+        DmaQueueId { device, index: self.queues - 1 }
     }
 
     /// It knows no traffic classes.
-    fn open_channel_of(&mut self, device: DeviceId, _traffic_class: u8) -> ChannelId {
-        self.open_channel(device)
+    fn open_queue_of(&mut self, device: DeviceId, _traffic_class: u8) -> DmaQueueId {
+        self.open_queue(device)
     }
 
     /// It has no use for an engine's units.
-    fn open_channel_of_function(&mut self, device: DeviceId, _function: u8) -> ChannelId {
-        self.open_channel(device)
+    fn open_queue_of_function(&mut self, device: DeviceId, _function: u8) -> DmaQueueId {
+        self.open_queue(device)
     }
 
-    fn open_channel_with(&mut self, device: DeviceId, _engine: &EngineConfig) -> ChannelId {
-        self.open_channel(device)
+    fn open_queue_with(&mut self, device: DeviceId, _engine: &EngineConfig) -> DmaQueueId {
+        self.open_queue(device)
     }
 
-    fn submit(&mut self, channel: ChannelId, transfer: Transfer) {
+    fn submit(&mut self, queue: DmaQueueId, transfer: Transfer) {
         assert!(transfer.length > Bytes::ZERO, "a transfer moves something");
-        let device = channel.device.0 as usize;
+        let device = queue.device.0 as usize;
         let (sent, done) = match transfer.direction {
             Direction::Write => {
                 let sent = self.upstream[device].reserve(self.now, transfer.length);

@@ -6,7 +6,7 @@
 
 use crate::token::{Joined, Kind, Token};
 use lanewise_fabric::ports::{CxlMem, Dma, LineAccess, Mmio, Timers};
-use lanewise_fabric::workload::{ChannelId, DeviceId, Transfer, WorkloadEvent};
+use lanewise_fabric::workload::{DeviceId, DmaQueueId, Transfer, WorkloadEvent};
 use lanewise_units::{Bytes, Time};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -136,9 +136,9 @@ impl<M: Timers, K: Kind> Ports<'_, M, K> {
 impl<M: Dma, K: Kind> Ports<'_, M, K> {
     /// Queues a transfer.
     #[inline]
-    pub(crate) fn submit(&mut self, channel: ChannelId, transfer: Transfer<Token<K>>) {
+    pub(crate) fn submit(&mut self, queue: DmaQueueId, transfer: Transfer<Token<K>>) {
         let base = self.base;
-        self.machine.submit(channel, transfer.map(|token| token.pack(base)));
+        self.machine.submit(queue, transfer.map(|token| token.pack(base)));
     }
 }
 

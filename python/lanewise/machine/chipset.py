@@ -29,15 +29,6 @@ _INTEL = 0x8086
 _TO_LPC = 0x0601
 _PORTS = range(0x1A, 0x1E)
 
-_ASKED = """
-[host.machine]
-slots = {{ dmi = "gen5 x16" }}
-[switch.chipset]
-attach = "machine.dmi"
-part = "{part}"
-"""
-"""A scenario of one chipset, to ask the core for the link of its part."""
-
 
 @dataclass(frozen=True, slots=True)
 class Chipset:
@@ -72,8 +63,18 @@ def found_chipset(machine: Machine) -> Chipset | None:
             continue
         part = switch_part(bridge)
         if part is not None:
-            return Chipset(bridge, part, trained(_ASKED.format(part=part)), tuple(_ports(machine, bridge)))
+            return Chipset(bridge, part, _uplink(part), tuple(_ports(machine, bridge)))
     return None
+
+
+def _uplink(part: str) -> LinkMode:
+    """Return what the link above a chipset trains to in a slot that is no limit."""
+    return trained(
+        {
+            "host": {"machine": {"slots": {"dmi": "gen5 x16"}}},
+            "switch": {"chipset": {"attach": "machine.dmi", "part": part}},
+        }
+    )
 
 
 def _ports(machine: Machine, bridge: Function) -> list[Function]:

@@ -12,26 +12,32 @@ from typing import TYPE_CHECKING
 from lanewise import _core
 from lanewise.machine.registers import SPEEDS_GT_S, LinkMode
 from lanewise.quantity import stated_in
+from lanewise.scenario import scenario_text
 
 if TYPE_CHECKING:
     from lanewise.documents import Explain, ExplainedParameter
+    from lanewise.scenario.tables import Scenario
 
 
 @cache
-def _told(scenario: str) -> Explain:
-    found: Explain = json.loads(_core.explain("catalog", source=scenario))
+def _told(text: str) -> Explain:
+    found: Explain = json.loads(_core.explain("catalog", source=text))
     return found
 
 
 @cache
-def explained(scenario: str) -> dict[str, ExplainedParameter]:
-    """Return every parameter of a scenario, given as text, by its path."""
-    return {parameter["path"]: parameter for parameter in _told(scenario)["parameters"]}
+def _by_path(text: str) -> dict[str, ExplainedParameter]:
+    return {parameter["path"]: parameter for parameter in _told(text)["parameters"]}
 
 
-def trained(scenario: str) -> LinkMode:
-    """Return what the one link of a scenario, given as text, trains to."""
-    (link,) = _told(scenario)["links"]
+def explained(scenario: Scenario) -> dict[str, ExplainedParameter]:
+    """Return every parameter of a scenario by its path."""
+    return _by_path(scenario_text(scenario))
+
+
+def trained(scenario: Scenario) -> LinkMode:
+    """Return what the one link of a scenario trains to."""
+    (link,) = _told(scenario_text(scenario))["links"]
     return LinkMode(SPEEDS_GT_S[int(link["generation"][3:]) - 1], int(link["width"][1:]))
 
 

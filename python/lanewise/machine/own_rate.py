@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     from lanewise.documents import ExplainedParameter
     from lanewise.machine.function import Function
     from lanewise.machine.model import Machine
-
-
-_ALONE = """
-[host.machine]
-slots = {{ slot = "gen5 x4" }}
-[endpoint.drive]
-attach = "machine.slot"
-part = "{part}"
-"""
-"""A scenario of one drive, to ask the core for the values of its part."""
+    from lanewise.scenario.tables import Scenario
 
 
 class Own(NamedTuple):
@@ -91,17 +82,16 @@ def largest_read(function: Function) -> int | None:
     return None if part is None else _largest_read(part)
 
 
-_PORT = """
-[host.machine]
-slots = {{ slot = "gen5 x16" }}
-[endpoint.adapter]
-attach = "machine.slot"
-part = "{part}"
-"""
+def _alone(part: str) -> Scenario:
+    """Return a scenario of one device, to ask the core for the values of its part."""
+    return {
+        "host": {"machine": {"slots": {"slot": "gen5 x16"}}},
+        "endpoint": {"device": {"attach": "machine.slot", "part": part}},
+    }
 
 
 def _send_buffer(part: str) -> int | None:
-    buffer = explained(_PORT.format(part=part)).get("adapter.rdma.send_buffer")
+    buffer = explained(_alone(part)).get("device.rdma.send_buffer")
     # What does not come from the catalog is the default of any port.
     if buffer is None or not buffer["place"].startswith("catalog/"):
         return None
@@ -109,14 +99,14 @@ def _send_buffer(part: str) -> int | None:
 
 
 def _largest_read(part: str) -> int | None:
-    said = explained(_PORT.format(part=part))
-    units = [said.get(f"adapter.{key}read_unit") for key in ("", "copy_engine.", "kernel.")]
+    said = explained(_alone(part))
+    units = [said.get(f"device.{key}read_unit") for key in ("", "copy_engine.", "kernel.")]
     known = [whole_bytes(unit["value"]) for unit in units if unit and unit["place"].startswith("catalog/")]
     return max((one for one in known if one is not None), default=None)
 
 
 def _messages(part: str) -> MessageRate | None:
-    interval = explained(_PORT.format(part=part)).get("adapter.rdma.message_interval")
+    interval = explained(_alone(part)).get("device.rdma.message_interval")
     if interval is None or interval["provenance"] == "assumed":
         return None
     interval_s = stated_in("s", interval["value"])
@@ -141,10 +131,10 @@ def rates_of_any(part: str) -> list[ExplainedParameter]:
     """Return what a prediction takes from a part: see `said_of_rates`."""
     if part in DRIVES:
         return [rate for rate in _rates(part) if rate is not None]
-    said = explained(_PORT.format(part=part))
-    used = [said.get(f"adapter.{key}") for key in _USED]
+    said = explained(_alone(part))
+    used = [said.get(f"device.{key}") for key in _USED]
     # Messages that a part assumes are not used: `message_rate`.
-    messages = said.get("adapter.rdma.message_interval")
+    messages = said.get("device.rdma.message_interval")
     if messages is not None and messages["provenance"] != "assumed":
         used.append(messages)
     return [value for value in used if value is not None and value["place"].startswith("catalog/")]
@@ -161,5 +151,5 @@ def _media(part: str) -> tuple[float, float] | None:
 
 def _rates(drive: str) -> list[ExplainedParameter | None]:
     """Return the rate at which a drive is read, and that at which it is written."""
-    said = explained(_ALONE.format(part=drive))
-    return [said.get(f"drive.nvme.{way}_rate") for way in ("read", "write")]
+    said = explained(_alone(drive))
+    return [said.get(f"device.nvme.{way}_rate") for way in ("read", "write")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
-    from lanewise.scenario.tables import HostInterconnect, Provenance
+    from lanewise.scenario.tables import Endpoint, Host, HostInterconnect, Provenance
 
 _AMD, _INTEL = 0x1022, 0x8086
 _LINE = 64
@@ -60,17 +60,6 @@ class Interconnect:
             },
         }
 
-
-_HOST = """
-[host.machine]
-{host}
-slots = {{ near = {{ link = "{link}" }}, far = {{ link = "{link}", socket = 1 }} }}
-[endpoint.device]
-attach = "machine.near"
-generation = "gen3"
-width = "x16"
-"""
-"""A host of a maker with slots on both sockets, to ask the core what joins them."""
 
 _OLDER = {_AMD: "amd-naples", _INTEL: "intel-broadwell-ep"}
 """Parts that stand for processors of Gen3 and older, of which sets of defaults say nothing."""
@@ -112,9 +101,14 @@ def interconnect_of(machine: Machine) -> Interconnect:
 
 def _of(vendor: int, generation: int) -> Interconnect:
     """Return what the catalog says joins processors of a maker and generation."""
-    old = vendor in _OLDER and generation < _OLDEST_SET
-    host = f'part = "{_OLDER[vendor]}"' if old else f'maker = "{_MAKERS[vendor]}"'
-    said = explained(_HOST.format(host=host, link=f"gen{max(generation, 3)} x16"))
+    link = f"gen{max(generation, 3)} x16"
+    host: Host = {"slots": {"near": {"link": link}, "far": {"link": link, "socket": 1}}}
+    if vendor in _OLDER and generation < _OLDEST_SET:
+        host["part"] = _OLDER[vendor]
+    else:
+        host["maker"] = _MAKERS[vendor]
+    device: Endpoint = {"attach": "machine.near", "generation": "gen3", "width": "x16"}
+    said = explained({"host": {"machine": host}, "endpoint": {"device": device}})
     rate, links, overhead = (
         said[f"machine.interconnect.{key}"] for key in ("rate", "links", "line_overhead")
     )

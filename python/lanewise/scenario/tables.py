@@ -1602,7 +1602,7 @@ class Switch(TypedDict, total=False):
     """When forwarding starts. Default: cut-through."""
     latency: str | Sourced
     """First bit in to first bit out of an unloaded switch; from the last bit in when it stores and forwards.
-    Default: auto.
+    Default: 115 ns.
     """
     arbitration: Literal["round-robin", "weighted-round-robin", "strict"] | Sourced
     """How ingress ports that compete for an egress port are served. Default: round-robin."""

@@ -221,7 +221,7 @@ impl Direction {
             flit = Some(kind);
             (self.fresh(kind, owing, now), 1)
         };
-        let is_damaged = self.damage.as_mut().is_some_and(Damage::strikes) && flits == 1;
+        let is_damaged = self.damage.as_mut().is_some_and(Damage::should_inject) && flits == 1;
         let sent = Sent { is_damaged, nak: self.take_nak(), ..sent };
         let span = self.flit * u64::from(flits);
         self.free_at = now + span;

@@ -1,4 +1,4 @@
-//! The next request of an endpoint, cut off the transfer of the channel whose turn it is.
+//! The next request of an endpoint, cut off the transfer of the queue whose turn it is.
 
 use super::Endpoint;
 use super::transfers::{Rest, Transfers};
@@ -12,29 +12,29 @@ use lanewise_pcie::virtual_channel::ChannelMap;
 use lanewise_units::{Bytes, Time};
 
 impl Endpoint {
-    /// The next posted write, from the channel whose turn it is.
+    /// The next posted write, from the queue whose turn it is.
     #[inline(always)]
     pub(crate) fn next_write(&mut self, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = self.turns_on(VC0).pop(Direction::Write)?;
-        Some(self.next_request(TlpKind::MemoryWrite, channel, self.units[1], now, transfers))
+        let queue = self.turns_on(VC0).pop(Direction::Write)?;
+        Some(self.next_request(TlpKind::MemoryWrite, queue, self.units[1], now, transfers))
     }
 
     /// [`Self::next_write`] of an endpoint that is not plain: for a virtual channel, and perhaps poisoned.
     pub(crate) fn next_write_on(&mut self, vc: u8, now: Time, transfers: &Transfers) -> Option<Packet> {
-        let channel = loop {
-            let channel = self.turns_on(vc).pop(Direction::Write)?;
-            if self.is_translated(channel) {
-                break channel;
+        let queue = loop {
+            let queue = self.turns_on(vc).pop(Direction::Write)?;
+            if self.is_translated(queue) {
+                break queue;
             }
         };
         if let Some(dma) = &mut self.dma {
-            dma.writes_on(vc, channel);
+            dma.writes_on(vc, queue);
         }
-        let unit = self.unit(channel, Direction::Write);
-        let mut packet = self.next_request(TlpKind::MemoryWrite, channel, unit, now, transfers);
-        self.start_on_engine(channel, Direction::Write, now, &mut packet);
+        let unit = self.unit(queue, Direction::Write);
+        let mut packet = self.next_request(TlpKind::MemoryWrite, queue, unit, now, transfers);
+        self.start_on_engine(queue, Direction::Write, now, &mut packet);
         self.seal(&mut packet);
-        packet.traffic_class = self.class_of(channel);
+        packet.traffic_class = self.class_of(queue);
         if let Some(errors) = &mut self.errors {
             errors.inject(&mut packet);
         }
@@ -73,8 +73,8 @@ impl Endpoint {
             return None;
         }
         let tag = self.reads.tags.take()?;
-        let channel = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
-        let mut packet = self.next_request(TlpKind::MemoryRead, channel, self.units[0], now, transfers);
+        let queue = self.turns_on(VC0).pop(Direction::Read).expect("checked above");
+        let mut packet = self.next_request(TlpKind::MemoryRead, queue, self.units[0], now, transfers);
         packet.read = self.reads.enter(tag, packet.length, now);
         Some(packet)
     }
@@ -84,40 +84,40 @@ impl Endpoint {
         if self.turns_on(vc).is_empty(Direction::Read) || !self.reads.tags.has_free() {
             return None;
         }
-        let channel = loop {
-            let channel = self.turns_on(vc).pop(Direction::Read)?;
-            if !self.is_translated(channel) {
+        let queue = loop {
+            let queue = self.turns_on(vc).pop(Direction::Read)?;
+            if !self.is_translated(queue) {
                 continue;
             }
-            let unit = Bytes::new(u64::from(self.unit(channel, Direction::Read)));
-            match self.dma.as_mut().map_or(Turn::Reads, |dma| dma.turn_to_read(channel, unit)) {
-                Turn::Reads => break channel,
+            let unit = Bytes::new(u64::from(self.unit(queue, Direction::Read)));
+            match self.dma.as_mut().map_or(Turn::Reads, |dma| dma.turn_to_read(queue, unit)) {
+                Turn::Reads => break queue,
                 Turn::PassesTo(other) => {
                     other.into_iter().for_each(|other| self.takes_turns(other, Direction::Read));
                 }
             }
         };
         let tag = self.reads.tags.take().expect("there is one");
-        let unit = self.unit(channel, Direction::Read);
-        let mut packet = self.next_request(TlpKind::MemoryRead, channel, unit, now, transfers);
-        self.start_on_engine(channel, Direction::Read, now, &mut packet);
+        let unit = self.unit(queue, Direction::Read);
+        let mut packet = self.next_request(TlpKind::MemoryRead, queue, unit, now, transfers);
+        self.start_on_engine(queue, Direction::Read, now, &mut packet);
         self.seal(&mut packet);
-        packet.traffic_class = self.class_of(channel);
+        packet.traffic_class = self.class_of(queue);
         packet.read = self.reads.enter(tag, packet.length, now);
         if let Some(dma) = &mut self.dma {
-            dma.began(channel, packet.read, Bytes::new(u64::from(packet.length)));
+            dma.began(queue, packet.read, Bytes::new(u64::from(packet.length)));
         }
         Some(packet)
     }
 
-    /// Largest request of a channel.
-    fn unit(&self, channel: u32, direction: Direction) -> u16 {
-        let own = self.dma.as_ref().and_then(|dma| dma.unit(channel, direction));
+    /// Largest request of a queue.
+    fn unit(&self, queue: u32, direction: Direction) -> u16 {
+        let own = self.dma.as_ref().and_then(|dma| dma.unit(queue, direction));
         own.map_or(self.units[direction as usize], |unit| unit.get() as u16)
     }
 
-    /// The channel's engine starts a request when its pace, and the data path, let it.
-    fn start_on_engine(&mut self, channel: u32, direction: Direction, now: Time, packet: &mut Packet) {
+    /// The queue's engine starts a request when its pace, and the data path, let it.
+    fn start_on_engine(&mut self, queue: u32, direction: Direction, now: Time, packet: &mut Packet) {
         let Some(dma) = &mut self.dma else { return };
         let at = packet.eligible_at.max(now);
         let is_last = packet.flags.has(Flags::LAST);
@@ -125,7 +125,7 @@ impl Endpoint {
             translations.over(packet.context);
         }
         packet.eligible_at =
-            dma.start((channel, direction), (at, now), Bytes::new(u64::from(packet.length)), is_last);
+            dma.start((queue, direction), (at, now), Bytes::new(u64::from(packet.length)), is_last);
     }
 
     /// A request carries what the device's IDE stream adds.
@@ -135,21 +135,21 @@ impl Endpoint {
         }
     }
 
-    fn class_of(&self, channel: u32) -> u8 {
-        self.classes.as_ref().map_or(0, |classes| classes.of_channel[channel as usize])
+    fn class_of(&self, queue: u32) -> u8 {
+        self.classes.as_ref().map_or(0, |classes| classes.of_queue[queue as usize])
     }
 
     #[inline(always)]
     fn next_request(
         &mut self,
         kind: TlpKind,
-        channel: u32,
+        queue: u32,
         unit: u16,
         now: Time,
         transfers: &Transfers,
     ) -> Packet {
-        let queue = &mut self.channels[channel as usize];
-        let rest = queue.current.as_mut().expect("a channel takes turns only with a transfer");
+        let own = &mut self.queues[queue as usize];
+        let rest = own.current.as_mut().expect("a queue takes turns only with a transfer");
         let (address, left) = (rest.address, Bytes::new(rest.bytes));
         let length = splitting::first_request(address, left, Bytes::new(u64::from(unit)));
         rest.address += length.get();
@@ -166,10 +166,10 @@ impl Endpoint {
 
         if length == left {
             packet.flags = packet.flags.with(Flags::LAST);
-            queue.current = queue.waiting.pop_front().map(|next| transfers.whole(next));
+            own.current = own.waiting.pop_front().map(|next| transfers.whole(next));
         }
-        if let Some(Rest { direction, .. }) = queue.current {
-            self.takes_turns(channel, direction);
+        if let Some(Rest { direction, .. }) = own.current {
+            self.takes_turns(queue, direction);
         }
         packet
     }

@@ -1,4 +1,4 @@
-//! Virtual functions of an endpoint (SR-IOV): each has channels of its own, and reads of its own within the tags of the device.
+//! Virtual functions of an endpoint (SR-IOV): each has queues of its own, and reads of its own within the tags of the device.
 //!
 //! Functions take turns with their requests (`turns.rs`), and share the port and the link. Tags tell requests of one Requester ID
 //! apart, so functions with tags of their own may have more out together than the tag field has values (PCIe Base §2.2.6.2,
@@ -20,13 +20,13 @@ pub(super) fn tag_pool(config: &EndpointConfig, limit: u16) -> TagPool {
 }
 
 impl Endpoint {
-    /// Opens a channel of a virtual function, counted from 0.
-    pub(crate) fn open_channel_of_function(&mut self, function: u8) -> u32 {
-        let channel = self.open_channel();
-        self.turns.channel_is_of(channel, function + 1);
+    /// Opens a queue of a virtual function, counted from 0.
+    pub(crate) fn open_queue_of_function(&mut self, function: u8) -> u32 {
+        let queue = self.open_queue();
+        self.turns.queue_is_of(queue, function + 1);
         if let Some(dma) = &mut self.dma {
-            dma.channel_is_of(channel, function + 1);
+            dma.queue_is_of(queue, function + 1);
         }
-        channel
+        queue
     }
 }

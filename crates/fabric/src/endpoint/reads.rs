@@ -118,8 +118,8 @@ impl Endpoint {
     /// Gives a read up: its tag is free again. Returns the bytes that did not come.
     pub(crate) fn abandon(&mut self, slot: u16, now: Time) -> u16 {
         let (_, missing) = self.reads.end(slot, now);
-        if let Some(channels) = self.dma.as_mut().map(|dma| dma.ended(slot)) {
-            channels.into_iter().flatten().for_each(|channel| self.takes_turns(channel, Direction::Read));
+        if let Some(queues) = self.dma.as_mut().map(|dma| dma.ended(slot)) {
+            queues.into_iter().flatten().for_each(|queue| self.takes_turns(queue, Direction::Read));
         }
         missing
     }

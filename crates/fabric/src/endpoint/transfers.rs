@@ -32,7 +32,7 @@ pub(super) struct Rest {
 
 /// A queue of transfers that still have requests to make.
 #[derive(Debug, Default)]
-pub(super) struct Channel {
+pub(super) struct DmaQueue {
     pub(super) current: Option<Rest>,
     pub(super) waiting: VecDeque<u32>,
 }

@@ -12,15 +12,15 @@ impl Endpoint {
         self.dma.as_mut().and_then(|dma| dma.translations.as_deref_mut())
     }
 
-    /// Whether the next request of a channel, whose turn it is, has its translation. One that has not takes no turns until it comes.
-    pub(super) fn is_translated(&mut self, channel: u32) -> bool {
-        let rest = self.channels[channel as usize].current;
+    /// Whether the next request of a queue, whose turn it is, has its translation. One that has not takes no turns until it comes.
+    pub(super) fn is_translated(&mut self, queue: u32) -> bool {
+        let rest = self.queues[queue as usize].current;
         let Some(translations) = self.dma.as_mut().and_then(|dma| dma.translations.as_mut()) else {
             return true;
         };
         let may_go = rest.is_none_or(|rest| translations.may_go(rest.transfer, rest.address));
         if !may_go {
-            translations.park(channel);
+            translations.park(queue);
         }
         may_go
     }
@@ -54,14 +54,14 @@ impl Endpoint {
         self.translations().expect("it asked for them").ask_again(slot, now);
     }
 
-    /// Translations have come: their tag is free, and channels that waited take turns again.
+    /// Translations have come: their tag is free, and queues that waited take turns again.
     pub(crate) fn translations_came(&mut self, packet: &Packet, now: Time) {
         self.count_completion(packet);
         self.reads.end(packet.read, now);
-        let channels = self.translations().expect("it asked for them").came(packet.read, now);
-        for channel in channels {
-            if let Some(rest) = self.channels[channel as usize].current {
-                self.takes_turns(channel, rest.direction);
+        let queues = self.translations().expect("it asked for them").came(packet.read, now);
+        for queue in queues {
+            if let Some(rest) = self.queues[queue as usize].current {
+                self.takes_turns(queue, rest.direction);
             }
         }
     }

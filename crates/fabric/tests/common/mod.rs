@@ -212,7 +212,7 @@ pub struct Stream {
     pub traffic_class: u8,
     /// Its engine, where it is not one of the device's plain ones.
     pub engine: Option<EngineConfig>,
-    state: Option<(ChannelId, FlowId)>,
+    state: Option<(DmaQueueId, FlowId)>,
     next: u64,
 }
 
@@ -283,8 +283,8 @@ impl Workload for Stream {
             repeats: false,
         });
         let channel = match &self.engine {
-            Some(engine) => fabric.open_channel_with(self.device, engine),
-            None => fabric.open_channel_of(self.device, self.traffic_class),
+            Some(engine) => fabric.open_queue_with(self.device, engine),
+            None => fabric.open_queue_of(self.device, self.traffic_class),
         };
         self.state = Some((channel, flow));
         (0..self.outstanding).for_each(|_| self.ask(fabric));
@@ -369,7 +369,7 @@ impl Log {
 /// Asks for things at given times and writes down when they end. Step `n` is counted for flow `n`.
 pub struct Script {
     steps: Vec<(Time, Ask)>,
-    channels: Vec<((u32, u32), ChannelId)>,
+    channels: Vec<((u32, u32), DmaQueueId)>,
     /// Traffic class of each channel of a device; TC0 for those beyond.
     classes: Vec<u8>,
     flows: Vec<FlowId>,
@@ -390,11 +390,11 @@ impl Script {
         self
     }
 
-    fn channel(&mut self, device: u32, channel: u32, fabric: &mut Fabric) -> ChannelId {
+    fn channel(&mut self, device: u32, channel: u32, fabric: &mut Fabric) -> DmaQueueId {
         let class = self.classes.get(channel as usize).copied().unwrap_or(0);
         let known = self.channels.iter().find(|(name, _)| *name == (device, channel));
         known.map(|(_, id)| *id).unwrap_or_else(|| {
-            let id = fabric.open_channel_of(DeviceId(device), class);
+            let id = fabric.open_queue_of(DeviceId(device), class);
             self.channels.push(((device, channel), id));
             id
         })

@@ -139,7 +139,7 @@ pub struct Case {
     pub switches: Vec<SwitchCase>,
     pub endpoints: Vec<EndpointCase>,
     pub transfers: Vec<TransferCase>,
-    /// Traffic class of each DMA channel.
+    /// Traffic class of each DMA queue.
     pub classes: [u8; 3],
     pub plugs: Vec<PlugCase>,
     /// None: then everything that is asked for arrives.

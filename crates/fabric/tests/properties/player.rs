@@ -192,7 +192,7 @@ pub struct Player {
     /// Steps under way that involve a device.
     open: Vec<u32>,
     held: Vec<usize>,
-    channels: Vec<((DeviceId, u32), ChannelId)>,
+    channels: Vec<((DeviceId, u32), DmaQueueId)>,
     flows: Vec<FlowId>,
     pub log: Rc<RefCell<Log>>,
     links: Rc<RefCell<Links>>,
@@ -231,11 +231,11 @@ impl Player {
         &mut self.presence[device.0 as usize]
     }
 
-    fn channel(&mut self, device: DeviceId, channel: u32, fabric: &mut Fabric) -> ChannelId {
+    fn channel(&mut self, device: DeviceId, channel: u32, fabric: &mut Fabric) -> DmaQueueId {
         let class = self.classes[channel as usize];
         let known = self.channels.iter().find(|(name, _)| *name == (device, channel));
         known.map(|(_, id)| *id).unwrap_or_else(|| {
-            let id = fabric.open_channel_of(device, class);
+            let id = fabric.open_queue_of(device, class);
             self.channels.push(((device, channel), id));
             id
         })

@@ -125,7 +125,7 @@ fn tiny_cases(generation: u8) -> impl Iterator<Item = Case> {
 #[derive(Clone, Copy)]
 pub enum Beyond {
     Nothing,
-    /// Each TLP is asked for on another DMA channel, the first on VC0 and the others on VC1.
+    /// Each TLP is asked for on another DMA queue, the first on VC0 and the others on VC1.
     Channels,
     /// L0s at once, and L1 soon after.
     Sleep,

@@ -60,9 +60,9 @@ parameters! {
         forwarding: ForwardingChoice = "cut-through",
         Assumed "what most switches do";
         /// First bit in to first bit out of an unloaded switch; from the last bit in when it stores and forwards.
-        latency: Auto<Span> = "auto" in "1 ns" to "100 us"
+        latency: Span = "115 ns" in "1 ns" to "100 us"
         live "packets that are sent to the switch from then on",
-        Published "what switches of the generation of its fastest port take: 105 to 200 ns, vendors' briefs";
+        Assumed "as a switch of Gen5; what switches of a generation take, 105 to 200 ns, is in their sets of defaults";
         /// How ingress ports that compete for an egress port are served.
         arbitration: ArbitrationChoice = "round-robin",
         Assumed "the hardware default of PCIe Base 6.3 §6.3.3";

@@ -10,7 +10,7 @@ use super::memory_path;
 use super::payload::Payload;
 use super::port::Ports;
 use super::{Inputs, Settings};
-use super::{side_link, standby, switch_latency};
+use super::{side_link, standby};
 use crate::parameter::{Layer, LayerTable, Output, Provenance};
 use crate::parameters::{
     ArbitrationChoice, BarChoice, BuffersChoice, CoreChoice, EndpointParameters, ForwardingChoice,
@@ -177,7 +177,6 @@ fn switch(
     output: &mut Output,
 ) -> SwitchConfig {
     let rate = core_rate(inputs, instance, parameters, computed);
-    switch_latency::tell(inputs, instance, parameters, computed);
     SwitchConfig {
         core: match parameters.core {
             CoreChoice::Crossbar => SwitchCore::Crossbar { port_rate: rate },
@@ -191,7 +190,7 @@ fn switch(
             ForwardingChoice::CutThrough => Forwarding::CutThrough,
             ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
         },
-        latency: switch_latency::of(inputs, instance, parameters),
+        latency: parameters.latency,
         arbitration: match parameters.arbitration {
             ArbitrationChoice::RoundRobin => Arbitration::RoundRobin,
             ArbitrationChoice::Strict => Arbitration::Strict,

@@ -42,7 +42,6 @@ mod side_link;
 mod staging;
 mod standby;
 mod storage;
-mod switch_latency;
 mod turnaround;
 mod workload;
 

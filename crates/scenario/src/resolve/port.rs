@@ -9,7 +9,7 @@ use super::credits::{CreditTable, credits, scales};
 use super::link::{TrainedLink, can_run_flits};
 use super::payload::Payload;
 use super::{Inputs, PortView, Settings, place_in};
-use super::{loops, standby, switch_latency};
+use super::{loops, standby};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{PortParameters, ReplayRuleChoice};
 use crate::problem::Problem;
@@ -136,9 +136,7 @@ fn receiver(inputs: &Inputs<'_>, instance: usize) -> (ReceiverKind, Span) {
             (ReceiverKind::PeerToPeerRootPort, host.write_latency)
         }
         Some(Settings::Host(host)) => (ReceiverKind::RootPort, host.write_latency),
-        Some(Settings::Switch(switch)) => {
-            (ReceiverKind::Switch, switch_latency::of(inputs, instance, switch))
-        }
+        Some(Settings::Switch(switch)) => (ReceiverKind::Switch, switch.latency),
         _ => (ReceiverKind::Endpoint, Span::ZERO),
     }
 }

@@ -15,7 +15,7 @@ use lanewise_fabric::config::{FabricConfig, LinkConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{HostPart, ResourceId};
 use lanewise_observe::CONTROL;
-use lanewise_scenario::{LoadConfig, Scenario};
+use lanewise_scenario::{LoadConfig, Scenario, name_order};
 use lanewise_units::order;
 use lanewise_workload::{Enlarge, OnCore};
 use schemars::JsonSchema;
@@ -229,7 +229,7 @@ impl<'a> Evidence<'a> {
             reached,
             open: part_open(scenario, results, &transfers),
             hosts: Hosts::of(fabric),
-            decisive: decisive(&moving, 0..moving.len()),
+            decisive: by_name(decisive(&moving, 0..moving.len()), &moving),
             moving,
             firsts: OnceCell::new(),
             transfers,
@@ -474,6 +474,12 @@ fn moving(results: &Results) -> Vec<&Flow> {
 fn decisive(moving: &[&Flow], places: impl Iterator<Item = usize> + Clone) -> Vec<usize> {
     let largest = places.clone().map(|place| weight(moving[place])).fold(0.0, f64::max);
     places.filter(|place| weight(moving[*place]) >= MINOR * largest).collect()
+}
+
+/// The same in the order of their names, whatever their order in the file: of several that are limited alike, the first is named.
+fn by_name(mut places: Vec<usize>, moving: &[&Flow]) -> Vec<usize> {
+    order::sort_by_key(&mut places, |place| (name_order(&moving[*place].name), moving[*place].direction));
+    places
 }
 
 /// By name of a flow, those through which the same data go.

@@ -67,7 +67,7 @@ fn shuffled(text: &str, seed: u64) -> String {
     head + &order.into_iter().map(|table| tables[table].as_str()).collect::<String>()
 }
 
-/// Everything that was measured, in an order of its own.
+/// Everything that was measured, in an order of its own, and what limits the run.
 fn measured(results: &Results) -> Vec<String> {
     fn sorted<T: Serialize>(list: &[T]) -> Vec<String> {
         let text = |one: &T| serde_json::to_string(one).expect("results are JSON");
@@ -86,6 +86,12 @@ fn measured(results: &Results) -> Vec<String> {
     all.extend(sorted(&results.resources));
     all.extend(sorted(&results.errors));
     all.extend(sorted(&results.instruments));
+    // What to edit is listed in the order of the file.
+    let limit = results
+        .limited_by
+        .as_ref()
+        .map(|limit| (&limit.sentence, &limit.alike, limit.share, limit.of_goodput));
+    all.push(format!("{limit:?}"));
     all
 }
 

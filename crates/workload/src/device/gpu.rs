@@ -1,7 +1,7 @@
 //! Copies by a device: what one costs, from the call to the end that is known.
 //!
 //! A stream has one copy under way at a time. A copy costs an overhead before its first request (driver, submission, engine or kernel
-//! start; of copies that are queued only what the engine takes to go on with the next), its data, and what its end takes to be known. Streams share the channels of an engine in turn; copies of one engine
+//! start; of copies that are queued only what the engine takes to go on with the next), its data, and what its end takes to be known. Streams share the queues of an engine in turn; copies of one engine
 //! follow each other. From or to pageable memory, a copy goes through buffers that a core of the host fills or empties chunk by
 //! chunk, while the engine moves others. What is not moved by the engine is the stream's own time: it can be the limit, and is a
 //! resource.
@@ -13,7 +13,7 @@
 use crate::ports::{Event, Ports, needs};
 use crate::server::reading;
 use crate::token::{self, kinds};
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_fabric::workload::{Direction, DmaQueueId, Notify, Target, Transfer};
 use lanewise_fabric::{ResourceId, ResourceReading, Station};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Rate, Span, Time};
@@ -89,7 +89,7 @@ pub(crate) struct Way {
     /// With whose memory.
     pub target: Target,
     /// Of an engine.
-    pub channel: ChannelId,
+    pub dma_queue: DmaQueueId,
     pub flow: FlowId,
     /// First byte of the stream's memory.
     pub offset: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Way {
 /// An engine whose copies are queued.
 #[derive(Debug)]
 struct Queue {
-    channel: ChannelId,
+    dma_queue: DmaQueueId,
     /// Streams whose copies have not ended; the first one's is under way.
     streams: VecDeque<u32>,
 }
@@ -192,10 +192,10 @@ impl Copies {
 
     /// The queue of a stream's engine.
     fn queue_of(&mut self, stream: u32) -> &mut Queue {
-        let channel = self.streams[stream as usize].way.channel;
-        let known = self.queues.iter().position(|queue| queue.channel == channel);
+        let dma_queue = self.streams[stream as usize].way.dma_queue;
+        let known = self.queues.iter().position(|queue| queue.dma_queue == dma_queue);
         let place = known.unwrap_or_else(|| {
-            self.queues.push(Queue { channel, streams: VecDeque::new() });
+            self.queues.push(Queue { dma_queue, streams: VecDeque::new() });
             self.queues.len() - 1
         });
         &mut self.queues[place]
@@ -290,7 +290,7 @@ impl Copies {
         let number = it.chunks.submitted;
         let length = it.bytes_of(number);
         it.chunks.submitted += 1;
-        let Way { direction, target, channel, flow, offset, costs, .. } = it.way;
+        let Way { direction, target, dma_queue, flow, offset, costs, .. } = it.way;
         let buffer = costs.staging.map_or(0, |staging| number % u64::from(staging.buffers));
         let transfer = Transfer {
             direction,
@@ -301,6 +301,6 @@ impl Copies {
             token: Token::of(Kind::Moved, stream),
             notify: Notify::Done,
         };
-        ports.submit(channel, transfer);
+        ports.submit(dma_queue, transfer);
     }
 }

@@ -9,7 +9,7 @@ use crate::load::{Demand, Draft, Enlarge, LoadConfig, LoadName, Owner, Reached, 
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Target, Workload};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Metric, Target, Workload};
 use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
@@ -129,14 +129,14 @@ impl CopyWorkload {
                 latency: LatencyOf::Operation,
                 repeats: false,
             }));
-            let open = |_| ports.open_channel_with(self.config.device, &self.config.engine);
-            let channels: Vec<ChannelId> = (0..self.config.engines).map(open).collect();
+            let open = |_| ports.open_queue_with(self.config.device, &self.config.engine);
+            let dma_queues: Vec<DmaQueueId> = (0..self.config.engines).map(open).collect();
             for stream in 0..self.config.streams {
-                let channel = channels[(stream % self.config.engines) as usize];
+                let dma_queue = dma_queues[(stream % self.config.engines) as usize];
                 let offset = self.streams.len() as u64 * STREAM_SPAN;
                 let (direction, target, flow) = (*direction, *target, self.flows[way]);
                 let CopyConfig { costs, queued, .. } = self.config;
-                self.copies.open(Way { direction, target, channel, flow, offset, costs, queued });
+                self.copies.open(Way { direction, target, dma_queue, flow, offset, costs, queued });
                 self.streams.push(Stream { way, started: Time::ZERO, begun: 0 });
             }
         }

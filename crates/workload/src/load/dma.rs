@@ -8,7 +8,7 @@ use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::Fabric;
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Notify, Target, Transfer, Workload};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Time};
 use std::any::Any;
@@ -87,7 +87,7 @@ pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 #[derive(Debug)]
 struct Stream {
     direction: Direction,
-    channel: ChannelId,
+    queue: DmaQueueId,
     flow: FlowId,
     next_stride: u64,
     random: Option<RandomStream>,
@@ -150,15 +150,15 @@ impl DmaWorkload {
             OffsetOrder::Sequential => None,
             OffsetOrder::Random => Some(ports.random_stream(&self.config.name, word)),
         };
-        let channel = match (self.config.function, self.config.traffic_class) {
-            (Some(function), _) => ports.open_channel_of_function(self.config.device, function),
-            (None, None) => ports.open_channel(self.config.device),
-            (None, Some(class)) => ports.open_channel_of(self.config.device, class),
+        let queue = match (self.config.function, self.config.traffic_class) {
+            (Some(function), _) => ports.open_queue_of_function(self.config.device, function),
+            (None, None) => ports.open_queue(self.config.device),
+            (None, Some(class)) => ports.open_queue_of(self.config.device, class),
         };
         let started = vec![Time::ZERO; self.config.outstanding as usize];
         self.streams.push(Stream {
             direction,
-            channel,
+            queue,
             flow,
             next_stride: 0,
             random,
@@ -181,7 +181,7 @@ impl DmaWorkload {
             token,
             notify: Notify::Done,
         };
-        ports.submit(stream.channel, transfer);
+        ports.submit(stream.queue, transfer);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::load::{Demand, Draft, Enlarge, LoadConfig, LoadName, Owner, Reached, 
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::server::asked_for;
 use lanewise_fabric::config::EngineConfig;
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Target, Workload};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Target, Workload};
 use lanewise_fabric::{LoadPart, ResourceId, ResourceReading};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Time, order};
@@ -133,7 +133,7 @@ impl PeerCopies {
     }
 
     fn open<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        let mut opened: Vec<(FlowId, Vec<ChannelId>, usize)> = Vec::new();
+        let mut opened: Vec<(FlowId, Vec<DmaQueueId>, usize)> = Vec::new();
         for copier in &self.config.devices {
             let flow = ports.add_flow(FlowSpec {
                 name: self.config.name.to_string(),
@@ -143,19 +143,19 @@ impl PeerCopies {
                 latency: LatencyOf::Operation,
                 repeats: false,
             });
-            let channel = |_| ports.open_channel_with(copier.device, &copier.engine);
-            opened.push((flow, (0..copier.engines).map(channel).collect(), 0));
+            let dma_queue = |_| ports.open_queue_with(copier.device, &copier.engine);
+            opened.push((flow, (0..copier.engines).map(dma_queue).collect(), 0));
         }
         for (number, [from, to]) in self.config.pairs.iter().enumerate() {
-            let (flow, channels, taken) = &mut opened[*from];
+            let (flow, dma_queues, taken) = &mut opened[*from];
             // Streams use the engines in turn.
-            let channel = channels[*taken % channels.len()];
+            let dma_queue = dma_queues[*taken % dma_queues.len()];
             *taken += 1;
             let target = Target::Endpoint(self.config.devices[*to].device);
             self.copies.open(Way {
                 direction: Direction::Write,
                 target,
-                channel,
+                dma_queue,
                 flow: *flow,
                 offset: number as u64 * PAIR_SPAN,
                 costs: self.config.devices[*from].costs,

@@ -9,7 +9,7 @@
 use crate::load::{Demand, LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Notify, Target, Transfer, Workload};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Notify, Target, Transfer, Workload};
 use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::Bytes;
 
@@ -75,8 +75,8 @@ struct Batch {
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     /// Descriptors and completions do not queue behind frames.
-    control_channel: ChannelId,
-    frame_channel: ChannelId,
+    control_queue: DmaQueueId,
+    frame_queue: DmaQueueId,
     control: FlowId,
     frames: FlowId,
 }
@@ -132,7 +132,7 @@ impl RingsWorkload {
                 token: Token::of(Kind::Frame, batch),
                 notify: Notify::Done,
             };
-            ports.submit(opened.frame_channel, transfer);
+            ports.submit(opened.frame_queue, transfer);
         }
     }
 
@@ -177,7 +177,7 @@ impl RingsWorkload {
             token,
             notify: Notify::Done,
         };
-        ports.submit(opened.control_channel, transfer);
+        ports.submit(opened.control_queue, transfer);
     }
 }
 
@@ -194,8 +194,8 @@ impl<M: Needs> Instrument<M> for RingsWorkload {
             repeats: false,
         };
         self.opened = Some(Opened {
-            control_channel: ports.open_channel(self.config.device),
-            frame_channel: ports.open_channel(self.config.device),
+            control_queue: ports.open_queue(self.config.device),
+            frame_queue: ports.open_queue(self.config.device),
             frames: ports.add_flow(spec(self.config.direction.name())),
             control: ports.add_flow(spec(CONTROL)),
         });

@@ -15,7 +15,9 @@ use crate::load::{Enlarge, HeldUp, LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_engine::random::RandomStream;
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
+use lanewise_fabric::workload::{
+    DeviceId, Direction, DmaQueueId, Metric, Notify, Target, Transfer, Workload,
+};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -91,7 +93,7 @@ pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 pub struct TurnaroundWorkload {
     config: TurnaroundConfig,
     flow: Option<FlowId>,
-    channel: Option<ChannelId>,
+    queue: Option<DmaQueueId>,
     pauses: Option<RandomStream>,
     noise: Option<RandomStream>,
     started: Time,
@@ -107,8 +109,8 @@ impl TurnaroundWorkload {
     pub fn new(config: TurnaroundConfig) -> Self {
         assert!(config.size > Bytes::ZERO && config.answer > Bytes::ZERO, "{}: nothing moves", config.name);
         assert!(!config.host.interval.is_zero(), "{}: a loop takes time", config.name);
-        let (flow, channel, pauses, noise) = (None, None, None, None);
-        Self { config, flow, channel, pauses, noise, started: Time::ZERO, tally: LatencyTally::default() }
+        let (flow, queue, pauses, noise) = (None, None, None, None);
+        Self { config, flow, queue, pauses, noise, started: Time::ZERO, tally: LatencyTally::default() }
     }
 
     fn pause<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
@@ -118,7 +120,7 @@ impl TurnaroundWorkload {
     }
 
     fn start<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
-        let (Some(channel), Some(flow)) = (self.channel, self.flow) else { return };
+        let (Some(queue), Some(flow)) = (self.queue, self.flow) else { return };
         self.started = ports.now();
         let direction = match self.config.reading {
             Reading::Poll => Direction::Write,
@@ -133,7 +135,7 @@ impl TurnaroundWorkload {
             token: Token::of(Kind::Moved, 0),
             notify: Notify::Done,
         };
-        ports.submit(channel, transfer);
+        ports.submit(queue, transfer);
     }
 
     /// The line is at the root port: when does the CPU's store get there?
@@ -171,7 +173,7 @@ impl<M: Needs> Instrument<M> for TurnaroundWorkload {
             latency: LatencyOf::Operation,
             repeats: false,
         }));
-        self.channel = Some(ports.open_channel(self.config.device));
+        self.queue = Some(ports.open_queue(self.config.device));
         self.pauses = Some(ports.random_stream(&self.config.name, "pauses"));
         self.noise = Some(ports.random_stream(&self.config.name, "noise"));
         self.pause(ports);

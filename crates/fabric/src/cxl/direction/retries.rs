@@ -58,7 +58,7 @@ impl Damage {
     }
 
     /// Whether the next flit is damaged.
-    pub(super) fn strikes(&mut self) -> bool {
+    pub(super) fn should_inject(&mut self) -> bool {
         if self.until > 0 {
             self.until -= 1;
             return false;

@@ -12,23 +12,23 @@ use super::port::{Frame, Port, Taken};
 use super::token::{self, Kind, Needs, Ports, Token};
 use crate::ports::Event;
 use lanewise_fabric::ports::Tally;
-use lanewise_fabric::workload::ChannelId;
+use lanewise_fabric::workload::DmaQueueId;
 use lanewise_observe::{CONTROL, FlowId, FlowSpec, LatencyOf, WorkloadEntry};
 use std::collections::VecDeque;
 
-/// Channels of an adapter's port.
+/// Queues of an adapter's port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Channels {
+pub(super) struct Queues {
     /// Frames, descriptors and interrupts to memory, in order.
-    pub(super) posted: ChannelId,
+    pub(super) posted: DmaQueueId,
     /// Descriptors from memory.
-    pub(super) descriptors: ChannelId,
+    pub(super) descriptors: DmaQueueId,
 }
 
 /// The engine that reads frames to send, shared by the ports of an adapter.
 #[derive(Clone, Debug)]
 pub(super) struct TransmitEngine {
-    pub(super) channel: ChannelId,
+    pub(super) queue: DmaQueueId,
     /// Frames that are being read, and worked on, by port; those of a port are in order.
     pub(super) busy: u32,
     /// Port whose turn it is.
@@ -81,7 +81,7 @@ pub(crate) struct Adapters {
     /// Adapter of each port, and each adapter's first port.
     pub(super) nic_of: Vec<usize>,
     pub(super) first_port: Vec<usize>,
-    pub(super) channels: Vec<Channels>,
+    pub(super) queues: Vec<Queues>,
     pub(super) engines: Vec<TransmitEngine>,
     /// Frames that the engine reads for each port, and those it has read and still works on.
     pub(super) reading: Vec<VecDeque<Frame>>,
@@ -108,7 +108,7 @@ impl Adapters {
             ports,
             nic_of,
             first_port,
-            channels: Vec::new(),
+            queues: Vec::new(),
             engines: Vec::new(),
             reading: vec![VecDeque::new(); count],
             flows: Vec::new(),
@@ -117,7 +117,7 @@ impl Adapters {
         }
     }
 
-    /// Opens channels and flows of every adapter, for a workload. Called once, at the start of the run; [`Self::prefetch`] comes next.
+    /// Opens queues and flows of every adapter, for a workload. Called once, at the start of the run; [`Self::prefetch`] comes next.
     pub(crate) fn begin<M: Needs + Tally>(&mut self, entry: WorkloadEntry, ports: &mut Ports<'_, M>) {
         for nic in &self.configs {
             let mut flow = |direction, latency| {
@@ -129,12 +129,12 @@ impl Adapters {
             let control = flow(CONTROL, LatencyOf::Request);
             self.flows.push(NicFlows { receive, transmit, control });
             for _ in 0..nic.ports {
-                let posted = ports.open_channel(nic.device);
-                let descriptors = ports.open_channel(nic.device);
-                self.channels.push(Channels { posted, descriptors });
+                let posted = ports.open_queue(nic.device);
+                let descriptors = ports.open_queue(nic.device);
+                self.queues.push(Queues { posted, descriptors });
             }
-            let channel = ports.open_channel(nic.device);
-            self.engines.push(TransmitEngine { channel, busy: 0, turn: 0 });
+            let queue = ports.open_queue(nic.device);
+            self.engines.push(TransmitEngine { queue, busy: 0, turn: 0 });
         }
     }
 

@@ -63,7 +63,7 @@ impl Adapters {
             token,
             notify: Notify::Done,
         };
-        ports.submit(self.channels[port].descriptors, transfer);
+        ports.submit(self.queues[port].descriptors, transfer);
     }
 
     pub(super) fn write_descriptors<M: Needs>(
@@ -76,7 +76,7 @@ impl Adapters {
         let flow = self.flows[self.nic_of[port]].control;
         let offset = descriptors_of(port);
         let length = self.nic(port).descriptor * u64::from(count);
-        ports.submit(self.channels[port].posted, write(flow, offset, length, token, Notify::Done));
+        ports.submit(self.queues[port].posted, write(flow, offset, length, token, Notify::Done));
     }
 }
 

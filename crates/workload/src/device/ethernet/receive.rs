@@ -14,7 +14,7 @@ impl Adapters {
             let flow = self.flows[self.nic_of[port]].receive;
             let token = token::with(Kind::FrameWritten, port, frame.size);
             let transfer = write(flow, offset, frame.in_memory(), token, Notify::Sent);
-            ports.submit(self.channels[port].posted, transfer);
+            ports.submit(self.queues[port].posted, transfer);
         }
         self.report(port, ports);
         let nic = &self.configs[self.nic_of[port]];
@@ -52,7 +52,7 @@ impl Adapters {
         let flow = self.flows[self.nic_of[port]].control;
         let token = token::of(Kind::Interrupt, port);
         ports.submit(
-            self.channels[port].posted,
+            self.queues[port].posted,
             write(flow, interrupts_of(port), INTERRUPT, token, Notify::Done),
         );
     }

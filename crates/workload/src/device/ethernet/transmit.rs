@@ -38,7 +38,7 @@ impl Adapters {
                 token: token::of(Kind::FrameRead, port),
                 notify: Notify::Done,
             };
-            ports.submit(self.engines[nic].channel, transfer);
+            ports.submit(self.engines[nic].queue, transfer);
         }
         for port in first..first + self.configs[nic].ports as usize {
             self.fetch_transmit(port, ports);

@@ -12,7 +12,7 @@ use crate::device::completions::{Completions, Moderation};
 use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
 use crate::server::{Blocked, RateServer, of_buffer, reading};
-use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::workload::{DeviceId, DmaQueueId};
 use lanewise_fabric::{Book, Level, ResourceId, ResourceReading, Station, StorageAdapterPart};
 use lanewise_network::{Port, WireKind};
 use lanewise_observe::RequesterState;
@@ -161,11 +161,11 @@ impl Buffer {
 pub(crate) struct Hba {
     pub config: HbaConfig,
     /// Read data, status and interrupts, in this order.
-    pub posted_channel: Option<ChannelId>,
+    pub posted_queue: Option<DmaQueueId>,
     /// Write data.
-    pub data_channel: Option<ChannelId>,
+    pub data_queue: Option<DmaQueueId>,
     /// Commands and scatter/gather lists.
-    pub command_channel: Option<ChannelId>,
+    pub command_queue: Option<DmaQueueId>,
     ports: Vec<HbaPort>,
     next_port: usize,
     read_buffer: Buffer,
@@ -209,9 +209,9 @@ impl Hba {
             completions: Completions::default(),
             in_software: 0,
             waiting: Waiting::default(),
-            posted_channel: None,
-            data_channel: None,
-            command_channel: None,
+            posted_queue: None,
+            data_queue: None,
+            command_queue: None,
             config,
         }
     }

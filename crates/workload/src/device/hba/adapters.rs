@@ -93,7 +93,7 @@ pub(crate) struct Adapters {
 }
 
 impl Adapters {
-    /// Opens the DMA channels of every adapter. Called once, at the start of the run.
+    /// Opens the DMA queues of every adapter. Called once, at the start of the run.
     pub(crate) fn begin<M: Needs + Randomness>(
         &mut self,
         hbas: &[HbaConfig],
@@ -108,9 +108,9 @@ impl Adapters {
                 }
             }
             let mut hba = Hba::new(config.clone(), behind);
-            hba.posted_channel = Some(ports.open_channel(config.device));
-            hba.data_channel = Some(ports.open_channel(config.device));
-            hba.command_channel = Some(ports.open_channel(config.device));
+            hba.posted_queue = Some(ports.open_queue(config.device));
+            hba.data_queue = Some(ports.open_queue(config.device));
+            hba.command_queue = Some(ports.open_queue(config.device));
             self.hbas.push(hba);
         }
         for placement in drives {

@@ -7,7 +7,7 @@ use super::adapters::{Adapters, IoCommand};
 use super::drive::{Command, DriveFrame};
 use super::token::{Kind, Needs, Ports, Token};
 use crate::device::completions::{INTERRUPT, InterruptAction};
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_fabric::workload::{Direction, DmaQueueId, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::{Bytes, Time};
 
@@ -29,7 +29,7 @@ impl Adapters {
             length: hba.config.command_bytes(Bytes::new(size)),
             ..self.control(slot, Direction::Read, Token::of(Kind::CommandFetched, slot), Notify::Done)
         };
-        ports.submit(open(hba.command_channel), transfer);
+        ports.submit(open(hba.command_queue), transfer);
     }
 
     /// Sends the command to the drive.
@@ -64,8 +64,8 @@ impl Adapters {
     pub(super) fn write_to_memory<M: Needs>(&mut self, slot: u32, bytes: u32, ports: &mut Ports<'_, M>) {
         let token = Token::with(Kind::DataSent, slot, bytes);
         let transfer = self.data(slot, Direction::Write, token, Notify::Sent);
-        let channel = open(self.hba_of(slot).posted_channel);
-        ports.submit(channel, transfer);
+        let queue = open(self.hba_of(slot).posted_queue);
+        ports.submit(queue, transfer);
         self.commands[slot as usize].moved += u64::from(bytes);
         self.finish_if_over(slot, ports);
     }
@@ -86,7 +86,7 @@ impl Adapters {
             let token = Token::with(Kind::DataFetched, slot, bytes);
             let transfer = self.data(slot, Direction::Read, token, Notify::Done);
             self.commands[slot as usize].moved += bytes;
-            ports.submit(open(self.hbas[hba as usize].data_channel), transfer);
+            ports.submit(open(self.hbas[hba as usize].data_queue), transfer);
         }
     }
 
@@ -152,7 +152,7 @@ impl Adapters {
             length: adapter.config.status,
             ..self.control(slot, Direction::Write, Token::of(Kind::Interrupt, hba), Notify::Nothing)
         };
-        ports.submit(open(adapter.posted_channel), transfer);
+        ports.submit(open(adapter.posted_queue), transfer);
         self.hbas[hba as usize].completions.post(slot);
         self.consider_interrupt(hba, ports);
     }
@@ -164,13 +164,13 @@ impl Adapters {
             InterruptAction::Nothing => {}
             InterruptAction::At(at) => ports.set_timer(at, Token::of(Kind::Moderation, hba)),
             InterruptAction::Send { first } => {
-                let channel = open(adapter.posted_channel);
+                let queue = open(adapter.posted_queue);
                 let token = Token::of(Kind::Interrupt, hba);
                 let transfer = Transfer {
                     length: INTERRUPT,
                     ..self.control(first, Direction::Write, token, Notify::Done)
                 };
-                ports.submit(channel, transfer);
+                ports.submit(queue, transfer);
             }
         }
     }
@@ -246,7 +246,7 @@ impl Adapters {
     }
 }
 
-/// A channel of an adapter that runs.
-fn open(channel: Option<ChannelId>) -> ChannelId {
-    channel.expect("channels are open from the start of the run")
+/// A queue of an adapter that runs.
+fn open(queue: Option<DmaQueueId>) -> DmaQueueId {
+    queue.expect("queues are open from the start of the run")
 }

@@ -7,7 +7,7 @@ use super::ssd::{COMMAND, COMPLETION, first_page, page_list};
 use super::token::{Kind, Needs, Ports, Token};
 use crate::device::completions::{INTERRUPT, InterruptAction, Moderation};
 use crate::host::memory::PAGE;
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_fabric::workload::{Direction, DmaQueueId, Notify, Target, Transfer};
 use lanewise_observe::FlowId;
 use lanewise_units::Bytes;
 
@@ -44,7 +44,7 @@ impl Drives {
             length: COMMAND * u64::from(count),
             ..self.control(first, Direction::Read, Token::with(Kind::Fetched, ssd, count), Notify::Done)
         };
-        ports.submit(self.ssds[ssd as usize].command_channel, transfer);
+        ports.submit(self.ssds[ssd as usize].command_queue, transfer);
     }
 
     /// Commands are in the drive: its processors turn to them.
@@ -81,8 +81,7 @@ impl Drives {
             length,
             ..self.control(slot, Direction::Read, Token::of(Kind::PagesFetched, slot), Notify::Done)
         };
-        ports
-            .submit(self.ssds[self.commands[slot as usize].command.drive as usize].command_channel, transfer);
+        ports.submit(self.ssds[self.commands[slot as usize].command.drive as usize].command_queue, transfer);
     }
 
     /// The drive knows all it needs.
@@ -128,9 +127,9 @@ impl Drives {
     /// A unit is in the data buffer: into memory with it, and the completion after the last one.
     fn move_unit<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         let (slot, bytes) = self.ssds[ssd as usize].take_crossed();
-        let channel = self.ssds[ssd as usize].posted_channel;
+        let queue = self.ssds[ssd as usize].posted_queue;
         let token = Token::with(Kind::DataSent, ssd, bytes);
-        self.move_data(slot, bytes, (channel, token, Notify::Sent), ports);
+        self.move_data(slot, bytes, (queue, token, Notify::Sent), ports);
         let state = &mut self.commands[slot as usize];
         state.moved += bytes;
         if state.moved == state.command.size {
@@ -147,9 +146,9 @@ impl Drives {
     /// Reads as much write data from memory as there is room for.
     fn fetch_data<M: Needs>(&mut self, ssd: u32, ports: &mut Ports<'_, M>) {
         while let Some((slot, bytes)) = self.ssds[ssd as usize].next_piece() {
-            let channel = self.ssds[ssd as usize].data_channel;
+            let queue = self.ssds[ssd as usize].data_queue;
             let token = Token::with(Kind::DataFetched, slot, bytes);
-            self.move_data(slot, bytes, (channel, token, Notify::Done), ports);
+            self.move_data(slot, bytes, (queue, token, Notify::Done), ports);
             self.commands[slot as usize].moved += bytes;
         }
     }
@@ -196,7 +195,7 @@ impl Drives {
             length: COMPLETION,
             ..self.control(slot, Direction::Write, Token::of(arrived, slot), Notify::Done)
         };
-        ports.submit(self.ssds[ssd as usize].posted_channel, transfer);
+        ports.submit(self.ssds[ssd as usize].posted_queue, transfer);
         if !polled {
             self.queues[queue as usize].post(slot);
             self.consider_interrupt(queue, ports);
@@ -215,13 +214,13 @@ impl Drives {
             InterruptAction::Send { first } => {
                 // A message leaves nothing behind in the drive that would keep it from sending the next.
                 pair.completions.take_signalled();
-                let channel = drive.posted_channel;
+                let posted = drive.posted_queue;
                 let token = Token::of(Kind::Interrupt, queue);
                 let transfer = Transfer {
                     length: INTERRUPT,
                     ..self.control(first, Direction::Write, token, Notify::Done)
                 };
-                ports.submit(channel, transfer);
+                ports.submit(posted, transfer);
             }
         }
     }
@@ -239,7 +238,7 @@ impl Drives {
         &mut self,
         slot: u32,
         bytes: u64,
-        (channel, token, notify): (ChannelId, Token, Notify),
+        (queue, token, notify): (DmaQueueId, Token, Notify),
         ports: &mut Ports<'_, M>,
     ) {
         let state = &self.commands[slot as usize];
@@ -252,7 +251,7 @@ impl Drives {
         match memory {
             Some(target) => {
                 let moved = Transfer { target, offset, length, ..transfer(direction, flow, token, notify) };
-                ports.submit(channel, moved);
+                ports.submit(queue, moved);
             }
             None => {
                 ports.payload_delivered(flow, length);

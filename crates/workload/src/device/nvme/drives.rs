@@ -128,11 +128,11 @@ pub(crate) struct Drives {
 }
 
 impl Drives {
-    /// Opens the DMA channels of every drive. Called once, at the start of the run.
+    /// Opens the DMA queues of every drive. Called once, at the start of the run.
     pub(crate) fn begin<M: Needs>(&mut self, configs: &[SsdConfig], ports: &mut Ports<'_, M>) {
         for config in configs {
-            let channels = [(); 3].map(|()| ports.open_channel(config.device));
-            self.ssds.push(Ssd::new(config.clone(), channels));
+            let queues = [(); 3].map(|()| ports.open_queue(config.device));
+            self.ssds.push(Ssd::new(config.clone(), queues));
         }
     }
 
@@ -160,8 +160,8 @@ impl Drives {
         (device, host): (DeviceId, usize),
         ports: &mut Ports<'_, M>,
     ) {
-        let channels = [(); 3].map(|()| ports.open_channel(device));
-        self.ssds[drive as usize].attach(device, host, channels);
+        let queues = [(); 3].map(|()| ports.open_queue(device));
+        self.ssds[drive as usize].attach(device, host, queues);
     }
 
     /// The pair of queues of a core on a drive; it is made when it is first asked for.

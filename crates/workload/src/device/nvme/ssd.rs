@@ -26,7 +26,7 @@ use crate::device::streams::{Place, Streams};
 use crate::device::waiting::Waiting;
 use crate::host::memory::PAGE;
 use crate::server::reading;
-use lanewise_fabric::workload::{ChannelId, DeviceId};
+use lanewise_fabric::workload::{DeviceId, DmaQueueId};
 use lanewise_fabric::{NvmePart, ResourceId, ResourceReading, Station};
 use lanewise_observe::RequesterState;
 use lanewise_units::{Bytes, SpanSum, Time};
@@ -42,11 +42,11 @@ const EARLIER_PARTS: u64 = 64;
 pub(crate) struct Ssd {
     pub(crate) config: SsdConfig,
     /// Data to memory, completions and interrupts, in order.
-    pub(crate) posted_channel: ChannelId,
+    pub(crate) posted_queue: DmaQueueId,
     /// Commands and lists of pages.
-    pub(crate) command_channel: ChannelId,
+    pub(crate) command_queue: DmaQueueId,
     /// Data from memory.
-    pub(crate) data_channel: ChannelId,
+    pub(crate) data_queue: DmaQueueId,
     pub(super) fetches: Fetches,
     processor: Station,
     /// Commands that are with the processors.
@@ -87,12 +87,12 @@ pub(crate) struct Ssd {
 }
 
 impl Ssd {
-    pub(crate) fn new(config: SsdConfig, channels: [ChannelId; 3]) -> Self {
-        let [posted_channel, command_channel, data_channel] = channels;
+    pub(crate) fn new(config: SsdConfig, queues: [DmaQueueId; 3]) -> Self {
+        let [posted_queue, command_queue, data_queue] = queues;
         Self {
-            posted_channel,
-            command_channel,
-            data_channel,
+            posted_queue,
+            command_queue,
+            data_queue,
             fetches: Fetches::default(),
             processor: Station::default(),
             processing: 0,
@@ -149,9 +149,9 @@ impl Ssd {
     }
 
     /// It belongs to another host now.
-    pub(crate) fn attach(&mut self, device: DeviceId, host: usize, channels: [ChannelId; 3]) {
+    pub(crate) fn attach(&mut self, device: DeviceId, host: usize, queues: [DmaQueueId; 3]) {
         (self.config.device, self.config.host) = (device, host);
-        [self.posted_channel, self.command_channel, self.data_channel] = channels;
+        [self.posted_queue, self.command_queue, self.data_queue] = queues;
         self.leaving = None;
     }
 

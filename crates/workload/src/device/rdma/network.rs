@@ -73,13 +73,13 @@ impl RdmaNetwork {
         &self.config
     }
 
-    /// Opens the DMA channels of every adapter. Called once, at the start of the run.
+    /// Opens the DMA queues of every adapter. Called once, at the start of the run.
     pub fn begin<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {
         for config in &self.config.nics {
             self.nics.push(Nic {
-                posted: ports.open_channel(config.device),
-                payload: ports.open_channel(config.device),
-                control: ports.open_channel(config.device),
+                posted: ports.open_queue(config.device),
+                payload: ports.open_queue(config.device),
+                control: ports.open_queue(config.device),
                 pipeline: Station::default(),
                 receiver: Station::default(),
                 registrar: Station::default(),

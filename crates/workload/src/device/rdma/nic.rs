@@ -1,10 +1,10 @@
-//! One adapter: its channels, pipelines and paths, and how work requests come to it.
+//! One adapter: its queues, pipelines and paths, and how work requests come to it.
 
 use super::config::RdmaNicConfig;
 use super::verbs::{Opcode, WorkRequest};
 use crate::device::waiting::Waiting;
 use crate::server::{RateServer, reading};
-use lanewise_fabric::workload::ChannelId;
+use lanewise_fabric::workload::DmaQueueId;
 use lanewise_fabric::{Book, RdmaPart, ResourceId, ResourceReading, Station};
 use lanewise_units::{Bytes, Span, Time};
 
@@ -13,9 +13,9 @@ use lanewise_units::{Bytes, Span, Time};
 pub(super) struct Nic {
     pub config: RdmaNicConfig,
     /// Payload and completion entries, in order.
-    pub posted: ChannelId,
-    pub payload: ChannelId,
-    pub control: ChannelId,
+    pub posted: DmaQueueId,
+    pub payload: DmaQueueId,
+    pub control: DmaQueueId,
     pub pipeline: Station,
     /// The same for messages that come in.
     pub receiver: Station,

@@ -148,8 +148,8 @@ impl RdmaNetwork {
 
     fn complete<M: Needs>(&mut self, end: u32, message: u32, ports: &mut Ports<'_, M>) {
         let nic = self.nic_of(end);
-        let (entry, channel) = (nic.config.completion_entry, nic.posted);
+        let (entry, queue) = (nic.config.completion_entry, nic.posted);
         let transfer = self.control(end, Direction::Write, entry, Token::of(Kind::Completed, message));
-        ports.submit(channel, transfer);
+        ports.submit(queue, transfer);
     }
 }

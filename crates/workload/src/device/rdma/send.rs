@@ -27,9 +27,9 @@ impl RdmaNetwork {
         if state.next.is_none() && nic.config.pushes(&state.request) {
             return self.process(message, ports);
         }
-        let (channel, token) = (nic.control, Token::of(Kind::RequestFetched, message));
+        let (queue, token) = (nic.control, Token::of(Kind::RequestFetched, message));
         let transfer = self.control(state.end, Direction::Read, size, token);
-        ports.submit(channel, transfer);
+        ports.submit(queue, transfer);
     }
 
     /// A work request, or a list of them, is in the adapter.

@@ -17,7 +17,7 @@ use super::tuning::Hardware;
 use super::{CollectiveWorkload, Kind, Needs, Ports, Token};
 use crate::device::rdma::{CompletionKind, EndId, Opcode, WorkRequest};
 use crate::flows::{Flows, Repeats};
-use lanewise_fabric::workload::{ChannelId, Direction, Notify, Target, Transfer};
+use lanewise_fabric::workload::{Direction, DmaQueueId, Notify, Target, Transfer};
 use lanewise_observe::{FlowDevices, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, order};
 use std::collections::{BTreeSet, VecDeque};
@@ -61,9 +61,9 @@ struct Load {
 
 #[derive(Clone, Copy, Debug)]
 enum Means {
-    Peer { channel: ChannelId, target: Target },
-    Host { write: ChannelId, read: ChannelId },
-    Network { end: EndId, write: Option<ChannelId>, read: Option<ChannelId>, memory: [Target; 2] },
+    Peer { channel: DmaQueueId, target: Target },
+    Host { write: DmaQueueId, read: DmaQueueId },
+    Network { end: EndId, write: Option<DmaQueueId>, read: Option<DmaQueueId>, memory: [Target; 2] },
 }
 
 impl Carrier {
@@ -133,7 +133,7 @@ impl CollectiveWorkload {
         let way = self.config.ways[way].clone();
         let [sender, receiver] =
             [way.pair.0, way.pair.1].map(|rank| self.config.ranks[rank as usize].clone());
-        let mut open = |rank: &super::Rank| ports.open_channel_with(rank.device, &rank.engine);
+        let mut open = |rank: &super::Rank| ports.open_queue_with(rank.device, &rank.engine);
         let means = match &way.path {
             Path::Peer(_) => {
                 Means::Peer { channel: open(&sender), target: Target::Endpoint(receiver.device) }
@@ -343,7 +343,7 @@ impl CollectiveWorkload {
     fn load<M: Needs>(
         &self,
         carrier: u32,
-        (channel, kind): (ChannelId, Kind),
+        (channel, kind): (DmaQueueId, Kind),
         load: Load,
         ports: &mut Ports<'_, M>,
     ) {

@@ -14,7 +14,7 @@ use super::config::{DataMemory, GpuConfig};
 use super::token::{Kind, Needs, Ports, Token, drives, gpus};
 use super::workload::NvmeWorkload;
 use crate::device::gpu::{Copies, Way};
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Target};
+use lanewise_fabric::workload::{DeviceId, Direction, DmaQueueId, Target};
 use lanewise_observe::{FlowId, FlowSpec, LatencyOf};
 use lanewise_units::Bytes;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(super) struct Copied {
 /// The engines of a GPU: those that read from host memory, and those that write to it.
 #[derive(Debug)]
 struct Engines {
-    ways: [Vec<ChannelId>; 2],
+    ways: [Vec<DmaQueueId>; 2],
     /// Lanes that are open: each takes the next engine in turn.
     lanes: usize,
 }
@@ -58,7 +58,7 @@ impl NvmeWorkload {
         let DataMemory::Copied(gpus) = group.memory else { return Vec::new() };
         let mut copier = |gpu: GpuConfig| {
             let mut open =
-                || (0..gpu.engines).map(|_| ports.open_channel_with(gpu.device, &gpu.engine)).collect();
+                || (0..gpu.engines).map(|_| ports.open_queue_with(gpu.device, &gpu.engine)).collect();
             self.copied
                 .engines
                 .entry(gpu.device.0)
@@ -95,7 +95,7 @@ impl NvmeWorkload {
             copies.open(Way {
                 direction,
                 target: Target::HostMemory,
-                channel: engines.ways[way][turn],
+                dma_queue: engines.ways[way][turn],
                 flow: flows[way],
                 offset: buffer,
                 costs: gpu.costs,

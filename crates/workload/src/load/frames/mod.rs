@@ -19,7 +19,9 @@ use crate::load::{LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::Station;
-use lanewise_fabric::workload::{ChannelId, DeviceId, Direction, Metric, Notify, Target, Transfer, Workload};
+use lanewise_fabric::workload::{
+    DeviceId, Direction, DmaQueueId, Metric, Notify, Target, Transfer, Workload,
+};
 use lanewise_observe::{FlowDevices, FlowId, FlowSpec, LatencyOf};
 use lanewise_units::{Bytes, Span, Time};
 pub use scene::Scene;
@@ -71,7 +73,7 @@ pub(crate) type Ports<'a, M> = ports::Ports<'a, M, Kind>;
 /// One GPU.
 #[derive(Clone, Copy, Debug)]
 struct Gpu {
-    channel: ChannelId,
+    queue: DmaQueueId,
     /// Commands and data that it reads, and image data that it writes.
     reads: FlowId,
     writes: FlowId,
@@ -140,8 +142,8 @@ impl FramesWorkload {
                 })
             };
             let (reads, writes) = (flow("read"), flow("write"));
-            let channel = ports.open_channel(*device);
-            self.gpus.push(Gpu { channel, reads, writes, fetched: 0, engine: Station::default() });
+            let queue = ports.open_queue(*device);
+            self.gpus.push(Gpu { queue, reads, writes, fetched: 0, engine: Station::default() });
         }
         let names = self.config.gpus.iter().map(|(_, name)| name.clone()).collect();
         self.flow = Some(ports.add_flow(FlowSpec {
@@ -238,7 +240,7 @@ impl FramesWorkload {
         let flow = if direction == Direction::Read { state.reads } else { state.writes };
         let target = Target::HostMemory;
         let transfer = Transfer { direction, target, offset, length, flow, token, notify: Notify::Done };
-        ports.submit(state.channel, transfer);
+        ports.submit(state.queue, transfer);
     }
 
     fn finish_if_over<M: Needs>(&mut self, ports: &mut Ports<'_, M>) {

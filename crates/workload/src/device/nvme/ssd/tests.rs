@@ -34,8 +34,8 @@ pub(crate) fn config() -> SsdConfig {
 }
 
 fn ssd() -> Ssd {
-    let channel = |index| ChannelId { device: DeviceId(0), index };
-    Ssd::new(config(), [channel(0), channel(1), channel(2)])
+    let queue = |index| DmaQueueId { device: DeviceId(0), index };
+    Ssd::new(config(), [queue(0), queue(1), queue(2)])
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn a_list_of_one_page_has_no_entry_that_leads_on() {
 
 #[test]
 fn processors_are_busy_with_each_sector_of_a_page() {
-    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let queue = |index| DmaQueueId { device: DeviceId(0), index };
     let config = SsdConfig { sector_time: Span::from_ns(60), ..config() };
-    let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
+    let mut ssd = Ssd::new(config, [queue(0), queue(1), queue(2)]);
     let times = [1, 512, 4_096, 131_072, 512].map(|size| ssd.process(Time::ZERO, Bytes::new(size)));
     assert_eq!(times[0], Time::ZERO + Span::from_ns(800), "alone it takes its latency");
     let between = times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
@@ -115,8 +115,8 @@ fn the_first_unit_of_a_piece_goes_at_once_and_the_rest_at_the_rate() {
 #[test]
 fn scattered_writes_drain_at_their_own_rate() {
     let config = SsdConfig { random_write_rate: Rate::from_bytes_per_second(500_000_000), ..config() };
-    let channel = |index| ChannelId { device: DeviceId(0), index };
-    let mut ssd = Ssd::new(config, [channel(0), channel(1), channel(2)]);
+    let queue = |index| DmaQueueId { device: DeviceId(0), index };
+    let mut ssd = Ssd::new(config, [queue(0), queue(1), queue(2)]);
     let scattered = (0..100_u64).map(|place| ssd.is_sequential_write(place << 30, 4096));
     assert_eq!(scattered.filter(|sequential| !sequential).count(), 68, "the first 32 might have gone on");
     assert!(ssd.is_sequential_write((99 << 30) + 4096, 4096));
@@ -132,9 +132,9 @@ fn scattered_writes_drain_at_their_own_rate() {
 #[test]
 fn as_many_streams_begin_as_the_drive_allows() {
     let begin = |new_streams| {
-        let channel = |index| ChannelId { device: DeviceId(0), index };
-        let channels = [channel(0), channel(1), channel(2)];
-        let mut ssd = Ssd::new(SsdConfig { new_streams, ..config() }, channels);
+        let queue = |index| DmaQueueId { device: DeviceId(0), index };
+        let queues = [queue(0), queue(1), queue(2)];
+        let mut ssd = Ssd::new(SsdConfig { new_streams, ..config() }, queues);
         (0..100_u64).filter(|place| ssd.is_sequential_write(place << 30, 4096)).count()
     };
     assert_eq!([0, 4, 32].map(begin), [0, 4, 32]);
@@ -143,8 +143,8 @@ fn as_many_streams_begin_as_the_drive_allows() {
 /// Eight jobs write one after another: the first write of each costs what the others do, and the buffer was full of the like.
 #[test]
 fn the_first_write_of_a_stream_is_sequential() {
-    let channel = |index| ChannelId { device: DeviceId(0), index };
-    let mut ssd = Ssd::new(config(), [channel(0), channel(1), channel(2)]);
+    let queue = |index| DmaQueueId { device: DeviceId(0), index };
+    let mut ssd = Ssd::new(config(), [queue(0), queue(1), queue(2)]);
     for step in 0..3 {
         assert!(
             (0..8_u64).all(|job| ssd.is_sequential_write((job << 30) + step * 4096, 4096)),
@@ -156,9 +156,9 @@ fn the_first_write_of_a_stream_is_sequential() {
 /// What was written before the run fills the buffer only when it is known what is written.
 #[test]
 fn a_drive_that_has_seen_beginnings_alone_does_not_know_what_filled_its_buffer() {
-    let channel = |index| ChannelId { device: DeviceId(0), index };
+    let queue = |index| DmaQueueId { device: DeviceId(0), index };
     let preconditioned = SsdConfig { preconditioned: true, ..config() };
-    let mut ssd = Ssd::new(preconditioned, [channel(0), channel(1), channel(2)]);
+    let mut ssd = Ssd::new(preconditioned, [queue(0), queue(1), queue(2)]);
     assert!(ssd.is_sequential_write(0, 4096));
     assert!((0..200).all(|_| ssd.earlier_writes().is_none()));
     assert!(ssd.is_sequential_write(4096, 4096));

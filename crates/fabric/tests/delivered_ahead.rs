@@ -13,7 +13,7 @@ use lanewise_units::{Bytes, Generation, Span, Time, Width};
 
 const MEASURED_US: u64 = 60;
 
-/// The same fabric, with nothing foreseen.
+/// The same fabric, with nothing delivered ahead.
 fn with_every_arrival_an_event(mut config: FabricConfig) -> FabricConfig {
     for link in &mut config.links {
         link.faults_upstream.corrupt_tlps = vec![u64::MAX];
@@ -26,7 +26,7 @@ fn ports_mut(config: &mut FabricConfig) -> impl Iterator<Item = &mut PortConfig>
 }
 
 const BOTH: &[Direction] = &[Direction::Write, Direction::Read];
-/// Nothing on the reverse wire makes anybody look at a port in passing.
+/// No packet on the reverse wire makes a port look at its receiver in passing.
 const WRITES: &[Direction] = &[Direction::Write];
 
 fn payloads(config: &FabricConfig, endpoints: u32, ways: &[Direction]) -> Vec<f64> {
@@ -38,11 +38,11 @@ fn payloads(config: &FabricConfig, endpoints: u32, ways: &[Direction]) -> Vec<f6
 }
 
 fn compare(config: FabricConfig, endpoints: u32, ways: &[Direction], what: &str) {
-    let foreseen = payloads(&config, endpoints, ways);
+    let ahead = payloads(&config, endpoints, ways);
     let events = payloads(&with_every_arrival_an_event(config), endpoints, ways);
-    for (foreseen, events) in foreseen.iter().zip(&events) {
+    for (ahead, events) in ahead.iter().zip(&events) {
         // Ties fall differently, and windows end in the middle of a packet.
-        assert_close(*foreseen, *events, 0.02, what);
+        assert_close(*ahead, *events, 0.02, what);
     }
 }
 
@@ -90,8 +90,8 @@ fn where_initialisation_takes_several_attempts() {
     }
 }
 
-/// Fingerprints of a run without a stop, and of one that stops every few nanoseconds: then somebody looks at every port.
-fn unseen_and_seen(config: &FabricConfig) -> [u64; 2] {
+/// Fingerprints of a run without a stop, and of one that stops every few nanoseconds.
+fn in_one_and_in_pieces(config: &FabricConfig) -> [u64; 2] {
     [Span::from_us(20), Span::from_ns(7)].map(|piece| {
         let mut simulation = Simulation::build(config).expect("a tree");
         simulation.add_workload(Box::new(Stream::new(2, Direction::Read, 512, 2)));
@@ -115,9 +115,9 @@ fn with_few_completion_credits(upper: LinkMode, lower: LinkMode, tlps: u16, ack:
     config
 }
 
-/// Whoever waits for credits wakes when they are there, though a TLP on its way hastens the Ack that goes before them.
+/// A port that waits for credits wakes when they are there, though a TLP on its way brings forward the Ack that goes before them.
 #[test]
-fn an_answer_is_foreseen_though_a_tlp_hastens_it() {
+fn a_blocked_port_wakes_in_time_though_a_tlp_brings_the_ack_forward() {
     let [upper, lower] = [Width::X2, Width::X1].map(|width| LinkMode::new(Generation::Gen3, width));
     let ack = AckPolicy { every_tlps: 3, latency: Span::from_ns(233) };
     let mut config = with_few_completion_credits(upper, lower, 2, ack);
@@ -126,13 +126,13 @@ fn an_answer_is_foreseen_though_a_tlp_hastens_it() {
     let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
     switch.latency = Span::from_ns(100);
     config.devices[1].ports[0].receive_latency = Span::from_ns(7);
-    let [unseen, seen] = unseen_and_seen(&config);
-    assert_eq!(unseen, seen);
+    let [in_one, in_pieces] = in_one_and_in_pieces(&config);
+    assert_eq!(in_one, in_pieces);
 }
 
 /// The same, though an ordered set shifts the boundaries on which packets start.
 #[test]
-fn an_answer_is_foreseen_though_an_ordered_set_shifts_it() {
+fn a_blocked_port_wakes_in_time_though_an_ordered_set_shifts_packets() {
     let (upper, lower) =
         (LinkMode::new(Generation::Gen1, Width::X1), LinkMode::new(Generation::Gen4, Width::X2));
     let ack = AckPolicy { every_tlps: 2, latency: Span::from_ns(436) };
@@ -141,6 +141,6 @@ fn an_answer_is_foreseen_though_an_ordered_set_shifts_it() {
     let DeviceKind::Switch(switch) = &mut config.devices[1].kind else { unreachable!() };
     switch.latency = Span::ZERO;
     config.devices[1].ports[0].receive_latency = Span::from_ns(25);
-    let [unseen, seen] = unseen_and_seen(&config);
-    assert_eq!(unseen, seen);
+    let [in_one, in_pieces] = in_one_and_in_pieces(&config);
+    assert_eq!(in_one, in_pieces);
 }

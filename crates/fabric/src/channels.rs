@@ -152,6 +152,24 @@ impl Port {
         queues.insert_behind(packets, before, id)
     }
 
+    /// Its queues, channel by channel.
+    fn all_queues(&self) -> impl Iterator<Item = &ClassQueues> {
+        let beyond = self.channels.iter().flat_map(|channels| channels.queues.iter());
+        std::iter::once(&self.queues).chain(beyond)
+    }
+
+    /// Whether a request waits, whatever the channel.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.all_queues().any(ClassQueues::has_requests)
+    }
+
+    /// When the first of the requests that wait may leave, whatever the channel; none when none does.
+    pub(crate) fn requests_start(&self, packets: &PacketPool) -> Option<Time> {
+        let classes = [FlowClass::Posted, FlowClass::NonPosted];
+        let heads = self.all_queues().flat_map(|queues| classes.map(|class| queues.head(class)));
+        heads.flatten().map(|id| packets[id].eligible_at).min()
+    }
+
     /// Whether nothing waits in its own queues, whatever the channel.
     #[inline]
     pub(crate) fn nothing_queued(&self) -> bool {

@@ -69,7 +69,7 @@ impl Dma for Fabric {
         let index = self.endpoint_index(device);
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.waits_for = state;
-        if self.ports[endpoint.port.index()].nothing_queued() {
+        if !self.ports[endpoint.port.index()].has_requests() {
             let state = endpoint.idle_state();
             self.observers.observe(now, Fact::Requester { endpoint: index, state });
         }
@@ -106,8 +106,14 @@ impl Fabric {
             let packet_id = self.packets.insert(packet);
             port.queues.push(&mut self.packets, packet_id);
         }
-        let (id, empty) = (endpoint.port, port.queues.is_empty());
-        let state = requester_state(endpoint, empty, staged_at, now);
+        let id = endpoint.port;
+        // Without a pace, what is staged may leave at once.
+        let starts_at = match port.queues.has_requests() {
+            true if endpoint.config.request_interval.is_zero() => Some(now),
+            true => port.requests_start(&self.packets),
+            false => None,
+        };
+        let state = requester_state(endpoint, starts_at, now);
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
             if self.observers.are_heard() {
@@ -147,8 +153,8 @@ impl Fabric {
                 }
             }
         }
-        let (id, empty) = (endpoint.port, port.nothing_queued());
-        let state = requester_state(endpoint, empty, staged_at, now);
+        let (id, starts_at) = (endpoint.port, port.requests_start(&self.packets));
+        let state = requester_state(endpoint, starts_at, now);
         self.observers.observe(now, Fact::Requester { endpoint: index, state });
         if staged_at != Time::NEVER {
             if self.observers.are_heard() {
@@ -166,14 +172,13 @@ fn next_non_posted(endpoint: &mut Endpoint, vc: u8, now: Time, transfers: &Trans
     translation.or_else(|| endpoint.next_read_on(vc, now, transfers))
 }
 
-/// What holds an endpoint back whose next request, if any was staged now, is ready at `staged_at`.
+/// What holds an endpoint back whose next request starts at `starts_at`, if it has one at its port. What it answers to loads and to reads of
+/// peers stands there, too, and holds none of its requests back.
 #[inline(always)]
-fn requester_state(endpoint: &Endpoint, nothing_queued: bool, staged_at: Time, now: Time) -> RequesterState {
-    if staged_at > now && staged_at != Time::NEVER {
-        RequesterState::RequestInterval
-    } else if nothing_queued {
-        endpoint.idle_state()
-    } else {
-        RequesterState::Port
+fn requester_state(endpoint: &Endpoint, starts_at: Option<Time>, now: Time) -> RequesterState {
+    match starts_at {
+        Some(starts_at) if starts_at > now => RequesterState::RequestInterval,
+        Some(_) => RequesterState::Port,
+        None => endpoint.idle_state(),
     }
 }

@@ -115,6 +115,12 @@ impl ClassQueues {
         self.head == [PacketId::NONE; 3]
     }
 
+    /// Whether a request waits, posted or not.
+    #[inline(always)]
+    pub(crate) fn has_requests(&self) -> bool {
+        self.head[..FlowClass::Completion.index()] != [PacketId::NONE; 2]
+    }
+
     /// When something that waits here may leave, if anything does; not later than that.
     #[inline(always)]
     pub(crate) fn next_start(&self, packets: &PacketPool) -> Time {

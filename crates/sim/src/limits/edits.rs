@@ -364,7 +364,27 @@ impl Editor<'_> {
             }
         }
         let own = self.of_devices("twice the tags of each function", members, &["sriov.own_tags"], Double);
-        vec![own, more, self.of_devices("requests twice as long (MRRS)", members, &["mrrs"], Double)]
+        let long: Vec<&Candidate> =
+            members.iter().copied().filter(|member| self.asks_for_mrrs(member)).collect();
+        vec![own, more, self.of_devices("requests twice as long (MRRS)", &long, &["mrrs"], Double)]
+    }
+
+    /// Whether a device has a read that is as long as Maximum Read Request Size lets it be, as far as its flows tell: they may count
+    /// something else than requests.
+    fn asks_for_mrrs(&self, candidate: &Candidate) -> bool {
+        let Some(device) = candidate.device() else { return false };
+        let DeviceKind::Endpoint(endpoint) = &self.scenario.fabric.devices[device].kind else { return false };
+        let reads = self.results.flows.iter().filter(|flow| {
+            flow.direction == "read" && flow.devices.iter().any(|name| name == self.name(device))
+        });
+        let is_short = |flow: &Flow| {
+            flow.counted == "requests" && 2 * flow.bytes <= flow.operations * endpoint.mrrs.get()
+        };
+        let (mut any, mut all_short) = (false, true);
+        for flow in reads {
+            (any, all_short) = (true, all_short && is_short(flow));
+        }
+        !(any && all_short)
     }
 
     fn window(&self, members: &[&Candidate]) -> Vec<Edit> {

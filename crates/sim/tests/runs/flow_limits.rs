@@ -1,7 +1,7 @@
 //! What limits each flow of a run. Where flows have limits of their own, each is proven: what is named becomes larger, and that flow
 //! becomes faster, and no other.
 
-use crate::rig::{Settings, results, scenario};
+use crate::rig::{Settings, held_back, results, scenario};
 use lanewise_sim::{Flow, FlowLimit, Results, why};
 use std::ops::ControlFlow;
 
@@ -478,4 +478,180 @@ fn a_flow_that_gets_nothing_has_a_limit() {
     assert_eq!((found.kind, found.name.as_str()), ("wire", "sw0.upstream"), "{}", found.words);
     let wider = [("server.slots.slot1", "gen3 x8"), ("sw0.ports.port0", "gen3 x8")];
     assert!(flow(&results(text("strict"), &wider), "starved").goodput_gb_per_s > 1.0);
+}
+
+/// One device that writes and reads, each in a flow of its own.
+const BOTH: &str = r#"
+title = "A device that writes and reads"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+[endpoint.card]
+attach = "server.slot1"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "writes"
+device = "card"
+direction = "write"
+size = "64 KiB"
+[[workload]]
+kind = "dma"
+name = "reads"
+device = "card"
+direction = "read"
+size = "64 KiB"
+"#;
+
+/// A device is in one state at a time, and its reads and writes wait for different things.
+#[test]
+fn reads_and_writes_of_a_device_have_limits_of_their_own() {
+    let few = [("card.tags", "8")];
+    let before = results(BOTH, &few);
+    assert_eq!(limit(&before, "writes").name, "card.upstream", "{}", limit(&before, "writes").words);
+    assert_eq!(limit(&before, "reads").name, "card.tags", "{}", limit(&before, "reads").words);
+    let reads = |settings: &Settings| flow(&results(BOTH, settings), "reads").goodput_gb_per_s;
+    assert!(reads(&[("card.tags", "32")]) > 3.0 * reads(&few));
+    let proof = why(&scenario(BOTH, &few), &mut |_| ControlFlow::Continue(())).expect("a tree").why;
+    let tried = proof.expect("that is what was asked for").larger;
+    assert!(tried.iter().any(|each| each.kind == "tags" && each.gain_percent > 20.0), "{tried:#?}");
+
+    // Reads that are asked for two at a time: more tags bring them nothing.
+    let little = [("workload.reads.size", "512 B"), ("workload.reads.outstanding", "2")];
+    let found = results(BOTH, &little);
+    assert_eq!(limit(&found, "reads").name, "card.window", "{}", limit(&found, "reads").words);
+    // Writes, one at a time, beside reads that have no tags; and writes with a pace beside reads that fill the wire down.
+    let one = [("workload.writes.size", "64 B"), ("workload.writes.outstanding", "1"), few[0]];
+    let found = results(BOTH, &one);
+    assert_eq!(limit(&found, "writes").name, "card.window", "{}", limit(&found, "writes").words);
+    let found = results(BOTH, &[("card.write_interval", "50 ns")]);
+    assert_eq!(limit(&found, "reads").name, "card.downstream", "{}", limit(&found, "reads").words);
+    assert_eq!(limit(&found, "writes").kind, "request_interval", "{}", limit(&found, "writes").words);
+    // With few tags, too, the pace of writes is none of reads.
+    let found = results(BOTH, &[("card.write_interval", "50 ns"), few[0]]);
+    assert_eq!(limit(&found, "reads").name, "card.tags", "{}", limit(&found, "reads").words);
+    assert_eq!(limit(&found, "writes").kind, "request_interval", "{}", limit(&found, "writes").words);
+}
+
+/// Two devices below a switch, of which one writes into the other, and a third that fills the link above the switch.
+const PEERS_BESIDE: &str = r#"
+title = "Peers below a switch, and a neighbour"
+[host.server]
+slots = { slot1 = "gen4 x8", slot2 = "gen4 x16" }
+peer_to_peer = true
+memory_bandwidth = "400 GB/s"
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen4 x8", port1 = "gen4 x16", port2 = "gen4 x16", port3 = "gen4 x16" }
+[endpoint.a]
+attach = "sw.port1"
+generation = "gen4"
+width = "x16"
+[endpoint.b]
+attach = "sw.port2"
+generation = "gen4"
+width = "x16"
+write_drain = "9 GB/s"
+memory_read_rate = "4 GB/s"
+[endpoint.c]
+attach = "sw.port3"
+generation = "gen4"
+width = "x16"
+[[workload]]
+kind = "dma"
+name = "peer"
+device = "a"
+target = "b"
+direction = "write"
+size = "64 KiB"
+[[workload]]
+kind = "dma"
+name = "beside"
+device = "c"
+direction = "write"
+size = "64 KiB"
+"#;
+
+/// What two devices below a switch send each other does not come by the link above it, nor by memory; and writes do not come by what reads
+/// do.
+#[test]
+fn a_flow_is_limited_by_nothing_that_others_fill_elsewhere() {
+    let before = results(PEERS_BESIDE, &[]);
+    limits_only(
+        PEERS_BESIDE,
+        &before,
+        "peer",
+        ("endpoint_drain", "b.write_drain"),
+        &[("b.write_drain", "14 GB/s")],
+    );
+    assert_eq!(limit(&before, "beside").name, "sw.upstream");
+    let read = [("workload.peer.direction", "read")];
+    let found = results(PEERS_BESIDE, &read);
+    assert_eq!(limit(&found, "peer").name, "b.memory", "{}", limit(&found, "peer").words);
+    // Redirected, they do.
+    let wide = [("sw.acs_redirect", "true"), ("b.write_drain", "200 GB/s")];
+    let found = results(PEERS_BESIDE, &wide);
+    assert_eq!(limit(&found, "peer").name, "sw.upstream", "{}", limit(&found, "peer").words);
+    // Memory that is at its limit is nothing to what passes it by, through the root complex.
+    let across = [
+        ("c.attach", "server.slot2"),
+        ("workload.peer.device", "c"),
+        ("workload.beside.device", "a"),
+        ("server.memory_bandwidth", "8 GB/s"),
+        ("b.write_drain", "5 GB/s"),
+    ];
+    let found = results(PEERS_BESIDE, &across);
+    assert_eq!(limit(&found, "beside").name, "server.memory", "{}", limit(&found, "beside").words);
+    assert_eq!(limit(&found, "peer").name, "b.write_drain", "{}", limit(&found, "peer").words);
+    // But it is translated there, as what goes to memory is.
+    let walks = [
+        across[0],
+        across[1],
+        across[2],
+        ("server.iommu", "{ enabled = true, walkers = 1, entries = 1 }"),
+        ("workload.peer.order", "random"),
+    ];
+    let found = results(PEERS_BESIDE, &walks);
+    assert_eq!(limit(&found, "peer").name, "server.iommu.walkers", "{}", limit(&found, "peer").words);
+
+    // The way on which memory is read, and the entries for it, are none of writes.
+    let reads = [
+        ("workload.reads.outstanding", "32"),
+        ("workload.writes.size", "64 B"),
+        ("workload.writes.outstanding", "1"),
+    ];
+    for slow in [("server.read_bandwidth", "6 GB/s"), ("server.stack.read_trackers", "8")] {
+        let found = results(BOTH, &[&reads[..], &[slow]].concat());
+        assert!(limit(&found, "reads").name.starts_with("server."), "{}", limit(&found, "reads").words);
+        assert_eq!(limit(&found, "writes").name, "card.window", "{}", limit(&found, "writes").words);
+    }
+}
+
+/// What a device answers to loads waits at its port, too, for as long as its registers take, and holds none of its requests back.
+#[test]
+fn requests_do_not_wait_for_answers_to_loads() {
+    let polled = format!(
+        "{BOTH}\n[[workload]]\nkind = \"mmio\"\nname = \"polls\"\ndevice = \"card\"\ndirection = \"read\"\noutstanding = 8\n"
+    );
+    let settings =
+        [("card.tags", "8"), ("workload.writes.size", "64 B"), ("workload.writes.outstanding", "1")];
+    let found = results(polled.as_str(), &settings);
+    assert_eq!(limit(&found, "reads").name, "card.tags", "{}", limit(&found, "reads").words);
+    let alone = polled.replace("direction = \"write\"", "direction = \"read\"");
+    let found = results(alone.as_str(), &settings);
+    let tags = held_back(&found, "card", "tags");
+    assert!(tags > 0.9, "{tags}");
+}
+
+/// A request that its device's pace holds back is held back by it until it may leave, whenever data come in meanwhile.
+#[test]
+fn a_pace_holds_back_whatever_comes_in() {
+    let one = ("workload.writes.direction", "read");
+    let small = [("workload.writes.size", "64 B"), ("workload.reads.size", "64 B")];
+    for latency in ["200 ns", "210 ns", "225 ns", "240 ns"] {
+        let more = [("card.request_interval", "50 ns"), ("server.memory_latency", latency), one];
+        let found = results(BOTH, &[&small[..], &more].concat());
+        let interval = held_back(&found, "card", "request_interval");
+        assert!(interval > 0.9, "{latency}: {interval}");
+    }
 }

@@ -140,6 +140,17 @@ fn a_link_that_is_less_than_its_ends_becomes_what_they_can() {
     assert_eq!(paths, ["card.generation", "server.slots.slot1.link", "card.mps_supported"]);
 }
 
+/// Longer requests help nobody who asks for less at a time than a request may have.
+#[test]
+fn reads_that_are_short_get_no_longer_requests() {
+    let paths = |size: &str| {
+        let few = [READ, ("card.tags", "8"), ("workload.stream.size", size)];
+        edits(&few).into_iter().flatten().map(|(path, _)| path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("64 KiB"), ["card.tags", "card.mrrs"]);
+    assert_eq!(paths("64 B"), ["card.tags"]);
+}
+
 /// Two links of the same rate behind one another.
 const IN_A_ROW: &str = r#"
 title = "A device behind a switch"

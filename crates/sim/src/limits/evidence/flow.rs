@@ -2,7 +2,8 @@
 
 use super::super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection, key};
 use super::super::ends::Ends;
-use super::super::suspect::{MOSTLY, Suspect};
+use super::super::suspect::{MOSTLY, SATURATED, Suspect};
+use super::super::ways::Way;
 use super::{Evidence, has_errors};
 use crate::results::{Flow, Link, Requester, Resource};
 use lanewise_fabric::config::{DeviceKind, LinkPower};
@@ -27,11 +28,16 @@ impl Evidence<'_> {
         flow.devices.iter().filter_map(|name| self.index.get(name.as_str()).copied())
     }
 
+    /// Endpoints that a device of a flow reads from or writes to, or that each of them may.
+    fn reached_by<'f>(&'f self, flow: &'f Flow, by: Option<usize>) -> &'f [usize] {
+        self.reached.get(&(flow.name.as_str(), by)).map_or(&[], Vec::as_slice)
+    }
+
     /// Devices of a flow, and those that it reads from or writes to, each with every device above it.
     fn devices(&self, flow: &Flow) -> Vec<usize> {
         let own: Vec<usize> = self.own_devices(flow).collect();
         let askers = own.iter().copied().map(Some).chain([None]);
-        let reached = askers.filter_map(|by| self.reached.get(&(flow.name.as_str(), by))).flatten().copied();
+        let reached = askers.flat_map(|by| self.reached_by(flow, by)).copied();
         let ends: Vec<usize> = own.iter().copied().chain(reached).collect();
         let mut devices = Vec::new();
         for end in ends {
@@ -64,18 +70,45 @@ impl Evidence<'_> {
         far
     }
 
+    /// The way of a flow whose load asks for nothing but DMA; none where software, or another device, has a part in it, too.
+    fn way_of_dma(&self, flow: &Flow) -> Option<Way<'_>> {
+        if !self.load_of(flow).posts_only() {
+            return None;
+        }
+        let mut way = Way::new(self.fabric(), &self.above, self.is_read_by_dma(flow));
+        for own in self.own_devices(flow) {
+            let reached = [Some(own), None].into_iter().flat_map(|by| self.reached_by(flow, by)).copied();
+            let reached: Vec<usize> = reached.filter(|each| *each != own).collect();
+            if reached.is_empty() {
+                way.add_memory(own);
+            }
+            for device in reached {
+                way.add_peer(own, device)?;
+            }
+        }
+        Some(way)
+    }
+
     /// What may limit a flow: everything on its way, with the share of the time that speaks for it.
     pub(super) fn suspects(&self, flow: &Flow) -> Vec<Suspect> {
-        let mut devices = self.devices(flow);
+        let way = self.way_of_dma(flow);
+        let mut devices = way.as_ref().map_or_else(|| self.devices(flow), |way| way.devices.clone());
         let far = self.far_devices(flow, &devices);
         devices.extend(&far);
         let mut found = Vec::new();
-        for link in devices.iter().filter_map(|device| self.above[*device]) {
-            self.suspects_of_link(flow, link, &mut found);
+        let links: Vec<usize> = match &way {
+            Some(way) => way.links.keys().copied().collect(),
+            None => devices.iter().filter_map(|device| self.above[*device]).collect(),
+        };
+        for link in links.iter().copied() {
+            let used = way.as_ref().map_or([true; 2], |way| way.links[&link]);
+            self.suspects_of_link(flow, (link, used), &mut found);
         }
-        let ways = self.hosts.ways(&devices, &self.above);
+        let ways = self.hosts.ways(&devices, &self.above, &links);
         let owned = devices.iter().flat_map(|device| &self.resources[*device]);
-        let owned = owned.filter(|resource| ways.meet(resource) && self.runs_on(flow, resource));
+        let is_used = |resource: &Resource| way.as_ref().is_none_or(|way| way.uses(&resource.id));
+        let owned =
+            owned.filter(|resource| is_used(resource) && ways.meet(resource) && self.runs_on(flow, resource));
         let mine = self.ways.get(&flow.name);
         let on_the_way = |resource: &&&Resource| {
             let is_way =
@@ -116,7 +149,7 @@ impl Evidence<'_> {
         }
         if flow.devices.iter().any(|name| waits(name, "port")) {
             let links = self.devices(flow).into_iter().filter_map(|device| self.above[device]);
-            links.for_each(|link| self.suspects_of_link(flow, link, &mut found));
+            links.for_each(|link| self.suspects_of_link(flow, (link, [true; 2]), &mut found));
         }
         found
     }
@@ -179,15 +212,52 @@ impl Evidence<'_> {
         if is_moved { 0.0 } else { share_of(shares, "down") }
     }
 
+    /// Whether a flow is reads of its devices and nothing else.
+    fn is_read_by_dma(&self, flow: &Flow) -> bool {
+        let reads = matches!(flow.direction, "read" | "host-to-device" | "peer read");
+        reads && self.load_of(flow).posts_only()
+    }
+
+    /// Of a flow of plain DMA, by Little's law: which part of the tags of its device reads have, and which part of what it has open is under
+    /// way. The device says one thing at a time: what its writes wait for, for instance, while its reads have no tag.
+    fn under_way(&self, flow: &Flow, device: usize) -> [f64; 2] {
+        let operation_ns = flow.operation_latency_ns.as_ref().and_then(|latency| latency.mean);
+        let (Some(operation_ns), true) = (operation_ns, self.load_of(flow).posts_only()) else {
+            return [0.0; 2];
+        };
+        let name = &self.fabric().devices[device].name;
+        if self.moving.iter().filter(|other| other.devices.contains(name)).count() < 2 {
+            return [0.0; 2]; // What the device says is of this flow.
+        }
+        [self.tags_in_use(flow, device), flow.latency_ns.mean.unwrap_or_default() / operation_ns]
+    }
+
+    /// Which part of the tags of its device reads have, if a flow is one of those. Zero where tags are held for another time than data take,
+    /// or functions have their own: then the device alone knows.
+    fn tags_in_use(&self, flow: &Flow, device: usize) -> f64 {
+        let DeviceKind::Endpoint(endpoint) = &self.fabric().devices[device].kind else { return 0.0 };
+        let has_own = endpoint.dma.functions.as_ref().is_some_and(|functions| functions.own_tags.is_some());
+        if flow.direction != "read" || endpoint.dma.tag_hold.is_some() || has_own {
+            return 0.0;
+        }
+        let name = &self.fabric().devices[device].name;
+        let is_alike = |other: &&&Flow| {
+            (other.direction, other.counted) == ("read", flow.counted) && other.devices == [name.as_str()]
+        };
+        let held = |each: &&Flow| each.operations_per_s * each.latency_ns.mean.unwrap_or_default() / 1e9;
+        self.moving.iter().filter(is_alike).map(held).sum::<f64>() / f64::from(endpoint.tags)
+    }
+
     /// Whether a flow is posted writes and nothing else: those pass requests and completions that have no credits.
     fn is_posted(&self, flow: &Flow) -> bool {
         let writes = matches!(flow.direction, "write" | "device-to-host" | "peer write");
         writes && self.load_of(flow).posts_only()
     }
 
-    fn suspects_of_link(&self, flow: &Flow, link: usize, found: &mut Vec<Suspect>) {
+    /// Of a link, in the directions that the flow uses: upstream, downstream.
+    fn suspects_of_link(&self, flow: &Flow, (link, used): (usize, [bool; 2]), found: &mut Vec<Suspect>) {
         let measured: &Link = &self.results.links[link];
-        for upstream in [true, false] {
+        for upstream in [true, false].into_iter().filter(|upstream| used[usize::from(!upstream)]) {
             let at = LinkDirection { link, upstream };
             let side = if upstream { &measured.upstream } else { &measured.downstream };
             let share = |on: &str| share_of(&side.time_attribution, on);
@@ -237,26 +307,40 @@ impl Evidence<'_> {
         let name = &self.fabric().devices[device].name;
         let Some(Requester { time_attribution, .. }) = self.requesters.get(name.as_str()) else { return };
         let share = |state: &str| share_of(time_attribution, state);
-        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Tags), share("tags")));
+        let [tags, under_way] =
+            self.under_way(flow, device).map(|part| if part < SATURATED { 0.0 } else { part.min(1.0) });
+        if self.is_read_by_dma(flow) && tags.max(under_way) > 0.0 {
+            // No request of these reads waits at the port, whatever else does.
+            found.retain(|suspect| match suspect.candidate {
+                Candidate::Direction(_, OfDirection::Errors) => true,
+                Candidate::Direction(at, _) => !at.upstream || self.above[device] != Some(at.link),
+                _ => true,
+            });
+        }
+        if !self.is_posted(flow) {
+            let tags = share("tags").max(tags);
+            found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Tags), tags));
+        }
         // What a device waits for inside while nothing there is at its limit is how much it is asked for at a time.
         let mut inside: f64 = ["window", "device", "media", "cpu"].map(share).into_iter().sum();
         // Without a pace of its own, a request that does not start waits for its data on the device's own path.
-        let is_paced = match &self.fabric().devices[device].kind {
+        let [is_paced, is_other_paced] = match &self.fabric().devices[device].kind {
             DeviceKind::Endpoint(endpoint) => {
-                let own = match flow.direction {
-                    "write" => endpoint.dma.write_interval,
-                    _ => endpoint.dma.read_interval,
+                let paces = match flow.direction {
+                    "write" => [endpoint.dma.write_interval, endpoint.dma.read_interval],
+                    _ => [endpoint.dma.read_interval, endpoint.dma.write_interval],
                 };
-                !endpoint.request_interval.is_zero() || !own.is_zero()
+                paces.map(|own| !endpoint.request_interval.is_zero() || !own.is_zero())
             }
-            DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => true,
+            DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => [true; 2],
         };
         let held_back = share("request_interval");
-        if !is_paced {
+        if !is_paced && !is_other_paced {
             inside += held_back;
         }
         // What is on the device's own path to the port is ready for it, while the wire is idle. Behind an adapter, messages wait.
         let has_path = share("wire") == 0.0
+            && !self.is_read_by_dma(flow)
             && matches!(&self.fabric().devices[device].kind,
                 DeviceKind::Endpoint(endpoint) if !endpoint.dma.path_latency.is_zero());
         if let Some(link) = self.above[device].filter(|_| has_path) {
@@ -271,7 +355,7 @@ impl Evidence<'_> {
         // What a load has open waits there; what it has not waits for the load.
         let open = self.open.get(&flow.name).copied();
         inside *= open.unwrap_or(1.0);
-        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Window), inside));
+        found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Window), inside.max(under_way)));
         found.push(Suspect::waited_for(Candidate::Device(device, OfDevice::Beyond), beyond));
         // Requests that wait for the port wait for what its wire is used for, or for credits. A wire that is in use whenever anything
         // is asked for is what all of it waits for.

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _HEAD = re.compile(r"\bOPERATION[ \t]++RESULT TYPE[ \t]++FIRST DONE[ \t]++LAST DONE")
-_COMMAND = re.compile(
-    r"(?:^|[$#%] ?|COMMAND LINE: \")(?:[\w./-]{0,100}/)?elbencho\"?(?P<options>[ \t].{1,4000})$"
-)
+_COMMAND = re.compile(r"(?:^|[$#%] ?|COMMAND LINE: \")(?:[\w./-]{0,100}/)?elbencho\"?(?=[ \t])")
+_MOST_OPTIONS = 4000
 _PHASE = re.compile(r"^(?P<name>[A-Z][A-Z0-9_-]{1,20})[ \t]++Elapsed (?:time|ms)[ \t]*+:")
 _LINE = re.compile(r"^[ \t]++(?P<what>[A-Za-z][\w/ %.]{1,24}?)[ \t]*+:[ \t]*+(?P<values>\S.{0,200})$")
 _RATE = re.compile(r"(?:Throughput )?(?P<unit>Mi?B)/s(?: (?P<way>read|write|total))?$")
@@ -82,7 +81,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     runs = 1
     for line in text.splitlines():
         if found := _COMMAND.search(line):
-            command, runs = _options(found["options"]), runs + 1
+            command, runs = _options(line[found.end() :][:_MOST_OPTIONS]), runs + 1
         elif phase := _PHASE.match(line):
             phases.append(_Phase(phase["name"], command, runs))
             refuse_too_many(phases)

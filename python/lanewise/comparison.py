@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from lanewise.notebook import html
 from lanewise.output_format import stamped
+from lanewise.written import DASH
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import altair as alt
 
     from lanewise.results import RunResult
@@ -48,6 +52,57 @@ class Comparison:
     """Links that only b has."""
     runs: tuple[RunResult, RunResult]
     """The two themselves."""
+
+    @cached_property
+    def flows_to_show(self) -> pl.DataFrame:
+        """Rows of `flows` that moved bytes in either run, and one for each device of a load that did nothing.
+
+        Such a load's `direction` is a dash where it has several at that device.
+        """
+        nothing = {
+            (row["flow"], row["device"])
+            for run in self.runs
+            for row in run.flows_to_show.iter_rows(named=True)
+            if not row["payload_bytes"] and not row["operations"]
+        }
+        of_load: dict[tuple[str, str], list[dict[str, object]]] = {}
+        for row in self.flows.iter_rows(named=True):
+            if row["direction"] != "control":
+                of_load.setdefault((row["flow"], row["device"]), []).append(row)
+        shown = []
+        for row in self.flows.iter_rows(named=True):
+            alike = of_load.get((row["flow"], row["device"]), [])
+            if _moved(row):
+                shown.append(row)
+            elif (
+                alike
+                and row == alike[0]
+                and nothing & {(row["flow"], row["device"])}
+                and not any(map(_moved, alike))
+            ):
+                several = len({each["direction"] for each in alike}) > 1
+                shown.append({**row, "direction": DASH if several else row["direction"]})
+        return pl.DataFrame(shown, schema=self.flows.schema)
+
+    @cached_property
+    def operations_without_bytes(self) -> pl.DataFrame:
+        """Flows that count operations and no bytes, like frames of a game: operations a second of a and b."""
+        pairs = flow_pairs(*self.runs)
+        counted = [pl.col(f"operations{side}").fill_null(0) for side in ("", "_right")]
+        moved = [pl.col(f"payload_bytes{side}").fill_null(0) for side in ("", "_right")]
+        return (
+            pairs.filter((pl.sum_horizontal(counted) > 0) & (pl.sum_horizontal(moved) == 0))
+            .rename({"operations_per_s": "a", "operations_per_s_right": "b"})
+            .with_columns(_ratio())
+            .select(
+                "flow",
+                "direction",
+                pl.coalesce("counted", "counted_right").alias("counted"),
+                pl.col("a").alias("a_per_s"),
+                pl.col("b").alias("b_per_s"),
+                "ratio",
+            )
+        )
 
     @property
     def goodput_ratio(self) -> float | None:
@@ -147,6 +202,10 @@ def _names(table: pl.DataFrame, column: str) -> list[str]:
 
 def _ratio() -> pl.Expr:
     return pl.when(pl.col("a") > 0).then(pl.col("b") / pl.col("a")).alias("ratio")
+
+
+def _moved(row: Mapping[str, object]) -> bool:
+    return bool(row["a_mib_per_s"] or row["b_mib_per_s"])
 
 
 def _totals(a: RunResult, b: RunResult) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lanewise.alike_names import together
 from lanewise.columns import (
     ATTRIBUTION_COLUMNS,
     BENCHMARK_COLUMNS,
@@ -216,6 +217,40 @@ class RunResult(Result):
             .with_columns(direction="shown")
             .drop("number", "shown")
         )
+
+    @cached_property
+    def starved_devices(self) -> list[tuple[str, str]]:
+        """Devices of flows that several share, whose own link carried nothing while those of others did.
+
+        Each as the flow's name and the device's. Such a flow counts all of its devices together, so that only
+        their links tell them apart. Ranks of a collective may have links of their own besides.
+        """
+        if self.links.is_empty():
+            return []
+        collectives = {
+            each["workload"] for each in self.document.get("instruments", []) if each["kind"] == "collective"
+        }
+        of_links = self.links.group_by("link").agg(pl.col("goodput_gb_per_s").max())
+        carried = dict(of_links.select("link", "goodput_gb_per_s").iter_rows())
+        found: list[tuple[str, str]] = []
+        moving = self.data_flows.filter((pl.col("payload_bytes") > 0) | (pl.col("operations") > 0))
+        for flow, label in moving.select("flow", "device").unique(maintain_order=True).iter_rows():
+            shares = {name: carried[name] for name in label.split("+") if name in carried}
+            if len(shares) > 1 and any(shares.values()) and flow not in collectives:
+                found += [(flow, name) for name, share in shares.items() if not share]
+        return found
+
+    @property
+    def said_of_starved_devices(self) -> list[str]:
+        """Say which devices those are, a sentence for each flow."""
+        by_flow: dict[str, list[str]] = {}
+        for flow, device in self.starved_devices:
+            by_flow.setdefault(flow, []).append(device)
+        return [
+            f"{together(devices)} carried nothing of {flow} in the measured time, "
+            "and others of its devices did."
+            for flow, devices in by_flow.items()
+        ]
 
     @cached_property
     def links(self) -> pl.DataFrame:

@@ -7,6 +7,8 @@ import json
 import documents
 import pytest
 
+import lanewise
+from lanewise.cli.tables.compare import print_comparison
 from lanewise.comparison import Comparison, compare_runs
 from lanewise.report import run_figures
 from lanewise.report.comparison_part import comparison_part
@@ -153,3 +155,57 @@ def test_json_has_everything() -> None:
         *("format", "a", "b", "totals", "flows", "links"),
         *("time_attribution_changes", "links_only_in_a", "links_only_in_b"),
     }
+
+
+STARVED = """
+title = "Strict arbitration"
+[host.server]
+slots = { slot1 = "gen4 x4" }
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen4 x4", port1 = "gen4 x4", port2 = "gen4 x4" }
+arbitration = "strict"
+[endpoint.first]
+attach = "sw.port1"
+generation = "gen4"
+width = "x4"
+[endpoint.second]
+attach = "sw.port2"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "dma"
+name = "much"
+device = "first"
+direction = "write"
+[[workload]]
+kind = "dma"
+name = "nothing"
+device = "second"
+direction = "write"
+"""
+
+
+def test_a_load_that_moves_nothing_in_either_is_shown_with_its_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slower = STARVED.replace('port0 = "gen4', 'port0 = "gen3')
+    both = compare_runs(lanewise.run(STARVED), lanewise.run(slower), names=("fast", "slow"))
+    assert both.flows_to_show.select("flow", "direction", "b_mib_per_s").rows()[1] == (
+        "nothing",
+        "write",
+        0.0,
+    )
+    print_comparison(both)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["nothing", "write", "0.0", "0.0", "\N{EN DASH}", "\N{EN DASH}", "\N{EN DASH}"] in rows
+
+
+def test_frames_of_a_game_have_no_bytes_and_a_table_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    game = lanewise.run("scenarios/frames.toml")
+    both = compare_runs(game, game, names=("one", "other"))
+    (row,) = both.operations_without_bytes.iter_rows(named=True)
+    assert (row["flow"], row["counted"], row["ratio"]) == ("game", "frames", 1.0)
+    assert "frames" not in both.flows_to_show["direction"].to_list()
+    print_comparison(both)
+    assert "Operations without bytes" in capsys.readouterr().out

@@ -95,3 +95,62 @@ def test_a_rank_that_moves_nothing_by_itself_is_not_shown() -> None:
     assert not shown.filter((shown["payload_bytes"] == 0) & (shown["operations"] == 0)).height
     assert shown.height == (~nothing).sum()
     assert "moved nothing" not in result.end_detail
+
+
+def test_one_device_of_a_load_of_several_that_carries_nothing_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """IOmeter reads behind two adapters, of which strict arbitration leaves one nothing."""
+    scenario = """
+title = "Strict arbitration"
+[run]
+time_limit = "60 ms"
+[host.server]
+slots = { slot1 = "gen3 x8", slot2 = "gen3 x8" }
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen3 x8", port1 = "gen3 x8", port2 = "gen3 x8" }
+arbitration = "strict"
+[endpoint.other]
+attach = "sw.port1"
+generation = "gen3"
+width = "x8"
+[endpoint.hba0]
+attach = "server.slot2"
+part = "lsi-sas3801e"
+[endpoint.hba1]
+attach = "sw.port2"
+part = "lsi-sas3801e"
+[storage.disks0]
+part = "sas-15k-73gb"
+attach = "hba0"
+count = 4
+[storage.disks1]
+part = "sas-15k-73gb"
+attach = "hba1"
+count = 4
+[[workload]]
+kind = "dma"
+name = "much"
+device = "other"
+direction = "write"
+outstanding = 64
+[[workload]]
+kind = "iometer"
+name = "read"
+targets = ["disks0", "disks1"]
+workers = 4
+outstanding = 1
+access = [{ size = "64 KiB", percent = 100, read = 100, random = 0 }]
+"""
+    result = lanewise.run(scenario)
+    assert result.starved_devices == [("read", "hba1")]
+    said = "hba1 carried nothing of read in the measured time, and others of its devices did."
+    assert result.said_of_starved_devices == [said]
+    print_run(result)
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_devices_of_a_load_that_all_carry_something_are_not_named() -> None:
+    assert lanewise.run("scenarios/storage.toml").starved_devices == []
+    assert lanewise.run("scenarios/collective_nodes.toml").starved_devices == []

@@ -247,8 +247,9 @@ def import_(
 ) -> None:
     """Compare benchmark results with what was possible.
 
-    Lanewise reads outputs of fio, CrystalDiskMark, SPDK's perf, gdsio, IOmeter, iperf3, perftest,
-    ucx_perftest, OSU, nccl-tests and RCCL tests, nvbandwidth, CUDA's samples and rocm_bandwidth_test.
+    Lanewise reads outputs of fio, CrystalDiskMark, DISKSPD, SPDK's perf and bdevperf, Vdbench, elbencho,
+    gdsio, IOmeter, iperf3, perftest, ucx_perftest, OSU, nccl-tests and RCCL tests, nvbandwidth, CUDA's
+    samples, rocm_bandwidth_test and TransferBench.
     """
     from lanewise.machine_api import judge, scan
 

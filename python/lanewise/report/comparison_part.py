@@ -203,6 +203,13 @@ def _metrics(comparison: Comparison) -> Iterator[tuple[float, tuple[str, ...]]]:
     for row, flow in zip(comparison.flows.iter_rows(named=True), called, strict=True):
         if row["a_mib_per_s"] or row["b_mib_per_s"]:
             yield _metric("goodput", flow, row["a_mib_per_s"], row["b_mib_per_s"], "MiB/s", 1)
+    for row in comparison.flows_to_show.iter_rows(named=True):
+        if not row["a_mib_per_s"] and not row["b_mib_per_s"]:
+            of = f"{row['flow']} {row['device']} ({row['direction']})"
+            yield _metric("goodput", of, row["a_mib_per_s"], row["b_mib_per_s"], "MiB/s", 1)
+    for row in comparison.operations_without_bytes.iter_rows(named=True):
+        of = f"{row['flow']} ({row['direction']})"
+        yield _metric(f"{row['counted']}", of, row["a_per_s"], row["b_per_s"], "a second", 1)
     for row, flow in zip(flow_pairs(*comparison.runs).iter_rows(named=True), called, strict=True):
         for name in ("mean", "p50", "p99"):
             one, other = (row[f"latency_ns_{name}{side}"] for side in ("", "_right"))

@@ -118,7 +118,7 @@ def _flows(result: RunResult) -> Section:
         first = tables[0]
         with_sum = [*first.rows, ("all data", "", "", *total, "", "", "")]
         tables[0] = Table(first.title, first.columns, with_sum, first.note)
-    said = [] if flows else ["The scenario has no workload that moved anything."]
+    said = result.said_of_starved_devices if flows else ["The scenario has no workload that moved anything."]
     return Section("Throughput", sentences=said, tables=tables)
 
 

@@ -8,11 +8,11 @@ import pytest
 from machines import GPU, NIC, pair, switched
 from test_judging import drives, fio, judged
 
-from lanewise.health.judge import Verdict
+from lanewise.health.judge import Verdict, judge
 from lanewise.health.judge.asked import asked_of_drive
 from lanewise.health.judge.detect import parse_measurement
 from lanewise.health.judge.matching import match
-from lanewise.tools.instruments.measurement import Case, Latency
+from lanewise.tools.instruments.measurement import Case, Latency, Measurement
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
@@ -188,3 +188,57 @@ def test_an_adapter_has_no_links_of_its_own_to_a_gpu() -> None:
     (case,) = judged(text, adapters(NIC, GPU)).cases
     assert case.verdict is Verdict.TOO_GOOD
     assert "NVLink" not in case.binding
+
+
+@pytest.mark.parametrize(("reads", "possible"), [(50, 13.7), (70, 9.9), (100, 7.2)])
+def test_reads_and_writes_of_a_mixed_load_go_opposite_ways(reads: int, possible: float) -> None:
+    mixed = Case(
+        name="mixed",
+        direction="both" if reads < 100 else "read",
+        block_bytes=131072,
+        queue_depth=256,
+        bandwidth_bytes_per_s=7.9e9,
+        raw={"read percent": reads},
+    )
+    measurement = Measurement(tool="bdevperf", version=None, cases=(mixed,))
+    (found,) = judge(measurement, pair()).cases
+    assert found.predicted_gb_per_s == pytest.approx(possible, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({"in memory": "Malloc0"}, "'Malloc0' is in memory: nothing crosses PCI Express"),
+        ({"elsewhere": "an object store"}, "a result of an object store, of no drive of this machine"),
+    ],
+)
+def test_what_is_of_no_drive_here_is_said(raw: dict[str, str], reason: str) -> None:
+    measurement = Measurement(
+        tool="elbencho", version=None, cases=(case(bandwidth_bytes_per_s=1e9, raw=raw),)
+    )
+    assert judge(measurement, pair()).cases[0].binding == reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({"own link": "XGMI"}, "a copy over XGMI: nothing crosses PCI Express"),
+        ({"by way of": "GPU 1"}, "copied by way of GPU 1: over more than one device's link"),
+        ({"at once": 2}, "several copies at once"),
+    ],
+)
+def test_transfers_that_are_not_of_one_link_are_said(raw: dict[str, object], reason: str) -> None:
+    copied = case(target="GPU 0", bandwidth_bytes_per_s=1e9, raw={"test": "test 1", **raw})
+    measurement = Measurement(tool="TransferBench", version=None, cases=(copied,))
+    assert judge(measurement, pair(class_code=GPU)).cases[0].binding.startswith(reason)
+
+
+def test_tests_of_iperf3_at_the_same_time_count_together() -> None:
+    lines = [
+        f"{title}:  [SUM]   0.00-20.00  sec  50.7 GBytes  {rate} Gbits/sec                  {who}"
+        for who in ("sender", "receiver")
+        for title, rate in (("a", 21.8), ("b", 21.1))
+    ]
+    (found,) = judge(parse_measurement("\n".join(lines)), pair(class_code=NIC)).cases
+    assert found.name == "TCP send (2 at once)"
+    assert found.measured_gb_per_s == pytest.approx(42.9 / 8)

@@ -58,9 +58,11 @@ class TestFio:
         with pytest.raises(ImportProblemError, match="--output-format=json"):
             parse_measurement(text)
 
-    def test_the_terse_format_is_named(self) -> None:
-        with pytest.raises(ImportProblemError, match="terse format, which has neither sizes nor depth"):
-            parse_measurement("3;fio-3.28;job;0;0;1048576;102400;25600;10240\n")
+    def test_the_second_terse_format_is_named(self) -> None:
+        with pytest.raises(
+            ImportProblemError, match="version 2 of fio's terse format; versions 3 to 5 are read"
+        ):
+            parse_measurement("2;job;0;0;1048576;102400;25600;10240\n")
 
     def test_a_job_file_is_no_result(self) -> None:
         text = "[global]\nioengine=libaio\nbs=128k\n\n[seq]\nrw=read\n"
@@ -262,8 +264,28 @@ class TestRocm:
         text = ROCM.replace(",  GPU-00a1,  19:0.0", "").replace(",  GPU-00a2,  0001:67:0.0", "")
         text = text.replace("copy peak", "peak").replace("Bidirectional", "Bdirectional")
         result = parse_measurement(text)
-        assert case_called(result, "unidirectional 0 1").target == "device 1"
+        assert case_called(result, "unidirectional 0 1").target == "GPU 0"
         assert case_called(result, "bidirectional 0 2").direction == "both"
+
+    def test_without_the_list_of_devices_processors_are_those_that_copy_nothing_to_themselves(self) -> None:
+        text = """kernel 6.8
+          Unidirectional copy peak bandwidth GB/s
+
+          D/D       0           1           2           3
+
+          0         N/A         N/A         28.349      26.813
+
+          1         N/A         N/A         24.861      28.351
+
+          2         28.527      25.018      925.889     48.902
+
+          3         11.283      28.531      49.920      887.683
+"""
+        result = parse_measurement(text)
+        to, back = (case_called(result, f"unidirectional {pair}") for pair in ("1 3", "3 0"))
+        assert (to.direction, to.target) == ("write", "GPU 1")
+        assert (back.direction, back.target, back.bandwidth_bytes_per_s) == ("read", "GPU 1", 11.283e9)
+        assert case_called(result, "unidirectional 2 3").target == "GPU 0 -> GPU 1"
 
 
 def test_hostile_braces_are_cheap() -> None:

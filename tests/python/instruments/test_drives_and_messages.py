@@ -183,7 +183,6 @@ def test_the_end_of_iperf3_alone() -> None:
             "Intel(R) Memory Latency Checker - v3.9a\n",
             "Memory Latency Checker, which is not read; Lanewise reads",
         ),
-        ("TransferBench v1.62.00\n", "TransferBench, which is not read; use nvbandwidth"),
         ("Host/Device Bandwidth Matrix (GB/s), memory=Pinned\n   Dir\\D       0      1\n", "busGrind"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lanewise.health.judge.detect import parse_measurement
 from lanewise.tools.instruments import iperf3
 from lanewise.tools.instruments.measurement import ImportProblemError
 
@@ -77,3 +78,52 @@ def test_the_real_tool_is_understood() -> None:
     (case,) = iperf3.parse(done.stdout).cases
     assert case.bandwidth_bytes_per_s is not None
     assert case.bandwidth_bytes_per_s > 0
+
+
+def titled(title: str, rate: float, *, streams: int = 2, port: int = 5101) -> list[str]:
+    part = rate / streams
+    ends = [
+        f"[  {5 + 2 * number}]   0.00-20.00  sec  1.63 GBytes  {part} Gbits/sec  776             {who}"
+        for number in range(streams)
+        for who in ("sender", "receiver")
+    ]
+    sums = [
+        f"[SUM]   0.00-20.00  sec  2.80 GBytes  {rate} Gbits/sec                  {who}"
+        for who in ("sender", "receiver")
+    ]
+    lines = [f"Connecting to host 10.0.0.2, port {port}", *ends, *sums, "iperf Done."]
+    return [f"{title}:  {line}" for line in lines]
+
+
+class TestTitles:
+    def test_they_stand_before_every_line(self) -> None:
+        found = parse_measurement("\n".join(titled("Client on 10.0.0.3", 9.5))).cases
+        assert [(case.name, case.bandwidth_bytes_per_s, case.workers) for case in found] == [
+            ("Client on 10.0.0.3: TCP send", 9.5e9 / 8, 2)
+        ]
+
+    def test_tests_one_after_another_are_judged_alone(self) -> None:
+        found = parse_measurement("\n".join([*titled("a", 9.5), "", *titled("b", 8.5)])).cases
+        assert [case.name for case in found] == ["a: TCP send", "b: TCP send"]
+        assert not any("clone" in case.raw for case in found)
+
+    def test_tests_whose_lines_are_mixed_are_parts_of_one(self) -> None:
+        mixed = [
+            line
+            for pair in zip(titled("a", 21.8), titled("b", 21.1, port=5102), strict=True)
+            for line in pair
+        ]
+        found = parse_measurement("\n".join(mixed)).cases
+        assert [(case.name, case.raw["clone"], case.raw["document"]) for case in found] == [
+            ("TCP send", True, 1)
+        ] * 2
+
+    def test_a_server_says_the_title_of_its_client(self) -> None:
+        text = "s1:  [SUM]   0.00-5.00   sec  1.79 MBytes  3.00 Mbits/sec  0.048 ms  0/29292 (0%)  receiver\n"
+        assert [case.name for case in parse_measurement(text).cases] == ["s1: UDP send"]
+
+
+def test_sums_of_several_tests_are_not_added_up() -> None:
+    line = "[SUM]   0.00-5.00   sec  1.79 MBytes  3.00 Mbits/sec  0.048 ms  0/29292 (0%)  receiver\n"
+    found = parse_measurement(3 * line).cases
+    assert [case.bandwidth_bytes_per_s for case in found] == [3e6 / 8] * 3

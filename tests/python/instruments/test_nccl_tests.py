@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from lanewise import api
+from lanewise.health.judge.detect import parse_measurement
 from lanewise.tools.instruments import nccl_tests
 from lanewise.tools.instruments.measurement import ImportProblemError
 from lanewise.tools.instruments.native import write_as
@@ -135,3 +138,80 @@ def test_each_of_several_outputs_has_its_own_ranks() -> None:
         measurement = nccl_tests.parse(text)
         assert {case.workers for case in measurement.cases} == {2}
         assert len(measurement.raw["devices"]) == 2
+
+
+class TestJson:
+    DOCUMENT: ClassVar[dict[str, object]] = {
+        "version": 3,
+        "args": ["./build/all_reduce_perf", "-g", "2", "-J", "out.json"],
+        "env": ["SECRET=1"],
+        "nccl_version": 22605,
+        "config": {
+            "ngpus": 2,
+            "devices": [
+                {
+                    "rank": 0,
+                    "hostname": "n1",
+                    "device": 0,
+                    "device_hex": "0000:1b:00",
+                    "device_info": "GPU A",
+                },
+                {
+                    "rank": 1,
+                    "hostname": "n1",
+                    "device": 1,
+                    "device_hex": "0000:43:00",
+                    "device_info": "GPU A",
+                },
+            ],
+        },
+        "results": [
+            {
+                "size": 1048576,
+                "type": "float",
+                "redop": "sum",
+                "out_of_place": {"time": 50.0, "alg_bw": 20.0, "bus_bw": 21.5, "nwrong": 0},
+                "in_place": {"time": 49.0, "alg_bw": 21.4, "bus_bw": 21.9, "nwrong": 0},
+            },
+            {
+                "size": 2097152,
+                "out_of_place": None,
+                "in_place": {"time": 90.0, "alg_bw": 23.0, "bus_bw": 23.1},
+            },
+        ],
+    }
+
+    def test_of_nccl_tests(self) -> None:
+        result = parse_measurement(json.dumps(self.DOCUMENT))
+        first, second = result.cases
+        assert (first.name, first.workers, first.bandwidth_bytes_per_s) == ("all_reduce 1048576 B", 2, 21.5e9)
+        assert first.raw["in place"] == {"time": 49.0, "algbw": 21.4, "busbw": 21.9, "wrong": 0}
+        assert second.bandwidth_bytes_per_s == 23.1e9
+        assert result.raw["library"] == "NCCL version 2.26.5"
+        assert result.raw["devices"] == ["0000:1b:00.0", "0000:43:00.0"]
+        assert "SECRET" not in json.dumps(result.document())
+
+    def test_of_rccl_tests_an_object_for_each_size_and_place(self) -> None:
+        rows = [
+            {"name": "AllReduce", "size": size, "type": "float", "redop": "sum", "inPlace": place, "gpus": 4}
+            | {"time": 19.0 + place, "algBw": 0.05, "busBw": 0.08 + place, "#wrong": "0"}
+            for size in (1024, 2048)
+            for place in (0, 1)
+        ]
+        for text in ("\n".join(map(json.dumps, rows)), json.dumps(rows)):
+            found = parse_measurement(text).cases
+            assert [case.name for case in found] == ["all_reduce 1024 B", "all_reduce 2048 B"]
+            assert (found[0].workers, found[0].bandwidth_bytes_per_s) == (4, 0.08e9)
+            assert found[0].raw["in place"] == {"time": 20.0, "algbw": 0.05, "busbw": 1.08, "wrong": 0}
+
+    def test_several_nodes_are_several_hosts(self) -> None:
+        row = {
+            "name": "allgather",
+            "size": 8,
+            "inPlace": 1,
+            "time": 1.0,
+            "algBw": 1.0,
+            "busBw": 1.0,
+            "nodes": 2,
+        }
+        assert len(parse_measurement(json.dumps(row)).listed("hosts")) == 2

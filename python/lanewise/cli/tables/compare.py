@@ -33,6 +33,8 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
             yield Text(f"   {limit}.")
     yield ""
     yield _flows(comparison)
+    if not comparison.operations_without_bytes.is_empty():
+        yield _operations(comparison)
     if not comparison.ladders.is_empty():
         yield _ladders(comparison)
         yield _changes(comparison)
@@ -42,9 +44,7 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _flows(comparison: Comparison) -> Group:
-    moving = [
-        row for row in comparison.flows.iter_rows(named=True) if row["a_mib_per_s"] or row["b_mib_per_s"]
-    ]
+    moving = list(comparison.flows_to_show.iter_rows(named=True))
     unit, scale = style.time_scale(row[f"{side}_latency_ns_mean"] for row in moving for side in "ab")
     table = style.table()
     style.words(table, "\nflow")
@@ -71,6 +71,18 @@ def _flows(comparison: Comparison) -> Group:
     table.add_row("all data", "", *sums, "", "")
     note = "MiB/s is 2²⁰ bytes/s; ratios are B over A" + _each(groups)
     return style.titled("Flows", table, note=note)
+
+
+def _operations(comparison: Comparison) -> Group:
+    """Return flows that no rate of bytes says anything about, like frames of a game."""
+    table = style.table()
+    style.words(table, "flow")
+    style.labels(table, "direction", "of")
+    style.numbers(table, "A /s", "B /s", "ratio")
+    for row in comparison.operations_without_bytes.iter_rows(named=True):
+        rates = (style.fixed(row[f"{side}_per_s"], 1) for side in "ab")
+        table.add_row(row["flow"], row["direction"], row["counted"], *rates, style.fixed(row["ratio"], 3))
+    return style.titled("Operations without bytes", table)
 
 
 def _ladders(comparison: Comparison) -> Group:

@@ -97,6 +97,8 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     )
     if result.end_detail:
         yield Text(f"{result.end_detail}.")
+    for said in result.said_of_starved_devices:
+        yield Text(said, style="yellow")
     for waiting in document.get("stalled_waiting", []):
         yield Text(f"  {waiting}")
     yield from _threads(document.get("threads"))

@@ -21,6 +21,7 @@ _READ_AHEAD = 128 << 10
 """Bytes that a kernel reads ahead, or writes back, at a time: ``read_ahead_kb`` of Linux by default."""
 _PAST_THE_CACHE = ("io_uring_cmd", "spdk", "xnvme", "libcufile", "libblkio", "rbd", "rados", "sg")
 """What is in the names of fio's engines that know no page cache, whatever ``direct`` says (fio's HOWTO)."""
+_HALF = 50
 _DEEP = 32
 """I/Os under way where a kernel chooses, or nothing tells. Assumed: enough that the link is the limit."""
 
@@ -48,8 +49,22 @@ def is_random(case: Case) -> bool:
     return "rand" in _way(case) or bool(case.raw.get("random"))
 
 
+def read_percent(case: Case) -> int:
+    """Return how many in a hundred operations of a mixed job are reads; half, as of fio, if nothing tells."""
+    told = case.raw.get("read percent", case.options.get("rwmixread"))
+    writes = case.options.get("rwmixwrite")
+    if told is None and str(writes).isdecimal():
+        told = 100 - int(str(writes))
+    try:
+        return min(99, max(1, round(float(str(told)))))
+    except ValueError:
+        return _HALF
+
+
 def is_buffered(case: Case) -> bool:
-    """Whether a job of fio went by way of the page cache; False where its options are not known."""
+    """Whether a job went by way of the page cache; False where its options are not known."""
+    if case.raw.get("buffered"):
+        return True
     options = case.options
     engine = str(options.get("ioengine", ""))
     if any(word in engine for word in _PAST_THE_CACHE):

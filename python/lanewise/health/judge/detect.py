@@ -12,6 +12,7 @@ from lanewise.health.judge.unread import said_of_unread
 from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
 from lanewise.scenario_text import said_of_a_scenario
+from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import ImportProblemError, Measurement
 
 if TYPE_CHECKING:
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 
 _SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): (?:bw|io)=", re.MULTILINE)
 """What fio prints of all jobs together, which does not say enough."""
-_TERSE_OF_FIO = re.compile(r"^\d;fio-\d", re.MULTILINE)
+_TERSE_OF_FIO = re.compile(r"^2;[^;\n]{1,200};\d{1,9};\d{1,9};\d{1,15};\d", re.MULTILINE)
+"""A version of the format that has other fields."""
 _JOBS_OF_FIO = re.compile(r"^[ \t]*\[[^\]\n]{1,100}\][ \t]*$", re.MULTILINE)
 _OPTION_OF_FIO = re.compile(r"^[ \t]*(?:rw|readwrite|ioengine|iodepth|blocksize|bs)[ \t]*=", re.MULTILINE)
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
-    "Lanewise reads outputs of fio and iperf3 (text or JSON), CrystalDiskMark, SPDK's perf, gdsio, IOmeter "
-    "(CSV), perftest, ucx_perftest, OSU, nccl-tests, nvbandwidth (text or JSON), CUDA's bandwidthTest and "
-    "p2pBandwidthLatencyTest, rocm_bandwidth_test, and SmartFlow (CSV)"
+    "Lanewise reads outputs of fio (text, terse or JSON), CrystalDiskMark, DISKSPD (text or XML), SPDK's "
+    "perf and bdevperf, Vdbench, elbencho, gdsio, IOmeter (CSV), iperf3 (text or JSON), perftest, "
+    "ucx_perftest, OSU, nccl-tests and RCCL tests (text or JSON), nvbandwidth (text or JSON), CUDA's "
+    "bandwidthTest and p2pBandwidthLatencyTest, rocm_bandwidth_test, TransferBench, and SmartFlow (CSV)"
 )
 
 
@@ -78,7 +81,10 @@ def _parsed(text: str, source: str | None) -> Measurement:
     from lanewise.tools.instruments import (
         crystaldiskmark,
         cuda_samples,
+        diskspd,
+        elbencho,
         fio,
+        fio_terse,
         fio_text,
         gdsio,
         iometer,
@@ -90,32 +96,45 @@ def _parsed(text: str, source: str | None) -> Measurement:
         perftest,
         rocm_bandwidth,
         smartflow,
+        spdk_bdevperf,
         spdk_perf,
+        transferbench,
         ucx_perftest,
+        vdbench,
     )
-    from lanewise.tools.instruments.json_text import documents
 
     of_documents = (
         (fio.recognizes, fio.parse),
         (iperf3.recognizes, iperf3.parse),
         (perftest.recognizes_json, perftest.parse_json),
+        (nccl_tests.recognizes_json, nccl_tests.parse_json),
+        (spdk_bdevperf.recognizes_json, spdk_bdevperf.parse_json),
     )
     readers = (
         (nvbandwidth.recognizes, nvbandwidth.parse),
         (cuda_samples.recognizes, cuda_samples.parse),
+        (transferbench.recognizes, transferbench.parse),
         (rocm_bandwidth.recognizes, rocm_bandwidth.parse),
         (perftest.recognizes, perftest.parse),
         (osu.recognizes, osu.parse),
         (nccl_tests.recognizes, nccl_tests.parse),
         (fio_text.recognizes, fio_text.parse),
+        (fio_terse.recognizes, fio_terse.parse),
         (gdsio.recognizes, gdsio.parse),
         (iperf3_text.recognizes, iperf3_text.parse),
         (spdk_perf.recognizes, spdk_perf.parse),
+        (spdk_bdevperf.recognizes, spdk_bdevperf.parse),
         (ucx_perftest.recognizes, ucx_perftest.parse),
         (crystaldiskmark.recognizes, crystaldiskmark.parse),
+        (diskspd.recognizes, diskspd.parse),
+        (elbencho.recognizes, elbencho.parse),
+        (vdbench.recognizes, vdbench.parse),
         (iometer.recognizes, iometer.parse),
         (smartflow.recognizes, smartflow.parse),
     )
+    if diskspd.recognizes_xml(text):
+        # Its tags are no web page's.
+        return _read_with(diskspd.parse_xml, text, source)
     problem: ImportProblemError | None = None
     for form in forms(text):
         found = documents(form)[0]
@@ -161,7 +180,7 @@ def _said_of_fio(text: str, name: str) -> str:
         )
     if _TERSE_OF_FIO.search(text):
         return (
-            f"'{name}' is fio's terse format, which has neither sizes nor depth nor drives; use fio with "
+            f"'{name}' is version 2 of fio's terse format; versions 3 to 5 are read, and best is fio with "
             "--output-format=json"
         )
     if _JOBS_OF_FIO.search(text) and _OPTION_OF_FIO.search(text):
@@ -211,8 +230,11 @@ def _read_with(parse: Callable[..., Measurement], text: str, source: str | None)
 
 
 def _broken_json(text: str) -> str:
-    """Say where text that is meant as JSON stops being it; empty for anything else."""
+    """Say where text that is meant as JSON stops being it; empty for anything else, like an object a line."""
     if not re.match(r'\s*\{\s*"', text):
+        return ""
+    found, around = documents(text)
+    if found and not around:
         return ""
     try:
         json.loads(text)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Machine
     from lanewise.tools.instruments.measurement import Case, Measurement
 
-_IN_MEMORY = ("/dev/shm/", "/dev/ram", "/dev/zram", "/dev/null", "/dev/zero")
+_IN_MEMORY = ("/dev/shm/", "/dev/ram", "/dev/zram", "/dev/null", "/dev/zero", "/dev/pmem", "/dev/dax")
 _NO_ENGINES = frozenset({"null", "cpuio"})
 _MODEL = re.compile(
     r"\b(?:GH|GB|H|A|B|V|P|L|T|MI)\d{1,3}[SXA]?(?=\b|-)|\b(?:RTX|GTX) (?:PRO )?A?\d{4}\b|\bRTX A\d{4}\b"
@@ -26,6 +26,10 @@ def not_over_pcie(case: Case, tool: str) -> str:
         return "both ends on one machine (loopback): nothing crosses PCI Express"
     if case.raw.get("fabrics"):
         return "a drive of another machine, over a network (NVMe over Fabrics)"
+    if other := case.raw.get("elsewhere"):
+        return f"a result of {other}, of no drive of this machine"
+    if name := case.raw.get("in memory"):
+        return f"'{name}' is in memory: nothing crosses PCI Express"
     target = str(case.target or "")
     if tool == "fio" and target.startswith(_IN_MEMORY):
         return f"'{target}' is in memory: nothing crosses PCI Express"

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lanewise.health.judge.asked import asked_of_drive, is_random
+from lanewise.health.judge.asked import asked_of_drive, is_random, read_percent
 from lanewise.health.judge.elsewhere import another_host, another_machine, not_over_pcie
 from lanewise.health.predict.benchmarks import LARGE, Benchmark, Direction, dma, fast_media, fio
 from lanewise.health.predict.pair_benchmarks import large
@@ -35,6 +35,10 @@ _CLASSES = {
     "CrystalDiskMark": "is_storage",
     "KDiskMark": "is_storage",
     "SPDK perf": "is_storage",
+    "bdevperf": "is_storage",
+    "DISKSPD": "is_storage",
+    "elbencho": "is_storage",
+    "vdbench": "is_storage",
     "iometer": "is_storage",
     "iperf3": "is_nic",
     "perftest": "is_nic",
@@ -46,7 +50,13 @@ _OF_RDMA = ("perftest", "ucx_perftest")
 _MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
 """What tools of a class measure, in words."""
 _MOST_NAMED = 8
-GPU_TOOLS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm_bandwidth_test")
+GPU_TOOLS = (
+    "nvbandwidth",
+    "bandwidthTest",
+    "p2pBandwidthLatencyTest",
+    "rocm_bandwidth_test",
+    "TransferBench",
+)
 """Tools that copy between host and GPUs."""
 
 
@@ -225,16 +235,20 @@ def _which(candidates: list[Function], case: Case, unread: list[Function]) -> st
 def _storage(case: Case, function: Function, others: tuple[Function, ...] = ()) -> Benchmark:
     """Build the same access, to all drives of the job; drives get media that are never the limit."""
     size, at_once = asked_of_drive(case)
+    both = case.direction == "both"
     read = case.direction != "write"
+    direction: Direction = "both" if both else "write" if read else "read"
     settle, measure = _times(size * at_once)
     if not function.is_nvme:
-        return _plain(function, "write" if read else "read", size, at_once, settle, measure)
+        return _plain(function, direction, size, at_once, settle, measure)
     jobs = max(1, min(case.workers or 1, 64))
-    rw = ("rand" if is_random(case) else "") + ("read" if read else "write")
+    rw = ("rand" if is_random(case) else "") + ("rw" if both else "read" if read else "write")
     depth = max(1, at_once // jobs)
-    workload = fio(function, rw, f"{size} B", depth=depth, jobs=jobs, engine="io_uring", also=others)
+    share = read_percent(case) if both else None
+    workload = fio(
+        function, rw, f"{size} B", depth=depth, jobs=jobs, engine="io_uring", also=others, read_percent=share
+    )
     media = tuple(setting for drive in (function, *others) for setting in fast_media(drive))
-    direction = "write" if read else "read"
     return Benchmark(case.name, function, workload, direction, settle, measure, media, also=others)
 
 
@@ -360,7 +374,16 @@ def _not_over_the_link(case: Case) -> str:
         return "without peer access: copied by way of host memory"
     if test.startswith("multinode"):
         return "copies between machines, over NVLink: nothing crosses PCI Express"
-    if test.startswith(("all_to", "one_to_all", "host_to_all")):
+    return _not_of_one_link(case, test)
+
+
+def _not_of_one_link(case: Case, test: str) -> str:
+    """Say which links a copy went over besides that of its GPU, or beside other copies; empty for its own."""
+    if link := case.raw.get("own link"):
+        return f"a copy over {link}: nothing crosses PCI Express"
+    if way := case.raw.get("by way of"):
+        return f"copied by way of {way}: over more than one device's link"
+    if test.startswith(("all_to", "one_to_all", "host_to_all")) or case.raw.get("at once", 1) != 1:
         return "several copies at once: 'lanewise predict' has all at once"
     return ""
 

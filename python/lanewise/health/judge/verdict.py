@@ -58,7 +58,7 @@ _OWN_LINKS = (
 _SHARED = frozenset({"switch-oversubscribed", "chipset-oversubscribed"})
 """The rules whose findings explain nothing where one device alone is at work."""
 
-_AT_ONCE = ("fio", "iometer", "SPDK perf")
+_AT_ONCE = ("fio", "iometer", "SPDK perf", "bdevperf", "DISKSPD")
 """Tools that have several drives at work at once."""
 
 _MOST_UNREAD = 3
@@ -270,13 +270,14 @@ def _run_of(case: Case) -> tuple[object, ...]:
 
 
 def _summed(cases: Sequence[Case]) -> list[Case]:
-    """Put clones of one job together: each reports its own part of what the device did.
+    """Put clones of one job together, and tests at the same time: each reports its own part.
 
     Jobs of other hosts, of other runs, and of groups that fio runs one after another are no clones.
     """
     groups: dict[tuple[object, ...], list[Case]] = {}
     for number, case in enumerate(cases):
-        clone = case.bandwidth_bytes_per_s is not None and "job options" in case.raw
+        is_part = "job options" in case.raw or "clone" in case.raw
+        clone = case.bandwidth_bytes_per_s is not None and is_part
         at = map(str, _run_of(case))
         key = (case.name, case.direction, case.target, case.block_bytes, *at) if clone else (number,)
         groups.setdefault(key, []).append(case)
@@ -287,10 +288,10 @@ def _sum(alike: list[Case]) -> Case:
     first = alike[0]
     return replace(
         first,
-        name=f"{first.name} ({len(alike)} clones)",
+        name=f"{first.name} ({len(alike)} {'clones' if first.options else 'at once'})",
         bandwidth_bytes_per_s=sum(case.bandwidth_bytes_per_s or 0.0 for case in alike),
         queue_depth=sum(case.queue_depth or 1 for case in alike),
-        workers=len(alike),
+        workers=sum(case.workers or 1 for case in alike),
     )
 
 

@@ -304,8 +304,12 @@ def fio(
     jobs: int = 1,
     engine: str = "libaio",
     also: Sequence[Function] = (),
+    read_percent: int | None = None,
 ) -> Workload:
-    """Make a job of fio; `block` with its unit, `depth` of each of `jobs` clones, `also` its other drives."""
+    """Make a job of fio; `block` with its unit, `depth` of each of `jobs` clones, `also` its other drives.
+
+    Of a mixed job, `read_percent` of the operations are reads.
+    """
     name = endpoint_name(function)
     job = {
         "kind": "fio",
@@ -317,6 +321,7 @@ def fio(
         "numjobs": jobs,
         "ioengine": engine,
         "group_reporting": True,
+        **({} if read_percent is None else {"rwmixread": read_percent}),
     }
     # Which words there are for `rw` and `ioengine`, the core says.
     return cast("WorkloadFio", job)

@@ -25,7 +25,7 @@ from lanewise.tools.instruments.measurement import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_HEAD = re.compile(
+HEAD = re.compile(
     r"^(\S.{0,100}?): \(g=\d{1,6}\): rw=(\w{1,16}), bs=(.{1,120}?), ioengine=([\w.-]{1,40}), "
     r"iodepth=(\d{1,6})"
 )
@@ -40,8 +40,12 @@ _RATE = re.compile(
 )
 _CLAT = re.compile(r"^[ \t]++clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
 _STATS = re.compile(r"^[ \t]++([\w!-]{1,40}): ios=\d{1,15}/\d")
-_COMMAND = re.compile(r"\bfio[ \t](?P<options>.{0,400}?[ \t]-{1,2}[a-z].{0,4000})")
-_OPTION = re.compile(r"(?<!\S)-{1,2}([a-z_]{2,20})(?:=| )([^\s'\"]{1,200}|'[^']{1,200}'|\"[^\"]{1,200}\")")
+COMMAND = re.compile(r"\bfio[ \t](?P<options>.{0,400}?[ \t]-{1,2}[a-z].{0,4000})")
+_OPTION = re.compile(
+    r"(?<!\S)-{1,2}([a-z_]{2,20})(?:(?:=| (?!-))([^\s'\"]{1,200}|'[^']{1,200}'|\"[^\"]{1,200}\")|(?=\s|$))"
+)
+"""One with a value, or a switch without any."""
+_SWITCHES = frozenset({"group_reporting", "time_based", "gtod_reduce", "norandommap", "thread"})
 _HOST = re.compile(r"^<([\w.:-]{1,80})> ?")
 """Before the lines of a server, where a client prints them."""
 _SIZE = re.compile(r"(?:\((R|W|T)\) )?([\d.]{1,12})([KMG]?)(?:i?B)?")
@@ -92,7 +96,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     for written in text.splitlines():
         named = _HOST.match(written)
         line = written[named.end() :] if named else written
-        command, head = _COMMAND.search(line), _HEAD.match(line)
+        command, head = COMMAND.search(line), HEAD.match(line)
         if (command or head or _VERSION.match(line)) and runs[-1].cases:
             # One command may stand above several runs: those of a loop.
             runs.append(_Run(len(runs) + 1))
@@ -103,7 +107,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             if job[4] != "0":
                 failed.append(said_of_failure(job[1], int(job[4]), job[5]))
         elif command:
-            runs[-1].options = _options_of(command["options"])
+            runs[-1].options = options_of(command["options"])
         elif job and (rate := _RATE.match(line)):
             runs[-1].cases.append(_case(job, runs[-1], rate, host))
         elif (cases := runs[-1].cases) and (clat := _CLAT.match(line)) and cases[-1].latency is None:
@@ -125,12 +129,16 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     )
 
 
-def _options_of(command: str) -> dict[str, str]:
+def options_of(command: str) -> dict[str, str]:
     """Return the options of a command; all files of it, as fio lists them."""
     found: dict[str, str] = {}
-    for name, written in _OPTION.findall(command):
+    for match in _OPTION.finditer(command):
+        name, written = match[1], match[2] or ""
+        if name in _SWITCHES and f"{name}=" not in match[0]:
+            written = "1"
         value = written.strip("'\"").replace("\\:", ":")
-        found[name] = f"{found[name]}:{value}" if name == "filename" and name in found else value
+        if value:
+            found[name] = f"{found[name]}:{value}" if name == "filename" and name in found else value
     return found
 
 
@@ -169,7 +177,7 @@ def _case(line: re.Match[str], run: _Run, rate: re.Match[str], host: str | None)
     return Case(
         name=f"{line[1]} {rate[1]}",
         direction="both" if rate[1] == "mixed" else rate[1],
-        block_bytes=_size(job.sizes, rate[1]),
+        block_bytes=size_of(job.sizes, rate[1]),
         queue_depth=(outstanding(job.engine, job.depth) or 0) * clones or None,
         workers=clones,
         bandwidth_bytes_per_s=bandwidth,
@@ -187,7 +195,7 @@ def _options(job: _Job) -> Mapping[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
-def _size(text: str, direction: str) -> int | None:
+def size_of(text: str, direction: str) -> int | None:
     """Read the sizes of a job's first line; None for a range."""
     wanted = {"mixed": "R"}.get(direction, direction[0].upper())
     sizes = {

@@ -154,7 +154,8 @@ def _case(columns: list[str], row: list[str], sizes: Mapping[str, int | None], n
         latency=Latency(
             mean_ns=milliseconds("Average Response Time"), max_ns=milliseconds("Maximum Response Time")
         ),
-        raw={name: text for name, text in values.items() if text},
+        raw={name: text for name, text in values.items() if text}
+        | ({"read percent": 100 * reads / (reads + writes)} if reads and writes else {}),
     )
 
 

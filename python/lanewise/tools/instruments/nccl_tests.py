@@ -1,10 +1,13 @@
-"""nccl-tests and RCCL tests: reads their tables of sizes, a collective each, and writes simulated ones.
+"""nccl-tests and RCCL tests: reads their tables of sizes or JSON, and writes simulated tables.
 
 The bus bandwidth counts what each GPU sends over its slowest connection, so that it can be set beside a link;
 both bandwidths are in 10^9 B/s. What is read of a row are its times out of place, or in place where there are
 no others; those in place are in `raw`, and so is the number of wrong elements. Lines may stand behind a rank
 (``0: ``, ``[1,0]<stdout>:``). Source: NVIDIA/nccl-tests, `doc/PERFORMANCE.md` and `src/util.cu`;
 ROCm/rccl-tests, `src/common.cu`; and outputs of versions of 2021 to 2026.
+
+JSON is what ``-J`` of nccl-tests writes, a document, and ``-Z json`` of RCCL tests, an object for each size
+and place.
 
 A written output has the columns of the real one, those in place as N/A: copies within a device are not
 simulated.
@@ -15,8 +18,9 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
+from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import (
     Case,
     ImportProblemError,
@@ -50,6 +54,25 @@ _TIMES = ("time", "cputime")
 _WRONG = ("#wrong", "error")
 _UNTOLD = re.compile(r" NCCL | RCCL |^\s*(?:NCCL|RCCL) version|^rccl-tests: Version|^\s*={4,}")
 
+
+_NAMED_SHORTLY = {
+    name.replace("_", ""): name
+    for name in (
+        "all_reduce",
+        "all_gather",
+        "reduce_scatter",
+        "alltoall",
+        "alltoallv",
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "sendrecv",
+    )
+}
+_MOST_NODES = 100_000
+_SHORTEST_CODE = 20000
+"""Older versions of NCCL, before 2.9, count otherwise."""
 
 _Rank: TypeAlias = tuple[str, str, str | None, str]
 """Host, number, address and name of a rank's device."""
@@ -116,6 +139,152 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             **({"out of bounds": wrong} if wrong else {}),
         },
     )
+
+
+def recognizes_json(document: object) -> bool:
+    """Whether a JSON document looks like that of these tests."""
+    if not isinstance(document, dict):
+        return False
+    results = document.get("results")
+    return {"algBw", "busBw", "size"} <= document.keys() or (
+        "nccl_version" in document and isinstance(results, list)
+    )
+
+
+def parse_json(text: str, *, source: str | None = None) -> Measurement:
+    """Read what nccl-tests or RCCL tests wrote into a file; ImportProblemError says what is wrong with it."""
+    found, around = documents(text)
+    cases: list[Case] = []
+    ranks: list[_Rank] = []
+    left = [line[:120] for line in around]
+    library = None
+    rows: dict[tuple[object, ...], dict[str, object]] = {}
+    for document in filter(recognizes_json, found):
+        if "results" not in document:
+            _add_row_of_rccl(rows, document)
+            continue
+        library = _library(document.get("nccl_version")) or library
+        devices = _ranks_of(document)
+        ranks += devices
+        named = _NAMED.search(" ".join(map(str, _list(document, "args"))))
+        for entry in _list(document, "results"):
+            cases += _json_case(named[1] if named else "collective", entry, len(devices) or None)
+            refuse_too_many(cases)
+    hosts = {host for host, _, _, _ in ranks}
+    for key, row in rows.items():
+        nodes = row.get("nodes")
+        hosts |= {
+            f"node {node}" for node in range(nodes if isinstance(nodes, int) and nodes < _MOST_NODES else 1)
+        }
+        gpus = row.get("gpus", row.get("ranks"))
+        cases += _json_case(_name_of_rccl(str(key[0])), row, gpus if isinstance(gpus, int) else None)
+        refuse_too_many(cases)
+    if not cases:
+        raise ImportProblemError("the JSON of nccl-tests has no result")
+    return Measurement(
+        tool="nccl-tests",
+        version=None,
+        cases=tuple(cases),
+        source=source,
+        not_understood=tuple(left),
+        raw={
+            "hosts": sorted(hosts),
+            "devices": [address for _, _, address, _ in ranks],
+            "device names": [name for _, _, _, name in ranks],
+            **({"library": library} if library else {}),
+        },
+    )
+
+
+def _list(document: Mapping[str, object], key: str) -> list[object]:
+    value = document.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _ranks_of(document: Mapping[str, object]) -> list[_Rank]:
+    config = document.get("config")
+    devices = _list(config, "devices") if isinstance(config, dict) else []
+    return [
+        (
+            str(each.get("hostname", "")),
+            str(each.get("device", "")),
+            _address(str(each.get("device_hex", "")).strip("[] ")),
+            str(each.get("device_info", "")).strip(),
+        )
+        for each in devices
+        if isinstance(each, dict)
+    ]
+
+
+def _library(code: object) -> str | None:
+    """Read NCCL's number for its version: 22605 is 2.26.5."""
+    if not isinstance(code, int) or code < _SHORTEST_CODE:
+        return None
+    return f"NCCL version {code // 10000}.{code // 100 % 100}.{code % 100}"
+
+
+def _add_row_of_rccl(
+    rows: dict[tuple[object, ...], dict[str, object]], document: Mapping[str, object]
+) -> None:
+    """Put the two places of a size together, as nccl-tests has them."""
+    key = tuple(document.get(name) for name in ("name", "size", "type", "redop", "numCycle", "nodes"))
+    row = rows.setdefault(key, {**document})
+    row["in_place" if document.get("inPlace") else "out_of_place"] = {
+        "time": document.get("time"),
+        "alg_bw": document.get("algBw"),
+        "bus_bw": document.get("busBw"),
+        "nwrong": document.get("#wrong"),
+    }
+
+
+def _name_of_rccl(name: str) -> str:
+    """Return the name of a test for what RCCL tests call it: ``AllReduce`` is ``all_reduce``."""
+    found = _NAMED_SHORTLY.get(name.lower().replace("_", "").removesuffix("perf"))
+    return found or name or "collective"
+
+
+def _json_case(test: str, entry: object, ranks: int | None) -> Iterator[Case]:
+    if not isinstance(entry, dict):
+        return
+    sides = [_json_side(entry.get(place)) for place in ("out_of_place", "in_place")]
+    first = next((side for side in sides if side is not None), None)
+    if first is None:
+        return
+    size = int(entry["size"])
+    yield Case(
+        name=f"{test} {size} B",
+        direction="write",
+        block_bytes=size,
+        queue_depth=1,
+        workers=ranks,
+        bandwidth_bytes_per_s=1e9 * first["busbw"],
+        latency=Latency(mean_ns=1e3 * first["time"]),
+        raw={
+            "test": test,
+            "type": entry.get("type"),
+            "redop": entry.get("redop"),
+            "algbw": first["algbw"],
+            "busbw": first["busbw"],
+            **({"wrong": first["wrong"]} if "wrong" in first else {}),
+            **({"in place": sides[1]} if sides[1] is not None and sides[0] is not None else {}),
+        },
+    )
+
+
+def _json_side(side: object) -> dict[str, float] | None:
+    if not isinstance(side, dict):
+        return None
+    told = {
+        "time": side.get("time", side.get("cpu_time")),
+        "algbw": side.get("alg_bw"),
+        "busbw": side.get("bus_bw"),
+        "wrong": side.get("nwrong"),
+    }
+    read: dict[str, float] = {}
+    for name, value in told.items():
+        with contextlib.suppress(TypeError, ValueError):
+            read[name] = float(cast("float", value))
+    return read if {"time", "algbw", "busbw"} <= read.keys() else None
 
 
 def _address(text: str) -> str | None:

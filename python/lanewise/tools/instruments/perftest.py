@@ -33,8 +33,11 @@ _UNITS = {"MB": float(MEBIBYTE), "MiB": float(MEBIBYTE), "Gb": 1e9 / 8}
 _GPU = re.compile(
     r"CUDA device (\d{1,3}): PCIe address is (?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})"
 )
-_CHATTER = re.compile(r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured")
-"""What it says about its own work."""
+_CHATTER = re.compile(
+    r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|^Using sampled CPU speed|^Completed: "
+    r"|^Total run time: |\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
+)
+"""What it says about its own work, and the command that began it."""
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")

@@ -9,17 +9,20 @@ distance. Source: ROCm/rocm_bandwidth_test 1.0 to 2.6, outputs and `rocm_bandwid
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Measurement, bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 _VERSION = re.compile(r"RocmBandwidthTest Version: ([\d.]+)")
 _DEVICE = re.compile(r"^\s*Device: (\d+),\s+(.*)$")
 _ADDRESS = re.compile(r"(?:([0-9a-f]{4}):)?\b([0-9a-f]{2}):([0-9a-f]{1,2})\.([0-7])\s*$")
-_TITLE = re.compile(r"^\s*(Unidirectional|Bi?directional) (?:copy )?peak bandwidth GB/s")
+_TITLE = re.compile(
+    r"^[ \t]*+(Unidirectional|Bi?directional) (?:copy )?peak bandwidth GB/s[ \t]*+$", re.MULTILINE
+)
 
 
 def recognizes(text: str) -> bool:
@@ -33,7 +36,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     devices = {int(match[1]): match[2] for line in lines if (match := _DEVICE.match(line))}
     addresses = {index: address for index, words in devices.items() if (address := _address(words))}
     version = _VERSION.search(text)
-    cases = tuple(bounded(_cases(lines, devices, addresses)))
+    names = _Names(addresses, _processors(lines, devices, addresses))
+    cases = tuple(bounded(_cases(lines, names)))
     if not cases:
         raise ImportProblemError(
             "no matrix of rocm_bandwidth_test found: expected 'Unidirectional copy peak bandwidth GB/s'"
@@ -56,7 +60,39 @@ def _address(words: str) -> str | None:
     return f"{domain or '0000'}:{bus}:{int(device, 16):02x}.{function}"
 
 
-def _cases(lines: list[str], devices: dict[int, str], addresses: dict[int, str]) -> Iterator[Case]:
+@dataclass(frozen=True)
+class _Names:
+    """What the devices of an output are."""
+
+    addresses: Mapping[int, str]
+    processors: Collection[int]
+    """Numbers of those that are no GPUs."""
+
+    def of(self, index: int) -> str:
+        """Return the address of a GPU; without one its number among GPUs, which come behind processors."""
+        before = sum(processor < index for processor in self.processors)
+        return self.addresses.get(index, f"GPU {index - before}")
+
+
+def _processors(lines: list[str], devices: Mapping[int, str], addresses: Mapping[int, str]) -> set[int]:
+    """Return which devices are processors: without an address, by name, or copying nothing to themselves.
+
+    The oldest versions give no addresses, and people leave out the list of devices.
+    """
+    if addresses:
+        return {index for _, row, columns, _ in _rows(lines) for index in (row, *columns)} - addresses.keys()
+    if devices:
+        words = ("CPU", "Processor", "EPYC", "Xeon", "Core(TM)")
+        return {index for index, name in devices.items() if any(word in name for word in words)}
+    return {
+        row
+        for way, row, columns, cells in _rows(lines)
+        if way == "unidirectional" and row in columns and cells[columns.index(row)] == "N/A"
+    }
+
+
+def _rows(lines: list[str]) -> Iterator[tuple[str, int, list[int], list[str]]]:
+    """Return each row of the matrices: which matrix, the number, those of the columns, and the cells."""
     way: str | None = None
     columns: list[int] = []
     for line in lines:
@@ -66,39 +102,33 @@ def _cases(lines: list[str], devices: dict[int, str], addresses: dict[int, str])
         elif words[0] == "D/D" and way:
             columns = [int(word) for word in words[1:] if word.isdigit()]
         elif columns and way and words[0].isdigit() and len(words) == len(columns) + 1:
-            for column, word in zip(columns, words[1:], strict=True):
-                case = _case(way, int(words[0]), column, word, devices, addresses)
-                if case is not None:
-                    yield case
+            yield way, int(words[0]), columns, words[1:]
         elif columns:
             way = None
 
 
-def _case(
-    way: str, row: int, column: int, word: str, devices: dict[int, str], addresses: dict[int, str]
-) -> Case | None:
+def _cases(lines: list[str], names: _Names) -> Iterator[Case]:
+    for way, row, columns, cells in _rows(lines):
+        for column, cell in zip(columns, cells, strict=True):
+            case = _case(way, row, column, cell, names)
+            if case is not None:
+                yield case
+
+
+def _case(way: str, row: int, column: int, word: str, names: _Names) -> Case | None:
     try:
         value = float(word)
     except ValueError:
         return None
     both = way != "unidirectional"
-    if row == column or (both and column < row) or (addresses and not {row, column} & addresses.keys()):
+    ends = [end for end in (row, column) if end not in names.processors]
+    if row == column or (both and column < row) or not ends:
         return None
-    ends = [end for end in (row, column) if not _is_processor(end, devices, addresses)]
-    names = [addresses.get(end, f"device {end}") for end in ends]
     from_gpu_to_processor = ends == [row]
     return Case(
         name=f"{'bidirectional' if both else way} {row} {column}",
         direction="both" if both else "read" if from_gpu_to_processor else "write",
-        target=" -> ".join(names),
+        target=" -> ".join(map(names.of, ends)),
         bandwidth_bytes_per_s=1e9 * value,
         raw={"test": way, "row": row, "column": column},
     )
-
-
-def _is_processor(index: int, devices: dict[int, str], addresses: dict[int, str]) -> bool:
-    """Whether a device is a processor; the oldest versions give no addresses, and then only names tell."""
-    if addresses:
-        return index not in addresses
-    words = devices.get(index, "")
-    return any(word in words for word in ("CPU", "Processor", "EPYC", "Xeon", "Core(TM)"))

@@ -29,8 +29,18 @@ _ROW = re.compile(
 _COMMAND = re.compile(
     r"\b(?:perf|spdk_nvme_perf)[ \t](?P<options>[^\n]{0,1000}?-w[ \t=]|[^\n]{0,1000}?-{1,2}io-)[^\n]*"
 )
-_OPTION = re.compile(r"(?<!\S)(-[qow]|--io-(?:depth|size|pattern)|--queue-depth)[ =]?([\w.]{1,20})")
-_KEYS = {"-q": "depth", "--io-depth": "depth", "--queue-depth": "depth", "-o": "size", "--io-size": "size"}
+_OPTION = re.compile(
+    r"(?<!\S)(-[qowM]|--io-(?:depth|size|pattern)|--queue-depth|--rwmixread)[ =]?([\w.]{1,20})"
+)
+_KEYS = {
+    "-M": "reads",
+    "--rwmixread": "reads",
+    "-q": "depth",
+    "--io-depth": "depth",
+    "--queue-depth": "depth",
+    "-o": "size",
+    "--io-size": "size",
+}
 _FABRICS = ("RDMA ", "TCP ", "FC ", "SPDK bdev Controller")
 """How drives of other machines begin; the last one is what a target of SPDK calls itself."""
 
@@ -113,6 +123,7 @@ def _case(name: str, drive: _Drive, options: dict[str, str], number: int) -> Cas
         else None,
         raw={
             "random": "rand" in way,
+            **({"read percent": options["reads"]} if direction == "both" and "reads" in options else {}),
             "options": dict(options),
             "document": number,
             **({"fabrics": True} if name.startswith(_FABRICS) else {}),

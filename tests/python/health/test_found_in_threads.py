@@ -417,3 +417,31 @@ def test_a_line_that_had_room_on_the_one_before_goes_on_with_none() -> None:
         stamp,
         "$ ibstatus",
     ]
+
+
+# GitHub, diapason-consulting/crash-logs: the dock of a laptop was unplugged; peracotta: a Mac starts.
+UNPLUGGED = """\
+[    9.1] pci 0000:05:00.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:05:00.0: PCI bridge to [bus 06-6f]
+[    9.1] pci 0000:06:00.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:06:02.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:06:02.0: PCI bridge to [bus 3b]
+[    9.1] pci 0000:3b:00.0: [8086:15d4] type 00 class 0x0c0330
+[   59.1] xhci_hcd 0000:3b:00.0: xHCI host controller not responding, assume dead
+[   59.1] xhci_hcd 0000:3b:00.0: HC died; cleaning up
+[   60.1] pcieport 0000:06:00.0: Unable to change power state from D3hot to D0, device inaccessible
+"""
+ICM = "[    8.6] thunderbolt 0000:06:00.0: could not start ICM firmware\n"
+
+
+def test_usb_ports_go_with_the_cable_of_their_dock() -> None:
+    assert {f.severity for f in found(UNPLUGGED, "device-lost")} == {Severity.INFO}
+    alone = "".join(line for line in UNPLUGGED.splitlines(keepends=True) if "inaccessible" not in line)
+    (dead,) = found(alone, "device-lost")
+    assert dead.severity is Severity.ERROR
+
+
+def test_a_controller_of_cables_that_does_not_start_is_no_lost_device() -> None:
+    assert not found(ICM, "device-lost")
+    (told,) = found(ICM, "driver-error")
+    assert told.severity is Severity.WARNING

@@ -425,7 +425,7 @@ _OTHER_OUTPUTS = {
     ): "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
     re.compile(
         r"^pcib\d{1,3}: <", re.MULTILINE
-    ): "looks like a boot log of FreeBSD, which is not read: 'sudo pciconf -lvbc' is",
+    ): "looks like a boot log of FreeBSD, which is not read: 'sudo pciconf -lvbBc' is",
     re.compile(
         r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
     ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
@@ -435,7 +435,7 @@ _OTHER_OUTPUTS = {
     re.compile(
         r"^[ \t]*cap 10\[[0-9a-f]{2}\] = PCI-Express", re.MULTILINE
     ): "has capabilities as pciconf prints them, and no line that says of which device; keep the first line "
-    "of each: pciconf -lvbc",
+    "of each: pciconf -lvbBc",
 }
 """Signs of outputs that are not read, and what to give in their place."""
 

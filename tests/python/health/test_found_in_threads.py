@@ -237,7 +237,7 @@ def test_lshw_xml_is_read_as_its_json() -> None:
             "pciconf prints them, and no line",
         ),
         # GitHub, jdpc86/opnsense, dmesg.boot.
-        ("pcib0: <ACPI Host-PCI bridge> port 0xcf8-0xcff on acpi0\n", "pciconf -lvbc"),
+        ("pcib0: <ACPI Host-PCI bridge> port 0xcf8-0xcff on acpi0\n", "pciconf -lvbBc"),
         # GitHub, ThomasKaiser/sbc-bench, results/4zkJ.txt.
         ("  * Mellanox ConnectX-6 Dx: Speed 8GT/s (downgraded), Width x16 (ok)\n", "by the names of devices"),
         ("nothing of the kind\n", "nothing in it that is read as a PCI device"),
@@ -445,3 +445,37 @@ def test_a_controller_of_cables_that_does_not_start_is_no_lost_device() -> None:
     assert not found(ICM, "device-lost")
     (told,) = found(ICM, "driver-error")
     assert told.severity is Severity.WARNING
+
+
+# A mail of a list in quoted-printable and Latin-1, pasted without its head: every blank of an indent is =A0.
+LATIN = """\
+01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981 (rev 01)
+=A0=A0=A0 Capabilities: [70] Express (v2) Endpoint, MSI 00
+=A0=A0=A0=A0=A0 LnkCap: Port #0, Speed 8GT/s, Width x4, ASPM L1
+=A0=A0=A0=A0=A0 LnkSta: Speed 8GT/s, Width x1 (downgraded)
+=A0=A0=A0 Kernel driver in use: nvme
+"""
+
+
+def test_blanks_of_a_mail_in_latin_1_are_blanks() -> None:
+    (narrow,) = found(LATIN, "link-one-end")
+    assert (narrow.bdf, narrow.severity) == ("01:00.0", Severity.WARNING)
+
+
+# A USB host of a chipset, which has no link, as a thread about Wasabi shows one asleep.
+USB_HOST = """\
+00:14.0 USB controller [0c03]: Intel Corporation Tiger Lake-LP xHCI Host Controller [8086:a0ed]
+\tControl: I/O- Mem- BusMaster- SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tRegion 0: Memory at 603d180000 (64-bit, non-prefetchable) [disabled] [size=64K]
+\tCapabilities: [70] Power Management version 2
+\t\tStatus: D0 NoSoftRst+ PME-Enable+ DSel=0 DScale=0 PME-
+\tKernel driver in use: xhci_hcd
+"""
+
+
+def test_a_usb_host_that_is_awake_answers_its_driver() -> None:
+    (lost,) = found(USB_HOST, "configuration-lost")
+    assert lost.severity is Severity.ERROR
+    assert not found(USB_HOST.replace("Status: D0", "Status: D3"), "configuration-lost")
+    awake = USB_HOST.replace("Mem-", "Mem+").replace(" [disabled]", "")
+    assert not found(awake, "configuration-lost")

@@ -109,9 +109,9 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 
 _ON_FREEBSD = (
-    "`pciconf` does not tell which port is above a device. Install pciutils (`pkg install pciutils`) and "
-    "take the dump with `lspci -vvv` as root, which does. A card that should have more lanes in that slot: "
-    "reseat it, look at risers and at bifurcation in the firmware setup."
+    "Take the dump with `pciconf -lvbBc` as root: `-B` tells which port is above a device. Or install "
+    "pciutils (`pkg install pciutils`) and take it with `lspci -vvv`. A card that should have more lanes in "
+    "that slot: reseat it, look at risers and at bifurcation in the firmware setup."
 )
 
 

@@ -479,3 +479,24 @@ def test_a_usb_host_that_is_awake_answers_its_driver() -> None:
     assert not found(USB_HOST.replace("Status: D0", "Status: D3"), "configuration-lost")
     awake = USB_HOST.replace("Mem-", "Mem+").replace(" [disabled]", "")
     assert not found(awake, "configuration-lost")
+
+
+# GitHub, avocado-misc-tests 1281: POWER, where a host bridge has the number of its domain.
+def test_what_a_host_bridge_of_power_stopped_is_of_its_domain() -> None:
+    (lost,) = found("[ 1518.598696] EEH: Frozen PHB#28-PE#10000 detected\n", "device-lost")
+    assert "a PCI device of domain 0028 was stopped" in lost.headline
+
+
+# GitHub, raspberry-pi-pcie-devices 4: an excerpt that begins below the first line of its GPU.
+BEHEADED = """\
+\t\tCESta:\tRxErr- BadTLP+ BadDLLP+ Rollover+ Timeout+ NonFatalErr+
+\tKernel driver in use: radeon
+
+01:00.1 Audio device: Advanced Micro Devices, Inc. [AMD/ATI] Caicos HDMI Audio
+\tControl: I/O- Mem- BusMaster- SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx-
+"""
+
+
+def test_registers_above_the_first_device_are_said_to_be_unread() -> None:
+    assert any("where no device is named" in note for note in diagnosis(BEHEADED).notes)
+    assert not any("where no device is named" in note for note in diagnosis(USB_HOST).notes)

@@ -51,6 +51,7 @@ pcib8@pci0:0:15:0:\tclass=0x060400 rev=0x11 hdr=0x01 vendor=0x8086 device=0x19a9
 
 def test_a_port_with_nothing_at_it_sends_nothing_that_is_too_large() -> None:
     assert not found(PORT, "mps-mismatch")
+    assert not found(PORT.replace("x0(x1) speed 0.0(8.0)", "x0(x0)"), "mps-mismatch")
     assert found(PORT.replace("x0(x1) speed 0.0", "x1(x1) speed 8.0"), "mps-mismatch")
 
 
@@ -113,3 +114,17 @@ def test_a_management_controller_is_no_accelerator_and_few_miss_one_in_a_process
     assert noted.severity is Severity.INFO
     (missed,) = found(QUICK_ASSIST.replace("0x19e2", "0x0435") + HTI, "driver-missing")
     assert missed.severity is Severity.WARNING
+
+
+ASM1806 = """\
+pcib4@pci0:17:0:0:\tclass=0x060400 rev=0x01 hdr=0x01 vendor=0x1b21 device=0x1806
+    device     = 'ASM1806 4-Port PCIe x2 Gen2 Packet Switch'
+    cap 10[80] = PCI-Express 2 upstream port max data 256(512) RO NS ARI disabled
+                 max read 128
+                 link x2(x8) speed 5.0(5.0) ASPM disabled(L0s/L1) ClockPM disabled
+"""
+
+
+def test_a_switch_of_two_lanes_that_claims_eight_lacks_none() -> None:
+    assert not found(ASM1806, "link-one-end")
+    assert found(ASM1806.replace("0x1806", "0x1812"), "link-one-end")

@@ -38,7 +38,7 @@ _RECORD = re.compile(
 _BAR = re.compile(r"type (.{0,40}?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
 _PAYLOAD = re.compile(r"max data (\d+)\((\d+)\)")
 _READ = re.compile(r"max read (\d+)")
-_LINK = re.compile(r"link x(\d+)\(x(\d+)\)\s+speed ([\d.]+|undef)\(([\d.]+|undef)\)")
+_LINK = re.compile(r"link x(\d+)\(x(\d+)\)(?:\s+speed ([\d.]+|undef)\(([\d.]+|undef)\))?")
 _ASPM = re.compile(r"ASPM ([\w/]+)\(([\w/]+)\)")
 _LANES = re.compile(r"lane errors (?:0x)?([0-9a-f]+)")
 _AER = re.compile(r"AER \d{1,2} (\d{1,2}) fatal")
@@ -192,7 +192,7 @@ def _express(draft: Draft, text: str) -> None:
         draft.link["aspm_supported"] = _states(aspm[2])
 
 
-def _mode(speed: str, width: str) -> LinkMode:
+def _mode(speed: str | None, width: str) -> LinkMode:
     return LinkMode(line_rate(speed), int(width))
 
 

@@ -23,6 +23,7 @@ from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.own_files import said_of_an_own_file
 from lanewise.machine.sources import mail, segments
 from lanewise.machine.sources.log_stamps import looks_like_log
+from lanewise.machine.sources.markup import mended
 from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
@@ -136,7 +137,7 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         return _archive(Archive(zip_members(io.BytesIO(content), budget), budget), name, budget)
     if (said := said_of_an_own_file(content, name)) is not None:
         raise InputError(said)
-    reading = Reading()
+    reading, content = Reading(), mended(content)
     root = _xml_root(content)
     if root in _XML_ROOTS or (root in _LSHW_ROOTS and _LSHW_FUNCTION in content):
         return _xml(root, content, reading, name)

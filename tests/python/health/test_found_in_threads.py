@@ -500,3 +500,24 @@ BEHEADED = """\
 def test_registers_above_the_first_device_are_said_to_be_unread() -> None:
     assert any("where no device is named" in note for note in diagnosis(BEHEADED).notes)
     assert not any("where no device is named" in note for note in diagnosis(USB_HOST).notes)
+
+
+# GitHub, 1Panel 11910: what `nvidia-smi -x -q` printed, through an editor that escapes halves of tags.
+HALF_ESCAPED = """\
+<?xml version="1.0" ?&gt;
+<nvidia_smi_log&gt;
+&nbsp; <gpu id="00000000:01:00.0"&gt;
+&nbsp; <product_name&gt;NVIDIA GeForce RTX 3090</product_name&gt;
+&nbsp; <pci&gt;<pci_gpu_link_info&gt;
+&nbsp; <pcie_gen&gt;<max_link_gen&gt;4</max_link_gen&gt;
+&nbsp; <current_link_gen&gt;1</current_link_gen&gt;</pcie_gen&gt;
+&nbsp; <link_widths&gt;<max_link_width&gt;16x</max_link_width&gt;
+&nbsp; <current_link_width&gt;4x</current_link_width&gt;</link_widths&gt;</pci_gpu_link_info&gt;</pci&gt;
+&nbsp; </gpu&gt;
+</nvidia_smi_log&gt;
+"""
+
+
+def test_xml_with_half_of_its_brackets_escaped_is_read() -> None:
+    (narrow,) = found(HALF_ESCAPED, "link-one-end")
+    assert narrow.bdf == "01:00.0"

@@ -521,3 +521,17 @@ HALF_ESCAPED = """\
 def test_xml_with_half_of_its_brackets_escaped_is_read() -> None:
     (narrow,) = found(HALF_ESCAPED, "link-one-end")
     assert narrow.bdf == "01:00.0"
+
+
+# GitHub, pop-os/cosmic-epoch 3764: one timeout, the reset of its ring that failed, and that of the GPU.
+RING = """\
+[  312.522692] amdgpu 0000:28:00.0: ring gfx_0.0.0 timeout, signaled seq=57638, emitted seq=57641
+[  312.774528] amdgpu 0000:28:00.0: Ring gfx_0.0.0 reset failed
+[  312.774536] amdgpu 0000:28:00.0: GPU reset begin!. Source:  1
+[  316.082456] amdgpu 0000:28:00.0: GPU reset succeeded, trying to resume
+"""
+
+
+def test_a_timeout_and_its_resets_are_one() -> None:
+    (late,) = found(RING, "device-timeout")
+    assert late.headline.endswith("did not answer its driver in time, once, and works again")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lanewise.machine.model import Disagreement, KernelEvent, NumaNode, PhysicalSlot, Relation
 
+_OF_A_LINK = re.compile(r"[ \t>|]{0,80}(?:LnkSta|UESta|CESta|DevSta):")
 _SAMPLES = 20
 _SAMPLE_LENGTH = 120
 _SHAPE_LENGTH = 40
@@ -90,6 +91,11 @@ class Reading:
         Bug reports hold thousands of lines of other tools; twenty of one tool would tell nothing of the next.
         """
         self.unknown_lines += 1
+        if _OF_A_LINK.match(line):
+            self.note(
+                "lines about links or errors stand where no device is named, or in a form that is not known: "
+                "'lanewise scan -v' shows some"
+            )
         if len(self.samples) >= _SAMPLES:
             return
         text = "".join(

@@ -46,6 +46,10 @@ _MOST_INTERFACES = 1024
 """Names of one function. Assumed: adapters have some hundreds, one for each virtual function."""
 
 
+_LANES: dict[tuple[int | None, int | None], int] = {(0x1B21, 0x1806): 2}
+"""ASMedia's ASM1806, a switch of two lanes (pci.ids), of which many claim eight (public dumps)."""
+
+
 class Draft:
     """What a source has said about one function so far; keys are the fields of the classes in `model`."""
 
@@ -138,6 +142,10 @@ class Draft:
                 self.transfers.pop(name, None)
         if self.link.get("rcb_bytes") not in BOUNDARIES:
             self.link.pop("rcb_bytes", None)
+        lanes = _LANES.get((self.identity.get("vendor_id"), self.identity.get("device_id")))
+        able = self.link.get("capability")
+        if lanes is not None and able is not None and (able.width or 0) > lanes:
+            self.link["capability"] = LinkMode(able.gt_s, lanes)
 
     def fill_from(self, other: Draft) -> None:
         """Take from `other` what this draft does not say; the rest stays."""

@@ -23,6 +23,7 @@ from lanewise.machine.budget import Budget, UsedUpError
 from lanewise.machine.own_files import said_of_an_own_file
 from lanewise.machine.sources import mail, segments
 from lanewise.machine.sources.log_stamps import looks_like_log
+from lanewise.machine.sources.markup import mended
 from lanewise.machine.sources.overlays import WANTED, Overlays
 from lanewise.machine.sources.wrapping import HEADER, joined, tidy
 from lanewise.machine.unpacking import MOST_BYTES, unpacked
@@ -136,7 +137,7 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
         return _archive(Archive(zip_members(io.BytesIO(content), budget), budget), name, budget)
     if (said := said_of_an_own_file(content, name)) is not None:
         raise InputError(said)
-    reading = Reading()
+    reading, content = Reading(), mended(content)
     root = _xml_root(content)
     if root in _XML_ROOTS or (root in _LSHW_ROOTS and _LSHW_FUNCTION in content):
         return _xml(root, content, reading, name)
@@ -425,7 +426,7 @@ _OTHER_OUTPUTS = {
     ): "looks like output of esxcfg-info, which is not read: 'esxcli hardware pci list' is",
     re.compile(
         r"^pcib\d{1,3}: <", re.MULTILINE
-    ): "looks like a boot log of FreeBSD, which is not read: 'sudo pciconf -lvbc' is",
+    ): "looks like a boot log of FreeBSD, which is not read: 'sudo pciconf -lvbBc' is",
     re.compile(
         r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
     ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
@@ -435,7 +436,7 @@ _OTHER_OUTPUTS = {
     re.compile(
         r"^[ \t]*cap 10\[[0-9a-f]{2}\] = PCI-Express", re.MULTILINE
     ): "has capabilities as pciconf prints them, and no line that says of which device; keep the first line "
-    "of each: pciconf -lvbc",
+    "of each: pciconf -lvbBc",
 }
 """Signs of outputs that are not read, and what to give in their place."""
 

@@ -51,8 +51,9 @@ program that polls (DPDK, kernel/linux/igb_uio; libnvm, module/pci.c)."""
 
 _BRIDGES = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
-_MANAGEMENT = frozenset({(0x1000, 0x00B2)})
-"""Broadcom's management endpoints inside PEX switches, which state mass storage as their class (pci.ids)."""
+_MANAGEMENT = frozenset({(0x1000, 0x00B2), (0x19A2, 0x0800), (0x1734, 0x1228)})
+"""Broadcom's management endpoints inside PEX switches, which state mass storage as their class, and what
+Fujitsu's management controllers (iRMC) show of themselves to the host, as a coprocessor (pci.ids)."""
 
 
 class View:
@@ -333,7 +334,7 @@ def is_emulated(function: Function) -> bool:
 
 
 def is_management(function: Function) -> bool:
-    """Whether a function only manages the switch that it is in, although its link looks wide."""
+    """Whether a function only manages the switch or the server that it is in, whatever its class says."""
     identity = function.identity
     return (identity.vendor_id, identity.device_id) in _MANAGEMENT or (
         "management endpoint" in (identity.device_name or "").lower()

@@ -237,7 +237,7 @@ def test_lshw_xml_is_read_as_its_json() -> None:
             "pciconf prints them, and no line",
         ),
         # GitHub, jdpc86/opnsense, dmesg.boot.
-        ("pcib0: <ACPI Host-PCI bridge> port 0xcf8-0xcff on acpi0\n", "pciconf -lvbc"),
+        ("pcib0: <ACPI Host-PCI bridge> port 0xcf8-0xcff on acpi0\n", "pciconf -lvbBc"),
         # GitHub, ThomasKaiser/sbc-bench, results/4zkJ.txt.
         ("  * Mellanox ConnectX-6 Dx: Speed 8GT/s (downgraded), Width x16 (ok)\n", "by the names of devices"),
         ("nothing of the kind\n", "nothing in it that is read as a PCI device"),
@@ -417,3 +417,121 @@ def test_a_line_that_had_room_on_the_one_before_goes_on_with_none() -> None:
         stamp,
         "$ ibstatus",
     ]
+
+
+# GitHub, diapason-consulting/crash-logs: the dock of a laptop was unplugged; peracotta: a Mac starts.
+UNPLUGGED = """\
+[    9.1] pci 0000:05:00.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:05:00.0: PCI bridge to [bus 06-6f]
+[    9.1] pci 0000:06:00.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:06:02.0: [8086:15d3] type 01 class 0x060400
+[    9.1] pci 0000:06:02.0: PCI bridge to [bus 3b]
+[    9.1] pci 0000:3b:00.0: [8086:15d4] type 00 class 0x0c0330
+[   59.1] xhci_hcd 0000:3b:00.0: xHCI host controller not responding, assume dead
+[   59.1] xhci_hcd 0000:3b:00.0: HC died; cleaning up
+[   60.1] pcieport 0000:06:00.0: Unable to change power state from D3hot to D0, device inaccessible
+"""
+ICM = "[    8.6] thunderbolt 0000:06:00.0: could not start ICM firmware\n"
+
+
+def test_usb_ports_go_with_the_cable_of_their_dock() -> None:
+    assert {f.severity for f in found(UNPLUGGED, "device-lost")} == {Severity.INFO}
+    alone = "".join(line for line in UNPLUGGED.splitlines(keepends=True) if "inaccessible" not in line)
+    (dead,) = found(alone, "device-lost")
+    assert dead.severity is Severity.ERROR
+
+
+def test_a_controller_of_cables_that_does_not_start_is_no_lost_device() -> None:
+    assert not found(ICM, "device-lost")
+    (told,) = found(ICM, "driver-error")
+    assert told.severity is Severity.WARNING
+
+
+# A mail of a list in quoted-printable and Latin-1, pasted without its head: every blank of an indent is =A0.
+LATIN = """\
+01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981 (rev 01)
+=A0=A0=A0 Capabilities: [70] Express (v2) Endpoint, MSI 00
+=A0=A0=A0=A0=A0 LnkCap: Port #0, Speed 8GT/s, Width x4, ASPM L1
+=A0=A0=A0=A0=A0 LnkSta: Speed 8GT/s, Width x1 (downgraded)
+=A0=A0=A0 Kernel driver in use: nvme
+"""
+
+
+def test_blanks_of_a_mail_in_latin_1_are_blanks() -> None:
+    (narrow,) = found(LATIN, "link-one-end")
+    assert (narrow.bdf, narrow.severity) == ("01:00.0", Severity.WARNING)
+
+
+# A USB host of a chipset, which has no link, as a thread about Wasabi shows one asleep.
+USB_HOST = """\
+00:14.0 USB controller [0c03]: Intel Corporation Tiger Lake-LP xHCI Host Controller [8086:a0ed]
+\tControl: I/O- Mem- BusMaster- SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tRegion 0: Memory at 603d180000 (64-bit, non-prefetchable) [disabled] [size=64K]
+\tCapabilities: [70] Power Management version 2
+\t\tStatus: D0 NoSoftRst+ PME-Enable+ DSel=0 DScale=0 PME-
+\tKernel driver in use: xhci_hcd
+"""
+
+
+def test_a_usb_host_that_is_awake_answers_its_driver() -> None:
+    (lost,) = found(USB_HOST, "configuration-lost")
+    assert lost.severity is Severity.ERROR
+    assert not found(USB_HOST.replace("Status: D0", "Status: D3"), "configuration-lost")
+    awake = USB_HOST.replace("Mem-", "Mem+").replace(" [disabled]", "")
+    assert not found(awake, "configuration-lost")
+
+
+# GitHub, avocado-misc-tests 1281: POWER, where a host bridge has the number of its domain.
+def test_what_a_host_bridge_of_power_stopped_is_of_its_domain() -> None:
+    (lost,) = found("[ 1518.598696] EEH: Frozen PHB#28-PE#10000 detected\n", "device-lost")
+    assert "a PCI device of domain 0028 was stopped" in lost.headline
+
+
+# GitHub, raspberry-pi-pcie-devices 4: an excerpt that begins below the first line of its GPU.
+BEHEADED = """\
+\t\tCESta:\tRxErr- BadTLP+ BadDLLP+ Rollover+ Timeout+ NonFatalErr+
+\tKernel driver in use: radeon
+
+01:00.1 Audio device: Advanced Micro Devices, Inc. [AMD/ATI] Caicos HDMI Audio
+\tControl: I/O- Mem- BusMaster- SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx-
+"""
+
+
+def test_registers_above_the_first_device_are_said_to_be_unread() -> None:
+    assert any("where no device is named" in note for note in diagnosis(BEHEADED).notes)
+    assert not any("where no device is named" in note for note in diagnosis(USB_HOST).notes)
+
+
+# GitHub, 1Panel 11910: what `nvidia-smi -x -q` printed, through an editor that escapes halves of tags.
+HALF_ESCAPED = """\
+<?xml version="1.0" ?&gt;
+<nvidia_smi_log&gt;
+&nbsp; <gpu id="00000000:01:00.0"&gt;
+&nbsp; <product_name&gt;NVIDIA GeForce RTX 3090</product_name&gt;
+&nbsp; <pci&gt;<pci_gpu_link_info&gt;
+&nbsp; <pcie_gen&gt;<max_link_gen&gt;4</max_link_gen&gt;
+&nbsp; <current_link_gen&gt;1</current_link_gen&gt;</pcie_gen&gt;
+&nbsp; <link_widths&gt;<max_link_width&gt;16x</max_link_width&gt;
+&nbsp; <current_link_width&gt;4x</current_link_width&gt;</link_widths&gt;</pci_gpu_link_info&gt;</pci&gt;
+&nbsp; </gpu&gt;
+</nvidia_smi_log&gt;
+"""
+
+
+def test_xml_with_half_of_its_brackets_escaped_is_read() -> None:
+    (narrow,) = found(HALF_ESCAPED, "link-one-end")
+    assert narrow.bdf == "01:00.0"
+
+
+# GitHub, pop-os/cosmic-epoch 3764: one timeout, the reset of its ring that failed, and that of the GPU.
+RING = """\
+[  312.522692] amdgpu 0000:28:00.0: ring gfx_0.0.0 timeout, signaled seq=57638, emitted seq=57641
+[  312.774528] amdgpu 0000:28:00.0: Ring gfx_0.0.0 reset failed
+[  312.774536] amdgpu 0000:28:00.0: GPU reset begin!. Source:  1
+[  316.082456] amdgpu 0000:28:00.0: GPU reset succeeded, trying to resume
+"""
+
+
+def test_a_timeout_and_its_resets_are_one() -> None:
+    (late,) = found(RING, "device-timeout")
+    assert late.headline.endswith("did not answer its driver in time, once, and works again")

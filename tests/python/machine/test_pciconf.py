@@ -87,7 +87,7 @@ def test_older_versions() -> None:
 def test_without_capabilities_it_says_how_to_get_them() -> None:
     lines = [line for line in NEW.splitlines() if b"cap" not in line]
     machine = read_bytes(b"\n".join(line for line in lines if b"@pci" in line))
-    assert any("pciconf -lvbc" in note for note in machine.notes)
+    assert any("pciconf -lvbBc" in note for note in machine.notes)
     assert not diagnose(machine, cost=False).examined
 
 
@@ -104,3 +104,33 @@ def test_fatal_errors_that_are_latched_are_told(fatal: int, found: list[tuple[st
     told = [f for f in diagnose(read_bytes(text.encode())).findings if f.rule == "uncorrectable-errors"]
     assert [(f.bdf, f.severity.value) for f in told] == found
     assert all("AER 2 fatal" in f.evidence[0] for f in told)
+
+
+TREE = b"""\
+pcib1@pci0:0:1:0:\tclass=0x060400 rev=0x05 hdr=0x01 vendor=0x8086 device=0x1901 subvendor=0x1043
+    bus range  = 1-1
+    window[1c] = type I/O Port, range 16, addr 0xf000-0xfff, disabled
+    window[20] = type Memory, range 32, addr 0xfe600000-0xfe6fffff, enabled
+    window[24] = type Prefetchable Memory, range 64, addr 0xfff00000-0xfffff, disabled
+    cap 10[a0] = PCI-Express 2 root port max data 256(256) ARI disabled
+                 max read 128
+                 link x1(x4) speed 8.0(8.0) ASPM disabled(L0s/L1)
+nvme0@pci0:1:0:0:\tclass=0x010802 rev=0x00 hdr=0x00 vendor=0x144d device=0xa808 subvendor=0x144d
+    bar   [10] = type Memory, range 64, base 0xfe600000, size 16384, enabled
+    cap 10[70] = PCI-Express 2 endpoint max data 256(256) FLR RO NS
+                 max read 512
+                 link x1(x4) speed 8.0(8.0) ASPM disabled(L1) ClockPM disabled
+"""
+
+
+def test_buses_behind_bridges_make_a_tree() -> None:
+    """With -B; the wording is that of print_bus_range and print_window."""
+    machine = read_bytes(TREE)
+    (link,) = machine.links
+    assert (link.upper.address.short, link.device.address.short) == ("00:01.0", "01:00.0")
+    assert not machine.notes
+    (narrow,) = (f for f in diagnose(machine, cost=False).findings if f.rule == "link-width")
+    assert "x1" in narrow.headline
+    alone = read_bytes(b"".join(line for line in TREE.splitlines(keepends=True) if b"bus range" not in line))
+    assert not alone.links
+    assert any("pciconf -lvbBc" in note for note in alone.notes)

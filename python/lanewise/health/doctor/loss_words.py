@@ -53,6 +53,7 @@ _OF_A_LINE = tuple(
 )
 _RESET_FAILED = re.compile(r"(?i)reset (?:has )?fail|fail(?:ed|s)? to reset")
 _RESET_BEGUN = re.compile(r"GPU reset begin")
+_RAN_OUT = re.compile(r"(?i)time(?:d )?out")
 _FIRMWARE = re.compile(r"(?i)firmware|\bfw\b|heartbeat|\bMES\b|\bGSP\b|Error \(timeout: \d")
 """Of lines about time that has run out; the last is how bnxt_en tells of a command to its firmware."""
 ENGINE_RESET = "Engine reset: engine_class="
@@ -72,7 +73,9 @@ def what_happened(event: KernelEvent) -> str:
 
 def what_was_late(place: str, late: Sequence[KernelEvent], *, again: bool) -> str:
     """Say what lines tell of a device that was late: the worst of it, and how often there was a line."""
-    times = f"{len(late)} times" if len(late) > 1 else "once"
+    # One that is late has lines about its reset, too, where its driver resets it.
+    often = sum(_RAN_OUT.search(event.line) is not None for event in late) or len(late)
+    times = f"{often} times" if often > 1 else "once"
     if again:
         return f"{place} did not answer its driver in time, {times}, and works again"
     if any(_RESET_FAILED.search(event.line) for event in late):

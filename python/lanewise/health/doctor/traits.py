@@ -18,6 +18,7 @@ _FAR_LESS = 4
 """A port that carries so many times less than that of an equal adapter has another cable or fell back."""
 
 _ROM = 6
+PAYLOAD, READS = "MaxPayload", "MaxReadReq"
 
 
 def _payload(view: View, function: Function) -> Hashable:
@@ -99,8 +100,8 @@ def _named(bits: frozenset[str] | None) -> str | None:
 TRAITS = (
     *OF_LINKS,
     Trait("top speed of GPU and slot", top_speed, gt_per_s, less, fewest=MANY),
-    Trait("MaxPayload", _payload, _bytes, less),
-    Trait("MaxReadReq", lambda _, function: function.transfers.mrrs, _bytes, less, of_two=noted),
+    Trait(PAYLOAD, _payload, _bytes, less),
+    Trait(READS, lambda _, function: function.transfers.mrrs, _bytes, less, of_two=noted),
     Trait("ExtTag", _flag(lambda function: function.transfers.extended_tags), _sign, _is_off, of_two=noted),
     Trait("RlxdOrd", _flag(lambda function: function.transfers.relaxed_ordering), _sign, _never),
     Trait("AtomicOps", _flag(lambda function: function.transfers.atomics_enabled), _sign, _never),

@@ -158,6 +158,7 @@ _NUMBERS = {
 """Where the number of an event stands."""
 _FROZEN = re.compile(r"PCI ([0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])#|EEH: of node=([0-9a-f:.]{12})\b")
 """A device that PowerPC's error handling (EEH) tells of."""
+_HOST_BRIDGE_NUMBER = re.compile(r"EEH: (?:.{0,24} )?PHB#([0-9a-f]{1,4})\b")
 _MANY_TIMES = (
     *(EventKind.GPU_ERROR, *_OF_IOMMU, EventKind.TIMED_OUT, EventKind.ACCESS_FAILED),
     EventKind.COMPLAINED,
@@ -237,7 +238,7 @@ class _Names:
             return event
         address = self._known.get(event.name or "") or (self._only_one_of(driver, lines) if driver else None)
         unnamed = event.name is None and driver and driver not in driver_lines.GPUS
-        called = "a PCI device" if driver == driver_lines.EEH else driver
+        called = _frozen_device(event.line) if driver == driver_lines.EEH else driver
         return replace(event, address=address, name=called if unnamed else event.name)
 
     def _only_one_of(self, driver: str, lines: Sequence[str]) -> Address | None:
@@ -255,6 +256,12 @@ class _Names:
             }
             self._drivers[driver] = Address.parse(found.pop()) if len(found) == 1 else None
         return self._drivers[driver]
+
+
+def _frozen_device(line: str) -> str:
+    """Name what PowerPC's error handling tells of: the number of a host bridge is that of its domain."""
+    bridge = _HOST_BRIDGE_NUMBER.search(line)
+    return "a PCI device" if bridge is None else f"a PCI device of domain {int(bridge[1], 16):04x}"
 
 
 _BEFORE_A_BOOT = {

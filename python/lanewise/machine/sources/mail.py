@@ -26,7 +26,11 @@ _LONG_LINE = re.compile(rb"[A-Za-z0-9+/]{56}")
 _BELOW_A_LINE = re.compile(rb"\n[A-Za-z0-9+/]{56}")
 """What every block begins with: a dump without one is looked through in a third of the time."""
 _SOFT_END = re.compile(rb"=\r?\n")
-_QUOTED = re.compile(rb"=(?:3D|09|20|C2=A0|E2=80)")
+_QUOTED = re.compile(rb"=(?:3D|09|20|A0|C2=A0|E2=80)")
+_QUOTED_INDENT = re.compile(rb"(?m)^(?:> ?)?=(?:09|20|A0|C2=A0)")
+"""How lines begin that are indented: short ones need no soft end."""
+_BLANK = re.compile(rb"(?<![\x80-\x9f\xa1-\xff])\xa0")
+"""The blank of Latin-1 that does not break a line; in UTF-8 another byte stands before it."""
 _FEWEST = 3
 
 
@@ -35,8 +39,9 @@ def parts(data: bytes) -> list[bytes] | None:
     head = data[:_MOST_HEAD]
     if len(_FIELD.findall(head)) > 1 and _ENCODED.search(data) is not None:
         return _of_mail(data) or None
-    if len(_SOFT_END.findall(head)) >= _FEWEST and _QUOTED.search(head) is not None:
-        return [quopri.decodestring(data)]
+    soft = len(_SOFT_END.findall(head)) >= _FEWEST and _QUOTED.search(head) is not None
+    if soft or len(_QUOTED_INDENT.findall(head)) >= _FEWEST:
+        return [_BLANK.sub(b" ", quopri.decodestring(data))]
     if _LONG_LINE.match(data) is None and _BELOW_A_LINE.search(data) is None:
         return None
     blocks = [_decoded(block[0]) for block in _BASE64.finditer(data)]

@@ -43,3 +43,15 @@ def taken_off(text: str, head: str) -> str:
     if "[/" in head and _FORUM.search(head):
         text = _FORUM.sub("\n", text)
     return text
+
+
+_HALF_A_TAG = re.compile(rb"</?[a-z_]{2,40}&gt;")
+_MOST_HEAD = 64 << 10
+_FEWEST = 3
+
+
+def mended(content: bytes) -> bytes:
+    """Return XML as it was before a forum escaped the end of each tag and the blanks; others as they are."""
+    if len(_HALF_A_TAG.findall(content[:_MOST_HEAD])) < _FEWEST:
+        return content
+    return content.replace(b"&gt;", b">").replace(b"&nbsp;", b" ")

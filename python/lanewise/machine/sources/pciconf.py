@@ -1,11 +1,12 @@
-"""`pciconf -lvbc` of FreeBSD (and of what is built on it: OPNsense, pfSense, TrueNAS Core).
+"""`pciconf -lvbBc` of FreeBSD (and of what is built on it: OPNsense, pfSense, TrueNAS Core).
 
 A function is a line like ``nvme0@pci0:4:0:0: class=0x010802 ...`` with domain, bus, device and function in
 decimal, and the lines below it that are indented: names, BARs, capabilities. Versions before 13 write vendor
-and device as one number, ``chip=0xDDDDVVVV``, and before 11 the link on the same line as the payload. What is
-not printed is which buses are behind a bridge, so nothing is known of who is below whom: each device tells of
-its own end of its link. Left out: error bits, which are only counted and not named. Source: FreeBSD,
-usr.sbin/pciconf/pciconf.c and cap.c of 9.0 to 14.1, read for the wording only.
+and device as one number, ``chip=0xDDDDVVVV``, and before 11 the link on the same line as the payload. Which
+buses are behind a bridge is printed with ``-B`` alone; without it nothing is known of who is below whom, and
+each device tells of its own end of its link. Left out: windows of bridges, and error bits, which are only
+counted and not named. Source: FreeBSD, usr.sbin/pciconf/pciconf.c and cap.c of 9.0 to 14.1, read for the
+wording only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
-from lanewise.machine.function import Kind
+from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import Bar, LinkMode
 from lanewise.machine.sources.numbers import line_rate
 
@@ -31,18 +32,24 @@ _HEAD = re.compile(
 _IDS = re.compile(r"\b(vendor|device|subvendor|subdevice)=0x([0-9a-f]{4})\b")
 _OLD_IDS = re.compile(r"\b(card|chip)=0x([0-9a-f]{4})([0-9a-f]{4})\b")
 _RECORD = re.compile(
-    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]) *+= *+(.*)"
+    r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]|bus range"
+    r"|window\[[0-9a-f]{2}\]) *+= *+(.*)"
 )
 _BAR = re.compile(r"type (.{0,40}?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
 _PAYLOAD = re.compile(r"max data (\d+)\((\d+)\)")
 _READ = re.compile(r"max read (\d+)")
-_LINK = re.compile(r"link x(\d+)\(x(\d+)\)\s+speed ([\d.]+|undef)\(([\d.]+|undef)\)")
+_LINK = re.compile(r"link x(\d+)\(x(\d+)\)(?:\s+speed ([\d.]+|undef)\(([\d.]+|undef)\))?")
 _ASPM = re.compile(r"ASPM ([\w/]+)\(([\w/]+)\)")
 _LANES = re.compile(r"lane errors (?:0x)?([0-9a-f]+)")
 _AER = re.compile(r"AER \d{1,2} (\d{1,2}) fatal")
 """How many bits of errors are latched that the function takes for fatal; the others bus scans leave, too."""
+_BUSES = re.compile(r"(\d{1,3})-(\d{1,3})")
 _POWER = re.compile(r"current (D\d)")
 
+_ONE_END = (
+    "pciconf was asked without -B which buses are behind a bridge: only one end of each link is known; "
+    "'pciconf -lvbBc' as root shows both"
+)
 LOOKS_LIKE_PCICONF = re.compile(r"^[ \t>]*\w+@pci\d+:\d+:\d+:\d:\s+class=0x", re.MULTILINE)
 """The first line of a function."""
 
@@ -71,7 +78,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     """Read all functions in a text."""
     draft: Draft | None = None
     key = text = ""
-    seen_capabilities = False
+    seen_capabilities = seen_buses = False
     for number, line in enumerate(lines, start=1):
         head, record = _HEAD.match(line), _RECORD.match(line)
         if head is None and record is None and draft is not None and line[:1] in " \t" and line.strip():
@@ -86,14 +93,16 @@ def read(lines: Sequence[str], into: Reading) -> None:
         elif record is not None and draft is not None:
             key, text = record[1], record[2]
             seen_capabilities |= "cap" in key
+            seen_buses |= key == "bus range"
         elif line.strip():
             into.not_understood(number, line)
     if draft is not None:
         _take(draft, key, text)
     into.kinds.append("pciconf")
-    into.note("pciconf does not print which buses are behind a bridge: only one end of each link is known")
+    if not seen_buses:
+        into.note(_ONE_END)
     if not seen_capabilities:
-        into.note("no capabilities in it: 'pciconf -lvbc' as root shows links")
+        into.note("no capabilities in it: 'pciconf -lvbBc' as root shows links")
 
 
 def _function(head: re.Match[str]) -> Draft:
@@ -118,6 +127,10 @@ def _take(draft: Draft, key: str, text: str) -> None:
         draft.identity[_NAMES[key]] = text.strip(" '")
     elif key.startswith("bar"):
         _bar(draft, key, text)
+    elif key == "bus range":
+        buses = _BUSES.match(text)
+        if buses and int(buses[1]):
+            draft.buses = Buses(draft.address.bus, int(buses[1]), int(buses[2]))
     elif key.startswith("cap 10"):
         _express(draft, text)
     elif key.startswith("cap 01"):
@@ -179,7 +192,7 @@ def _express(draft: Draft, text: str) -> None:
         draft.link["aspm_supported"] = _states(aspm[2])
 
 
-def _mode(speed: str, width: str) -> LinkMode:
+def _mode(speed: str | None, width: str) -> LinkMode:
     return LinkMode(line_rate(speed), int(width))
 
 

@@ -72,10 +72,17 @@ def _should_work(view: View, function: Function) -> bool:
         bool(function.driver)
         and not function.is_bridge
         and not function.virtual
-        and (function.registers.express is True or _shows_its_header(view, function))
+        and (
+            function.registers.express is True or _shows_its_header(view, function) or _is_awake_usb(function)
+        )
         and function.registers.power_state not in _SLEEPING
         and not view.is_held_by_another(function)
     )
+
+
+def _is_awake_usb(function: Function) -> bool:
+    """Whether it is a USB host that says that it is awake: those of chipsets have no link."""
+    return function.driver == "xhci_hcd" and function.registers.power_state == "D0"
 
 
 def _shows_its_header(view: View, function: Function) -> bool:

@@ -9,6 +9,7 @@ from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.bars import lacking_bars
 from lanewise.health.doctor.words import listed
+from lanewise.machine.topology import is_inside_chip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,8 +24,8 @@ MISSING = Rule(
     why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
-    "for GPUs without a display, accelerators and NVMe drives of a machine whose other devices have theirs, "
-    "and adapters for which the kernel has a module; "
+    "for GPUs without a display, accelerators on cards and NVMe drives of a machine whose other devices have "
+    "theirs, and adapters for which the kernel has a module; "
     "info for other devices that have none, for those that another driver drives, and for those that are "
     "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
     "their kind are and other functions of the same card are not",
@@ -120,7 +121,8 @@ def _is_missed(view: View, function: Function) -> bool:
     """Whether a machine has it to be used: a GPU without a display, an accelerator, an NVMe drive.
 
     Cards with a display work without a driver on consoles, laptops switch their second GPU off, and what is
-    on the first bus belongs to the chipset. Adapters are left in machines for later, without a driver; where
+    on the first bus belongs to the chipset, as accelerators in processors do: few who have one wanted it.
+    Adapters are left in machines for later, without a driver; where
     the kernel has a module for one, it was loaded for it at boot, and failed.
     """
     if function.modules and function.is_class(*_ADAPTERS) and not function.virtual:
@@ -129,7 +131,7 @@ def _is_missed(view: View, function: Function) -> bool:
         return False
     if function.address.bus == 0 or view.is_guest:
         return False
-    if function.is_class(*_COMPUTE) and _has_own_graphics(view):
+    if function.is_class(*_COMPUTE) and (is_inside_chip(function) or _has_own_graphics(view)):
         return False
     return any(
         other.driver and not other.virtual and view.is_data_mover(other) and other.address != function.address

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function, Window
     from lanewise.machine.view import View
 
-_ROM = 6
+_ROM, _HOST_BRIDGE = 6, 0x0600
 _LOW = (1 << 32) - 1
 _PORTS = frozenset({Kind.ROOT_PORT, Kind.UPSTREAM_PORT, Kind.DOWNSTREAM_PORT})
 
@@ -63,7 +63,8 @@ CONFLICT = Rule(
     references=("PCIe Base 5.0 §7.5.1.2.1 (Base Address Registers)", "§7.5.1.3.8 (Memory Base and Limit)"),
     not_said="Expansion ROMs and I/O; devices whose host bridge translates addresses, by the same shift at "
     "two of them; virtual functions; bridges whose windows are all closed "
-    "(`bridge-window-closed`); devices that do not decode memory.",
+    "(`bridge-window-closed`); devices that do not decode memory; host bridges, whose BARs tell what "
+    "lies behind them.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -171,6 +172,9 @@ def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
     for function in view.machine:
         if function.is_bridge or function.virtual or function.registers.memory_enabled is False:
             continue
+        if function.is_class(_HOST_BRIDGE):
+            # Its BARs describe the memory that it decodes for all behind it, not registers of its own.
+            continue
         for bar in _memory(function):
             bdf, line = function.address.short, _bar_line(function, bar)
             bridge = _bridge_beside(view, function, bar)
@@ -202,7 +206,7 @@ def conflicting_addresses(view: View, this: Rule) -> Iterable[Finding]:
 
 def _memory(function: Function) -> Iterator[Bar]:
     for bar in function.registers.bars or ():
-        if bar.assigned and not bar.io and bar.index < _ROM and not bar.ignored:
+        if bar.assigned and not bar.io and bar.index < _ROM and not bar.ignored and not bar.disabled:
             yield bar
 
 

@@ -33,6 +33,7 @@ _MOST_LINES = 4
 _OFTEN = 3
 """Times that a link goes down by itself from which on it will again. Assumed: once may be a reset."""
 _FROM_SLEEP = re.compile(r"D3|Switch to D0")
+_OF_USB = "xhci_hcd "
 _NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
 
@@ -173,19 +174,35 @@ def _went_with_its_card(view: View, losses: list[KernelEvent]) -> bool:
     """Whether devices that are no longer listed only did not wake after their card or cable was pulled.
 
     What is part of a Thunderbolt controller, or behind one, goes with its cable, and the controller with what
-    is on it. A log lists all that was ever there.
+    is on it; its USB ports are found dead before they are taken out. A log lists all that was ever there.
     """
     if all(event.address is not None and view.card_left(event.address) for event in losses):
         return True
-    if any(e.kind is not EventKind.NO_RETURN or not _FROM_SLEEP.search(e.line) for e in losses):
+    others = [e for e in losses if not _did_not_wake(e)]
+    if any(_OF_USB not in e.line or not _is_unplugged(view, e) for e in others):
         return False
     there = [view.machine.functions.get(event.address) for event in losses if event.address is not None]
     behind = [one is not None and any(map(view.is_thunderbolt, view.machine.path(one))) for one in there]
     if behind and all(behind) and view.machine.kinds == ("kernel log",):
         return True
-    gone = any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
+    gone = not others and any(event.kind is EventKind.CARD_GONE for event in view.machine.events)
     by_log = view.machine.kinds == ("kernel log",)
     return gone and (by_log or all(event.address not in view.machine.functions for event in losses))
+
+
+def _did_not_wake(event: KernelEvent) -> bool:
+    return event.kind is EventKind.NO_RETURN and _FROM_SLEEP.search(event.line) is not None
+
+
+def _is_unplugged(view: View, event: KernelEvent) -> bool:
+    """Whether another part of a Thunderbolt controller did not wake either, as when the cable is gone."""
+    return any(
+        _did_not_wake(other)
+        and other.address not in (None, event.address)
+        and (function := view.machine.functions.get(other.address)) is not None
+        and view.is_thunderbolt(function)
+        for other in view.machine.events
+    )
 
 
 @rule(LINK_LOST)

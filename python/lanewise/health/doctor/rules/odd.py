@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.doctor import alike, traits
 from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.in_flight import carried_by
 from lanewise.health.doctor.link_traits import MANY, OF_LINKS, Trait, is_of_a_server, speed, top_speed, width
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.severity import by_loss, payload_share
+from lanewise.health.doctor.traits import PAYLOAD, READS
 from lanewise.machine.lanes import rate_of
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ ODD = Rule(
     "where each register by itself may be in order.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
     "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
-    "other's rate; info for other differences, for a link that carries all that its device's own wires or "
-    "media need, for one of which hwloc knows nothing, and where the slot explains them, unless it is that "
-    "of one of four and more adapters for RDMA, uplinks of switches, or GPUs that drive no display or share "
+    "other's rate; info for other differences, for a link, payloads or reads that carry all that its "
+    "device's own wires or media need, for one of which hwloc knows nothing, and where the slot explains "
+    "them, unless it is that of one of four and more adapters for RDMA, uplinks of switches, or GPUs that "
+    "drive no display or share "
     "a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
@@ -93,7 +96,10 @@ def _compared(
         equal = uplinks or is_of_a_server(view, member) or member.does_rdma
         many = len(members) >= MANY and equal
         loss = trait.worse(value, usual) and (many or not _slot_explains(view, member, trait))
-        loss = loss and (trait not in OF_LINKS or _is_felt(view, member, alike_ones[0]))
+        felt = _is_felt(view, member, alike_ones[0]) if trait in OF_LINKS else True
+        if trait.what in (PAYLOAD, READS):
+            felt = _is_size_felt(view, member, trait.what, value, usual)
+        loss = loss and felt
         yield this.finding(
             Severity.WARNING if loss else Severity.INFO,
             bdf,
@@ -122,6 +128,18 @@ def _is_felt(view: View, member: Function, usual: Function) -> bool:
         return True
     share = payload_share(view.payload(member))
     return by_loss(now * share, then * share, own) is Severity.WARNING
+
+
+def _is_size_felt(view: View, member: Function, what: str, now: Hashable, usual: Hashable) -> bool:
+    """Whether a device whose wires or media are known moves less with packets of one size than of another."""
+    own = view.own_rate(member)
+    rate = view.possible_rate(member) or rate_of(member.link.status)
+    if own is None or rate is None or not isinstance(now, int) or not isinstance(usual, int):
+        return True
+    if what == PAYLOAD:
+        return by_loss(rate * payload_share(now), rate * payload_share(usual), own) is Severity.WARNING
+    few, many = (min(rate, carried_by(view, member, size)) for size in (now, usual))
+    return by_loss(few, many, own, "read") is Severity.WARNING
 
 
 def _slot_explains(view: View, function: Function, trait: Trait) -> bool:

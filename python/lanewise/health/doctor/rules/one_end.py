@@ -14,7 +14,7 @@ from lanewise.health.doctor.words import port_words
 from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import ENDPOINTS, IDLE_GPU_GT_S, Kind, LinkMode
 from lanewise.machine.registers import SPEEDS_GT_S
-from lanewise.machine.topology import is_inside_chip, is_thunderbolt
+from lanewise.machine.topology import is_inside_chip, is_switch_of_gpu, is_thunderbolt
 from lanewise.machine.view import is_emulated
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ ONE_END = Rule(
     "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
     not_said="Functions inside processors and chipsets; "
-    "GPUs at 2.5 or 5 GT/s and full width, as idle ones are; GPUs behind a switch in their chip, whose "
-    "link with the slot is the switch's; devices slower than 1.9 GB/s; "
+    "GPUs and their switches at 2.5 or 5 GT/s and full width, as idle ones are; GPUs behind a switch in "
+    "their chip, whose link with the slot is the switch's; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
     bearing=Bearing.EXPLAINS,
 )
@@ -109,9 +109,9 @@ def lonely_devices(view: View, this: Rule) -> Iterable[Finding]:
 
 
 _ON_FREEBSD = (
-    "`pciconf` does not tell which port is above a device. Install pciutils (`pkg install pciutils`) and "
-    "take the dump with `lspci -vvv` as root, which does. A card that should have more lanes in that slot: "
-    "reseat it, look at risers and at bifurcation in the firmware setup."
+    "Take the dump with `pciconf -lvbBc` as root: `-B` tells which port is above a device. Or install "
+    "pciutils (`pkg install pciutils`) and take it with `lspci -vvv`. A card that should have more lanes in "
+    "that slot: reseat it, look at risers and at bifurcation in the firmware setup."
 )
 
 
@@ -151,7 +151,7 @@ def _fell_back(view: View, function: Function, now: LinkMode, could: LinkMode) -
     Small boards have such slots for modules, and Thunderbolt states that speed: of four lanes at most.
     """
     first = now.gt_s == SPEEDS_GT_S[0] and (could.gt_s or 0.0) >= SPEEDS_GT_S[2]
-    if not first or function.is_gpu or view.is_guest:
+    if not first or _may_sleep(function) or view.is_guest:
         return False
     return (now.width or 0) >= _WIDE or _is_of_a_bay(function)
 
@@ -219,9 +219,14 @@ def _is_lower_end(view: View, function: Function) -> bool:
 
 def _less(function: Function, now: LinkMode, could: LinkMode) -> str:
     """Say what it lacks: of a GPU that may sleep the lanes alone."""
-    if function.is_gpu and function.idle is not False and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
+    if _may_sleep(function) and function.idle is not False and (now.gt_s or 0.0) <= IDLE_GPU_GT_S:
         return f"runs on x{now.width} of x{could.width} lanes"
     return f"runs at {now} and could do {could}"
+
+
+def _may_sleep(function: Function) -> bool:
+    """Whether its link goes down to a low speed when nothing is to do: that of a GPU, or of its switch."""
+    return function.is_gpu or is_switch_of_gpu(function)
 
 
 def _other_end(view: View, function: Function) -> str:
@@ -244,7 +249,7 @@ def _missing(view: View, function: Function) -> str:
 def _is_speed_clear(view: View, function: Function, now: LinkMode) -> bool:
     """Whether less speed needs no guess: a GPU sleeps, or both ends tell their speed (see `link-speed`)."""
     link = view.machine.link_above(function)
-    slow = function.is_gpu and (now.gt_s or 0.0) <= IDLE_GPU_GT_S
+    slow = _may_sleep(function) and (now.gt_s or 0.0) <= IDLE_GPU_GT_S
     return (slow and function.idle is not False) or (link is not None and link.limit.gt_s is not None)
 
 
@@ -262,7 +267,7 @@ def _could(view: View, function: Function) -> LinkMode:
 
 def _trial(view: View, function: Function) -> Trial | None:
     could, now = _could(view, function), _now(view, function)
-    if function.is_gpu:
+    if _may_sleep(function):
         # An idle GPU's speed comes back under load; its lanes do not.
         now = LinkMode(could.gt_s, now.width)
     own = view.own_rate(function)

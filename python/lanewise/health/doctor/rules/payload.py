@@ -78,6 +78,9 @@ def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
         )
     for function in view.machine:
         mps, most = function.transfers.mps, function.transfers.mps_supported
+        if view.has_no_link(function):
+            # Nothing is there to send to, and firmware leaves in such ports what it pleases.
+            continue
         if mps is not None and most is not None and mps > most and not function.virtual:
             bdf = function.address.short
             yield this.finding(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
+from lanewise.health.doctor.in_flight import READ_ROUND_TRIP_NS, REQUESTS
 from lanewise.health.doctor.registry import PERFORMANCE, Bearing, Rule, rule
 from lanewise.health.doctor.rig import Leaf, Rig, Trial
 from lanewise.health.doctor.severity import by_loss
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
 
-_TAGS = {5: 32, 8: 256, 10: 768, 14: 15360}
-"""Requests that a tag field of so many bits tells apart. PCIe Base 6.3 §2.2.6.2."""
-
 _BUSY_GB_PER_S = 12.0
 """Links from this rate on notice many small requests. Assumed: x16 of Gen3."""
 
@@ -30,13 +28,8 @@ _AMPLE = 2.0
 """Requests of less than the usual size are worth a note below twice what the link needs: latencies under load
 are longer. Assumed."""
 
-_READ_ROUND_TRIP_NS = 1000
-"""Time from a read request to its data, used to ask how many reads must be in flight.
-
-Assumed: servers answer within 0.5 to 1.5 us, link and switches included (pcie-bench, SIGCOMM 2018)."""
-
 _HOST_LATENCY_NS = 700
-"""Memory latency in the trials: with link and packet times about the round trip of `_READ_ROUND_TRIP_NS`."""
+"""Memory latency in the trials: with link and packet times about the round trip of `READ_ROUND_TRIP_NS`."""
 
 _USUAL_MRRS, _LARGEST_MRRS = 512, 4096
 """Reset value and largest value of Max_Read_Request_Size, in bytes. PCIe Base 5.0 §7.5.3.4."""
@@ -98,7 +91,7 @@ RCB = Rule(
 def in_flight_needed(view: View, function: Function) -> float | None:
     """Bytes that must be in flight to keep the link of a device busy; None when its link is unknown."""
     rate = _usable_rate(view, function)
-    return None if rate is None else rate * _READ_ROUND_TRIP_NS
+    return None if rate is None else rate * READ_ROUND_TRIP_NS
 
 
 def _usable_rate(view: View, function: Function) -> float | None:
@@ -111,7 +104,7 @@ def _bandwidth_latency(view: View, function: Function) -> str:
     rate = _usable_rate(view, function) or 0.0
     needed = in_flight_needed(view, function) or 0.0
     amount = size(round(needed / 1024) * 1024)
-    return f"{rate:.1f} GB/s x {_READ_ROUND_TRIP_NS} ns (assumed) = {amount} in flight to fill the link"
+    return f"{rate:.1f} GB/s x {READ_ROUND_TRIP_NS} ns (assumed) = {amount} in flight to fill the link"
 
 
 @rule(MRRS)
@@ -122,8 +115,8 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
         if mrrs is None or needed is None:
             continue
         bits = view.tag_bits(function)
-        starved = _TAGS[bits] * mrrs < needed
-        barely = mrrs < _USUAL_MRRS and _TAGS[bits] * mrrs < _AMPLE * needed
+        starved = REQUESTS[bits] * mrrs < needed
+        barely = mrrs < _USUAL_MRRS and REQUESTS[bits] * mrrs < _AMPLE * needed
         if mrrs >= _USUAL_MRRS and (not starved or mrrs >= _LARGEST_MRRS or _wider_field(view, function)):
             continue
         if not starved and not barely and (view.possible_rate(function) or 0.0) < _BUSY_GB_PER_S:
@@ -132,17 +125,17 @@ def small_reads(view: View, this: Rule) -> Iterable[Finding]:
         largest = largest_read(function) or _LARGEST_MRRS
         if mrrs >= largest:
             continue
-        enough = min(max(_enough(needed, _TAGS[bits]), 2 * mrrs), _packet_size(largest))
+        enough = min(max(_enough(needed, REQUESTS[bits]), 2 * mrrs), _packet_size(largest))
         why = "too little to hide the latency of memory" if starved else "which costs requests and tags"
         yield this.finding(
-            by_loss(_TAGS[bits] * mrrs, needed, None),
+            by_loss(REQUESTS[bits] * mrrs, needed, None),
             function.address.short,
             f"{function.address.short} reads {mrrs} B at a time, {why}",
             [
-                f"{function.address.short} DevCtl: MaxReadReq {mrrs} bytes, {_TAGS[bits]} tags "
+                f"{function.address.short} DevCtl: MaxReadReq {mrrs} bytes, {REQUESTS[bits]} tags "
                 f"({function.name})",
                 _bandwidth_latency(view, function),
-                f"{_TAGS[bits]} tags x {mrrs} B = {size(_TAGS[bits] * mrrs)} at most",
+                f"{REQUESTS[bits]} tags x {mrrs} B = {size(REQUESTS[bits] * mrrs)} at most",
             ],
             fix=_remedy(this, enough),
             trial=_read_trial(view, function, bits, mrrs, bits, enough),
@@ -175,17 +168,18 @@ def few_tags(view: View, this: Rule) -> Iterable[Finding]:
             continue
         wider = _wider_field(view, function)
         bits = view.tag_bits(function)
-        if wider is None or _TAGS[bits] * transfers.mrrs >= needed:
+        if wider is None or REQUESTS[bits] * transfers.mrrs >= needed:
             continue
         yield this.finding(
-            by_loss(_TAGS[bits] * transfers.mrrs, needed, None),
+            by_loss(REQUESTS[bits] * transfers.mrrs, needed, None),
             function.address.short,
-            f"{function.address.short} has {_TAGS[bits]} tags and needs {round(needed / transfers.mrrs)} "
+            f"{function.address.short} has {REQUESTS[bits]} tags and needs {round(needed / transfers.mrrs)} "
             "to fill its link",
             [
                 f"{function.address.short} DevCtl: {_tag_words(function)} ({function.name})",
                 _bandwidth_latency(view, function),
-                f"{_TAGS[bits]} tags x {transfers.mrrs} B = {size(_TAGS[bits] * transfers.mrrs)} at most",
+                f"{REQUESTS[bits]} tags x {transfers.mrrs} B = "
+                f"{size(REQUESTS[bits] * transfers.mrrs)} at most",
             ],
             trial=_read_trial(view, function, bits, transfers.mrrs, wider, transfers.mrrs),
         )

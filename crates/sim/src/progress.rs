@@ -5,7 +5,7 @@
 
 use crate::measured::is_in_total;
 use lanewise_fabric::Simulation;
-use lanewise_observe::FlowTally;
+use lanewise_observe::{FlowTally, LatencyOf};
 use lanewise_units::{Span, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,8 +92,9 @@ impl Updates {
         self.flows.resize(tallies.len(), Counts::default());
         let updates = progress.simulation.listed_flows().map(|index| {
             let (tally, before) = (&tallies[index], &mut self.flows[index]);
-            let counts = Counts::of(tally);
+            let mut counts = Counts::of(tally);
             let last = counts.since(before, now.saturating_since(self.at));
+            counts.rate = last.operations_per_s;
             *before = counts;
             FlowUpdate {
                 flow: tally.spec.name.clone(),
@@ -117,12 +118,17 @@ struct Counts {
     payload: u64,
     operations: u64,
     latency_sum_s: f64,
+    /// Whether its operations are frames, one after another.
+    in_turn: bool,
+    /// Operations a second that were told last.
+    rate: f64,
 }
 
 impl Counts {
     fn of(tally: &FlowTally) -> Self {
         let (payload, operations) = (tally.payload().get(), tally.operations());
-        Self { payload, operations, latency_sum_s: tally.latency_sum_seconds() }
+        let in_turn = matches!(tally.spec.latency, LatencyOf::FrameInTurn);
+        Self { payload, operations, latency_sum_s: tally.latency_sum_seconds(), in_turn, rate: 0.0 }
     }
 
     fn since(&self, before: &Self, time: Span) -> Rates {
@@ -131,7 +137,12 @@ impl Counts {
         let latency_s = (self.latency_sum_s - before.latency_sum_s) / operations as f64;
         Rates {
             goodput_gb_per_s: per_second(self.payload - before.payload) / 1e9,
-            operations_per_s: per_second(operations),
+            // As in results, frames in turn count over the time that the whole ones took: an update cuts one in two, and may see none end.
+            operations_per_s: match (self.in_turn, operations) {
+                (false, _) => per_second(operations),
+                (true, 0) => before.rate,
+                (true, _) => 1.0 / latency_s,
+            },
             latency_ns_mean: (operations > 0).then_some(latency_s * 1e9),
         }
     }

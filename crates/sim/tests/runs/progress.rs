@@ -56,6 +56,31 @@ fn the_whole_test_comes_to_the_result() {
     assert!(last.latency_ns_max.expect("one was the slowest") >= mean);
 }
 
+/// An update cuts a frame in two: frames a second are those that the whole ones come to, and no update tells none.
+#[test]
+fn frames_a_second_do_not_depend_on_when_they_are_looked_at() {
+    let path = format!("{}/../../scenarios/frames.toml", env!("CARGO_MANIFEST_DIR"));
+    let source = Source::read(&path, &NativeFiles).expect("a file of the repository");
+    let scenario = load(&source, &[]).expect("a sound scenario");
+    let (mut told, mut updates) = (Vec::new(), Updates::default());
+    let results = run(&scenario, &mut |progress| {
+        let flows = updates.next(progress);
+        told.extend(flows.into_iter().find(|flow| flow.direction == "frames"));
+        ControlFlow::Continue(())
+    });
+    let flows = results.expect("a sound rig").flows;
+    let result = flows.iter().find(|flow| flow.direction == "frames").expect("a game").operations_per_s;
+    let begun = told.iter().skip_while(|flow| flow.last.operations_per_s == 0.0);
+    let rates: Vec<f64> = begun.map(|flow| flow.last.operations_per_s).collect();
+    assert!(rates.len() > 1, "{told:?}");
+    for rate in &rates {
+        assert!((rate / result - 1.0).abs() < 0.2, "{rates:?}, {result}");
+    }
+    let whole = told.last().expect("there were some").whole.operations_per_s;
+    // The last frame ends behind the last update.
+    assert!((whole / result - 1.0).abs() < 1e-3, "{whole}, {result}");
+}
+
 /// 0.57 and 0.007 times 100 are not 57 and 0.7 in binary.
 #[test]
 fn the_end_says_the_interval_as_it_was_asked_for() {

@@ -198,13 +198,39 @@ pub(super) fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
         of_cxl || matches!(suspect.candidate, Candidate::Direction(_, OfDirection::Wire))
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
-    let first = tied.clone().find(|suspect| is_wire(suspect)).map(|wire| {
-        // It is never free, and what it is not used for waits for credits: a faster one would wait for them, too. Unless something else
-        // has little time left, which is then why credits come late.
-        let is_other = |suspect: &Suspect| suspect.in_use && suspect.share >= SATURATED && !is_wire(suspect);
-        let others = suspects.iter().any(is_other);
-        let credits = suspects.iter().filter(|suspect| !others && suspect.holds_back(wire));
-        credits.reduce(most).unwrap_or(wire)
-    });
-    first.or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()
+    let mut wires = tied.clone().filter(|suspect| is_wire(suspect));
+    // A wire that is never free, and what it is not used for waits for credits: a faster one would wait for them, too, and wires
+    // behind it get no more. Unless something else has little time left, which is then why credits come late.
+    let is_other = |suspect: &Suspect| suspect.in_use && suspect.share >= SATURATED && !is_wire(suspect);
+    let others = suspects.iter().any(is_other);
+    let holds_one_back = |suspect: &Suspect| !others && wires.clone().any(|wire| suspect.holds_back(wire));
+    let credits = suspects.iter().filter(|suspect| holds_one_back(suspect)).reduce(most);
+    credits.or_else(|| wires.next()).or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidate::LinkDirection;
+    use super::*;
+    use lanewise_pcie::tlp::FlowClass;
+
+    fn upstream(link: usize, what: OfDirection) -> Candidate {
+        Candidate::Direction(LinkDirection { link, upstream: true }, what)
+    }
+
+    /// A flow passes a link that is free for a while, then one as much in use that waits for credits for the rest of the time.
+    #[test]
+    fn of_wires_in_use_as_much_the_one_that_waits_for_credits_tells() {
+        let wires = [(0, 0.960), (1, 0.958)];
+        let wires = wires.map(|(link, share)| Suspect::in_use(upstream(link, OfDirection::Wire), share));
+        let credits = upstream(1, OfDirection::Credits(FlowClass::Posted));
+        let short = Suspect { occupied: 1.0, ..Suspect::waited_for(credits.clone(), 0.042) };
+        let chosen =
+            |suspects: &[Suspect]| select_suspect(suspects.to_vec()).map(|suspect| suspect.candidate);
+        assert_eq!(chosen(&wires), Some(upstream(0, OfDirection::Wire)));
+        for order in [[0, 1], [1, 0]] {
+            let [first, second] = order.map(|link: usize| wires[link].clone());
+            assert_eq!(chosen(&[first, second, short.clone()]), Some(credits.clone()));
+        }
+    }
 }

@@ -96,10 +96,10 @@ impl Evidence<'_> {
         let far = self.far_devices(flow, &devices);
         devices.extend(&far);
         let mut found = Vec::new();
-        let links: Vec<usize> = match &way {
-            Some(way) => way.links.keys().copied().collect(),
-            None => devices.iter().filter_map(|device| self.above[*device]).collect(),
-        };
+        // In the order in which the data of the asker pass them: of several wires in use as much, the first is named.
+        let is_passed = |link: &usize| way.as_ref().is_none_or(|way| way.links.contains_key(link));
+        let links: Vec<usize> =
+            devices.iter().filter_map(|device| self.above[*device]).filter(is_passed).collect();
         for link in links.iter().copied() {
             let used = way.as_ref().map_or([true; 2], |way| way.links[&link]);
             self.suspects_of_link(flow, (link, used), &mut found);

@@ -222,6 +222,14 @@ impl Candidate {
         Self::Direction(LinkDirection { link, upstream }, OfDirection::Wire)
     }
 
+    /// The direction of a link that it is of.
+    pub(crate) const fn direction(&self) -> Option<LinkDirection> {
+        match self {
+            Self::Direction(at, _) => Some(*at),
+            _ => None,
+        }
+    }
+
     /// Kind in results, as [`super::LimitedBy::kind`] lists them.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

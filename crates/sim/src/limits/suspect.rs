@@ -3,9 +3,10 @@
 //! Errors that cost most of the time are first; else what is in use nearly all the time ([`SATURATED`]), a wire before others as much in
 //! use; else what is waited for most. The rest of the rules is for what is full because of something else: see [`select_suspect`].
 
-use super::candidate::{Candidate, OfDevice, OfDirection};
+use super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::FabricConfig;
+use std::collections::HashSet;
 
 /// A candidate and the share of the time that speaks for it.
 #[derive(Clone, Debug)]
@@ -57,16 +58,10 @@ impl Suspect {
         Self { candidate, share, in_use: false, contended: false, occupied: 0.0, limit: String::new() }
     }
 
-    /// Whether these are credits that keep a wire, which is in use nearly all the time, from being in use for the rest of it.
-    fn holds_back(&self, wire: &Self) -> bool {
-        let (
-            Candidate::Direction(at, OfDirection::Credits(_)),
-            Candidate::Direction(used, OfDirection::Wire),
-        ) = (&self.candidate, &wire.candidate)
-        else {
-            return false;
-        };
-        at == used && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
+    /// Whether these are credits for which a wire waits whenever it is not in use.
+    fn keeps_busy(&self) -> bool {
+        let is_credits = matches!(self.candidate, Candidate::Direction(_, OfDirection::Credits(_)));
+        is_credits && self.share >= LEAST_HELD && self.occupied >= NEVER_FREE
     }
 
     /// How far behind the limit it may be, where all wait as long: what works, then what is taken while something else works, then reads
@@ -199,18 +194,23 @@ pub(super) fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
     let mut wires = tied.clone().filter(|suspect| is_wire(suspect));
+    let directions: HashSet<LinkDirection> =
+        wires.clone().filter_map(|wire| wire.candidate.direction()).collect();
     // A wire that is never free, and what it is not used for waits for credits: a faster one would wait for them, too, and wires
     // behind it get no more. Unless something else has little time left, which is then why credits come late.
     let is_other = |suspect: &Suspect| suspect.in_use && suspect.share >= SATURATED && !is_wire(suspect);
     let others = suspects.iter().any(is_other);
-    let holds_one_back = |suspect: &Suspect| !others && wires.clone().any(|wire| suspect.holds_back(wire));
+    let holds_one_back = |suspect: &Suspect| {
+        !others
+            && suspect.keeps_busy()
+            && suspect.candidate.direction().is_some_and(|at| directions.contains(&at))
+    };
     let credits = suspects.iter().filter(|suspect| holds_one_back(suspect)).reduce(most);
     credits.or_else(|| wires.next()).or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::candidate::LinkDirection;
     use super::*;
     use lanewise_pcie::tlp::FlowClass;
 

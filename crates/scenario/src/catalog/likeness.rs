@@ -3,7 +3,6 @@
 use super::Catalog;
 use crate::document::shortened;
 use crate::nearest::nearest;
-use std::collections::HashMap;
 
 /// So many parts are named in a hint; of more, where to find them is said.
 const MOST_OFFERED: usize = 4;
@@ -113,18 +112,17 @@ fn with_the_rarest<'a>(parts: &[Known<'a>], asked: &str) -> Vec<&'a str> {
     let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
     let is_number = |word: &str| word.len() > 1 && has_digit(word);
     let asks_for_number = words.iter().any(|word| is_number(word));
-    let mut parts_with: HashMap<&str, u32> = HashMap::new();
-    for word in &words {
-        let count = parts.iter().filter(|part| part.words.contains(word)).count();
-        parts_with.insert(word, count as u32);
-    }
+    let tells = |word: &String| {
+        let parts_with = parts.iter().filter(|part| part.words.contains(word)).count();
+        let weight = if has_digit(word) { 2.0 } else { 1.0 };
+        weight / parts_with.max(1) as f64
+    };
+    let told: Vec<f64> = words.iter().map(tells).collect();
     let weight = |part: &Known<'a>| {
-        let shared = words.iter().filter(|word| part.words.contains(word));
-        let has_number = !asks_for_number || shared.clone().any(|word| is_number(word));
+        let shared = words.iter().zip(&told).filter(|(word, _)| part.words.contains(word));
+        let has_number = !asks_for_number || shared.clone().any(|(word, _)| is_number(word));
         let is_told = has_number && shared.clone().count() >= least;
-        let tells = |word: &String| if has_digit(word) { 2.0 } else { 1.0 };
-        let sum: f64 = shared.map(|word| tells(word) / f64::from(parts_with[word.as_str()])).sum();
-        if is_told { sum } else { 0.0 }
+        if is_told { shared.map(|(_, tells)| tells).sum() } else { 0.0 }
     };
     let weights: Vec<f64> = parts.iter().map(weight).collect();
     let most = weights.iter().copied().fold(0.0, f64::max);

@@ -3,10 +3,9 @@
 //! Errors that cost most of the time are first; else what is in use nearly all the time ([`SATURATED`]), a wire before others as much in
 //! use; else what is waited for most. The rest of the rules is for what is full because of something else: see [`select_suspect`].
 
-use super::candidate::{Candidate, LinkDirection, OfDevice, OfDirection};
+use super::candidate::{Candidate, OfDevice, OfDirection};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::FabricConfig;
-use std::collections::HashSet;
 
 /// A candidate and the share of the time that speaks for it.
 #[derive(Clone, Debug)]
@@ -194,23 +193,25 @@ pub(super) fn select_suspect(mut suspects: Vec<Suspect>) -> Option<Suspect> {
     };
     let tied = suspects.iter().filter(|suspect| suspect.in_use && suspect.share >= used - TIE);
     let mut wires = tied.clone().filter(|suspect| is_wire(suspect));
-    let directions: HashSet<LinkDirection> =
-        wires.clone().filter_map(|wire| wire.candidate.direction()).collect();
     // A wire that is never free, and what it is not used for waits for credits: a faster one would wait for them, too, and wires
     // behind it get no more. Unless something else has little time left, which is then why credits come late.
     let is_other = |suspect: &Suspect| suspect.in_use && suspect.share >= SATURATED && !is_wire(suspect);
     let others = suspects.iter().any(is_other);
-    let holds_one_back = |suspect: &Suspect| {
-        !others
-            && suspect.keeps_busy()
-            && suspect.candidate.direction().is_some_and(|at| directions.contains(&at))
-    };
-    let credits = suspects.iter().filter(|suspect| holds_one_back(suspect)).reduce(most);
+    // The credits of a wire follow it.
+    let mut at = None;
+    let credits = suspects.iter().filter(|suspect| {
+        if is_wire(suspect) {
+            at = suspect.candidate.direction().filter(|_| suspect.share >= used - TIE);
+        }
+        !others && suspect.keeps_busy() && at.is_some() && suspect.candidate.direction() == at
+    });
+    let credits = credits.reduce(most);
     credits.or_else(|| wires.next()).or_else(|| tied.min_by_key(|suspect| suspect.depth())).cloned()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::candidate::LinkDirection;
     use super::*;
     use lanewise_pcie::tlp::FlowClass;
 
@@ -229,8 +230,11 @@ mod tests {
             |suspects: &[Suspect]| select_suspect(suspects.to_vec()).map(|suspect| suspect.candidate);
         assert_eq!(chosen(&wires), Some(upstream(0, OfDirection::Wire)));
         for order in [[0, 1], [1, 0]] {
-            let [first, second] = order.map(|link: usize| wires[link].clone());
-            assert_eq!(chosen(&[first, second, short.clone()]), Some(credits.clone()));
+            let with_credits = order.into_iter().flat_map(|link: usize| {
+                let own = (link == 1).then(|| short.clone());
+                std::iter::once(wires[link].clone()).chain(own)
+            });
+            assert_eq!(chosen(&with_credits.collect::<Vec<_>>()), Some(credits.clone()));
         }
     }
 }

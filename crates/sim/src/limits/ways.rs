@@ -5,7 +5,7 @@ use crate::results::Resource;
 use lanewise_fabric::config::{DeviceKind, FabricConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{EndpointPart, HostPart, Meets, Part, ResourceId, ResourceOwner, SwitchPart};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// The way of data that devices read or write by DMA, of memory and of each other.
 pub(super) struct Way<'a> {
@@ -21,12 +21,12 @@ pub(super) struct Way<'a> {
     /// Endpoints, switches and hosts on the way.
     pub(super) devices: Vec<usize>,
     /// Links on the way, with whether it goes upstream there, and downstream.
-    pub(super) links: BTreeMap<usize, [bool; 2]>,
+    pub(super) links: HashMap<usize, [bool; 2]>,
 }
 
 impl<'a> Way<'a> {
     pub(super) fn new(fabric: &'a FabricConfig, above: &'a [Option<usize>], reads: bool) -> Self {
-        let (devices, links) = (Vec::new(), BTreeMap::new());
+        let (devices, links) = (Vec::new(), HashMap::new());
         Self { fabric, above, reads, memory: false, peers: false, askers: HashSet::new(), devices, links }
     }
 

@@ -21,7 +21,8 @@ print(listener.getsockname()[1], flush=True)
 limits = Limits(pages=int(sys.argv[3]))
 app = application(Settings(folder=Path(sys.argv[1]), page=Path(sys.argv[2]), limits=limits))
 try:
-    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
+    # What a page that goes has under way has as long to end as with "lanewise serve".
+    uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=3)).run(sockets=[listener])
 except KeyboardInterrupt:
     pass
 `;

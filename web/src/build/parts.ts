@@ -46,9 +46,10 @@ export function linksOf(part: Part): string {
   return [...links].map(([link, count]) => `${count} × ${link}`).join(", ");
 }
 
-/** Whether it can be put somewhere by itself: sets of defaults for hosts have no slot, retimers and cables are named by a link. */
+/** Whether it can be put somewhere by itself: sets of defaults have no slots or ports, retimers and cables are named by a link. */
 function isWhole(part: Part): boolean {
-  return part.kind !== "host" ? kindOf(part) !== undefined : part.parameters.some(({ path }) => path.startsWith("slots."));
+  const places = { host: "slots.", switch: "ports." }[part.kind];
+  return places === undefined ? kindOf(part) !== undefined : part.parameters.some(({ path }) => path.startsWith(places));
 }
 
 /** Those with every word, of one kind or of all; in the order of kinds, then of titles. */

@@ -240,3 +240,33 @@ def bench_document(name: str) -> Document:
         "bytes_per_idle_port": 2048,
         "audit_percent": 0.4,
     }
+
+
+STARVED = """
+title = "Strict arbitration"
+[host.server]
+slots = { slot1 = "gen4 x4" }
+[switch.sw]
+attach = "server.slot1"
+ports = { port0 = "gen4 x4", port1 = "gen4 x4", port2 = "gen4 x4" }
+arbitration = "strict"
+[endpoint.first]
+attach = "sw.port1"
+generation = "gen4"
+width = "x4"
+[endpoint.second]
+attach = "sw.port2"
+generation = "gen4"
+width = "x4"
+[[workload]]
+kind = "dma"
+name = "much"
+device = "first"
+direction = "write"
+[[workload]]
+kind = "dma"
+name = "nothing"
+device = "second"
+direction = "write"
+"""
+"""A scenario in which one of two loads gets nothing through."""

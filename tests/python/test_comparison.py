@@ -157,40 +157,11 @@ def test_json_has_everything() -> None:
     }
 
 
-STARVED = """
-title = "Strict arbitration"
-[host.server]
-slots = { slot1 = "gen4 x4" }
-[switch.sw]
-attach = "server.slot1"
-ports = { port0 = "gen4 x4", port1 = "gen4 x4", port2 = "gen4 x4" }
-arbitration = "strict"
-[endpoint.first]
-attach = "sw.port1"
-generation = "gen4"
-width = "x4"
-[endpoint.second]
-attach = "sw.port2"
-generation = "gen4"
-width = "x4"
-[[workload]]
-kind = "dma"
-name = "much"
-device = "first"
-direction = "write"
-[[workload]]
-kind = "dma"
-name = "nothing"
-device = "second"
-direction = "write"
-"""
-
-
 def test_a_load_that_moves_nothing_in_either_is_shown_with_its_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    slower = STARVED.replace('port0 = "gen4', 'port0 = "gen3')
-    both = compare_runs(lanewise.run(STARVED), lanewise.run(slower), names=("fast", "slow"))
+    slower = documents.STARVED.replace('port0 = "gen4', 'port0 = "gen3')
+    both = compare_runs(lanewise.run(documents.STARVED), lanewise.run(slower), names=("fast", "slow"))
     assert both.flows_to_show.select("flow", "direction", "b_mib_per_s").rows()[1] == (
         "nothing",
         "write",

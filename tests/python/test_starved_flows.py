@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import documents
+
 import lanewise
 from lanewise.cli.tables.run import print_run
 from lanewise.written import DASH
@@ -11,37 +13,9 @@ from lanewise.written import DASH
 if TYPE_CHECKING:
     import pytest
 
-STARVED = """
-title = "Strict arbitration"
-[host.server]
-slots = { slot1 = "gen4 x4" }
-[switch.sw]
-attach = "server.slot1"
-ports = { port0 = "gen4 x4", port1 = "gen4 x4", port2 = "gen4 x4" }
-arbitration = "strict"
-[endpoint.first]
-attach = "sw.port1"
-generation = "gen4"
-width = "x4"
-[endpoint.second]
-attach = "sw.port2"
-generation = "gen4"
-width = "x4"
-[[workload]]
-kind = "dma"
-name = "much"
-device = "first"
-direction = "write"
-[[workload]]
-kind = "dma"
-name = "nothing"
-device = "second"
-direction = "write"
-"""
-
 
 def test_a_load_that_gets_nothing_through_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    result = lanewise.run(STARVED)
+    result = lanewise.run(documents.STARVED)
     shown = result.flows_to_show
     assert shown["flow"].to_list() == ["much", "nothing"]
     assert shown["payload_bytes"].to_list()[1] == 0
@@ -76,7 +50,7 @@ filename = ["second"]
 rw = "randread"
 bs = "4 KiB"
 """
-    result = lanewise.run(STARVED[: STARVED.index("[endpoint.second]")] + job)
+    result = lanewise.run(documents.STARVED[: documents.STARVED.index("[endpoint.second]")] + job)
     of_job = result.data_flows.filter(flow="nothing")
     assert of_job.select("direction", "payload_bytes").rows() == [("read", 0), ("write", 0)]
     assert result.flows_to_show.select("flow", "device", "direction").rows() == [

@@ -13,11 +13,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lanewise.tools.instruments.added_rows import AddedRows, direction_of
 from lanewise.tools.instruments.json_text import documents
 from lanewise.tools.instruments.measurement import (
     Case,
     ImportProblemError,
-    Latency,
     Measurement,
     refuse_too_many,
 )
@@ -54,13 +54,7 @@ class _Device:
     """The jobs of one block device."""
 
     options: dict[str, str]
-    iops: float = 0.0
-    bytes_per_s: float = 0.0
-    waited: float = 0.0
-    """Mean latency times operations."""
-    least: float = float("inf")
-    most: float = 0.0
-    jobs: int = 0
+    jobs: AddedRows = field(default_factory=AddedRows)
 
 
 @dataclass
@@ -92,7 +86,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             runs.append(_Run(runs[-1].command))
         elif (row := _ROW.match(line) or _SHORT_ROW.match(line)) and row["name"] != "Total":
             options = {**runs[-1].command, **said}
-            _add(runs[-1].devices.setdefault(row["name"], _Device(options)), row.groupdict())
+            runs[-1].devices.setdefault(row["name"], _Device(options)).jobs.add(row.groupdict())
             refuse_too_many(runs[-1].devices)
     controllers = _controllers(text)
     cases = [
@@ -133,7 +127,8 @@ def parse_json(text: str, *, source: str | None = None) -> Measurement:
             said = {key: str(value) for key, value in options.items() if value is not None}
             row = {"iops": each["iops"], "rate": each["mibps"], "mean": each.get("avg_latency_us")}
             row |= {"least": each.get("min_latency_us"), "most": each.get("max_latency_us")}
-            _add(runs[-1].setdefault(name, _Device(said)), {key: str(value) for key, value in row.items()})
+            texts = {key: None if value is None else str(value) for key, value in row.items()}
+            runs[-1].setdefault(name, _Device(said)).jobs.add(texts)
             refuse_too_many(runs[-1])
     cases = [
         _case(name, device, number, controllers)
@@ -150,17 +145,6 @@ def _said(options: str) -> dict[str, str]:
     return {_SAID[name]: value for name, _, value in parts if name in _SAID}
 
 
-def _add(device: _Device, row: Mapping[str, str]) -> None:
-    iops = float(row["iops"])
-    device.iops += iops
-    device.bytes_per_s += float(row["rate"]) * 2**20
-    device.jobs += 1
-    if row.get("mean") not in (None, "None"):
-        device.waited += iops * float(row["mean"])
-        device.least = min(device.least, float(row["least"]))
-        device.most = max(device.most, float(row["most"]))
-
-
 def _controllers(text: str) -> dict[str, dict[str, str]]:
     """Return the NVMe controllers of a configuration that stands in the text, by name."""
     blocks = (dict(_SETTING.findall(found[0])) for found in _CONTROLLER.finditer(text))
@@ -169,24 +153,20 @@ def _controllers(text: str) -> dict[str, dict[str, str]]:
 
 def _case(name: str, device: _Device, number: int, controllers: Mapping[str, Mapping[str, str]]) -> Case:
     way, depth, size = (device.options.get(key, "") for key in ("way", "depth", "size"))
-    directions = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
     controller = controllers.get(re.sub(r"n\d+(?:p\d+)?$", "", name), {})
     local = controller.get("trtype", "").lower() == "pcie"
-    direction = directions.get(way, "both" if "rw" in way else None)
+    direction = direction_of(way)
     reads = device.options.get("reads") if direction == "both" else None
-    mean = device.waited / device.iops if device.iops else 0.0
     return Case(
         name=f"{way or 'I/O'} {name}",
         direction=direction,
         target=controller["traddr"] if local else name,
-        block_bytes=int(size) if size.isdecimal() else _size(device),
-        queue_depth=int(depth) * device.jobs if depth.isdecimal() else None,
-        workers=device.jobs,
-        bandwidth_bytes_per_s=device.bytes_per_s,
-        operations_per_s=device.iops,
-        latency=Latency(mean_ns=1e3 * mean, min_ns=1e3 * device.least, max_ns=1e3 * device.most)
-        if mean
-        else None,
+        block_bytes=int(size) if size.isdecimal() else device.jobs.io_bytes,
+        queue_depth=int(depth) * device.jobs.count if depth.isdecimal() else None,
+        workers=device.jobs.count,
+        bandwidth_bytes_per_s=device.jobs.bytes_per_s,
+        operations_per_s=device.jobs.iops,
+        latency=device.jobs.latency,
         raw={
             "random": "rand" in way,
             **({"read percent": reads} if reads else {}),
@@ -201,8 +181,3 @@ def _case(name: str, device: _Device, number: int, controllers: Mapping[str, Map
 def _memory(name: str) -> dict[str, str]:
     """Say that a block device is memory, by what SPDK calls such ones."""
     return {"in memory": name} if re.match(r"(?i)(?:malloc|null)\d{0,3}$", name) else {}
-
-
-def _size(device: _Device) -> int | None:
-    """Return the bytes of an I/O, in whole sectors."""
-    return max(512, 512 * round(device.bytes_per_s / device.iops / 512)) if device.iops else None

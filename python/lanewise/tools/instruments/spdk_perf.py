@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from lanewise.tools.instruments.added_rows import AddedRows, direction_of
 from lanewise.tools.instruments.measurement import (
     Case,
     ImportProblemError,
-    Latency,
     Measurement,
     refuse_too_many,
 )
@@ -46,22 +46,9 @@ _FABRICS = ("RDMA ", "TCP ", "FC ", "SPDK bdev Controller")
 
 
 @dataclass
-class _Drive:
-    """The rows of one drive."""
-
-    iops: float = 0.0
-    bytes_per_s: float = 0.0
-    waited: float = 0.0
-    """Mean latency times operations."""
-    least: float = float("inf")
-    most: float = 0.0
-    cores: int = 0
-
-
-@dataclass
 class _Table:
     options: dict[str, str] = field(default_factory=dict)
-    drives: dict[str, _Drive] = field(default_factory=dict)
+    drives: dict[str, AddedRows] = field(default_factory=dict)
 
 
 def recognizes(text: str) -> bool:
@@ -79,7 +66,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         elif _HEAD.match(line):
             tables.append(_Table(options))
         elif tables and (row := _ROW.match(line)):
-            _add(tables[-1].drives.setdefault(" ".join(row["device"].split()), _Drive()), row)
+            name = " ".join(row["device"].split())
+            tables[-1].drives.setdefault(name, AddedRows()).add(row.groupdict())
             refuse_too_many(tables[-1].drives)
     cases = [
         _case(name, drive, table.options, number)
@@ -94,33 +82,19 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     return Measurement(tool="SPDK perf", version=None, cases=tuple(cases), source=source)
 
 
-def _add(drive: _Drive, row: re.Match[str]) -> None:
-    iops = float(row["iops"])
-    drive.iops += iops
-    drive.bytes_per_s += float(row["rate"]) * 2**20
-    drive.waited += iops * float(row["mean"])
-    drive.least = min(drive.least, float(row["least"]))
-    drive.most = max(drive.most, float(row["most"]))
-    drive.cores += 1
-
-
-def _case(name: str, drive: _Drive, options: dict[str, str], number: int) -> Case:
+def _case(name: str, drive: AddedRows, options: dict[str, str], number: int) -> Case:
     way, depth, size = options.get("way", ""), options.get("depth", ""), options.get("size", "")
-    directions = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
-    direction = directions.get(way, "both" if "rw" in way else None)
-    mean = drive.waited / drive.iops if drive.iops else None
+    direction = direction_of(way)
     return Case(
         name=f"{way or 'I/O'} {name}",
         direction=direction,
         target=name,
-        block_bytes=int(size) if size.isdecimal() else _size(drive),
-        queue_depth=int(depth) * drive.cores if depth.isdecimal() else None,
-        workers=drive.cores,
+        block_bytes=int(size) if size.isdecimal() else drive.io_bytes,
+        queue_depth=int(depth) * drive.count if depth.isdecimal() else None,
+        workers=drive.count,
         bandwidth_bytes_per_s=drive.bytes_per_s,
         operations_per_s=drive.iops,
-        latency=Latency(mean_ns=1e3 * mean, min_ns=1e3 * drive.least, max_ns=1e3 * drive.most)
-        if mean is not None
-        else None,
+        latency=drive.latency,
         raw={
             "random": "rand" in way,
             **({"read percent": options["reads"]} if direction == "both" and "reads" in options else {}),
@@ -129,8 +103,3 @@ def _case(name: str, drive: _Drive, options: dict[str, str], number: int) -> Cas
             **({"fabrics": True} if name.startswith(_FABRICS) else {}),
         },
     )
-
-
-def _size(drive: _Drive) -> int | None:
-    """Return the bytes of an I/O, in whole sectors."""
-    return max(512, 512 * round(drive.bytes_per_s / drive.iops / 512)) if drive.iops else None

@@ -460,7 +460,7 @@ mod tests {
     /// Two tags for two queues of a function, of which the first may have one read in flight. When the second's read ends, the first is
     /// woken, has no use for the tag, and the second has.
     #[test]
-    fn a_tag_that_a_channel_has_no_use_for_goes_to_another_of_its_function() {
+    fn a_tag_that_a_queue_has_no_use_for_goes_to_another_of_its_function() {
         let unit = Bytes::new(512);
         let functions = FunctionsConfig {
             count: 1,

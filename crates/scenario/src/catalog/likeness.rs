@@ -3,6 +3,7 @@
 use super::Catalog;
 use crate::document::shortened;
 use crate::nearest::nearest;
+use crate::value::one_of;
 
 /// So many parts are named in a hint; of more, where to find them is said.
 const MOST_OFFERED: usize = 4;
@@ -38,11 +39,7 @@ impl Catalog {
         }
         match &like[..] {
             [] => "`lanewise parts` lists the catalog".to_owned(),
-            [others @ .., last] if like.len() <= MOST_OFFERED => {
-                let others: Vec<String> = others.iter().map(|part| format!("`{part}`")).collect();
-                let or = if others.is_empty() { "" } else { " or " };
-                format!("did you mean {}{or}`{last}`?", others.join(", "))
-            }
+            few if few.len() <= MOST_OFFERED => format!("did you mean {}?", one_of(few, '`')),
             _ => format!("`lanewise parts {}` lists {} that are like it", shortened(asked), like.len()),
         }
     }

@@ -48,7 +48,12 @@ pub(crate) use choices;
 
 /// Words as a list for a sentence: `"a", "b" or "c"`.
 pub(crate) fn quoted_words(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    one_of(words, '"')
+}
+
+/// The same between quotation marks of this kind.
+pub(crate) fn one_of(words: &[&str], mark: char) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("{mark}{word}{mark}")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} or {last}", rest.join(", ")),

@@ -8,7 +8,7 @@ mod payload;
 mod scalar;
 mod wrapper;
 
-pub(crate) use choice::{Word, choices, expected_word, quoted_words, read_word, schema_of_words};
+pub(crate) use choice::{Word, choices, expected_word, one_of, quoted_words, read_word, schema_of_words};
 pub use link_shape::LinkShape;
 pub use payload::PayloadSize;
 pub use scalar::Fraction;

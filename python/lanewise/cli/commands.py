@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=GuardedGroup,
-    help="A PCI Express performance lab: what a machine will reach, why not more, if it is healthy.",
+    help="A PCI Express performance lab: what a machine will reach, why not more, and whether it is healthy.",
     epilog="Begin with 'new' for an example, or 'doctor' for this machine. 'VERB --help' explains a verb. "
     "Exit status: 0 ok, 1 findings or a failed comparison, 2 wrong input, 3 a bug in Lanewise.",
     no_args_is_help=True,
@@ -100,7 +100,7 @@ def parts(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show this part in full, or list those that have these words in name or title. "
+            help="Show this part in full, or list the parts that have these words in their name or title. "
             "Without it: list all parts.",
             show_default=False,
             autocompletion=completion.parts,
@@ -136,7 +136,7 @@ def bench(
         ),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Run each benchmark so many times, and take the median.")
+        int, typer.Option(min=1, help="Run each benchmark this many times, and take the median.")
     ] = 3,
     as_json: AsJson = False,
 ) -> None:

@@ -32,7 +32,7 @@ def _draw(
         str | None,
         typer.Argument(
             metavar="FILE|SOURCE",
-            help="A scenario, the folder of a run, or whatever 'scan' reads; '-' for standard input. "
+            help="A scenario, the folder of a run, or anything that 'scan' reads; '-' for standard input. "
             "Without it: this machine.",
             show_default=False,
         ),
@@ -41,13 +41,13 @@ def _draw(
         Path | None,
         typer.Option(
             metavar="PICTURE",
-            help="Write this file: SVG or PNG, by its name. PNG needs the extra 'report'. Without it: SVG on "
-            "standard output.",
+            help="Write this file: SVG or PNG, by the end of its name. PNG needs the extra 'report'. Without "
+            "it: SVG on standard output.",
             show_default=False,
         ),
     ] = None,
     theme: Annotated[
-        _Theme, typer.Option(help="Colours; auto is what the screen of the reader prefers, light in a PNG.")
+        _Theme, typer.Option(help="Colours; auto follows the reader's screen, and is light in a PNG.")
     ] = _Theme.AUTO,
     everything: Annotated[
         bool, typer.Option("--all", "-a", help="Also draw functions of a machine that move no data.")
@@ -55,7 +55,7 @@ def _draw(
     overlays: Overlays = None,
     settings: Settings = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what is in the picture as JSON instead.")
+        bool, typer.Option("--json", help="Print the content of the picture as JSON instead.")
     ] = False,
 ) -> None:
     """Draw the topology of a scenario, a run or a machine."""

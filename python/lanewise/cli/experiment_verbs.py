@@ -68,7 +68,7 @@ def _reproduce(
 
     Lanewise keeps finished runs, so an interrupted command continues where it was. It uses a kept run only
     if scenario, overrides and simulator are the same. Exit status 1 means one of three things: a cell is
-    outside its band and not a known miss, a known miss has moved, or a known miss is gone.
+    outside its band and is not a known miss, a known miss has changed, or a known miss has disappeared.
     """
     from lanewise import api
     from lanewise.cli.progress import fits_progress, runs_progress

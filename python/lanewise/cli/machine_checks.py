@@ -108,7 +108,7 @@ def doctor(
             min=1,
             max=86_400,
             callback=refuse_nan,
-            help="Check again and again after so many seconds, and print only what has changed.",
+            help="Check again every so many seconds, and print only what has changed.",
             show_default=False,
         ),
     ] = None,
@@ -156,7 +156,7 @@ def predict(
         typer.Option(
             "--device",
             metavar="BDF",
-            help="Only this device, like 3b:00.0; with --peers, only pairs that it is in. May be repeated.",
+            help="Only this device, like 3b:00.0; with --peers, only pairs with it. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -178,8 +178,8 @@ def predict(
         bool,
         typer.Option(
             "--peers",
-            help="Instead, say what GPUs, network adapters and drives write to and read from each GPU: the "
-            "way between the two, what ACS costs, and which adapter is for which GPU.",
+            help="Instead, say how fast GPUs, network adapters and drives write to and read from each GPU: "
+            "the path between the two, what ACS costs, and which adapter to use for which GPU.",
         ),
     ] = False,
     as_json: AsJson = False,

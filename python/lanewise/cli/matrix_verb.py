@@ -23,7 +23,7 @@ def _matrix(
         list[str] | None,
         typer.Argument(
             metavar="DEVICE...",
-            help="Devices that copy: names, or patterns like 'gpu*'. Without them: all whose part has copy "
+            help="Devices that copy: names, or patterns like 'gpu*'. Without it: all whose part has copy "
             "engines.",
             show_default=False,
         ),
@@ -48,10 +48,10 @@ def _matrix(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate copies between each two GPUs of a scenario.
+    """Simulate copies between each pair of GPUs of a scenario.
 
-    They go one way, both ways, and 16 B at a time, and to and from the host. The scenario's own workloads
-    are put aside, and pairs that are alike run once.
+    The copies go one way, both ways, with 16 B at a time, and to and from the host. The scenario's own
+    workloads do not run. Equal pairs are simulated once.
     """
     from lanewise import api
     from lanewise.cli.progress import names_progress

@@ -19,8 +19,8 @@ Settings = Annotated[
         "--set",
         metavar="PATH=VALUE",
         help="Change a parameter: a path that 'explain' prints, and its new value. May be repeated. "
-        "nic.tags=64 is for every nic, nic[0].tags=64 for one, 'nic*.tags=64' for all names like that, "
-        "'workload.*.size=64 B' for every workload.",
+        "nic.tags=64 changes every nic, nic[0].tags=64 one, 'nic*.tags=64' all names that begin with nic, "
+        "'workload.*.size=64 B' every workload.",
         show_default=False,
     ),
 ]

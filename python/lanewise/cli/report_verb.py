@@ -30,8 +30,8 @@ def _report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Folders of runs and studies, and files that 'run --json', 'import --json' or "
-            "'measure --out' wrote.",
+            help="Folders of runs and studies, and files from 'run --json', 'import --json' or "
+            "'measure --out'.",
             show_default=False,
         ),
     ],
@@ -40,9 +40,9 @@ def _report(
     ] = Path(DEFAULT),
     as_json: AsJson = False,
 ) -> None:
-    """Write a report on runs that were kept.
+    """Write a report on runs that you kept.
 
-    One run gives its own report, two are compared, and of more there is a table. Measurements stand beside
+    One run gives its report, two give a comparison, and more give a table. Measurements are shown beside
     what was possible.
     """
     from lanewise.output_format import stamped

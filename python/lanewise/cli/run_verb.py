@@ -102,7 +102,7 @@ def _run(
             min=0.1,
             max=60.0,
             callback=refuse_nan,
-            help="While the run goes on, show its flows on stderr each time so many seconds have passed.",
+            help="During the run, show its flows on stderr every so many seconds.",
             show_default=False,
         ),
     ] = None,
@@ -112,8 +112,8 @@ def _run(
             metavar="N",
             min=1,
             max=64,
-            help="Share the run among so many threads: what is below each root port has one of its own. The "
-            "results are the same; what cannot be shared runs on one and says why.",
+            help="Share the run among at most this many threads: each simulates the devices below some root "
+            "ports. The results are the same. A run that cannot be shared uses one thread and says why.",
             show_default=False,
         ),
     ] = None,

@@ -72,7 +72,7 @@ def _explain(
         list[str] | None,
         typer.Argument(
             metavar="PATTERN",
-            help="Show only components or parameters with such a name: 'sw*', 'nic.link*', 'workload.*'.",
+            help="Show only components or parameters that match: 'sw*', 'nic.link*', 'workload.*'.",
             show_default=False,
         ),
     ] = None,
@@ -80,7 +80,7 @@ def _explain(
         bool,
         typer.Option(
             "--addresses",
-            help="Print bus numbers, windows of bridges and BARs in the place of parameters, as lspci would.",
+            help="Print bus numbers, windows of bridges and BARs, as lspci would, instead of parameters.",
         ),
     ] = False,
     settings: Settings = None,

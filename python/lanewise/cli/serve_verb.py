@@ -30,14 +30,15 @@ def add_to(app: typer.Typer) -> None:
 def _serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8765,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on. Others than loopback need a token.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Address to listen on. Any other than loopback needs a token."),
     ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File with the token that every request has to have: one word of 16 or more characters, "
-            "which only you can read.",
+            help="File with the token that every request must have: one word of 16 or more characters. Only "
+            "you may be able to read the file.",
             show_default=False,
         ),
     ] = None,
@@ -52,19 +53,19 @@ def _serve(
         typer.Option(
             min=1,
             max=1024,
-            help="Runs that go on at once. Without it: one for each core.",
+            help="Number of runs at the same time. Without it: one for each core.",
             show_default=False,
         ),
     ] = None,
     run_minutes: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0.01, max=10_080, help="Longest time of a run.")
+        float, typer.Option(metavar="MINUTES", min=0.01, max=10_080, help="Longest real time of a run.")
     ] = 10.0,
     memory: Annotated[
-        int, typer.Option(metavar="GIB", min=1, max=1024, help="Address space of each process, GiB.")
+        int, typer.Option(metavar="GIB", min=1, max=1024, help="Limit of each process's address space, GiB.")
     ] = 4,
     as_json: AsJson = False,
 ) -> None:
-    """Serve the lab and its interface over HTTP, with runs kept."""
+    """Serve the lab and an HTTP interface, and keep runs."""
     # Ctrl-C is how it ends, also while it starts.
     with suppress(KeyboardInterrupt):
         from lanewise.extras import need

@@ -22,9 +22,9 @@ _All = Annotated[bool, typer.Option("--all", "-a", help="Print every point.")]
 def add_to(app: typer.Typer) -> None:
     """Add the verbs."""
     app.command("sweep")(_sweep)
-    study = typer.Typer(help="Look into the folder of a study.", no_args_is_help=True)
+    study = typer.Typer(help="Show or query the folder of a study.", no_args_is_help=True)
     study.command("show")(_show)
-    study.command("query", short_help="Ask the points in SQL.")(_query)
+    study.command("query", short_help="Query the points in SQL.")(_query)
     app.add_typer(study, name="study")
 
 
@@ -40,8 +40,8 @@ def _sweep(
         typer.Option(
             metavar="AXIS",
             help="Vary a parameter: 'ssd.count=1..24', 'sw0.latency=100 ns..400 ns:50 ns' in steps, "
-            "'nic.tags=8..1024:*2' by a factor, 'sw0.port0=gen4 x8,gen5 x16' a list, 'a=1,2 & b=3,4' in "
-            "step, 'b=1..4 if a=1' only there. May be repeated.",
+            "'nic.tags=8..1024:*2' by a factor, 'sw0.port0=gen4 x8,gen5 x16' as a list, 'a=1,2 & b=3,4' two "
+            "together, 'b=1..4 if a=1' only if a is 1. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -54,8 +54,8 @@ def _sweep(
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Points between the ends of the axes instead of all combinations: lhs:100, sobol:128 or "
-            "random:50; or saltelli:64, 64 for each axis and twice 64 more, for Sobol indices.",
+            help="Run a sample of points between the ends of the axes instead of all combinations: lhs:100, "
+            "sobol:128 or random:50; or saltelli:64, 64 for each axis and twice 64 more, for Sobol indices.",
             show_default=False,
         ),
     ] = None,
@@ -72,35 +72,40 @@ def _sweep(
         list[str] | None,
         typer.Option(
             metavar="NUMBER",
-            help="Search instead of running all points: choose trials so that this becomes large: goodput, "
-            "operations, or what --metric takes. May be repeated: then the result is a Pareto front.",
+            help="Search instead of running all points: choose trials that make this large: goodput, "
+            "operations, or anything that --metric takes. If repeated, the result is a Pareto front.",
             show_default=False,
         ),
     ] = None,
     minimize: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NUMBER", help="The same, so that this becomes small: p99_us, lanes.", show_default=False
+            metavar="NUMBER",
+            help="Search for trials that make this small: p99_us, lanes.",
+            show_default=False,
         ),
     ] = None,
     subject_to: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LIMITS",
-            help="Of a search: what every good trial keeps: 'lanes<=96, p99_us<200'. May be repeated.",
+            help="For a search: limits for good trials: 'lanes<=96, p99_us<200'. May be repeated.",
             show_default=False,
         ),
     ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Of a search: how many trials; 100 without it.", show_default=False
+            metavar="N", min=1, help="For a search: number of trials. Without it: 100.", show_default=False
         ),
     ] = None,
     search_seed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, help="Of a search: another one chooses other trials.", show_default=False
+            metavar="N",
+            min=0,
+            help="For a search: its seed; another seed chooses other trials.",
+            show_default=False,
         ),
     ] = None,
     batch: Annotated[
@@ -108,8 +113,8 @@ def _sweep(
         typer.Option(
             metavar="N",
             min=1,
-            help="Of a search: trials chosen at once; 8 without it. More keep more cores busy, and "
-            "learn less from as many trials.",
+            help="For a search: number of trials that are chosen at once. Without it: 8. A larger number "
+            "keeps more cores busy, but each trial learns less from the others.",
             show_default=False,
         ),
     ] = None,
@@ -117,7 +122,7 @@ def _sweep(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep each finished point in this folder; the same command goes on where it was.",
+            help="Keep each finished point in this folder. The same command then continues where it stopped.",
             show_default=False,
         ),
     ] = None,
@@ -127,7 +132,7 @@ def _sweep(
             metavar="N",
             min=1,
             max=1024,
-            help="Processes; as many as cores without it. On a cluster, at most so many on each node.",
+            help="Number of processes, on a cluster for each node at most. Without it: one for each core.",
             show_default=False,
         ),
     ] = None,
@@ -135,8 +140,8 @@ def _sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run the points on a Ray cluster: ray://HOST:10001, HOST:6379 on one of its nodes, 'auto' "
-            "for the one that runs here, 'local' for one that is started here.",
+            help="Run the points on a Ray cluster: ray://HOST:10001; HOST:6379, if this is one of its nodes; "
+            "'auto' for the cluster that runs here; 'local' to start one here.",
             show_default=False,
         ),
     ] = None,
@@ -145,8 +150,8 @@ def _sweep(
 ) -> None:
     """Run a scenario at every point of a grid, or search for the best.
 
-    All cores take part, of this machine or of a Ray cluster. What limits is said for each point, and where
-    along a parameter that changes. Exit status 1 means that no point could be run.
+    It uses all cores of this machine or of a Ray cluster. It says what limits each point, and where along a
+    parameter the limit changes. Exit status 1 means that no point could be run.
     """
     from lanewise.cli.guard import ExitStatus
     from lanewise.cli.progress import runs_progress
@@ -166,11 +171,11 @@ def _sweep(
     )
     if study.goes_on_for_percentiles:
         typer.echo(
-            "note: runs go on until their 99th percentiles are known, as the search asks for them "
+            "note: runs go on until their 99th percentiles are known, because the search asks for them "
             "(run.until=latency)",
             err=True,
         )
-    goes_on = None if out is None else "the same command goes on from there"
+    goes_on = None if out is None else "the same command continues from there"
     with runs_progress(f"sweep {scenario}", goes_on=goes_on) as progress:
         result = run_study(
             study, out, processes=processes, ray=ray, on_progress=progress, on_note=progress.note
@@ -183,7 +188,7 @@ def _sweep(
 
 
 def _show(folder: _Folder, everything: _All = False, as_json: AsJson = False) -> None:
-    """Print the points that are finished, also of a study that goes on now."""
+    """Print the finished points, also while the study is running."""
     from lanewise.study.study import load_study
 
     result = load_study(folder)
@@ -197,12 +202,12 @@ def _query(
     sql: Annotated[
         str,
         typer.Argument(
-            metavar="SQL", help="A query over the table 'points', as DuckDB has it.", show_default=False
+            metavar="SQL", help="An SQL query over the table 'points', for DuckDB.", show_default=False
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Ask the points in SQL: 'select "ssd.count", goodput_gb_per_s from points order by 2 desc limit 5'."""
+    """Query the points in SQL: 'select "ssd.count", goodput_gb_per_s from points order by 2 desc limit 5'."""
     from lanewise.cli.tables.study import print_answer
     from lanewise.study_api import query_study
 

@@ -35,7 +35,7 @@ def _trace(
         typer.Option(
             "--for",
             metavar="TIME",
-            help="Length of the window, 5 us if not given. Not with --transaction, which has its own.",
+            help="Length of the window. Without it: 5 us. Not with --transaction, which sets its own window.",
             show_default=False,
         ),
     ] = None,
@@ -51,9 +51,9 @@ def _trace(
         str | None,
         typer.Option(
             metavar="KINDS",
-            help="Only these, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, blocked (who is held up, "
-            "by what), queued (TLPs that join a queue; only if named), error (what arrives damaged or twice, "
-            "and replays).",
+            help="Only these kinds, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, blocked (ports "
+            "that are held up, and by what), queued (TLPs that join a queue; only if named), error (packets that "
+            "arrive damaged or twice, and replays).",
             show_default=False,
         ),
     ] = None,
@@ -63,7 +63,7 @@ def _trace(
             metavar="ROWS",
             min=1,
             max=10_000_000,
-            help="Keep the last so many rows, 100,000 if not given. Not with a window that goes to a file.",
+            help="Keep only this many rows, the last ones. Without it: 100,000. Not for a window with --out.",
             show_default=False,
         ),
     ] = None,
@@ -71,8 +71,8 @@ def _trace(
         str | None,
         typer.Option(
             metavar="EVENT",
-            help="What led to it: worst-latency, stall, replay or first-blocked. --from is where the search "
-            "begins, --for how much before it is listed.",
+            help="List what led to this event: worst-latency, stall, replay or first-blocked. --from says "
+            "where the search begins, --for how much time before the event is listed.",
             show_default=False,
         ),
     ] = None,
@@ -80,8 +80,8 @@ def _trace(
         str | None,
         typer.Option(
             metavar="WHICH",
-            help="One request and its last completion, its time at each station: worst-latency, or a number "
-            "in the order in which requests are complete after --from. Not with --link or --kind.",
+            help="List one request and its last completion, with its time at each station: worst-latency, or "
+            "its number in the order in which requests complete after --from. Not with --link or --kind.",
             show_default=False,
         ),
     ] = None,
@@ -90,8 +90,9 @@ def _trace(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="text, the listing, if not given; jsonl, a JSON object for each row and line; for other "
-            "tools perfetto (https://ui.perfetto.dev), pcapng (Wireshark) and parquet (DuckDB, Polars).",
+            help="text, the listing (the default); jsonl, one JSON object for each row on its own line; or "
+            "for other tools perfetto (https://ui.perfetto.dev), pcapng (Wireshark) or parquet (DuckDB, "
+            "Polars).",
             show_default=False,
         ),
     ] = None,
@@ -99,8 +100,8 @@ def _trace(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write it to this file: all of the window, however long it is, with --json one object for "
-            "each row and line. The file is whole or not there.",
+            help="Write to this file: the whole window, however long it is; with --json, one object for each "
+            "row on its own line. The file exists only when it is complete.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +109,7 @@ def _trace(
         bool,
         typer.Option(
             "--wireshark-dissector",
-            help="Print the path of the dissector that Wireshark and tshark read pcapng with, and exit.",
+            help="Print the path of the dissector for Wireshark and tshark, and exit.",
             is_eager=True,
             callback=_print_dissector,
         ),
@@ -116,7 +117,7 @@ def _trace(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what goes over the links: TLPs, DLLPs, and what waits."""
+    """List the packets on the links, and what waits for what."""
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
     from lanewise.files import refuse_folder, write_whole

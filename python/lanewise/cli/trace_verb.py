@@ -52,8 +52,8 @@ def _trace(
         typer.Option(
             metavar="KINDS",
             help="Only these kinds, like 'tlp,dllp': tlp, dllp, skp (ordered sets), flit, blocked (ports "
-            "that are held up, and by what), queued (TLPs that join a queue; only if named), error (packets that "
-            "arrive damaged or twice, and replays).",
+            "that are held up, and by what), queued (TLPs that join a queue; only if named), error (packets "
+            "that arrive damaged or twice, and replays).",
             show_default=False,
         ),
     ] = None,

@@ -47,7 +47,7 @@ def form_named(name: str, *, is_for_terminal: bool = False) -> TraceForm:
     if name not in FORMS:
         raise InputError(f"no format of traces is called '{name}'; there are {', '.join(FORMS)}")
     if is_for_terminal and name not in _FOR_TERMINALS:
-        raise InputError(f"{name} is no text for a terminal\nhint: name a file with --out FILE")
+        raise InputError(f"{name} is not text for a terminal\nhint: name a file with --out FILE")
     return name
 
 

@@ -220,9 +220,9 @@ def test_a_search_on_a_cluster_is_the_search_of_this_machine() -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense", "is no address of a Ray cluster: write ray://HOST:10001"),
-        ("ray://:10001", "is no address"),
-        ("host:99999", "is no address"),
+        ("nonsense", "is not an address of a Ray cluster: write ray://HOST:10001"),
+        ("ray://:10001", "is not an address"),
+        ("host:99999", "is not an address"),
         ("127.0.0.1:1", "nothing answers at '127.0.0.1:1'"),
         ("ray://127.0.0.1:1", "nothing answers at 'ray://127.0.0.1:1'"),
     ],

@@ -111,9 +111,9 @@ def test_a_change_is_kept_with_the_prediction() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"what_if": ["01:00.0 -> gen9"]}, "is no setting"),
+        ({"what_if": ["01:00.0 -> gen9"]}, "is not a setting"),
         ({"devices": ["7f:00.0"]}, "no function 7f:00.0"),
-        ({"devices": ["here"]}, "'here' is no address"),
+        ({"devices": ["here"]}, "'here' is not an address"),
     ],
 )
 def test_wrong_questions_are_refused(wrong: dict[str, list[str]], says: str) -> None:

@@ -125,7 +125,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as error:
-        raise InputError(f"'{host}' is no address of this machine: {error.strerror}") from error
+        raise InputError(f"'{host}' is not an address of this machine: {error.strerror}") from error
     listener = socket.socket(found[0], found[1])
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

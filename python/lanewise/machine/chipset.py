@@ -68,7 +68,7 @@ def found_chipset(machine: Machine) -> Chipset | None:
 
 
 def _uplink(part: str) -> LinkMode:
-    """Return what the link above a chipset trains to in a slot that is no limit."""
+    """Return what the link above a chipset trains to in a slot that does not limit it."""
     return trained(
         {
             "host": {"machine": {"slots": {"dmi": "gen5 x16"}}},

@@ -48,7 +48,7 @@ _POWER_SCALES_W = (1.0, 0.1, 0.01, 0.001)
 _POWER_ABOVE_239 = {0xF0: 250.0, 0xF1: 275.0, 0xF2: 300.0}
 _L0S_LATENCIES_S = (64e-9, 128e-9, 256e-9, 512e-9, 1e-6, 2e-6, 4e-6, None)
 _L1_LATENCIES_S = (1e-6, 2e-6, 4e-6, 8e-6, 16e-6, 32e-6, 64e-6, None)
-"""Acceptable latencies and exit latencies have the same codes; None is no limit. 7.5.3.3, 7.5.3.6."""
+"""Acceptable latencies and exit latencies have the same codes; None means no limit. 7.5.3.3, 7.5.3.6."""
 
 
 def decode(space: Bytes, at: int, into: Draft) -> None:

@@ -131,7 +131,7 @@ def _check_port(machine: Machine, port: Function) -> None:
     if machine.role(port) not in PORTS_TO_LINKS:
         empty = ", ".join(each.address.short for each in machine.empty_ports[:8]) or "none"
         raise InputError(
-            f"{port.address.short} is no port that a device can be below; empty ones are {empty}"
+            f"{port.address.short} is not a port below which a device can be; empty ones are {empty}"
         )
 
 

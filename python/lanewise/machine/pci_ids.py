@@ -191,7 +191,7 @@ def _named(path: Path) -> PciIds:
         raise InputError(f"'{path}' cannot be read as a list of PCI IDs: {error.strerror}") from None
     if not _is_list(content):
         raise InputError(
-            f"'{path}' is no list of PCI IDs; the PCI ID Project has one, https://pci-ids.ucw.cz/v2.2/pci.ids"
+            f"'{path}' is not a list of PCI IDs; the PCI ID Project has one, https://pci-ids.ucw.cz/v2.2/pci.ids"
         )
     return PciIds(content, path)
 
@@ -250,7 +250,7 @@ def _pack(source: Path) -> None:
 
     lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
     if not _is_list(source.read_bytes()):
-        sys.exit(f"{source} is no list of PCI IDs")
+        sys.exit(f"{source} is not a list of PCI IDs")
     notice = 40
     kept = [
         line for number, line in enumerate(lines) if number < notice or not line.startswith(("\t\t", "#"))

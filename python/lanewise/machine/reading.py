@@ -104,7 +104,7 @@ def _on_top(overlay: str | Path, budget: Budget) -> Callable[[Machine], Machine]
         return on_top.put_on
     if segments.holds_lspci(text) and HEADER.search(text):
         raise InputError(f"'{overlay}' is the dump of a machine itself; one machine is read at a time")
-    refusal = f"'{overlay}' cannot go on top of another dump: it is no output of {WANTED}"
+    refusal = f"'{overlay}' cannot go on top of another dump: it is not an output of {WANTED}"
     raise InputError("; ".join([refusal, *on_top.notes]))
 
 
@@ -324,7 +324,7 @@ def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
         lshw.read_xml(data, reading)
     else:
         nccl.read(data, reading)
-    if not reading.drafts and len(reading.notes) and "breaks off" in reading.notes[0]:
+    if not reading.drafts and len(reading.notes) and "is incomplete or damaged" in reading.notes[0]:
         raise InputError(f"'{name}': {reading.notes[0]}, and no PCI device was in that")
     return reading.machine(name)
 

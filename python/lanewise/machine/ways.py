@@ -150,7 +150,7 @@ class Ways:
         return above
 
     def _inside(self, link: Link) -> Modes:
-        """Give a link inside a chip a mode that is no limit: that of the physical link above."""
+        """Give a link inside a chip a mode that does not limit it: that of the physical link above."""
         physical = self._physical_above(link)
         modes = None if physical is None else self.modes(physical)
         mode = _CHIPSET if modes is None else modes.lower

@@ -91,7 +91,7 @@ def _rates(verb: str, request: dict[str, object]) -> str:
 
 def _of_scenario(verb: str, path: str, overrides: Sequence[tuple[str, str]], source: str | None) -> str:
     if source is None:
-        raise InputError(f"'{path}' is a file, and a page has none")
+        raise InputError(f"'{path}' is a file, and a page has no files")
     return _text(verb, {"scenario": source, "path": path, "overrides": list(overrides)})
 
 

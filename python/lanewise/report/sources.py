@@ -52,7 +52,7 @@ def _read(path: Path) -> Sequence[RunResult | Measured | StudyResult]:
         try:
             measurement_part(each, drawn=False)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"'{path}' is a damaged measurement: it lacks or mistakes {error}") from error
+            raise InputError(f"'{path}' is a damaged measurement: it lacks or has a wrong {error}") from error
     return measured
 
 
@@ -61,7 +61,7 @@ def _checked(result: RunResult, path: Path) -> RunResult:
     try:
         run_part(result, drawn=False)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"'{path}' is a damaged run: its results lack or mistake {error}") from error
+        raise InputError(f"'{path}' is a damaged run: its results lack or have a wrong {error}") from error
     return result
 
 
@@ -78,7 +78,7 @@ def _document(path: Path) -> dict[str, object]:
             f"'{path}' is neither a run folder nor JSON that a verb of Lanewise wrote: {error}{hint}"
         ) from error
     if not isinstance(document, dict):
-        raise InputError(f"'{path}' is no document of Lanewise: it is no JSON object")
+        raise InputError(f"'{path}' is not a document of Lanewise: it is not a JSON object")
     if document.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"'{path}' has format {document['format']!r}, and this version reads format {FORMAT}"

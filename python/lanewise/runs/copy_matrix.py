@@ -338,7 +338,7 @@ def _chosen(kinds: PairKinds, patterns: Sequence[str]) -> list[str]:
         )
     found = [name for name in kinds.devices if any(_is_meant(name, each) for each in patterns)]
     if len(found) < 2:
-        raise InputError(f"'{found[0]}' is one device; a matrix needs two, or a pattern like 'gpu*'")
+        raise InputError(f"'{found[0]}' is one device, but a matrix needs two, or a pattern like 'gpu*'")
     return found
 
 

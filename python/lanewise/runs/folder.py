@@ -96,7 +96,7 @@ def load_run(folder: Path) -> RunResult:
         raise RunFolderError(f"'{folder}' is not a run folder, or a damaged one: {error}") from error
     if not isinstance(manifest, dict) or not isinstance(document, dict):
         raise RunFolderError(
-            f"'{folder}' is not a run folder: its manifest or its results are no JSON objects"
+            f"'{folder}' is not a run folder: its manifest or its results are not JSON objects"
         )
     if manifest.get("format") != FORMAT:
         raise RunFolderError(
@@ -160,7 +160,7 @@ def _check_tables(result: RunResult, folder: Path) -> None:
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         kind = "run folder" if folder.is_dir() else "run"
         raise RunFolderError(
-            f"'{folder}' is a damaged {kind}: its results lack or mistake {error}"
+            f"'{folder}' is a damaged {kind}: its results lack or have a wrong {error}"
         ) from error
 
 

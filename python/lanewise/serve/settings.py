@@ -96,5 +96,5 @@ def read_token(path: Path) -> str:
             f"the token in '{path}' is not one word of at most 1024 letters, digits and any of . _ ~ + / = -"
         )
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError(f"others can read '{path}'; keep the token to yourself with 'chmod 600 {path}'")
+        raise InputError(f"other users can read '{path}'; keep the token secret with 'chmod 600 {path}'")
     return text

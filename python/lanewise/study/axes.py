@@ -77,7 +77,7 @@ def axis_of(path: str, values: Sequence[str]) -> Axis:
     AxisError for what is no path, no value at all, and too many.
     """
     if "." not in path:
-        raise AxisError(f"'{path}' is no path, which has at least two parts, like 'nic.tags'")
+        raise AxisError(f"'{path}' is not a path, which has at least two parts, like 'nic.tags'")
     if not values:
         raise AxisError(f"'{path}' has no values")
     if len(values) > MOST_VALUES:
@@ -99,11 +99,12 @@ def parse_axis(text: str, *, is_sampled: bool = False) -> Axis:
         path, equals, values = part.partition("=")
         if not (equals and path.strip() and values.strip()):
             raise AxisError(
-                f"'{text}' is no axis: write PATH=VALUES, like 'ssd.count=1..24' or 'nic.tags=64,256'"
+                f"'{text}' is not an axis: write PATH=VALUES, like 'ssd.count=1..24' or 'nic.tags=64,256'"
             )
         if "." not in path:
             raise AxisError(
-                f"'{text}' is no axis: '{path.strip()}' is no path, which has at least two parts, like "
+                f"'{text}' is not an axis: '{path.strip()}' is not a path, which has at least two parts, "
+                "like "
                 "'nic.tags'"
             )
         items = _items(values)
@@ -143,7 +144,7 @@ def number_of(value: str) -> tuple[Fraction, str] | None:
         shown = value.strip()
         shown = shown if len(shown) <= _MOST_DIGITS else f"{shown[:_MOST_DIGITS]}…"
         raise AxisError(
-            f"'{shown}' is no number of a study: "
+            f"'{shown}' is not a number of a study: "
             f"at most {_MOST_DIGITS} digits, and powers of ten from -{_MOST_EXPONENT} to {_MOST_EXPONENT}"
         )
     return Fraction(found["number"]), found["unit"]

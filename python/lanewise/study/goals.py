@@ -121,7 +121,7 @@ class Limit:
         found = _LIMIT.fullmatch(text.strip())
         if found is None or not found["number"]:
             raise InputError(
-                f"'{text.strip()}' is no limit: write NUMBER<=BOUND, like 'lanes<=96' or 'p99<200 us'"
+                f"'{text.strip()}' is not a limit: write NUMBER<=BOUND, like 'lanes<=96' or 'p99<200 us'"
             )
         number = Number.parse(found["number"])
         return cls(text.strip(), number, found["sign"], _bound(found["bound"], number, text.strip()))

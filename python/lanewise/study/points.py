@@ -108,7 +108,8 @@ def _rows(how: str) -> int:
         or not 1 <= int(text) <= MOST_POINTS
     ):
         raise InputError(
-            f"'{how}' is no sample: write lhs:100, sobol:128, saltelli:64 or random:50, with how many points"
+            f"'{how}' is not a sample: write lhs:100, sobol:128, saltelli:64 or random:50, with how many "
+            "points"
         )
     count = int(text)
     if kind == sobol.KIND and count < _FEWEST_ROWS:

@@ -81,7 +81,7 @@ class Search:
     def check(self, axes: Sequence[Axis]) -> None:
         """Raise InputError for a search that cannot be done."""
         if not self.goals:
-            raise InputError("a search is after something: say what to maximize or minimize, like 'goodput'")
+            raise InputError("a search needs a goal: say what to maximize or minimize, like 'goodput'")
         columns = [goal.number.column for goal in self.goals]
         if len(set(columns)) < len(columns):
             raise InputError(f"two goals are the same number: {', '.join(columns)}")

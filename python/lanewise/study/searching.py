@@ -105,5 +105,6 @@ def _refuse_others(finished: Mapping[int, Outcome], points: Sequence[Point]) -> 
     for point in points:
         if point.number in finished and finished[point.number].overrides != point.overrides:
             raise StudyFolderError(
-                f"point {point.number} of the search was another one when it was begun: name another folder"
+                f"point {point.number} of the search was a different one when the search began: name "
+                "another folder"
             )

@@ -242,7 +242,8 @@ def _refuse_difference(folder: Path, before: Mapping[str, object], now: Mapping[
         return
     told = [_difference(key, before.get(key), now[key]) for key in different]
     raise StudyFolderError(
-        f"the study in '{folder}' asks something else (for a new one name another folder): {'; '.join(told)}"
+        f"the study in '{folder}' is a different one (for a new study, name another folder): "
+        f"{'; '.join(told)}"
     )
 
 

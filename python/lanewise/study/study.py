@@ -310,7 +310,7 @@ def make_study(
         text = Path(name).read_text(encoding="utf-8")
     if search is not None:
         if sample is not None:
-            raise InputError("a search chooses its points itself: leave the sample out")
+            raise InputError("a search chooses its points itself: leave out the sample")
         axes = tuple(parse_axis(axis) if isinstance(axis, str) else axis for axis in over)
         check(axes, which)
         search.check(axes)

@@ -366,7 +366,7 @@ def test_values_of_another_kind_are_damage_and_no_fault_of_ours(damaged: str) ->
 
 
 def test_json_that_is_cut_says_where() -> None:
-    with pytest.raises(ImportProblemError, match=r"breaks off or is damaged: .*line 1 column"):
+    with pytest.raises(ImportProblemError, match=r"is incomplete or damaged: .*line 1 column"):
         parse_measurement(fio(1.0)[:-20])
 
 

@@ -87,12 +87,14 @@ def test_a_tool_that_fails_is_quoted() -> None:
 
 
 def test_output_that_is_no_text_is_refused_with_a_reason() -> None:
-    with pytest.raises(InputError, match="no output of a benchmark"):
+    with pytest.raises(InputError, match="not an output of a benchmark"):
         measure(Script(r"import sys; sys.stdout.buffer.write(b'caf\xe9\n')"), machine=pair())
 
 
 def test_a_tool_that_is_killed_is_said_to_be() -> None:
-    with pytest.raises(InputError, match=r"script was ended by signal 9 \(Killed\); nothing of it is judged"):
+    with pytest.raises(
+        InputError, match=r"script was stopped by signal 9 \(Killed\); its results are not judged"
+    ):
         measure(Script("import os; os.kill(os.getpid(), 9)"), machine=pair())
 
 
@@ -116,7 +118,7 @@ def test_targets_name_their_tool() -> None:
     assert isinstance(tool_for("/dev/nvme0n1", seconds=2, allow_writes=False), Fio)
     with pytest.raises(InputError, match="names no peer"):
         tool_for("iperf3:", seconds=1, allow_writes=False)
-    with pytest.raises(InputError, match="no host name"):
+    with pytest.raises(InputError, match="not a host name"):
         list(Iperf3("-s").commands(Path()))
 
 
@@ -176,7 +178,7 @@ def test_a_tool_that_hangs_is_ended_and_what_it_had_measured_is_kept(tmp_path: P
     judgement = measure(tool, machine=pair(), device=Address.parse("01:00.0"), time_limit_s=2)
     assert [case.measured_gb_per_s for case in judgement.cases] == [7.0]
     assert judgement.unfinished is not None
-    assert judgement.unfinished.startswith("script did not end within 2 s and was ended; nothing of it")
+    assert judgement.unfinished.startswith("script did not end within 2 s and was stopped; its results")
     assert is_gone(mark)
     assert not never.exists()
     record = json.loads(judgement.to_json())
@@ -186,7 +188,7 @@ def test_a_tool_that_hangs_is_ended_and_what_it_had_measured_is_kept(tmp_path: P
 
 def test_a_tool_that_hangs_at_once_has_measured_nothing(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
-    with pytest.raises(InputError, match="script did not end within 2 s and was ended"):
+    with pytest.raises(InputError, match="script did not end within 2 s and was stopped"):
         measure(Script(hangs(mark)), machine=pair(), time_limit_s=2)
     assert is_gone(mark)
 
@@ -217,7 +219,7 @@ def test_the_verb_says_what_it_ended_and_ends_with_status_2(
         [sys.executable, "-c", program, *command], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 2
-    assert "error: fio did not end within 2 s and was ended" in done.stderr
+    assert "error: fio did not end within 2 s and was stopped" in done.stderr
     assert json.loads(out.read_text())["unfinished"].startswith("fio did not end within 2 s")
 
 

@@ -306,13 +306,13 @@ def test_a_link_that_is_told_not_to_sleep_has_no_sleep_in_its_scenario() -> None
         ("01:00.0 -> gen10", "'gen10' in"),
         ("01:00.0 -> mps 300", "'300' in"),
         ("01:00.0 -> mrrs 16 KiB", "'16384' in"),
-        ("01:00.0 gen5", "is no change"),
+        ("01:00.0 gen5", "is not a change"),
         ("01:00.0 -> fast", "'fast' in"),
-        ("01:00.0 ->", "is no setting; there are gen1 .* aspm off$"),
+        ("01:00.0 ->", "is not a setting; there are gen1 .* aspm off$"),
         ("01:00.0 -> x5", "'5' in"),
         ("09:00.0 -> x4", "no function 09:00.0"),
         ("slot 7 -> x4", "no device in a slot '7'"),
-        ("here -> x4", "no address"),
+        ("here -> x4", "not an address"),
     ],
 )
 def test_wrong_changes_say_what_is_allowed(text: str, message: str) -> None:

@@ -219,11 +219,14 @@ def test_changes_are_done_in_their_order() -> None:
         ("all -> slot 7", "one device goes to one place"),
         ("03:00.0 -> slot 9", "no empty slot '9'; empty slots are 1, 7"),
         ("03:00.0 -> below 80:01.0", "'03:00.0 <-> 81:00.0' exchanges the two"),
-        ("03:00.0 -> below 81:00.0", "no port that a device can be below; empty ones are 02:01.0, 80:02.0"),
+        (
+            "03:00.0 -> below 81:00.0",
+            "not a port below which a device can be; empty ones are 02:01.0, 80:02.0",
+        ),
         ("03:00.0 <-> 03:00.0", "are at one port"),
         ("03:00.0 <-> 05:00.0", "no function 05:00.0"),
-        ("03:00.0 -> acs", "is no setting"),
-        ("03:00.0 acs off", "is no change"),
+        ("03:00.0 -> acs", "is not a setting"),
+        ("03:00.0 acs off", "is not a change"),
         (
             "03:00.0 <-> 81:00.0, mrrs 512",
             "an exchange has no settings: write 'mrrs 512' as another --what-if",

@@ -130,7 +130,7 @@ LISTED = packed("lspci.txt", GPU.encode() + hashlib.shake_256(b"").digest(4000).
 @pytest.mark.parametrize(
     ("attached", "note"),
     [
-        (LISTED[:900], "breaks off or is damaged|cannot be unpacked|cannot be read"),
+        (LISTED[:900], "is incomplete or damaged|cannot be unpacked|cannot be read"),
         (LISTED[:30], "cannot be unpacked"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(200), "7z and rar archives are not read"),
         (packed("system_info.pb", bytes(400)), None),

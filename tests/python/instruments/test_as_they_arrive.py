@@ -67,7 +67,8 @@ class TestFio:
     def test_a_job_file_is_no_result(self) -> None:
         text = "[global]\nioengine=libaio\nbs=128k\n\n[seq]\nrw=read\n"
         with pytest.raises(
-            ImportProblemError, match=r"is a job file of fio, no result: 'lanewise run SCENARIO --fio a\.fio'"
+            ImportProblemError,
+            match=r"is a job file of fio, not a result: 'lanewise run SCENARIO --fio a\.fio'",
         ):
             parse_measurement(text, source="a.fio")
 

@@ -160,7 +160,7 @@ class TestDiskspd:
         assert (case.block_bytes, case.queue_depth, case.workers) == (65536, 16, 2)
         assert case.latency is not None
         assert case.latency.percentiles_ns == {99: 1.5e6}
-        with pytest.raises(ImportProblemError, match="breaks off or is damaged"):
+        with pytest.raises(ImportProblemError, match="is incomplete or damaged"):
             parse_measurement(text[:-20])
 
 

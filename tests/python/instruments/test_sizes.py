@@ -82,20 +82,20 @@ def test_a_size_that_ended_too_early_is_named(rig: str, core: FakeCore, lanewise
     core.answer = answer
     outcome = lanewise("run", "rig.toml", "--as", "osu", "--sizes", "64,4096")
     assert outcome.exit_code == 2
-    assert "measured nothing of 4096 B" in outcome.stderr
+    assert "measured nothing with 4096 B" in outcome.stderr
     assert outcome.stdout == ""
 
 
 @pytest.mark.parametrize(
     ("tool", "text", "said"),
     [
-        ("fio", "all", "'fio' does not go through sizes"),
-        ("osu", "64,", "'' is no message size"),
-        ("osu", "0", "'0' is no message size"),
-        ("osu", "-4 KiB", "'-4 KiB' is no message size"),
-        ("perftest", "many", "'many' is no message size"),
-        ("perftest", "nan", "'nan' is no message size"),
-        ("perftest", "1e999", "'1e999' is no message size"),
+        ("fio", "all", "'fio' cannot run a list of sizes"),
+        ("osu", "64,", "'' is not a message size"),
+        ("osu", "0", "'0' is not a message size"),
+        ("osu", "-4 KiB", "'-4 KiB' is not a message size"),
+        ("perftest", "many", "'many' is not a message size"),
+        ("perftest", "nan", "'nan' is not a message size"),
+        ("perftest", "1e999", "'1e999' is not a message size"),
     ],
 )
 def test_sizes_that_mean_nothing_are_refused(tool: str, text: str, said: str) -> None:

@@ -108,7 +108,7 @@ def test_two_servers_of_one_host_keep_their_pages_apart(tmp_path: Path, token_fi
     [
         ("short", 0o600, "5 characters"),
         ("two words of a token", 0o600, "one word"),
-        (TOKEN, 0o644, "others can read"),
+        (TOKEN, 0o644, "other users can read"),
         ("ein-schlüssel-mit-länge", 0o600, "not ASCII"),
     ],
 )

@@ -39,11 +39,11 @@ def test_values(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a.n", "is no axis"),
-        ("=1", "is no axis"),
-        ("a.n=", "is no axis"),
-        ("nosuch=1,2", "'nosuch' is no path, which has at least two parts"),
-        ("a.n=1 & b=2", "'b' is no path"),
+        ("a.n", "is not an axis"),
+        ("=1", "is not an axis"),
+        ("a.n=", "is not an axis"),
+        ("nosuch=1,2", "'nosuch' is not a path, which has at least two parts"),
+        ("a.n=1 & b=2", "'b' is not a path"),
         ("a.n=4..2", "ends before it begins"),
         ("a.n=1..2:0", "above zero"),
         ("a.t=1 ns..2 B:1", "mixes the units 'ns' and 'B'"),

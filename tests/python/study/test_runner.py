@@ -108,7 +108,7 @@ def test_without_ray_a_cluster_says_what_to_install(
 
 
 def test_an_address_that_is_none_is_refused_before_anything_is_imported(switch: Path) -> None:
-    with pytest.raises(ClusterError, match="is no address of a Ray cluster"):
+    with pytest.raises(ClusterError, match="is not an address of a Ray cluster"):
         run_study(make_study(switch, over=["sw0.latency=1 ns"]), ray="nonsense")
 
 

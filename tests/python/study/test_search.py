@@ -202,7 +202,7 @@ def test_outcomes_of_other_points_are_refused() -> None:
     asked = Study("made", "", AXES, search=Search(("goodput",), trials=8))
     found = searching.run_search(asked, StandIn(hill), {}, None, None)
     moved = {0: Outcome(0, "done", {}, overrides=found[1].overrides)}
-    with pytest.raises(InputError, match="point 0 of the search was another one"):
+    with pytest.raises(InputError, match="point 0 of the search was a different one"):
         searching.run_search(asked, StandIn(hill), moved, None, None)
 
 
@@ -239,14 +239,14 @@ def test_several_limits_stand_in_one_text() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lanes", "is no limit"),
-        ("lanes=96", "is no limit"),
-        ("<=96", "is no limit"),
+        ("lanes", "is not a limit"),
+        ("lanes=96", "is not a limit"),
+        ("<=96", "is not a limit"),
         ("lanes<=many", "a bound is a number"),
         ("lanes<=9 ns", "lanes is in lanes; found 'ns'"),
         ("p99_us<200 B", "p99_us is in us; found 'B'"),
         ("speed<=9", "is no metric.*short words are goodput"),
-        ("lanes<=1<2", "is no limit"),
+        ("lanes<=1<2", "is not a limit"),
     ],
 )
 def test_what_is_no_limit(text: str, said: str) -> None:
@@ -257,7 +257,7 @@ def test_what_is_no_limit(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("search", "axes", "said"),
     [
-        (Search(subject_to=("lanes<=96",)), AXES, "a search is after something"),
+        (Search(subject_to=("lanes<=96",)), AXES, "a search needs a goal"),
         (Search(("goodput",), ("goodput_gb_per_s",)), AXES, "two goals are the same number"),
         (Search(("goodput",)), (), "a search chooses among the values of axes"),
         (Search(("goodput",), trials=0), AXES, "trials of a search: from 1 to"),
@@ -273,7 +273,7 @@ def test_what_is_no_search(search: Search, axes: tuple[str, ...], said: str) -> 
 
 
 def test_a_search_has_no_sample(switch: Path) -> None:
-    with pytest.raises(InputError, match="leave the sample out"):
+    with pytest.raises(InputError, match="leave out the sample"):
         make_study(switch, over=["sw0.latency=1 ns,2 ns"], sample="lhs:4", search=Search(("goodput",)))
 
 
@@ -360,9 +360,9 @@ def test_the_verb(lanewise: Callable[..., Result], tmp_path: Path, switch: Path)
     assert json.loads(asked.stdout)["rows"] == [[len(document["search"]["best"])]]
     other = lanewise("sweep", switch, *axes, *goals, "--search-seed", "1", "--out", folder)
     assert other.exit_code == 2
-    assert "(for a new one name another folder): of the search, 'seed' was 0 and is 1" in other.stderr
+    assert "(for a new study, name another folder): of the search, 'seed' was 0 and is 1" in other.stderr
     less = lanewise("sweep", switch, *axes, *goals[:-1], "8", "--out", folder)
-    assert "(for a new one name another folder): of the search, 'trials' was 9 and is 8" in less.stderr
+    assert "(for a new study, name another folder): of the search, 'trials' was 9 and is 8" in less.stderr
     more = lanewise("sweep", switch, *axes, *goals[:-1], "11", "--out", folder, "--json")
     assert more.exit_code == 0, more.stderr
     assert (folder / FINISHED).read_bytes().startswith(lines), "what was run is there"

@@ -162,7 +162,7 @@ class _Gone:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"over": ["point=1,2"]}, "'point' is no path"),
+        ({"over": ["point=1,2"]}, "'point' is not a path"),
         (
             {"over": ["sw0.latency=1 ns"], "metrics": ["sum flows.payload_bytes"] * 2},
             "two columns of the study would be called 'sum flows.payload_bytes'",
@@ -267,6 +267,6 @@ def test_values_of_a_mapping_are_taken_as_they_are(
     again = load_study(tmp_path / "study")
     assert (again.study, again.is_complete) == (result.study, True)
     assert again.table["w.bs"].to_list() == texts
-    for wrong, said in (({"w.bs": []}, "'w.bs' has no values"), ({"bs": [1]}, "'bs' is no path")):
+    for wrong, said in (({"w.bs": []}, "'w.bs' has no values"), ({"bs": [1]}, "'bs' is not a path")):
         with pytest.raises(InputError, match=said):
             lanewise.sweep(switch, wrong)

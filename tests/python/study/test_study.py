@@ -386,7 +386,7 @@ def test_a_study_file_says_all_of_it(lanewise: Callable[..., Result], tmp_path: 
         ('metrics = "lanes"', "'metrics' is a list of texts"),
         ("trials = true", "'trials' is a whole number"),
         ('set = ["run.seed=1"]', "'set' is a table of paths and values"),
-        ("trials = 5", "a search is after something"),
+        ("trials = 5", "a search needs a goal"),
         ("over = [", "syntax-error"),
     ],
 )

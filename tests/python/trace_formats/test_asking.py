@@ -42,7 +42,7 @@ def test_a_terminal_gets_no_bytes_but_a_hint() -> None:
     os.close(terminal)
     os.close(main)
     assert done.returncode == 2
-    assert done.stderr == "error: perfetto is no text for a terminal\nhint: name a file with --out FILE\n"
+    assert done.stderr == "error: perfetto is not text for a terminal\nhint: name a file with --out FILE\n"
 
 
 def test_a_pipe_gets_what_a_file_has(tmp_path: Path) -> None:

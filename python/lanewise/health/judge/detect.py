@@ -148,7 +148,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
     if problem is not None:
         raise problem
     if broken := _broken_json(text):
-        raise ImportProblemError(f"'{source or '-'}' is JSON that breaks off or is damaged: {broken}")
+        raise ImportProblemError(f"'{source or '-'}' is JSON that is incomplete or damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
         raise ImportProblemError(scenario)
     if said := _said_of_fio(text, source or "-"):
@@ -158,7 +158,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
     if HEADER.search(text):
         name = source or "-"
         raise ImportProblemError(
-            f"'{name}' is a dump of a machine, no result: 'lanewise doctor {name}' examines it; what was "
+            f"'{name}' is a dump of a machine, not a result: 'lanewise doctor {name}' examines it; what was "
             f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
         )
     if unread := said_of_unread(text):
@@ -167,7 +167,8 @@ def _parsed(text: str, source: str | None) -> Measurement:
     if start is None:
         raise ImportProblemError(f"'{source or '-'}' is empty; {_ACCEPTED}")
     raise ImportProblemError(
-        f"'{source or '-'}' is no output of a benchmark that is known: it begins with '{start}'; {_ACCEPTED}"
+        f"'{source or '-'}' is not an output of a benchmark that is known: it begins with '{start}'; "
+        f"{_ACCEPTED}"
     )
 
 
@@ -185,7 +186,8 @@ def _said_of_fio(text: str, name: str) -> str:
         )
     if _JOBS_OF_FIO.search(text) and _OPTION_OF_FIO.search(text):
         return (
-            f"'{name}' is a job file of fio, no result: 'lanewise run SCENARIO --fio {name}' simulates it; "
+            f"'{name}' is a job file of fio, not a result: 'lanewise run SCENARIO --fio {name}' "
+            "simulates it; "
             "of a real run, give what fio printed"
         )
     return ""

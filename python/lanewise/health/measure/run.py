@@ -103,7 +103,7 @@ def _run(command: list[str], name: str, folder: Path, time_limit_s: float) -> st
     if process.returncode < 0:
         reason = signal.strsignal(-process.returncode)
         raise InputError(
-            f"{name} was ended by signal {-process.returncode} ({reason}); nothing of it is judged"
+            f"{name} was stopped by signal {-process.returncode} ({reason}); its results are not judged"
         )
     if process.returncode != 0:
         words = (said.strip() or printed.strip()).splitlines()[-3:]
@@ -128,11 +128,12 @@ def _wait(
         except subprocess.TimeoutExpired:
             if time.monotonic() >= latest:
                 raise InputError(
-                    f"{name} did not end within {time_limit_s:g} s and was ended; nothing of it is judged: "
+                    f"{name} did not end within {time_limit_s:g} s and was stopped; its results are not "
+                    "judged: "
                     f"{' '.join(command)}"
                 ) from None
         if any(file.stat().st_size > _MOST_BYTES for file in files):
-            raise InputError(f"{name} printed more than {_MOST_BYTES >> 20} MiB; nothing of it is judged")
+            raise InputError(f"{name} printed more than {_MOST_BYTES >> 20} MiB; its results are not judged")
         if process.returncode is not None:
             return
 

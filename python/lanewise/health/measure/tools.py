@@ -105,7 +105,7 @@ class Iperf3:
         """Yield one test for each way."""
         del scratch
         if self.peer.startswith("-"):
-            raise InputError(f"'{self.peer}' is no host name or address")
+            raise InputError(f"'{self.peer}' is not a host name or address")
         command = [installed("iperf3"), "-c", self.peer, "-p", str(self.port), "-t", str(self.seconds)]
         command += ["-P", str(self.streams), "-J"]
         yield command

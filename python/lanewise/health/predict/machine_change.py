@@ -44,7 +44,7 @@ def parse_changes(texts: list[str], machine: Machine) -> dict[Address, Change]:
         arrow = ARROW.search(text)
         if arrow is None:
             raise InputError(
-                f"'{text}' is no change: write a device, '->' and settings, like '3b:00.0 -> gen5 x16'"
+                f"'{text}' is not a change: write a device, '->' and settings, like '3b:00.0 -> gen5 x16'"
             )
         address = device_at(text[: arrow.start()].strip(), machine).address
         changes[address] = _both(changes.get(address, NO_CHANGE), _change(text[arrow.end() :], text))
@@ -74,7 +74,7 @@ def parse_address(text: str) -> Address:
     try:
         return Address.parse(text)
     except ValueError:
-        raise InputError(f"'{text}' is no address like 3b:00.0") from None
+        raise InputError(f"'{text}' is not an address like 3b:00.0") from None
 
 
 def _in_slot(number: str, machine: Machine) -> Function:
@@ -97,7 +97,7 @@ def _change(settings: str, text: str) -> Change:
         rest = rest.replace(match[0], " ", 1)
     if rest.strip(" ,") or not found:
         raise InputError(
-            f"'{rest.strip(' ,') or settings.strip()}' in '{text}' is no setting; there are {_ALLOWED}"
+            f"'{rest.strip(' ,') or settings.strip()}' in '{text}' is not a setting; there are {_ALLOWED}"
         )
     gt_s = None
     if generation := found.get("generation") or found.get("revision"):

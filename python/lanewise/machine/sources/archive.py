@@ -156,7 +156,9 @@ class Archive:
         except _damages() as error:
             if not (self._data or self._links or self.texts or self._others):
                 raise InputError(f"the archive cannot be read: {error}") from error
-            self.breaks_off = f"the archive breaks off or is damaged: {error}; what comes before was read"
+            self.breaks_off = (
+                f"the archive is incomplete or damaged: {error}; everything before that was read"
+            )
             self.notes.append(self.breaks_off)
         if self._climbing:
             first = ", ".join(map(repr, self._climbing[:_MOST_NAMES]))

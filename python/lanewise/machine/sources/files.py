@@ -84,7 +84,7 @@ class Folder:
             and not (self._root / "devices").is_dir()
         ):
             raise InputError(
-                f"'{root}' is no sysfs: there is no 'bus/pci' in it; give a copy of /sys, or a file"
+                f"'{root}' is not a sysfs: there is no 'bus/pci' in it; give a copy of /sys, or a file"
             )
         self.failed: list[str] = []
         self._real: dict[str, str] = {}

@@ -44,7 +44,7 @@ class _Reader:
         """Open an element."""
         if name == "graphs":
             raise InputError(
-                "this is an NCCL graph file (<graphs>): rings and trees that NCCL chose, no topology; "
+                "this is an NCCL graph file (<graphs>): rings and trees that NCCL chose, not a topology; "
                 "the file written by NCCL_TOPO_DUMP_FILE has what is needed"
             )
         if name == "system":

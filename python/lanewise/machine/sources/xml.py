@@ -62,4 +62,4 @@ def parse(
         # As text, so that no encoding that the file claims is looked for: these are in ASCII, names apart.
         parser.Parse(data.decode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        into.note_end(f"the XML breaks off or is damaged: {error}; what comes before was read")
+        into.note_end(f"the XML is incomplete or damaged: {error}; everything before that was read")

@@ -189,7 +189,7 @@ class ClusterRunner:
         if answered and not self._head_answers:
             self._note(
                 "the head of the cluster does not answer: after a minute without it Ray ends this process, "
-                "with exit status 1. What is finished is kept, and the same command goes on from there"
+                "with exit status 1. What is finished is kept, and the same command continues from there"
             )
         return self._head_answers
 

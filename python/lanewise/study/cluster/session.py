@@ -151,7 +151,8 @@ def _checked(address: str) -> tuple[str, int] | None:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 1 << 16:
         raise ClusterError(
-            f"'{address}' is no address of a Ray cluster: write ray://HOST:10001, HOST:6379 on one of its "
+            f"'{address}' is not an address of a Ray cluster: write ray://HOST:10001, HOST:6379 on one "
+            "of its "
             "nodes, 'auto' for the one that runs here, or 'local' to start one"
         )
     return match["host"].strip("[]"), int(match["port"])

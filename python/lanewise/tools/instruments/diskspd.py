@@ -288,7 +288,7 @@ class _Document:
         try:
             parser.Parse(text, True)
         except expat.ExpatError as error:
-            raise ImportProblemError(f"the XML of DISKSPD breaks off or is damaged: {error}") from error
+            raise ImportProblemError(f"the XML of DISKSPD is incomplete or damaged: {error}") from error
 
     def _start(self, name: str, _: Mapping[str, str]) -> None:
         self._path.append(name)

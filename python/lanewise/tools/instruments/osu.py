@@ -179,7 +179,7 @@ def _output(tool: str, instruments: list[Instrument], run: SimulatedRun) -> str:
 def _measured(instrument: Instrument, column: str) -> float:
     if column not in instrument.metrics:
         raise NothingMeasuredError(
-            f"'{instrument.name}' has measured nothing of {round(instrument.metrics['Size (B)'])} B: "
+            f"'{instrument.name}' has measured nothing with {round(instrument.metrics['Size (B)'])} B: "
             "the run ended before a window of messages did; give it longer with --time-limit"
         )
     return instrument.metrics[column]

@@ -33,13 +33,13 @@ _FIRST_LETTERS = {"osu": "osu_", "perftest": "ib_"}
 def sizes_of(tool: str, text: str) -> tuple[int, ...]:
     """Read sizes in bytes from 'all' or a list such as '64,4 KiB'; InputError says what cannot be read."""
     if tool not in ALL_SIZES:
-        raise InputError(f"'{tool}' does not go through sizes; {' and '.join(ALL_SIZES)} do")
+        raise InputError(f"'{tool}' cannot run a list of sizes; {' and '.join(ALL_SIZES)} can")
     if text == "all":
         return ALL_SIZES[tool]
     sizes = {part.strip(): size_in_bytes(part.strip()) for part in text.split(",")}
     wrong = [part for part, size in sizes.items() if not size or size < 0]
     if wrong:
-        raise InputError(f"'{wrong[0]}' is no message size; write 'all', or a list such as '64,4 KiB'")
+        raise InputError(f"'{wrong[0]}' is not a message size; write 'all', or a list such as '64,4 KiB'")
     return tuple(sorted({size for size in sizes.values() if size}))
 
 
@@ -63,7 +63,7 @@ def run_sizes(
     ]
     if not paths:
         raise InputError(
-            f"'{called(scenario)}' has no workload of kind '{tool}', whose sizes could be gone through"
+            f"'{called(scenario)}' has no workload of kind '{tool}' that could run a list of sizes"
         )
     given = hashable(scenario)
     jobs = {size: Job(given, (*overrides, *((path, f"{size} B") for path in paths))) for size in sizes}

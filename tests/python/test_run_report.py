@@ -393,7 +393,7 @@ def test_measurements_stand_beside_what_was_possible(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", "neither a run folder nor JSON"),
-        ("[1]", "no JSON object"),
+        ("[1]", "not a JSON object"),
         ('{"format": 2, "flows": [], "links": []}', "has format 2, and this version reads format 1"),
         ('{"flows": 3, "links": []}', "damaged run"),
         ('{"answer": 42}', "neither a run nor a measurement"),

@@ -120,6 +120,11 @@ class Worker:
         """End the process now."""
         with suppress(ProcessLookupError):
             self._process.kill()
+        # For asyncio a process is over when its pipes are. A pipe with more in it than its reader buffers
+        # is not looked at until that is read. RuntimeError: the task that has a job done reads it already.
+        if self._process.stdout is not None:
+            with suppress(RuntimeError):
+                await self._process.stdout.read()
         await self._process.wait()
 
 

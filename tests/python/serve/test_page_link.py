@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -224,3 +225,31 @@ def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch
             await worker.end()
 
     assert json.loads(asyncio.run(answered()))["title"] == "A card that writes"
+
+
+MUCH = """
+import sys
+print(200_000 * ".", flush=True)
+print("written", file=sys.stderr)
+sys.stdin.read()
+"""
+
+
+def test_a_process_ends_whose_answer_nobody_reads() -> None:
+    """More than a reader buffers (128 KiB) and less than what fits the pipe, too (64 KiB)."""
+
+    async def ended() -> bool:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            MUCH,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        assert await process.stderr.readline() == b"written\n"
+        done, _ = await asyncio.wait({asyncio.create_task(Worker(process).end())}, timeout=60)
+        return bool(done)
+
+    assert asyncio.run(ended())

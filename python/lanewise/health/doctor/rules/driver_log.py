@@ -43,7 +43,7 @@ TIMEOUT = Rule(
         "Linux, net/sched/sch_generic.c (dev_watchdog)",
         "the table of messages in lanewise/machine/sources/driver_messages",
     ),
-    not_said="Devices that `device-lost` tells of; lines before the last boot of the log.",
+    not_said="Devices that `device-lost` reports; lines before the last boot of the log.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -79,7 +79,7 @@ FAILED_ACCESS = Rule(
     fix="Ask the drive (`nvme smart-log /dev/NAME`): media errors and used-up spares mean that it is to be "
     "replaced. Without them look for errors of its link (`dmesg | grep -e BDF -e NAME`) and reseat it.",
     references=("Linux, block/blk-mq.c (blk_print_req_error)", "NVM Express Base 2.0 §5.16.1.3 (SMART)"),
-    not_said="Drives that `device-lost` tells of, whose accesses fail with them; lines before the last boot.",
+    not_said="Drives that `device-lost` reports, whose accesses fail with them; lines before the last boot.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -106,7 +106,7 @@ COMPLAINT = Rule(
     fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
     "of the device. If it comes again after a cold start: reseat the card, then replace it.",
     references=("the table of messages in lanewise/machine/sources/driver_messages",),
-    not_said="Devices that `device-lost` or `device-timeout` tells of; what drivers say of firmware files, "
+    not_said="Devices that `device-lost` or `device-timeout` reports; what drivers say about firmware files, "
     "virtual functions, cables and remote ends, and of interrupts, unless they could not enable them at all; "
     "drivers of displays, sound and USB; lines before the last boot of the log.",
     bearing=Bearing.DISTURBS,

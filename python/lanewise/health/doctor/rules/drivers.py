@@ -21,7 +21,7 @@ MISSING = Rule(
     id="driver-missing",
     what="A GPU, NVSwitch, adapter, drive or accelerator has no driver, or another driver than the same "
     "devices beside it.",
-    why="A device without a driver does nothing. Where its likes have one, the driver was there and failed "
+    why="A device without a driver does nothing. If equal devices have one, the driver was there and failed "
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
     "for GPUs without a display, accelerators on cards and NVMe drives of a machine whose other devices have "

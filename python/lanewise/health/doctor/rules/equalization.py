@@ -33,7 +33,7 @@ EQUALIZATION = Rule(
     ),
     not_said="A request on a link whose ends latched no errors, where the same end says that equalization is "
     "complete: the bit stays set after the first training on many ports. Speeds below 32 GT/s without a "
-    "request, where the register has been seen clear on links in order; "
+    "request, where the register has been seen clear on healthy links; "
     "links that do not run at their full speed.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,

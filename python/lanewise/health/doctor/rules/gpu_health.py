@@ -28,7 +28,7 @@ HEALTH = Rule(
     "that are not healthy or not set up, heat, values that the driver cannot read, or the driver's own GPU "
     "Recovery Action.",
     why="Memory that fails stops the programs that use it, and again until the GPU replaces the row, which "
-    "it does at a reset. A GPU without spare rows cannot be mended. Its link may be in order all the same.",
+    "it does at a reset. A GPU without spare rows cannot be repaired. Its link may still be healthy.",
     severity="error where a repair failed, memory cannot be repaired, the SRAM threshold is exceeded, or the "
     "driver cannot read it or asks for a reset or a reboot; warning for errors since the driver started, for "
     "what waits for a reset, banks without spare rows, 60 and more retired pages, heat above the limit, "

@@ -24,7 +24,7 @@ LINK = Rule(
     what="A port says that its link is down, disabled, in reset, asleep or training, or one end that it has "
     "no lanes, and a device behind it still answers.",
     why="Registers are read one after the other: a link that goes down while they are read, or comes up and "
-    "goes down again, shows one end in order and the other not. A link that is disabled or held in reset "
+    "goes down again, shows one healthy end and one that is not. A link that is disabled or held in reset "
     "carries nothing.",
     severity="error where the link is disabled or held in reset; info where a port says only that it trains "
     "and that its link is active; warning otherwise",

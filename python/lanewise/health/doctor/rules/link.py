@@ -77,7 +77,7 @@ IDLE = Rule(
     what="The link of a GPU runs at 2.5 or 5 GT/s of more, at full width: most likely it is idle and saves "
     "power.",
     why="GPU drivers lower the link speed without load and raise it within milliseconds under load, so a "
-    "dump of an idle machine shows 2.5 GT/s on a Gen4 or Gen5 card that is in order. The note is there so "
+    "dump of an idle machine shows 2.5 GT/s on a healthy Gen4 or Gen5 card. The note is there so "
     "that "
     "the card is not replaced.",
     severity="info",

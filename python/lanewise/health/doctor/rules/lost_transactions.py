@@ -47,7 +47,7 @@ UNCORRECTABLE = Rule(
     "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
     "a host bridge that is no port, for bits of flow control and surprise down while Device Status knows "
     "of no error, which are from before the last reset, for a link that went down by surprise because its "
-    "card left the slot by the log, and for non-fatal ones of slow devices that only Device Status tells of",
+    "card left the slot by the log, and for non-fatal ones of slow devices that only Device Status shows",
     cost="stated: transactions were lost",
     fix=f"Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`{_CLEAR_AER}"
     "setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",

@@ -28,7 +28,7 @@ ODD = Rule(
     "one of several switches of the same kind.",
     why="Machines are bought with the same device several times, and work that is spread over them waits for "
     "the slowest. What one of them has and the others have not is a fault more often than an intention, even "
-    "where each register by itself may be in order.",
+    "though each register by itself may be right.",
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
     "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
     "other's rate; info for other differences, for a link, payloads or reads that carry all that its "

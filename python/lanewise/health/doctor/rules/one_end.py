@@ -52,7 +52,7 @@ ONE_END = Rule(
     id="link-one-end",
     what="A device runs below what it can do, and what its port can do is not in the source.",
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
-    "in order where the slot has no more, and a fault where it has; only the other end tells which.",
+    "normal if the slot has no more, and a fault if it has; only the other end shows which.",
     severity="warning for at most a quarter of the device's lanes outside virtual machines, for any lane "
     "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs "
     "in full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "

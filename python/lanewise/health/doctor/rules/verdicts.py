@@ -46,7 +46,7 @@ LIMITED = Rule(
     id="bandwidth-limited",
     what="The kernel says at boot that a device could do more than its path to the host carries.",
     why="Linux names the link that limits: `63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "
-    "x8 link`. A slot with fewer lanes than the card is in order; fewer lanes than the slot has is a fault.",
+    "x8 link`. A slot with fewer lanes than the card is not a fault; fewer lanes than the slot has are.",
     severity="warning where the link carries less than its port can, or less than for others of the kind, "
     "or a quarter of the device's lanes where the port is not known, or for an adapter that has all of eight "
     "and more lanes at 2.5 GT/s; info otherwise",

@@ -66,7 +66,7 @@ export const LESSONS: readonly Lesson[] = [
   {
     file: "lesson-payload.toml",
     title: "Payload and request size",
-    question: "Firmware allows 512 B of payload in a packet. Why does an adapter that writes 64 B at a time get so little of the link?",
+    question: "The firmware allows 512 B of payload in a packet. Why does an adapter that writes 64 B at a time get so little of the link?",
     look: "The wire is always in use, so look at what it carries: how much of its time goes to headers and framing?",
     wire: { link: "adapter", direction: "upstream" },
     tries: [
@@ -97,7 +97,7 @@ export const LESSONS: readonly Lesson[] = [
   {
     file: "lesson-credits.toml",
     title: "Credits",
-    question: "The adapter has data and the wire is free. Why does it not send?",
+    question: "The adapter has data to send, and the wire is free. Why does it not send?",
     look: "A transmitter sends a packet only when the receiver has said that it has room. Look at how long the wire waits for posted data credits.",
     wire: { link: "adapter", direction: "upstream" },
     tries: [

@@ -2342,9 +2342,8 @@ class WorkloadOsu(TypedDict):
     eager_max: NotRequired[str | Sourced]
     """Largest message that MPI sends eagerly. Default: 8 KiB."""
     eager_by_send: NotRequired[bool | Sourced]
-    """Whether these, and the messages about larger ones, go by a send whose completion entry the receiver
-    polls, as with UCX (HPC-X, Open MPI, MPICH); if not, by an RDMA write into a ring that it polls, as with
-    MVAPICH2. Default: false.
+    """Whether these, and messages about larger ones, go by a send, as with UCX (HPC-X, Open MPI, MPICH); if
+    not, by an RDMA write into a ring that the receiver polls, as with MVAPICH2. Default: false.
     """
     header: NotRequired[str | Sourced]
     """Bytes of the header that MPI puts before such a message; messages about larger ones are nothing else.

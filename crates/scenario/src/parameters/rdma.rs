@@ -94,7 +94,7 @@ parameters! {
         Published "UCX 9466d104a3, the overhead that it plans with for a completion entry";
         /// Core time to take a message that was sent: its completion entry, and a receive request posted anew.
         receive_cost: Span = "75 ns" in "0 ns" to "1 ms",
-        Published "UCX 9466d104a3, the overhead that it plans with to receive a message by verbs (uct_rc_verbs_iface_query); 40 ns by its own mlx5 driver";
+        Published "UCX 9466d104a3, the overhead that it plans with to receive a message by verbs; 40 ns by its own mlx5 driver";
     }
 }
 

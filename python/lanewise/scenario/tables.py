@@ -1256,7 +1256,13 @@ class HostVerbs(TypedDict, total=False):
     poll_latency: str | Sourced
     """From a write at the root port until a polling core has seen it. Default: 80 ns."""
     poll_cost: str | Sourced
-    """Core time to take a completion, or a message from polled memory. Default: 20 ns."""
+    """Core time to take a completion of a request of its own, or a message from polled memory. Default: 20
+    ns.
+    """
+    receive_cost: str | Sourced
+    """Core time to take a message that was sent: its completion entry, and a receive request posted anew.
+    Default: 75 ns.
+    """
 
 
 class HostMpi(TypedDict, total=False):
@@ -2335,6 +2341,10 @@ class WorkloadOsu(TypedDict):
     """Messages of a window. Default: 64."""
     eager_max: NotRequired[str | Sourced]
     """Largest message that MPI sends eagerly. Default: 8 KiB."""
+    eager_by_send: NotRequired[bool | Sourced]
+    """Whether these, and messages about larger ones, go by a send, as with UCX (HPC-X, Open MPI, MPICH); if
+    not, by an RDMA write into a ring that the receiver polls, as with MVAPICH2. Default: false.
+    """
     header: NotRequired[str | Sourced]
     """Bytes of the header that MPI puts before such a message; messages about larger ones are nothing else.
     Default: 48 B.

@@ -89,9 +89,12 @@ parameters! {
         /// From a write at the root port until a polling core has seen it.
         poll_latency: Span = "80 ns" in "0 ns" to "100 us",
         Assumed "into the last level cache, and the miss of the polling core";
-        /// Core time to take a completion, or a message from polled memory.
+        /// Core time to take a completion of a request of its own, or a message from polled memory.
         poll_cost: Span = "20 ns" in "0 ns" to "1 ms",
         Published "UCX 9466d104a3, the overhead that it plans with for a completion entry";
+        /// Core time to take a message that was sent: its completion entry, and a receive request posted anew.
+        receive_cost: Span = "75 ns" in "0 ns" to "1 ms",
+        Published "UCX 9466d104a3, the overhead that it plans with to receive a message by verbs; 40 ns by its own mlx5 driver";
     }
 }
 

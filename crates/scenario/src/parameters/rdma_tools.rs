@@ -118,6 +118,10 @@ parameters! {
         /// Largest message that MPI sends eagerly.
         eager_max: Bytes = "8 KiB" in "0 B" to "1 MiB",
         Assumed "8 to 16 KiB in MVAPICH, depending on the adapter";
+        /// Whether these, and messages about larger ones, go by a send, as with UCX (HPC-X, Open MPI, MPICH); if not, by an RDMA
+        /// write into a ring that the receiver polls, as with MVAPICH2.
+        eager_by_send: bool = "false",
+        Published "RDMA fast path is the default of MVAPICH on InfiniBand, MVAPICH user guide; UCX 9466d104a3 sends";
         /// Bytes of the header that MPI puts before such a message; messages about larger ones are nothing else.
         header: Bytes = "48 B" in "1 B" to "1 KiB",
         Assumed "envelope, sequence number and flags";

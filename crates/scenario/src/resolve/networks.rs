@@ -377,5 +377,6 @@ pub(crate) fn verbs(verbs: &VerbsParameters) -> VerbsHostConfig {
         doorbell_cost: verbs.doorbell_cost,
         poll_latency: verbs.poll_latency,
         poll_cost: verbs.poll_cost,
+        receive_cost: verbs.receive_cost,
     }
 }

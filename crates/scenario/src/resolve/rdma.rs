@@ -316,6 +316,7 @@ fn osu(
         mpi: MpiConfig {
             eager_max: parameters.eager_max,
             header: parameters.header,
+            eager_by_send: parameters.eager_by_send,
             rendezvous: match parameters.rendezvous {
                 RendezvousChoice::Write => Rendezvous::Write,
                 RendezvousChoice::Read => Rendezvous::Read,

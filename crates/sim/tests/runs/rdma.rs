@@ -108,3 +108,35 @@ fn what_is_read_is_written_once_the_buffers_are_full() {
     assert_eq!((data.len(), found.end_reason), (2, lanewise_sim::EndName::Converged));
     assert!((data[0] / data[1] - 1.0).abs() < 0.001, "{data:?}");
 }
+
+/// A number of the first instrument, in ns for one in us.
+fn nanoseconds(text: &str, name: &str) -> f64 {
+    let metrics = &results(text).instruments[0].metrics;
+    metrics.iter().find(|metric| metric.name == name).expect("a metric of that name").value * 1e3
+}
+
+#[test]
+fn what_a_core_takes_for_a_message_that_was_sent_is_in_each_way_of_sends_alone() {
+    let typical = |tool: &str, cost: u32| {
+        let text =
+            rig("gen3 x16", "kind = \"infiniband-edr\"", &format!("tool = \"{tool}\"\nsize = \"2 B\""));
+        let verbs = format!("verbs = {{ receive_cost = \"{cost} ns\" }}\nslots =");
+        nanoseconds(&text.replace("slots =", &verbs), "t_typical (us)")
+    };
+    // TLPs begin at symbol times of the link, 1.016 ns.
+    let more = typical("ib_send_lat", 120) - typical("ib_send_lat", 20);
+    assert!((more - 100.0).abs() < 2.0, "{more}");
+    assert_eq!(typical("ib_write_lat", 120), typical("ib_write_lat", 20));
+}
+
+#[test]
+fn mpi_that_sends_has_an_entry_and_a_receive_request_more_than_one_that_writes() {
+    let latency = |by_send: bool| {
+        let tool = format!("tool = \"osu_latency\"\nsize = \"8 B\"\neager_by_send = {by_send}");
+        let text = rig("gen3 x16", "kind = \"infiniband-edr\"", &tool);
+        nanoseconds(&text.replace("perftest", "osu"), "Latency (us)")
+    };
+    // 55 ns of the core, and 64 B behind the payload: some 90 B of 15.75 GB/s.
+    let more = latency(true) - latency(false);
+    assert!((55.0..63.0).contains(&more), "{more}");
+}

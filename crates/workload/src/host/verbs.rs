@@ -11,8 +11,10 @@ pub struct VerbsHostConfig {
     pub doorbell_cost: Span,
     /// From a write at the root port until a polling core has seen it.
     pub poll_latency: Span,
-    /// Core time to take a completion, or a message from polled memory.
+    /// Core time to take a completion of a request of its own, or a message from polled memory.
     pub poll_cost: Span,
+    /// Core time to take a message that was sent: its completion, and a receive request posted anew.
+    pub receive_cost: Span,
 }
 
 /// The MPI library on the same core.

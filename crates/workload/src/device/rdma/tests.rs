@@ -9,6 +9,7 @@ use lanewise_fabric::ports::Tally;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
+use lanewise_network::transport::PacketKind;
 use lanewise_observe::{FlowSpec, LatencyOf, WorkloadEntry};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
@@ -156,6 +157,31 @@ fn an_inline_write_takes_the_sum_of_its_steps() {
     // The acknowledgement leaves at 413.68: 30 B 2.4, cable 10, adapter 100, entry 200 + 4.
     assert_eq!(told[1], (CompletionKind::Done, 730));
     assert_eq!(script.network.under_way(), 0);
+}
+
+#[test]
+fn a_send_is_seen_when_its_entry_is_behind_its_payload_and_costs_another_request() {
+    let arrival = |opcode, length| {
+        let mut script = Script::new(network(4096), vec![request(opcode, length)]);
+        let mut bench = bench();
+        bench.run(&mut script, Span::from_us(100));
+        let mut seen = script.seen.iter();
+        let (at, _) = seen.find(|(_, seen)| seen.kind != CompletionKind::Done).expect("the peer is told");
+        let written = |direction| bench.payload_of("c0", "nic1", direction);
+        ((*at - Time::ZERO).as_ns(), written("write1"), written("control1"))
+    };
+    for length in [2, 64, 4096] {
+        let (write, payload, control) = arrival(Opcode::WritePolled, length);
+        assert_eq!((payload, control), (length, 0));
+        // An entry, and the request of 64 B that is fetched for the next send.
+        let (send, payload, control) = arrival(Opcode::Send, length);
+        assert_eq!((payload, control), (length, 64 + 64));
+        // A send lacks 16 B of header on the wire. The entry takes 4 ns of the link, behind the payload.
+        let wire =
+            [PacketKind::WriteFirst, PacketKind::Data].map(|kind| EDR.packet_span(kind, Bytes::new(length)));
+        let more = 4.0 - (wire[0] - wire[1]).as_ns();
+        assert!((send - write - more).abs() < 1e-3, "{length} B: {write} {send}");
+    }
 }
 
 #[test]

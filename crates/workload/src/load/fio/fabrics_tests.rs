@@ -60,6 +60,7 @@ fn over_network(fio: FioConfig, software: NvmeTargetConfig) -> NvmeConfig {
         doorbell_cost: Span::ZERO,
         poll_latency: Span::from_ns(80),
         poll_cost: Span::from_ns(30),
+        receive_cost: Span::from_ns(30),
     };
     let fabrics = FabricsConfig {
         ports: [NicPort { nic: 0, port: 0 }, NicPort { nic: 1, port: 0 }],

@@ -3,8 +3,9 @@
 use crate::device::rdma as network;
 use crate::device::rdma::NicPort;
 use crate::device::rdma::RdmaNetwork;
-use crate::device::rdma::{Completion, EndId, WorkRequest};
+use crate::device::rdma::{Completion, CompletionKind, EndId, WorkRequest};
 use crate::flows::{Flows, Repeats};
+use crate::host::VerbsHostConfig;
 use crate::load::LoadName;
 use crate::load::measured::per;
 use crate::ports::{self, needs};
@@ -102,6 +103,14 @@ impl<M: ToolNeeds> At<'_, M> {
             Flows::add(name, name_of_nic, LatencyOf::Request, Repeats::READ, &mut self.ports)
         };
         ports.map(at)
+    }
+}
+
+/// Core time to take what software sees.
+pub(super) fn taking(host: &VerbsHostConfig, kind: CompletionKind) -> Span {
+    match kind {
+        CompletionKind::Received => host.receive_cost,
+        CompletionKind::Done | CompletionKind::Written => host.poll_cost,
     }
 }
 

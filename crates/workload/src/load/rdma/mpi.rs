@@ -1,14 +1,15 @@
 //! Two MPI ranks over a connection: small messages go eagerly, large ones by rendezvous.
 //!
 //! Eager: the sender copies into a registered buffer and writes it, with a header, into a ring of the receiver, which
-//! polls it and copies it out. The send call is over when the write is posted. Rendezvous: a request to send (RTS) is
-//! written into the ring; then either the receiver grants it (CTS), the sender writes the data and after it a FIN, or
-//! the receiver reads the data and sends a FIN. Data is not copied. Both sides poll all the time. A doorbell's stores take
-//! a while to leave the core: a library over verbs waits for them, UCX not before it stores the next doorbell.
+//! polls it and copies it out; or it sends it, and the receiver polls the completion entry. The send call is over when the
+//! request is posted. Rendezvous: a request to send (RTS) goes the same way; then either the receiver grants it (CTS), the
+//! sender writes the data and after it a FIN, or the receiver reads the data and sends a FIN. Data is not copied. Both sides
+//! poll all the time. A doorbell's stores take a while to leave the core: a library over verbs waits for them, UCX not before
+//! it stores the next doorbell.
 //! Leaves out: registration (buffers are cached), matching beyond its cost, unexpected messages, credits of the rings.
-//! Source: MVAPICH user guides, "RDMA fast path" and "rendezvous protocols" (RPUT, RGET).
+//! Source: MVAPICH user guides, "RDMA fast path" and "rendezvous protocols" (RPUT, RGET); UCX, `src/uct/ib/mlx5/rc` (sends).
 
-use super::driver::{At, ToolNeeds};
+use super::driver::{At, ToolNeeds, taking};
 use crate::device::rdma::{Completion, CompletionKind, EndId, HOST_MEMORY, Opcode, WorkRequest};
 use crate::host::memory::PAGE;
 use crate::host::{MpiHostConfig, VerbsHostConfig};
@@ -32,6 +33,8 @@ pub struct MpiConfig {
     pub eager_max: Bytes,
     /// Header of an eager message, and the whole of a control message; not zero.
     pub header: Bytes,
+    /// Whether these go by a send; if not, by a write into a ring that the receiver polls.
+    pub eager_by_send: bool,
     /// How larger ones go.
     pub rendezvous: Rendezvous,
     /// Largest write that travels inside its work request; what both adapters take.
@@ -155,7 +158,7 @@ impl Mpi {
         stored
     }
 
-    /// Writes into the other rank's ring; the core has stored the doorbell at `done`.
+    /// Writes into the other rank's ring, or sends to it; the core has stored the doorbell at `done`.
     fn write<M: ToolNeeds>(
         &mut self,
         rank: usize,
@@ -166,7 +169,7 @@ impl Mpi {
         at: &mut At<'_, M>,
     ) {
         let request = WorkRequest {
-            opcode: Opcode::WritePolled,
+            opcode: if self.config.eager_by_send { Opcode::Send } else { Opcode::WritePolled },
             length,
             local: self.ring,
             remote: self.ring,
@@ -222,8 +225,8 @@ impl Mpi {
         let rank = self.rank(completion.end);
         let (what, size) = split_id(completion.id);
         let (verbs, mpi) = &self.hosts[rank];
-        let mut cost = verbs.poll_cost;
-        if completion.kind == CompletionKind::Written {
+        let mut cost = taking(verbs, completion.kind);
+        if completion.kind != CompletionKind::Done {
             cost += mpi.receive_cost;
         }
         if what == Wire::Eager {

@@ -1,7 +1,9 @@
 //! perftest: `ib_write_bw`, `ib_read_bw`, `ib_send_bw` and their `_lat` sisters.
 //!
 //! Bandwidth: a thread posts to its queue pairs in turn, up to a depth, and polls for completions of every so many
-//! requests. Latency: `write` and `send` go back and forth, half a round trip is reported; `read` is one trip.
+//! requests; the receiver of sends takes each and posts a receive request anew, between two lists where it sends too. Latency:
+//! `write` and `send` go back and forth, half a round trip is reported; `read` is one trip. A writer's peer polls the last byte, a
+//! sender's the completion entry, and posts a receive request before it answers.
 //! The peak of a bandwidth test is that of [`super::peak`].
 //! Leaves out: start-up handshakes, huge page and NUMA choices, events instead of polling, fewer
 //! reads outstanding than the adapter allows (`-o`), limits of the rate, and `-O`, which is a test on each of two networks.
@@ -10,7 +12,9 @@
 mod side;
 
 use self::side::{Pair, Side};
-use super::driver::{At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, threads};
+use super::driver::{
+    At, Driver, FEWEST_TRIPS, Samples, Throughput, ToolNeeds, metric, quantile_us, taking, threads,
+};
 use super::peak::{MOST_ITERATIONS, Peak};
 use crate::device::rdma::NicPort;
 use crate::device::rdma::{Completion, CompletionKind, EndId, Opcode, WorkRequest};
@@ -128,6 +132,7 @@ impl Perftest {
             last_look: Time::ZERO,
             peak: (config.iterations <= MOST_ITERATIONS).then(Peak::default),
             polled: VecDeque::new(),
+            received: 0,
         });
         Self {
             sides: sides.collect(),
@@ -164,6 +169,7 @@ impl Perftest {
     fn post_next<M: ToolNeeds>(&mut self, side: usize, at: &mut At<'_, M>) {
         let config = &self.config;
         let state = &mut self.sides[side];
+        state.take_received(at.now());
         let count = state.pairs.len();
         let list = |pair: &Pair| config.post_list.min(config.iterations - pair.posted);
         let open = |pair: &Pair| {
@@ -291,13 +297,21 @@ impl Driver for Perftest {
     }
 
     fn completion<M: ToolNeeds>(&mut self, completion: Completion, at: &mut At<'_, M>) {
-        if !self.is_awaited(completion.kind) {
+        let (side, pair) = self.places[&completion.end];
+        let awaited = self.is_awaited(completion.kind);
+        let state = &mut self.sides[side];
+        let seen = at.now() + state.host.poll_latency;
+        if !awaited {
+            if self.config.tool == PerftestTool::SendBandwidth {
+                state.received += 1;
+                if !state.posting {
+                    state.take_received(seen);
+                }
+            }
             return;
         }
-        let (side, pair) = self.places[&completion.end];
-        let state = &mut self.sides[side];
         state.polled.push_back((pair, completion.id as u32));
-        let done = state.thread.occupy(at.now() + state.host.poll_latency, state.host.poll_cost);
+        let done = state.thread.occupy(seen, taking(&state.host, completion.kind));
         at.set_timer(done, POLL + side as u32);
     }
 

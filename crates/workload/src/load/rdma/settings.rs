@@ -97,7 +97,9 @@ impl LoadConfig for RdmaConfig {
 /// Software at one end of a tool.
 fn enlarge_software(tool: &mut RdmaToolConfig, side: usize, larger: &mut Enlarge) {
     let faster_driver = |host: &mut VerbsHostConfig, larger: &mut Enlarge| {
-        larger.shorten_all([&mut host.post_cost, &mut host.doorbell_cost, &mut host.poll_cost]);
+        let costs =
+            [&mut host.post_cost, &mut host.doorbell_cost, &mut host.poll_cost, &mut host.receive_cost];
+        larger.shorten_all(costs);
     };
     match tool {
         RdmaToolConfig::Perftest(perftest) => faster_driver(&mut perftest.hosts[side], larger),

@@ -41,9 +41,19 @@ pub(super) struct Side {
     pub(super) peak: Option<Peak>,
     /// Received and not yet looked at: completions of each pair, in order.
     pub(super) polled: VecDeque<(usize, u32)>,
+    /// Messages of the other side's sends that it has not taken.
+    pub(super) received: u64,
 }
 
 impl Side {
+    /// The thread takes what it received, and posts as many receive requests.
+    pub(super) fn take_received(&mut self, at: Time) {
+        let messages = std::mem::take(&mut self.received);
+        if messages > 0 {
+            self.thread.occupy(at, self.host.receive_cost * messages);
+        }
+    }
+
     /// Best rate from a post to a completion, messages a second; zero where the tool looks for none. The tool's average
     /// is from its first post to its last completion, so it is never above the peak; ours is over a window of a longer
     /// test, which leaves out the wait of the first message, so that it is the limit of both. It is all there is when

@@ -67,10 +67,28 @@ pub enum LatencyOf {
     Operation,
     /// Requests, and operations apart from them. What the flow counts are its requests.
     Both,
+    /// The same of operations that follow each other with pauses between: what is moved in a part of one says nothing about its rate.
+    BothInTurn,
     /// One entry per frame of a network.
     Frame,
     /// One entry per frame of a picture, each of which begins when the one before it ends.
     FrameInTurn,
+}
+
+impl LatencyOf {
+    /// Whether operations are apart from requests.
+    fn is_both(self) -> bool {
+        matches!(self, Self::Both | Self::BothInTurn)
+    }
+
+    /// What a flow counts, in a word.
+    pub fn counted(self) -> &'static str {
+        match self {
+            Self::Request | Self::Both | Self::BothInTurn => "requests",
+            Self::Operation => "operations",
+            Self::Frame | Self::FrameInTurn => "frames",
+        }
+    }
 }
 
 /// Payload and latencies of one flow since the window started; what every packet changes is in the first cache line.
@@ -90,9 +108,9 @@ impl FlowTally {
     pub(crate) fn new(spec: FlowSpec) -> Self {
         Self {
             payload: 0,
-            counts_requests: matches!(spec.latency, LatencyOf::Request | LatencyOf::Both),
+            counts_requests: spec.latency == LatencyOf::Request || spec.latency.is_both(),
             latency: LatencyTally::default(),
-            whole: (spec.latency == LatencyOf::Both).then(Box::default),
+            whole: spec.latency.is_both().then(Box::default),
             spec,
         }
     }
@@ -168,6 +186,13 @@ impl FlowTally {
         self.whole.as_deref()
     }
 
+    /// How often something was done that has to be done several times before a rate says anything: operations, where pauses are
+    /// between them, or else what the flow counts.
+    pub fn rounds(&self) -> u64 {
+        let in_turn = self.spec.latency == LatencyOf::BothInTurn;
+        if in_turn { self.widest().count() } else { self.operations() }
+    }
+
     /// Latencies of operations; of requests where the flow has no others.
     pub fn widest(&self) -> &LatencyTally {
         self.whole.as_ref().map_or(&self.latency, |whole| whole)
@@ -209,9 +234,12 @@ mod tests {
 
     #[test]
     fn operations_are_apart_from_requests_where_both_are_asked_for() {
-        for (of, counted, apart) in
-            [(LatencyOf::Request, 2, None), (LatencyOf::Operation, 1, None), (LatencyOf::Both, 2, Some(1))]
-        {
+        for (of, counted, apart, rounds) in [
+            (LatencyOf::Request, 2, None, 2),
+            (LatencyOf::Operation, 1, None, 1),
+            (LatencyOf::Both, 2, Some(1), 2),
+            (LatencyOf::BothInTurn, 2, Some(1), 1),
+        ] {
             let mut flow = flow(of);
             [10, 20].into_iter().for_each(|ns| flow.request_done(Span::from_ns(ns)));
             if of != LatencyOf::Request {
@@ -219,6 +247,7 @@ mod tests {
             }
             assert_eq!(flow.operations(), counted, "{of:?}");
             assert_eq!(flow.operation_latencies().map(LatencyTally::count), apart, "{of:?}");
+            assert_eq!(flow.rounds(), rounds, "{of:?}");
         }
     }
 }

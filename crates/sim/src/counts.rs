@@ -30,9 +30,9 @@ pub(crate) fn counts(simulation: &Simulation) -> Counts {
     simulation.fabric.observers().flows().iter().map(count).collect()
 }
 
-/// Requests or operations completed, by flow.
+/// Requests or operations completed, by flow: whichever a rate takes several of.
 pub(crate) fn operations(simulation: &Simulation) -> Counts {
-    simulation.fabric.observers().flows().iter().map(|flow| flow.operations()).collect()
+    simulation.fabric.observers().flows().iter().map(|flow| flow.rounds()).collect()
 }
 
 /// What was counted since. Flows may have been added, and one whose operations were counted counts bytes from its first on.

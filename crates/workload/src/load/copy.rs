@@ -126,7 +126,7 @@ impl CopyWorkload {
                 entry: self.config.name.entry(),
                 devices: self.config.device_name.as_str().into(),
                 direction: word,
-                latency: LatencyOf::Operation,
+                latency: LatencyOf::BothInTurn,
                 repeats: false,
             }));
             let open = |_| ports.open_queue_with(self.config.device, &self.config.engine);

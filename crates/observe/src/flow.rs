@@ -91,6 +91,9 @@ impl LatencyOf {
     }
 }
 
+/// Requests for which a long operation counts again.
+const LONG: u64 = 1 << 14;
+
 /// Payload and latencies of one flow since the window started; what every packet changes is in the first cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -186,11 +189,17 @@ impl FlowTally {
         self.whole.as_deref()
     }
 
-    /// How often something was done that has to be done several times before a rate says anything: operations, where pauses are
-    /// between them, or else what the flow counts.
-    pub fn rounds(&self) -> u64 {
-        let in_turn = self.spec.latency == LatencyOf::BothInTurn;
-        if in_turn { self.widest().count() } else { self.operations() }
+    /// How often something was done that has to be done several times before a rate says anything: what the flow counts, or, where
+    /// pauses are between them, operations. Of these a long one counts for as many as it has [`LONG`] requests, but no more
+    /// than `most_of_one`.
+    pub fn rounds(&self, most_of_one: u64) -> u64 {
+        match (&self.whole, self.spec.latency) {
+            (Some(whole), LatencyOf::BothInTurn) => {
+                let whole = whole.count();
+                (self.operations() / LONG).clamp(whole, most_of_one * whole)
+            }
+            _ => self.operations(),
+        }
     }
 
     /// Latencies of operations; of requests where the flow has no others.
@@ -233,6 +242,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_operation_counts_for_several() {
+        for (requests, copies, rounds) in
+            [(100, 10, 10), (5 * LONG, 10, 10), (40 * LONG, 10, 40), (200 * LONG, 10, 80), (LONG, 0, 0)]
+        {
+            let mut flow = flow(LatencyOf::BothInTurn);
+            (0..requests).for_each(|_| flow.request_done(Span::from_ns(1)));
+            (0..copies).for_each(|_| flow.operation_done(Span::from_ms(1)));
+            assert_eq!(flow.rounds(8), rounds, "{requests} requests of {copies}");
+            assert_eq!(flow.rounds(1), copies, "{requests} requests of {copies}");
+        }
+    }
+
+    #[test]
     fn operations_are_apart_from_requests_where_both_are_asked_for() {
         for (of, counted, apart, rounds) in [
             (LatencyOf::Request, 2, None, 2),
@@ -247,7 +269,7 @@ mod tests {
             }
             assert_eq!(flow.operations(), counted, "{of:?}");
             assert_eq!(flow.operation_latencies().map(LatencyTally::count), apart, "{of:?}");
-            assert_eq!(flow.rounds(), rounds, "{of:?}");
+            assert_eq!(flow.rounds(8), rounds, "{of:?}");
         }
     }
 }

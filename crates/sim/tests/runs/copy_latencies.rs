@@ -89,3 +89,22 @@ fn the_latency_that_decides_is_that_of_copies() {
     assert!((0.99 * interval.low_ns..=1.01 * interval.high_ns).contains(&p90), "{p90}, {interval:?}");
     assert!(requests < interval.low_ns / 2.0, "{requests}, {interval:?}");
 }
+
+/// Of copies that are long, a few whole ones say what many would: a run is over in a part of the time that 16 for each window take.
+#[test]
+fn long_copies_are_measured_by_a_few_of_them() {
+    let text = RIG.replace("copy_engine =", "#");
+    let settings = [
+        ("workload.load.direction", "host-to-device"),
+        ("workload.load.size", "32 MiB"),
+        ("run.time_limit", "200 ms"),
+    ];
+    let found = results(text, &settings);
+    assert!(found.end_detail.contains("within"), "{}", found.end_detail);
+    let operations = found.flows[0].operation_latency_ns.as_ref().expect("they are apart");
+    assert!((4..=16).contains(&operations.count), "{}", operations.count);
+    // Whole ones, by the instrument's own report, and all that moved, whatever part of a copy that is.
+    let of_a_copy = f64::from(32 << 20) / operations.mean.expect("measured");
+    within(0.1, crate::rig::metric(&found, "host-to-device (GB/s)"), of_a_copy);
+    within(0.5, found.flows[0].goodput_gb_per_s, of_a_copy);
+}

@@ -246,7 +246,14 @@ class _Runs:
     def host(self, name: str, direction: str) -> float:
         """Return the rate of copies from or to the host, GB/s."""
         return self._rates(
-            {"kind": "copy", "name": "copies", "device": name, "direction": direction, "size": _LONG}
+            {
+                "kind": "copy",
+                "name": "copies",
+                "device": name,
+                "direction": direction,
+                "size": _LONG,
+                "runtime_call": False,
+            }
         )[0]
 
     def _rates(self, *workloads: dict[str, Any]) -> tuple[float, ...]:
@@ -320,6 +327,7 @@ def _peer(device: str, target: str, by: Way, size: str = _LONG, *, back: bool = 
         "target": target,
         "by": by,
         "size": size,
+        "runtime_call": False,
     }
 
 

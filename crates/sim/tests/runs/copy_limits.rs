@@ -58,6 +58,30 @@ fn the_overhead_of_a_copy_is_the_limit() {
     limited(RIG, &[("workload.copies.size", "4 KiB")], "core", &["copies.core"], 400.0);
 }
 
+/// What a call of the runtime adds is paid by programs that wait in it, and not by those that ask the driver or queue their copies.
+#[test]
+fn the_call_of_the_runtime_is_the_limit() {
+    let copies_of_4_kib = |runtime_call, queued| {
+        let settings = [
+            ("workload.copies.size", "4 KiB"),
+            ("gpu.copy_engine.call", "30 us"),
+            ("workload.copies.runtime_call", runtime_call),
+            ("workload.copies.queued", queued),
+        ];
+        results(RIG, &settings)
+    };
+    let span_us = |found: &Results| 1e6 / copies_per_s(found);
+    let [called, asked] = ["true", "false"].map(|runtime_call| copies_of_4_kib(runtime_call, "false"));
+    within(0.5, span_us(&called) - span_us(&asked), 30.0);
+    let limit = called.limited_by.as_ref().expect("something moved");
+    assert_eq!((limit.kind, &*limit.name), ("core", "copies.core"), "{}", limit.sentence);
+    assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.call");
+    assert_eq!(
+        copies_per_s(&copies_of_4_kib("true", "true")),
+        copies_per_s(&copies_of_4_kib("false", "true"))
+    );
+}
+
 /// Copies that are queued have the gap of the engine between them, and not the overhead of a copy that is waited for.
 #[test]
 fn the_gap_between_queued_copies_is_the_limit() {

@@ -152,7 +152,12 @@ fn a_copy_is_cut_at_the_unit_of_its_engine() {
         is_kernel: false,
         engine: EngineConfig { write_unit: Some(Bytes::new(64)), ..EngineConfig::default() },
         engines: 1,
-        costs: CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None },
+        costs: CopyCosts {
+            overhead: Span::from_us(5),
+            call: Span::ZERO,
+            completion: Span::from_us(1),
+            staging: None,
+        },
         sizes: vec![Bytes::new(64_000)],
         copies: None,
         streams: 1,

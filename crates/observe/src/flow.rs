@@ -82,7 +82,7 @@ impl LatencyOf {
     }
 
     /// What a flow counts, in a word.
-    pub fn counted(self) -> &'static str {
+    fn counted(self) -> &'static str {
         match self {
             Self::Request | Self::Both | Self::BothInTurn => "requests",
             Self::Operation => "operations",
@@ -149,9 +149,19 @@ impl FlowTally {
         Bytes::new(self.payload)
     }
 
-    /// Requests or operations completed, whichever [`LatencyOf`] says.
+    /// Whether operations alone are counted of a flow that has both: no requests are made over a side link.
+    fn is_without_requests(&self) -> bool {
+        self.latency.count() == 0 && self.whole.as_ref().is_some_and(|whole| whole.count() > 0)
+    }
+
+    /// What the flow counts, in a word.
+    pub fn counted(&self) -> &'static str {
+        if self.is_without_requests() { "operations" } else { self.spec.latency.counted() }
+    }
+
+    /// Requests or operations completed, whichever the flow counts.
     pub fn operations(&self) -> u64 {
-        self.latency.count()
+        self.latencies().count()
     }
 
     /// The same per second, where `seconds` were measured. Of frames in turn, over the time that the whole ones took: the first has
@@ -166,27 +176,27 @@ impl FlowTally {
 
     /// Sum of all latencies, for Little's law.
     pub fn latency_sum_seconds(&self) -> f64 {
-        self.latency.sum_seconds()
+        self.latencies().sum_seconds()
     }
 
     /// Largest latency, ns; zero when there was none.
     pub fn latency_max_ns(&self) -> f64 {
-        self.latency.max_ns()
+        self.latencies().max_ns()
     }
 
     /// Summary of the latencies of what the flow counts; all zero when there were none.
     pub fn latency(&self) -> LatencySummary {
-        self.latency.summary()
+        self.latencies().summary()
     }
 
     /// Latencies of what the flow counts.
     pub fn latencies(&self) -> &LatencyTally {
-        &self.latency
+        if self.is_without_requests() { self.widest() } else { &self.latency }
     }
 
     /// Latencies of operations, where they are apart from requests.
     pub fn operation_latencies(&self) -> Option<&LatencyTally> {
-        self.whole.as_deref()
+        self.whole.as_deref().filter(|_| !self.is_without_requests())
     }
 
     /// How often something was done that has to be done several times before a rate says anything: what the flow counts, or, where
@@ -239,6 +249,18 @@ mod tests {
         assert_eq!(two_of_20_ms(LatencyOf::FrameInTurn), 50.0);
         assert_eq!(two_of_20_ms(LatencyOf::Operation), 2.0 / 0.03);
         assert_eq!(flow(LatencyOf::FrameInTurn).operations_per_second(0.03), 0.0);
+    }
+
+    #[test]
+    fn what_moves_without_requests_counts_operations() {
+        let mut flow = flow(LatencyOf::BothInTurn);
+        assert_eq!((flow.counted(), flow.operations()), ("requests", 0));
+        flow.operation_done(Span::from_ns(30));
+        assert_eq!((flow.counted(), flow.operations(), flow.latency_max_ns()), ("operations", 1, 30.0));
+        assert!(flow.operation_latencies().is_none());
+        flow.request_done(Span::from_ns(10));
+        assert_eq!((flow.counted(), flow.operations(), flow.latency_max_ns()), ("requests", 1, 10.0));
+        assert_eq!(flow.operation_latencies().map(LatencyTally::count), Some(1));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn flows(
             goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
             bytes,
-            counted: tally.spec.latency.counted(),
+            counted: tally.counted(),
             operations: tally.operations(),
             operations_per_s: tally.operations_per_second(seconds),
             latency_ns: tally.latencies().into(),

@@ -108,3 +108,17 @@ fn long_copies_are_measured_by_a_few_of_them() {
     within(0.1, crate::rig::metric(&found, "host-to-device (GB/s)"), of_a_copy);
     within(0.5, found.flows[0].goodput_gb_per_s, of_a_copy);
 }
+
+/// A side link carries a copy whole: there are no requests, and copies are what is counted.
+#[test]
+fn copies_over_a_side_link_have_no_requests() {
+    let text = RIG
+        .replace("slot1 = \"gen4 x16\"", "slot1 = \"gen4 x16\", slot2 = \"gen4 x16\"")
+        .replace("server.slot1\"", "server.*\"\ncount = 2\nside_link = { rate = \"200 GB/s\" }")
+        .replace("device = \"gpu\"", "device = \"gpu[0]\"\ntarget = \"gpu[1]\"\ndirection = \"peer\"");
+    let found = results(text, &[]);
+    let [flow] = &found.flows[..] else { panic!("one way") };
+    assert_eq!(flow.counted, "operations");
+    assert!(flow.operations > 0 && flow.operation_latency_ns.is_none());
+    within(1.0, flow.latency_ns.mean.expect("measured"), 7000.0 + 500.0 + 65536.0 / 200.0);
+}

@@ -60,11 +60,12 @@ def test_empty_documents_give_empty_tables_with_the_same_columns() -> None:
     }
 
 
-def test_latencies_are_all_in_their_buckets() -> None:
+@pytest.mark.parametrize("scenario", ["switch", "copy"])
+def test_latencies_are_all_in_their_buckets(scenario: str) -> None:
     table = result().latencies
     assert table.columns == ["flow", "device", "direction", "counted", "from_ns", "below_ns", "count"]
     assert table.filter(flow="read disks0")["count"].to_list() == [10, 18, 1]
-    run = lanewise.run("scenarios/switch.toml")
+    run = lanewise.run(f"scenarios/{scenario}.toml")
     for flow in run.document["flows"]:
         for counted, kind in (("requests", "latency_ns"), ("operations", "operation_latency_ns")):
             latency, rows = flow[kind], run.latencies.filter(flow=flow["name"], counted=counted)

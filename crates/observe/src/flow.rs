@@ -67,11 +67,32 @@ pub enum LatencyOf {
     Operation,
     /// Requests, and operations apart from them. What the flow counts are its requests.
     Both,
+    /// The same of operations that follow each other with pauses between: what is moved in a part of one says nothing about its rate.
+    BothInTurn,
     /// One entry per frame of a network.
     Frame,
     /// One entry per frame of a picture, each of which begins when the one before it ends.
     FrameInTurn,
 }
+
+impl LatencyOf {
+    /// Whether operations are apart from requests.
+    fn is_both(self) -> bool {
+        matches!(self, Self::Both | Self::BothInTurn)
+    }
+
+    /// What a flow counts, in a word.
+    fn counted(self) -> &'static str {
+        match self {
+            Self::Request | Self::Both | Self::BothInTurn => "requests",
+            Self::Operation => "operations",
+            Self::Frame | Self::FrameInTurn => "frames",
+        }
+    }
+}
+
+/// Requests for which a long operation counts again.
+const LONG: u64 = 1 << 14;
 
 /// Payload and latencies of one flow since the window started; what every packet changes is in the first cache line.
 #[derive(Clone, Debug)]
@@ -90,9 +111,9 @@ impl FlowTally {
     pub(crate) fn new(spec: FlowSpec) -> Self {
         Self {
             payload: 0,
-            counts_requests: matches!(spec.latency, LatencyOf::Request | LatencyOf::Both),
+            counts_requests: spec.latency == LatencyOf::Request || spec.latency.is_both(),
             latency: LatencyTally::default(),
-            whole: (spec.latency == LatencyOf::Both).then(Box::default),
+            whole: spec.latency.is_both().then(Box::default),
             spec,
         }
     }
@@ -128,9 +149,19 @@ impl FlowTally {
         Bytes::new(self.payload)
     }
 
-    /// Requests or operations completed, whichever [`LatencyOf`] says.
+    /// Whether operations alone are counted of a flow that has both: no requests are made over a side link.
+    fn is_without_requests(&self) -> bool {
+        self.latency.count() == 0 && self.whole.as_ref().is_some_and(|whole| whole.count() > 0)
+    }
+
+    /// What the flow counts, in a word.
+    pub fn counted(&self) -> &'static str {
+        if self.is_without_requests() { "operations" } else { self.spec.latency.counted() }
+    }
+
+    /// Requests or operations completed, whichever the flow counts.
     pub fn operations(&self) -> u64 {
-        self.latency.count()
+        self.latencies().count()
     }
 
     /// The same per second, where `seconds` were measured. Of frames in turn, over the time that the whole ones took: the first has
@@ -145,27 +176,40 @@ impl FlowTally {
 
     /// Sum of all latencies, for Little's law.
     pub fn latency_sum_seconds(&self) -> f64 {
-        self.latency.sum_seconds()
+        self.latencies().sum_seconds()
     }
 
     /// Largest latency, ns; zero when there was none.
     pub fn latency_max_ns(&self) -> f64 {
-        self.latency.max_ns()
+        self.latencies().max_ns()
     }
 
     /// Summary of the latencies of what the flow counts; all zero when there were none.
     pub fn latency(&self) -> LatencySummary {
-        self.latency.summary()
+        self.latencies().summary()
     }
 
     /// Latencies of what the flow counts.
     pub fn latencies(&self) -> &LatencyTally {
-        &self.latency
+        if self.is_without_requests() { self.widest() } else { &self.latency }
     }
 
     /// Latencies of operations, where they are apart from requests.
     pub fn operation_latencies(&self) -> Option<&LatencyTally> {
-        self.whole.as_deref()
+        self.whole.as_deref().filter(|_| !self.is_without_requests())
+    }
+
+    /// How often something was done that has to be done several times before a rate says anything: what the flow counts, or, where
+    /// pauses are between them, operations. Of these a long one counts for as many as it has [`LONG`] requests, but no more
+    /// than `most_of_one`.
+    pub fn rounds(&self, most_of_one: u64) -> u64 {
+        match (&self.whole, self.spec.latency) {
+            (Some(whole), LatencyOf::BothInTurn) => {
+                let whole = whole.count();
+                (self.operations() / LONG).clamp(whole, most_of_one * whole)
+            }
+            _ => self.operations(),
+        }
     }
 
     /// Latencies of operations; of requests where the flow has no others.
@@ -208,10 +252,38 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_apart_from_requests_where_both_are_asked_for() {
-        for (of, counted, apart) in
-            [(LatencyOf::Request, 2, None), (LatencyOf::Operation, 1, None), (LatencyOf::Both, 2, Some(1))]
+    fn what_moves_without_requests_counts_operations() {
+        let mut flow = flow(LatencyOf::BothInTurn);
+        assert_eq!((flow.counted(), flow.operations()), ("requests", 0));
+        flow.operation_done(Span::from_ns(30));
+        assert_eq!((flow.counted(), flow.operations(), flow.latency_max_ns()), ("operations", 1, 30.0));
+        assert!(flow.operation_latencies().is_none());
+        flow.request_done(Span::from_ns(10));
+        assert_eq!((flow.counted(), flow.operations(), flow.latency_max_ns()), ("requests", 1, 10.0));
+        assert_eq!(flow.operation_latencies().map(LatencyTally::count), Some(1));
+    }
+
+    #[test]
+    fn a_long_operation_counts_for_several() {
+        for (requests, copies, rounds) in
+            [(100, 10, 10), (5 * LONG, 10, 10), (40 * LONG, 10, 40), (200 * LONG, 10, 80), (LONG, 0, 0)]
         {
+            let mut flow = flow(LatencyOf::BothInTurn);
+            (0..requests).for_each(|_| flow.request_done(Span::from_ns(1)));
+            (0..copies).for_each(|_| flow.operation_done(Span::from_ms(1)));
+            assert_eq!(flow.rounds(8), rounds, "{requests} requests of {copies}");
+            assert_eq!(flow.rounds(1), copies, "{requests} requests of {copies}");
+        }
+    }
+
+    #[test]
+    fn operations_are_apart_from_requests_where_both_are_asked_for() {
+        for (of, counted, apart, rounds) in [
+            (LatencyOf::Request, 2, None, 2),
+            (LatencyOf::Operation, 1, None, 1),
+            (LatencyOf::Both, 2, Some(1), 2),
+            (LatencyOf::BothInTurn, 2, Some(1), 1),
+        ] {
             let mut flow = flow(of);
             [10, 20].into_iter().for_each(|ns| flow.request_done(Span::from_ns(ns)));
             if of != LatencyOf::Request {
@@ -219,6 +291,7 @@ mod tests {
             }
             assert_eq!(flow.operations(), counted, "{of:?}");
             assert_eq!(flow.operation_latencies().map(LatencyTally::count), apart, "{of:?}");
+            assert_eq!(flow.rounds(8), rounds, "{of:?}");
         }
     }
 }

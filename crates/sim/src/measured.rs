@@ -8,7 +8,7 @@ use crate::results::{
 use lanewise_fabric::config::{FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_fabric::{Part, ResourceKind, ResourceReading, Simulation, StorageAdapterPart};
-use lanewise_observe::{CONTROL, DirectionTally, FlowSpec, LatencyOf, RequesterState, Use};
+use lanewise_observe::{CONTROL, DirectionTally, FlowSpec, RequesterState, Use};
 use lanewise_units::{Span, SpanSum, Time};
 use serde_json::{Map, Value};
 
@@ -38,11 +38,7 @@ pub(crate) fn flows(
             goodput_mib_per_s: bytes as f64 / seconds / f64::from(1 << 20),
             confidence_half_width_percent: half_width(index).map(|width| width * 100.0),
             bytes,
-            counted: match tally.spec.latency {
-                LatencyOf::Request | LatencyOf::Both => "requests",
-                LatencyOf::Operation => "operations",
-                LatencyOf::Frame | LatencyOf::FrameInTurn => "frames",
-            },
+            counted: tally.counted(),
             operations: tally.operations(),
             operations_per_s: tally.operations_per_second(seconds),
             latency_ns: tally.latencies().into(),

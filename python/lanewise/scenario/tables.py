@@ -387,6 +387,10 @@ class EndpointCopyEngine(TypedDict, total=False):
     """Bytes of reads that an engine has in flight; one request is always let out. Default: auto."""
     overhead: str | Sourced
     """Time of each copy before its first request: call, submission, start of the engine. Default: 7 us."""
+    call: str | Sourced
+    """What a call of the GPU's runtime adds to `overhead` where a program waits for the copy: cudaMemcpy,
+    hipMemcpy. Default: 0 ns.
+    """
     completion: str | Sourced
     """Time from the last byte until the copy is known to be over. Default: 0 ns."""
     gap: str | Sourced
@@ -2070,6 +2074,11 @@ class WorkloadCopy(TypedDict):
     """Streams of each direction, each with one copy under way. Default: 1."""
     pinned: NotRequired[bool | Sourced]
     """Whether host memory is pinned; pageable memory is staged: see `pageable` of the host. Default: true."""
+    runtime_call: NotRequired[bool | Sourced]
+    """Whether a copy that the program waits for is a call of the GPU's runtime, which adds
+    `copy_engine.call`. A program that asks the driver below it does not pay for that, such as
+    rocm-bandwidth-test. Default: true.
+    """
     queued: NotRequired[bool | Sourced]
     """Whether the program queues its copies, as bandwidthTest with pinned memory and nvbandwidth do: then
     `copy_engine.gap` lies between them. Otherwise it waits for each, which takes `copy_engine.overhead` and

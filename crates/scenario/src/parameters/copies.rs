@@ -22,6 +22,9 @@ parameters! {
         /// Time of each copy before its first request: call, submission, start of the engine.
         overhead: Span = "7 us" in "0 ns" to "10 ms",
         Published "a synchronous cudaMemcpy of pinned memory takes 7.0 us at 1 KiB (npho/cse554, Quadro RTX 6000); README of NVIDIA/gdrcopy: 6 to 7 us";
+        /// What a call of the GPU's runtime adds to `overhead` where a program waits for the copy: cudaMemcpy, hipMemcpy.
+        call: Span = "0 ns" in "0 ns" to "10 ms",
+        Assumed "the `overhead` is published of whole calls of cudaMemcpy";
         /// Time from the last byte until the copy is known to be over.
         completion: Span = "0 ns" in "0 ns" to "10 ms",
         Assumed "published overheads are of whole copies, so it is counted in `overhead`";
@@ -141,6 +144,10 @@ parameters! {
         /// Whether host memory is pinned; pageable memory is staged: see `pageable` of the host.
         pinned: bool = "true",
         Assumed "the tools' default";
+        /// Whether a copy that the program waits for is a call of the GPU's runtime, which adds `copy_engine.call`. A program that asks the
+        /// driver below it does not pay for that, such as rocm-bandwidth-test.
+        runtime_call: bool = "true",
+        Assumed "what programs use: cudaMemcpy, hipMemcpy";
         /// Whether the program queues its copies, as bandwidthTest with pinned memory and nvbandwidth do: then `copy_engine.gap` lies between
         /// them. Otherwise it waits for each, which takes `copy_engine.overhead` and `copy_engine.completion`, as with cudaMemcpy.
         queued: bool = "false",

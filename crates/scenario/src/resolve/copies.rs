@@ -110,6 +110,8 @@ fn config(
     let Mover { engine, engines, mut costs } = mover(parameters.engine, endpoint, pageable);
     if parameters.queued {
         (costs.overhead, costs.completion) = (endpoint.copy_engine.gap, Span::ZERO);
+    } else if parameters.runtime_call && parameters.engine == EngineChoice::CopyEngine {
+        costs.call = endpoint.copy_engine.call;
     }
     CopyConfig {
         device: seat.device(),
@@ -197,5 +199,5 @@ pub(super) fn mover(
         buffers: host.pageable.buffers,
         cost: host.pageable.chunk_cost,
     });
-    Mover { engine, engines, costs: CopyCosts { overhead, completion, staging } }
+    Mover { engine, engines, costs: CopyCosts { overhead, call: Span::ZERO, completion, staging } }
 }

@@ -2,6 +2,7 @@
 
 use crate::limits::limited;
 use crate::rig::{results, within};
+use lanewise_sim::Results;
 
 const RIG: &str = r#"
 [host.server]
@@ -16,6 +17,12 @@ name = "copies"
 device = "gpu"
 direction = "host-to-device"
 "#;
+
+/// Copies a second: flows of copies count their requests.
+fn copies_per_s(results: &Results) -> f64 {
+    let copies = results.flows.iter().map(|flow| flow.operation_latency_ns.as_ref().expect("copies").count);
+    copies.sum::<u64>() as f64 / results.measured_s
+}
 
 /// An engine that may have 32 KiB in flight has a twelfth of the tags in use.
 #[test]
@@ -35,7 +42,7 @@ fn what_an_engine_has_in_flight_is_the_limit() {
 fn a_link_with_pauses_between_copies_is_the_limit() {
     let found = limited(RIG, &[("workload.copies.size", "1 MiB")], "wire", &["gpu.downstream"], 100.0).run;
     let software = found.resources.iter().find(|each| each.name == "copies.core").expect("it was used");
-    within(1.0, software.utilisation, found.flows[0].operations_per_s * 7e-6);
+    within(1.0, software.utilisation, copies_per_s(&found) * 7e-6);
 }
 
 #[test]
@@ -45,10 +52,34 @@ fn the_overhead_of_a_copy_is_the_limit() {
         let limit = found.limited_by.as_ref().expect("something moved");
         assert_eq!(limit.name, "copies.core", "{}", limit.sentence);
         assert!(limit.share > share, "{}", limit.sentence);
-        within(1.0, limit.share, found.flows[0].operations_per_s * 7e-6);
+        within(1.0, limit.share, copies_per_s(&found) * 7e-6);
         assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.overhead");
     }
     limited(RIG, &[("workload.copies.size", "4 KiB")], "core", &["copies.core"], 400.0);
+}
+
+/// What a call of the runtime adds is paid by programs that wait in it, and not by those that ask the driver or queue their copies.
+#[test]
+fn the_call_of_the_runtime_is_the_limit() {
+    let copies_of_4_kib = |runtime_call, queued| {
+        let settings = [
+            ("workload.copies.size", "4 KiB"),
+            ("gpu.copy_engine.call", "30 us"),
+            ("workload.copies.runtime_call", runtime_call),
+            ("workload.copies.queued", queued),
+        ];
+        results(RIG, &settings)
+    };
+    let span_us = |found: &Results| 1e6 / copies_per_s(found);
+    let [called, asked] = ["true", "false"].map(|runtime_call| copies_of_4_kib(runtime_call, "false"));
+    within(0.5, span_us(&called) - span_us(&asked), 30.0);
+    let limit = called.limited_by.as_ref().expect("something moved");
+    assert_eq!((limit.kind, &*limit.name), ("core", "copies.core"), "{}", limit.sentence);
+    assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.call");
+    assert_eq!(
+        copies_per_s(&copies_of_4_kib("true", "true")),
+        copies_per_s(&copies_of_4_kib("false", "true"))
+    );
 }
 
 /// Copies that are queued have the gap of the engine between them, and not the overhead of a copy that is waited for.
@@ -66,7 +97,7 @@ fn the_gap_between_queued_copies_is_the_limit() {
     let limit = found.limited_by.as_ref().expect("something moved");
     assert_eq!((limit.kind, &*limit.name), ("pipeline", "copies.gap"), "{}", limit.sentence);
     assert_eq!(limit.edits[0].settings[0].path, "gpu.copy_engine.gap");
-    let span_us = |gap| 1e6 / queued(gap).flows[0].operations_per_s;
+    let span_us = |gap| 1e6 / copies_per_s(&queued(gap));
     within(0.1, span_us("5 us") - span_us("1 us"), 4.0);
     let both = [("workload.copies.size", "4 KiB"), ("workload.copies.queued", "true")];
     limited(RIG, &both, "pipeline", &["copies.gap"], 100.0);

@@ -4,6 +4,7 @@ mod automatic;
 mod benchmarks;
 mod bit_errors;
 mod changes;
+mod copy_latencies;
 mod copy_limits;
 mod counted;
 mod credits;

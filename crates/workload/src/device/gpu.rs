@@ -37,6 +37,8 @@ pub struct Staging {
 pub struct CopyCosts {
     /// Time of each copy before its first request.
     pub overhead: Span,
+    /// What a call of the GPU's runtime that waits for a copy adds to that.
+    pub call: Span,
     /// Time from the last byte until the copy is known to be over.
     pub completion: Span,
     /// Buffers between, for pageable memory.
@@ -46,7 +48,7 @@ pub struct CopyCosts {
 impl CopyCosts {
     /// Time of a copy beside its data.
     fn of_a_copy(&self) -> Span {
-        self.overhead + self.completion
+        self.overhead + self.call + self.completion
     }
 
     /// What they are, in words.
@@ -186,8 +188,8 @@ impl Copies {
 
     /// A copy begins with what it costs before its data.
     fn begin<M: Needs>(&mut self, stream: u32, ports: &mut Ports<'_, M, Kind>) {
-        let overhead = self.streams[stream as usize].way.costs.overhead;
-        self.after(overhead, Kind::Begun, stream, ports);
+        let CopyCosts { overhead, call, .. } = self.streams[stream as usize].way.costs;
+        self.after(overhead + call, Kind::Begun, stream, ports);
     }
 
     /// The queue of a stream's engine.

@@ -126,7 +126,7 @@ impl CopyWorkload {
                 entry: self.config.name.entry(),
                 devices: self.config.device_name.as_str().into(),
                 direction: word,
-                latency: LatencyOf::Operation,
+                latency: LatencyOf::BothInTurn,
                 repeats: false,
             }));
             let open = |_| ports.open_queue_with(self.config.device, &self.config.engine);
@@ -319,8 +319,8 @@ impl LoadConfig for CopyConfig {
         if *resource != self.between_copies() {
             return None;
         }
-        let CopyCosts { overhead, completion, staging } = &mut self.costs;
-        larger.shorten_all([overhead, completion]);
+        let CopyCosts { overhead, call, completion, staging } = &mut self.costs;
+        larger.shorten_all([overhead, call, completion]);
         if let Some(staging) = staging {
             larger.rate(&mut staging.rate);
             larger.shorten(&mut staging.cost);
@@ -336,6 +336,9 @@ impl LoadConfig for CopyConfig {
         let (what, overhead) = match (self.queued, self.is_kernel) {
             (true, _) => ("half the time between copies", "copy_engine.gap"),
             (false, true) => ("half the overhead of a copy", "kernel.overhead"),
+            (false, false) if self.costs.call > self.costs.overhead => {
+                ("half the time of the runtime's call", "copy_engine.call")
+            }
             (false, false) => ("half the overhead of a copy", "copy_engine.overhead"),
         };
         let mut drafts = vec![Draft::one(what, Owner::Device(self.device), overhead, Step::Halve)];
@@ -348,7 +351,7 @@ impl LoadConfig for CopyConfig {
             drafts.push(Draft::one(rate, host, "pageable.copy_rate", Step::Double));
             let chunk = "half the time of a core for each chunk";
             drafts.push(Draft::one(chunk, host, "pageable.chunk_cost", Step::Halve));
-            if staged > self.costs.overhead.as_seconds() {
+            if staged > self.costs.overhead.max(self.costs.call).as_seconds() {
                 drafts.rotate_left(1);
             }
         }

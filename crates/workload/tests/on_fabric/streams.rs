@@ -152,15 +152,26 @@ fn a_copy_is_cut_at_the_unit_of_its_engine() {
         is_kernel: false,
         engine: EngineConfig { write_unit: Some(Bytes::new(64)), ..EngineConfig::default() },
         engines: 1,
-        costs: CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None },
+        costs: CopyCosts {
+            overhead: Span::from_us(5),
+            call: Span::ZERO,
+            completion: Span::from_us(1),
+            staging: None,
+        },
         sizes: vec![Bytes::new(64_000)],
         copies: None,
         streams: 1,
         queued: false,
     });
     let run = measure(Attachment::Slots(Width::X8), vec![Box::new(copies)]);
-    let mean_us = run.fabric.observers().flows()[0].latency().mean_ns / 1e3;
+    let flow = &run.fabric.observers().flows()[0];
+    let copies = flow.operation_latencies().expect("copies are operations").summary();
+    let mean_us = copies.mean_ns / 1e3;
     // 1,000 TLPs of 84 B; the last needs 0.1 us more to be checked at the root port.
     let expected = 5.0 + 1000.0 * 84.0 / 2000.0 + 0.1 + 1.0;
     assert!((mean_us / expected - 1.0).abs() < 0.005, "{mean_us} us, {expected}");
+    // Each of them is a request; those of a copy that has not ended are there, too.
+    let requests = flow.payload().get() / 64;
+    assert_eq!(flow.operations(), requests);
+    assert!((1000 * copies.count).abs_diff(requests) <= 1000, "{} copies, {requests} TLPs", copies.count);
 }

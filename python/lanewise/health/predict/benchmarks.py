@@ -258,6 +258,7 @@ def copy(function: Function, direction: str, target: Function | None = None) -> 
             "device": name,
             "direction": _COPIES[cast("Direction", direction)],
             "size": _LONG_COPY,
+            "runtime_call": False,
         }
     peers: WorkloadCopy = {
         "kind": "copy",
@@ -266,6 +267,7 @@ def copy(function: Function, direction: str, target: Function | None = None) -> 
         "direction": "peer",
         "target": endpoint_name(target),
         "size": _LONG_COPY,
+        "runtime_call": False,
     }
     return {**peers, "by": "read"} if direction == "read" else peers
 

@@ -8,7 +8,7 @@ use lanewise_units::Rate;
 const GB_PER_S: Rate = Rate::from_bytes_per_second(1_000_000_000);
 
 const COSTS: CopyCosts =
-    CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None };
+    CopyCosts { overhead: Span::from_us(5), call: Span::ZERO, completion: Span::from_us(1), staging: None };
 
 fn way(word: &'static str, direction: Direction) -> CopyWay {
     CopyWay { word, direction, target: Target::HostMemory }

@@ -12,7 +12,7 @@ use lanewise_fabric::workload::{DeviceId, Workload};
 use lanewise_units::{Bytes, Rate, Span, Time};
 
 const COSTS: CopyCosts =
-    CopyCosts { overhead: Span::from_us(5), completion: Span::from_us(1), staging: None };
+    CopyCosts { overhead: Span::from_us(5), call: Span::ZERO, completion: Span::from_us(1), staging: None };
 
 fn gpu(number: u32, costs: CopyCosts) -> GpuConfig {
     let (device, name) = (DeviceId(number), format!("gpu{number}"));

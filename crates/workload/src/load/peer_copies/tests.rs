@@ -15,7 +15,7 @@ fn config(devices: u32, pairs: &[[usize; 2]], waiting: Waiting) -> PeerCopiesCon
         name: format!("gpu{number}"),
         engine: EngineConfig::default(),
         engines: 1,
-        costs: CopyCosts { overhead: Span::ZERO, completion: Span::ZERO, staging: None },
+        costs: CopyCosts { overhead: Span::ZERO, call: Span::ZERO, completion: Span::ZERO, staging: None },
     };
     PeerCopiesConfig {
         name: "copies".into(),

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _SAME = 0.01
 """Relative difference between rates or latencies that are the same to a person."""
 
+_SAME_PERCENTILE = 0.05
+"""The same of percentiles: as narrowly as a run until latency knows them (`run.latency_half_width`)."""
+
 Item = TypeVar("Item")
 
 
@@ -47,6 +50,15 @@ def place_of(rates: Iterable[float | None]) -> float:
 
 def same_number(one: float | None, other: float | None) -> bool:
     """Whether two rates or latencies are the same to a person."""
+    return _same(one, other, _SAME)
+
+
+def same_percentile(one: float | None, other: float | None) -> bool:
+    """Whether two percentiles of latencies, far out, are the same to a person."""
+    return _same(one, other, _SAME_PERCENTILE)
+
+
+def _same(one: float | None, other: float | None, relative: float) -> bool:
     if one is None or other is None:
         return one is other
-    return isclose(one, other, rel_tol=_SAME)
+    return isclose(one, other, rel_tol=relative)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.alike_names import stem
-from lanewise.grouping import grouped, same_number
+from lanewise.grouping import grouped, same_number, same_percentile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -90,8 +90,9 @@ def flows(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def _flows_alike(one: Row, other: Row) -> bool:
-    figures = ("goodput_gb_per_s", "operations_per_s", "latency_ns_mean", "latency_ns_p99")
-    return all(same_number(one[figure], other[figure]) for figure in figures)
+    figures = ("goodput_gb_per_s", "operations_per_s", "latency_ns_mean")
+    tails = one["latency_ns_p99"], other["latency_ns_p99"]
+    return all(same_number(one[figure], other[figure]) for figure in figures) and same_percentile(*tails)
 
 
 def requesters(table: pl.DataFrame) -> list[list[tuple[str, dict[str, float]]]]:

@@ -194,7 +194,7 @@ impl ResourceKind {
             Self::Wire => "the wire beyond the adapter",
             Self::NetworkBuffer => "the buffer of a network switch's port",
             Self::AdapterBuffer => "a buffer of the adapter",
-            Self::OutstandingReads => "reads of a queue pair under way",
+            Self::OutstandingReads => "outstanding reads of a queue pair",
             Self::Media => "media",
             Self::Core => "processor cores",
         }

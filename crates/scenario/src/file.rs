@@ -301,7 +301,7 @@ pub fn name_order(name: &str) -> impl Ord + use<> {
 fn too_many(place: Place) -> Diagnostic {
     let (found, allowed) = (format!("more than {COMPONENT_LIMIT} declared"), COMPONENT_LIMIT.to_string());
     let problem = Problem::TooManyDevices { found, allowed };
-    Diagnostic::at(place, problem).hint("declare devices that are alike once, with `count`")
+    Diagnostic::at(place, problem).hint("declare equal devices once, with `count`")
 }
 
 /// Names of the tables inside an entry that is none itself: components under a wrong heading.
@@ -399,7 +399,7 @@ fn check_name(name: &str, place: Place, diagnostics: &mut Vec<Diagnostic>) -> bo
     } else if !is_plain(name) {
         NOT_PLAIN
     } else if reserved.any(|word| word == name) {
-        "the word has a meaning of its own"
+        "the word is reserved"
     } else {
         return true;
     };

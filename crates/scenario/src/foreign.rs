@@ -78,7 +78,7 @@ pub(crate) fn encoding_of(bytes: &[u8]) -> &'static str {
         [0x1f, 0x8b, ..] => "it is compressed; `lanewise scan` reads archives of machines",
         _ if zeros > 100 && zeros * 3 > bytes.len().min(1_000) => "it is text in UTF-16; save it as UTF-8",
         _ if controls == 0 => "it looks like Latin-1 or Windows-1252; save it as UTF-8",
-        _ => "it is no text; a scenario is a TOML file",
+        _ => "it is not text; a scenario is a TOML file",
     }
 }
 
@@ -108,6 +108,6 @@ mod tests {
         assert!(encoding_of(b"\xff\xfet\0").contains("UTF-16"));
         assert!(encoding_of(&b"t\0i\0".repeat(200)).contains("UTF-16"));
         assert!(encoding_of(b"title = \"Gr\xf6\xdfe\"").contains("Latin-1"));
-        assert!(encoding_of(b"\x7fELF\x02\x01\x01").contains("no text"));
+        assert!(encoding_of(b"\x7fELF\x02\x01\x01").contains("not text"));
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn parse(file: FileId, source: &SourceFile, diagnostics: &mut Vec<Dia
         Err(error) => {
             let reason = error.kind().to_string();
             let Range { start, end } = error.range();
-            report(Place::new(file, start..end), &format!("no JSON: {reason}"), diagnostics);
+            report(Place::new(file, start..end), &format!("not JSON: {reason}"), diagnostics);
             None
         }
     }
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 Value::Array(nodes.collect())
             }
             Ast::NullKeyword(_) => {
-                report(place, "null says nothing; leave the key out", self.diagnostics);
+                report(place, "null has no meaning; leave the key out", self.diagnostics);
                 return None;
             }
         };
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused_with_its_place() {
-        assert!(read("{\"a\": }").1[0].starts_with("no JSON"));
-        assert!(read("{\"a\": 1, }").1[0].starts_with("no JSON"));
+        assert!(read("{\"a\": }").1[0].starts_with("not JSON"));
+        assert!(read("{\"a\": 1, }").1[0].starts_with("not JSON"));
         assert!(read("{\"a\": 1, \"a\": 2}").1[0].contains("twice"));
         assert!(read("{\"a\": null}").1[0].contains("null"));
         assert!(read(&format!("{{\"a\": {}}}", "9".repeat(50))).1[0].contains("128 bits"));

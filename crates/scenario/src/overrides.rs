@@ -67,7 +67,7 @@ impl Overrides {
             }
         }
         if let Some((path, _)) = pairs.get(OVERRIDES_LIMIT) {
-            let reason = format!("it is one more than the {OVERRIDES_LIMIT} that are read");
+            let reason = format!("at most {OVERRIDES_LIMIT} are read");
             let problem = Problem::BadOverride { found: shortened(path), reason };
             diagnostics.push(Diagnostic::global(problem));
         }
@@ -99,7 +99,7 @@ impl Overrides {
             }
             let meant = meant(&pair.keys, components, workloads);
             if meant.is_empty() {
-                let reason = "no name in the scenario is like that".to_owned();
+                let reason = "no name in the scenario matches".to_owned();
                 let hint =
                     "`*` stands for any characters of one name, such as `nic*.tags` or `workload.*.size`";
                 refuse(&pair.keys.join("."), reason, Some(hint.to_owned()), place, diagnostics);

@@ -124,11 +124,11 @@ impl Stays {
         match self {
             Self::Run => "all of the run so far was made with it",
             Self::Training => {
-                "link training agreed on it, and a link trains again only when nothing is under way on it"
+                "link training agreed on it, and a link trains again only when nothing is in flight on it"
             }
             Self::Buffers => "buffers were built for it, and what is in them was made for it",
             Self::Table => "it is the size of a table that is in use",
-            Self::Workload => "the workload began with it, and what it has under way was made for it",
+            Self::Workload => "the workload began with it, and what it has in flight was made for it",
             Self::Built => "the machine was built with it",
         }
     }

@@ -54,7 +54,7 @@ problems! {
     "unknown-table" UnknownTable { found, allowed } = "unknown table `{found}`; a scenario has {allowed}";
     /// A key that this table does not have.
     "unknown-key" UnknownKey { path, found } = "unknown key `{found}` in `{path}`";
-    /// A key without which the table means nothing is missing.
+    /// A key that the table needs is missing.
     "missing-key" MissingKey { path, key, expected } = "`{path}` needs `{key}`: {expected}";
     /// The value has another type than the parameter.
     "wrong-type" WrongType { path, found, expected } = "`{path}` is {found}, but {expected} is needed";
@@ -68,7 +68,7 @@ problems! {
     "not-a-number" NotANumber { path, found, expected } = "`{path}` is {found}, which is not a number; {expected} is needed";
     /// The value lies outside what is allowed.
     "out-of-range" OutOfRange { path, found, low, high } = "`{path}` is {found}, but it has to lie between {low} and {high}";
-    /// The value lies within what is allowed, and is none of those that are.
+    /// The value lies between the limits, but is not one of those allowed.
     "bad-value" BadValue { path, found, rule } = "`{path}` is {found}, but it has to be {rule}";
     /// A number of lanes that no link can have.
     "impossible-width" ImpossibleWidth { path, found } = "`{path}` is {found}, but a link is x1, x2, x4, x8, x12, x16 or x32 wide";
@@ -95,9 +95,9 @@ problems! {
     /// The component above has no such slot or port.
     "unknown-slot" UnknownSlot { path, device, slot, available } = "`{path}` is attached to {slot} of `{device}`, which has {available}";
     /// Two devices in one slot.
-    "slot-occupied" SlotOccupied { path, slot, other } = "`{path}` is attached to `{slot}`, where `{other}` already sits";
+    "slot-occupied" SlotOccupied { path, slot, other } = "`{path}` is attached to `{slot}`, which `{other}` already uses";
     /// More devices than free slots.
-    "no-free-slot" NoFreeSlot { path, slot, wanted, free } = "`{path}` is {wanted} devices at `{slot}`, where there is room for {free}";
+    "no-free-slot" NoFreeSlot { path, slot, wanted, free } = "`{path}` is {wanted} devices, but `{slot}` has room for {free}";
     /// Switches attached to each other in a ring.
     "attach-loop" AttachLoop { path, ring } = "`{path}` is attached to itself: {ring}";
     /// More switches below each other than a hierarchy has buses for.
@@ -108,11 +108,11 @@ problems! {
     "storage-needs-adapter" StorageNeedsAdapter { path, target, reason } = "`{path}` is attached to `{target}`, which {reason}";
     /// A network ends at ports of RDMA adapters, each of which has one wire.
     "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
-    /// A partition of something that is no switch, or that does not fit the switch it is a partition of.
+    /// A partition of something that is not a switch, or one that does not fit its switch.
     "bad-partition" BadPartition { path, found, reason } = "`{path}` cannot be a partition of `{found}`: {reason}";
-    /// Ports of a hybrid switch that are not in one group each.
+    /// Ports of a hybrid switch that are not in exactly one group each.
     "bad-groups" BadGroups { path, reason } = "`{path}` has to put each port in one group, but {reason}";
-    /// A drive that cannot change hosts as it is asked to.
+    /// A drive that cannot change hosts as the file asks.
     "bad-move" BadMove { path, reason } = "`{path}` cannot change hosts: {reason}";
     /// Ports in use that need more lanes than the switch has.
     "too-many-lanes" TooManyLanes { path, found, allowed } = "the ports of `{path}` in use have {found} lanes, but the part has {allowed}";
@@ -127,13 +127,13 @@ problems! {
     /// A forced width or generation above what both ends can do.
     "link-cannot-train" LinkCannotTrain { path, found, allowed } = "`{path}` is {found}, but both ends can do at most {allowed}";
     /// Flit Mode asked for, or refused, where the link cannot comply.
-    "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    "flit-mode-impossible" FlitModeImpossible { path, reason } = "`{path}` is impossible: {reason}";
     /// Power states that the link cannot have.
-    "aspm-impossible" AspmImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    "aspm-impossible" AspmImpossible { path, reason } = "`{path}` is impossible: {reason}";
     /// Base address registers that do not fit where they have to be.
     "no-address-space" NoAddressSpace { path, reason } = "`{path}` has too little address space: {reason}";
     /// Virtual channels that a link cannot have.
-    "virtual-channels-impossible" VirtualChannelsImpossible { path, reason } = "`{path}` cannot be: {reason}";
+    "virtual-channels-impossible" VirtualChannelsImpossible { path, reason } = "`{path}` is impossible: {reason}";
     /// More tags than the tag field can tell apart.
     "too-many-tags" TooManyTags { path, found, allowed } = "`{path}` is {found}, but the tag field in use has room for {allowed}";
     /// Credits below the legal minimum for the payload size.
@@ -150,18 +150,18 @@ problems! {
     "device-count" DeviceCount { path, found, reason } = "`{path}` names `{found}`, {reason}";
     /// The percentages of an access specification do not sum to 100.
     "access-percentages" AccessPercentages { path, found } = "the percentages of `{path}` sum to {found}, not to 100";
-    /// Peer-to-peer traffic that the host would have to forward, and does not.
+    /// Peer-to-peer traffic that the host would have to forward, but does not.
     "peer-to-peer-blocked" PeerToPeerBlocked { path, host } = "`{path}` crosses root ports of `{host}`, which forwards no peer-to-peer traffic";
     /// A memory expander is below a host or a switch that does not carry CXL.mem.
-    "no-cxl-mem" NoCxlMem { path, above } = "`{path}` is a memory expander, and `{above}` above it does not carry CXL.mem";
+    "no-cxl-mem" NoCxlMem { path, above } = "`{path}` is a memory expander, but `{above}` above it does not carry CXL.mem";
     /// A memory expander's link is slower than any that carries CXL.
-    "cxl-link-too-slow" CxlLinkTooSlow { path, found } = "the link above `{path}` trains to {found}, and CXL.mem needs 8 GT/s at least: gen3";
+    "cxl-link-too-slow" CxlLinkTooSlow { path, found } = "the link above `{path}` trains to {found}, but CXL.mem needs at least 8 GT/s: gen3";
     /// Loads on a memory expander and on another device meet on one CXL link.
     "cxl-wire-shared" CxlWireShared { path, expander, switch } = "loads on `{path}` and on the memory expander `{expander}` meet on the link above `{switch}`: CXL.io and CXL.mem would share its wire, which is not modelled";
     /// A command line override that is not `path=value`, or names nothing in the scenario.
     "bad-override" BadOverride { found, reason } = "the override `{found}` cannot be used: {reason}";
     /// A parameter that may not change while a run goes on; see [what may](live.md).
-    "fixed-in-a-run" FixedInARun { path, found, reason } = "`{path}` cannot become {found} while the run goes on: {reason}";
+    "fixed-in-a-run" FixedInARun { path, found, reason } = "`{path}` cannot become {found} during the run: {reason}";
 }
 
 #[cfg(test)]

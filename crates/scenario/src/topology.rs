@@ -629,7 +629,7 @@ pub(crate) fn check_count(component: &Component, diagnostics: &mut Vec<Diagnosti
 
 /// What to write for a pattern where one component is meant.
 fn no_pattern(component: &str) -> Option<String> {
-    let alike = "components alike have one name, and a `count`: `NAME[*].*` is the next free place of each";
+    let alike = "equal components have one name, and a `count`: `NAME[*].*` is the next free place of each";
     component.contains('*').then(|| alike.to_owned())
 }
 

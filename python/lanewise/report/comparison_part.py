@@ -95,7 +95,7 @@ def _in_short(comparison: Comparison) -> Section:
         )
     limits = comparison.limits
     if limits[0] == limits[1]:
-        why = f"The same limits both: {_lower(limits[0])}."
+        why = f"Both have the same limit: {_lower(limits[0])}."
     else:
         why = f"A: {_lower(limits[0])}. B: {_lower(limits[1])}."
     largest = next(comparison.changes.iter_rows(named=True), None)

@@ -140,4 +140,4 @@ def _knees(runs: Sequence[Named], labels: Sequence[str]) -> Iterator[str]:
             f"The knee is at {labels[knee]}, with {rates[knee]:.3f} GB/s: no step after it brings 5 % more."
         )
     if len(set(limits)) == 1:
-        yield f"The same limits all of them: {limits[0]}."
+        yield f"All of them have the same limit: {limits[0]}."

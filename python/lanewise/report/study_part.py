@@ -110,7 +110,7 @@ def _in_short(result: StudyResult, found: Sequence[Spot]) -> Iterator[str]:
         return
     limits = dict.fromkeys(alike(spot.limited_by) for spot in found if spot.limited_by)
     if len(limits) == 1:
-        yield f"The same limits all of them: {next(iter(limits))}."
+        yield f"All of them have the same limit: {next(iter(limits))}."
     changes: dict[str, list[str]] = {}
     units = result.units
     for knee in knees(result):

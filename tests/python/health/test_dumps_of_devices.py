@@ -155,7 +155,7 @@ def test_a_second_port_stands_for_its_link_where_the_first_tells_nothing(text: s
     assert finding.bdf == "b1:00.1"
     assert "runs at 16GT/s x8 and could do 32GT/s x16" in finding.title
     assert not found.examined
-    assert "'sudo lspci -vvv' of all devices, without '-s', tells them" in found.notes[-1]
+    assert "'sudo lspci -vvv' of all devices, without '-s', shows them" in found.notes[-1]
 
 
 def test_a_second_port_that_runs_in_full_is_a_link_that_is_seen() -> None:

@@ -101,7 +101,7 @@ def test_the_doctor_does_not_pass_half_a_dump() -> None:
     assert not found.fails(Severity.WARNING)
     assert not found.examined
     assert found.missing.startswith("the text ends inside function ")
-    assert found.missing.endswith("; take the dump again, and the whole of it")
+    assert found.missing.endswith("; take the whole dump again")
     assert sum("ends inside" in note for note in found.notes) == 1
 
 

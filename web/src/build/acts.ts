@@ -82,9 +82,9 @@ function withThoseBelow(text: string, below: readonly Device[], name: string, ri
 /** Why the numbers of a group's members cannot change: what goes by places or ranges of them would mean others. Null where they can. */
 export function numbersShift(text: string, written: Table, group: string): string | null {
   const workload = placesOf(written, group);
-  if (workload !== null) return `${calledWork(written, workload)} goes by places in its list of devices, which would be those of others then. Write it in the editor.`;
+  if (workload !== null) return `${calledWork(written, workload)} names devices by their place in a list, and these places would change. Write it in the editor.`;
   const range = referencesIn(text).find(({ value }) => value.startsWith(`${group}[`) && /^\[\d+\.\./.test(partsOf(value).rest));
-  return range ? `${range.value} would be others then. Write it in the editor.` : null;
+  return range ? `${range.value} would then be other devices. Write it in the editor.` : null;
 }
 
 function calledWork(written: Table, index: number): string {

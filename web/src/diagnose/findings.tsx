@@ -37,7 +37,7 @@ function verdict({ summary }: Doctor): string {
     ...(summary.error > 0 ? [counted(summary.error, "error")] : []),
     ...(summary.warning > 0 ? [counted(summary.warning, "warning")] : []),
   ];
-  const notes = summary.info > 0 ? ` ${counted(summary.info, "note")}: worth knowing, and not wrong.` : "";
+  const notes = summary.info > 0 ? ` ${counted(summary.info, "note")}: worth knowing, but nothing is wrong.` : "";
   if (found.length > 0) return `${found.join(" and ")}. ${checked}${notes}`;
   if (summary.examined) return `Nothing is wrong. ${checked}${notes}`;
   const missing = Object.entries(summary.readable).filter(([, { known, of }]) => known < of);

@@ -48,7 +48,7 @@ export async function look(reading: () => Promise<Given[]>): Promise<void> {
     if (examiner === null || examiner.isOver) examiner = await started(now);
     const scan = await examiner.scan(given, telling(now));
     if (now !== turn) return;
-    if (isRefusal(scan)) return end(now, `${inSentences(scan)}${machine.value ? "\nThe machine below is the one before." : ""}`);
+    if (isRefusal(scan)) return end(now, `${inSentences(scan)}${machine.value ? "\nThe machine below is the previous one." : ""}`);
     machine.value = { given, scan, svg: null, doctor: null, predict: null };
     await about(now, "draw", (answer) => ({ svg: isRefusal(answer) ? null : answer.svg }));
     tell(now, "Looking for what is wrong …");

@@ -103,7 +103,7 @@ function Knees({ all }: { all: PointRow[] }) {
         ))}
       </ul>
       {knees.length === 0 ? (
-        <p>The same limits all of them.</p>
+        <p>All of them have the same limit.</p>
       ) : (
         <ul>
           {knees.map((knee) => (

@@ -89,7 +89,7 @@ export const LESSONS: readonly Lesson[] = [
         path: "server.mps_supported",
         value: "128 B",
         moves: [["payload", "as much"], ["around", "as much"]],
-        why: "The maximum is no minimum: a packet never carries more than one operation asks for. Writes of 64 B do not meet the limit.",
+        why: "The maximum is not a minimum: a packet never carries more than one operation asks for. Writes of 64 B do not meet the limit.",
       },
     ],
     page: "docs/explanation/transaction.md",
@@ -137,7 +137,7 @@ export const LESSONS: readonly Lesson[] = [
         path: "adapter.tags",
         value: "16",
         moves: [["payload", "more"], ["idle", "less"]],
-        why: "More requests are under way in one round trip. Now they are enough to fill the link.",
+        why: "More requests are in flight in one round trip. Now they are enough to fill the link.",
       },
       {
         label: "64 tags",
@@ -206,7 +206,7 @@ export const LESSONS: readonly Lesson[] = [
         path: "drive.count",
         value: "2",
         moves: [["payload", "as much"], ["operation", "less"]],
-        why: "Two drives fill the shared link already. The others added nothing to the sum; they made everybody wait.",
+        why: "Two drives fill the shared link already. The others added nothing to the sum; they only made all of them wait.",
       },
       {
         label: "16 operations in flight at each drive",

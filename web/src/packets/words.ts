@@ -31,7 +31,7 @@ const CAUSES: Record<string, [string, string]> = {
   retry_buffer: ["an Ack", "the retry buffer had no room until an Ack came"],
   ordering: ["ordering", "it may not pass an older packet that was held up"],
   core: ["the switch core", "the core of the switch was busy"],
-  tlp_gap: ["the gap after a TLP", "the port keeps a least distance between packets"],
+  tlp_gap: ["the gap after a TLP", "the port keeps a minimum distance between packets"],
   down: ["the link", "the link was not up"],
   waking: ["the link", "the link was waking up"],
   boundary: ["a symbol boundary", "a packet starts on the next symbol boundary, or place in a flit"],

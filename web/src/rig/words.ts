@@ -74,7 +74,7 @@ const CAUSES: Record<string, string> = {
   idle: "has nothing to send",
   blocked_retry_buffer: "waits for room in the retry buffer",
   blocked_core: "waits for the core of the switch",
-  tlp_gap: "keeps the least distance between packets",
+  tlp_gap: "keeps the minimum distance between packets",
   down: "is down",
   asleep: "is asleep",
   waking: "wakes up",

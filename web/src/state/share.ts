@@ -45,7 +45,7 @@ export async function opened(hash: string): Promise<Opened> {
   const found = /^(\d{1,6})\.(.*)$/s.exec(hash.slice(MARK.length));
   if (!found) return refused("The link is damaged: its version cannot be read.");
   if (Number(found[1]) > VERSION) {
-    return refused(`The link is of a newer lab (version ${found[1]}; this one reads ${VERSION}). Open it with that one.`);
+    return refused(`The link is from a newer lab (version ${found[1]}; this one reads ${VERSION}). Open it with that one.`);
   }
   if (hash.length > LONGEST) return refused("The link is longer than a link of this lab can be.");
   try {
@@ -74,11 +74,11 @@ export function openedFile(text: string): Opened {
   try {
     read = JSON.parse(text);
   } catch {
-    return refused("The file is damaged: it is no JSON.");
+    return refused("The file is damaged: it is not JSON.");
   }
   const version = typeof read === "object" && read !== null && FILE_MARK in read ? read[FILE_MARK] : undefined;
-  if (typeof version !== "number") return refused("The file is no state of the lab.");
-  if (version > VERSION) return refused(`The file is of a newer lab (version ${version}; this one reads ${VERSION}). Open it with that one.`);
+  if (typeof version !== "number") return refused("The file is not a state of the lab.");
+  if (version > VERSION) return refused(`The file is from a newer lab (version ${version}; this one reads ${VERSION}). Open it with that one.`);
   return isShared(read) ? { kind: "state", state: only(read) } : refused("The file is damaged: it holds something else.");
 }
 

@@ -17,7 +17,7 @@ export function Assumed({ results }: { results: Results }) {
     <section aria-labelledby="assumed">
       <h2 id="assumed">What is assumed?</h2>
       {all.length === 0 ? (
-        <p>No number of what the data went through is assumed.</p>
+        <p>No value on the path of the data is assumed.</p>
       ) : (
         <>
           <p>

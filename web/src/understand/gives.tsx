@@ -49,7 +49,7 @@ export function Gives({ results }: { results: Results }) {
             return (
               <li key={`${flow.name} ${flow.direction} ${flow.device}`}>
                 {called(alike.map(({ name, device }) => (name.includes(device) ? name : `${name} of ${devices(device)}`)))} ({flow.direction}): {flow.bytes > 0 ? `${rate(flow.goodput_gb_per_s)}${each}, ` : ""}
-                {flow.operations > 0 ? `${counted(flow)} a second${each}` : `none of its ${flow.counted} was over while it was measured`}
+                {flow.operations > 0 ? `${counted(flow)} a second${each}` : `none of its ${flow.counted} ended in the measured time`}
                 {useOfLink(results, flow)}
               </li>
             );

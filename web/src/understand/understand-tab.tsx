@@ -60,14 +60,14 @@ function Nothing() {
         {isTooLong(text.value)
           ? "This text is too long for a scenario, and was not read."
           : mistakes.value.length > 0
-            ? "The text has mistakes, which are marked in it. Mend them, and the answers are here."
+            ? "The text has mistakes, which are marked in it. Correct them, and the answers appear here."
             : isOutdated.value && results.value
               ? "The scenario has changed since it was simulated."
               : results.value?.changes?.length
                 ? "Values were changed while it was simulated: simulate it as it is now, from the start."
                 : isPlaying
-                  ? "It is simulated. The answers are here as soon as the run is over."
-                  : "The answers are here as soon as the run is over."}
+                  ? "It is being simulated. The answers appear here as soon as the run is over."
+                  : "The answers appear here as soon as the run is over."}
       </p>
       <button class="main" id="simulate" disabled={!isReady.value || !isSound.value || !isRead.value} onClick={() => void toTheEnd()}>
         Simulate to steady state

@@ -129,7 +129,7 @@ export async function chosenFile(input: HTMLInputElement): Promise<{ text: strin
   const text = await file.text();
   // Letters that no text has, or that were none in UTF-8.
   if (/[\0\uFFFD]/.test(text)) {
-    notice.value = { kind: "word", text: `${file.name} is no text in UTF-8, as scenarios are. It was not read, and nothing was changed.` };
+    notice.value = { kind: "word", text: `${file.name} is not text in UTF-8, as scenarios are. It was not read, and nothing was changed.` };
     return null;
   }
   return { text, name: file.name };

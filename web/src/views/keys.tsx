@@ -42,7 +42,7 @@ const KEYS: readonly Key[] = [
 /** Others, which belong to a part of the page. */
 const OTHERS: readonly [string, string][] = [
   ["Tab, Enter", "Through the picture: a device is chosen, a free port opens the parts"],
-  ["Delete", "On a device of the picture: deletes it, with what hangs on it"],
+  ["Delete", "On a device of the picture: deletes it, with what is attached to it"],
   ["↑ ↓ Enter Esc", "In the parts: another one, add it, close"],
   ["Ctrl Space", "In the text: what may stand there"],
   ["Esc, then Tab", "Leaves the text"],

@@ -94,7 +94,7 @@ function TextHasMistakes() {
   const line = mistakes.value.find((each) => each.line !== null)?.line;
   return (
     <>
-      <strong class="warn">The text has mistakes. What is shown is of the last one without.</strong> {line && <LineButton line={line} />}
+      <strong class="warn">The text has mistakes. What is shown is of the last text without mistakes.</strong> {line && <LineButton line={line} />}
     </>
   );
 }

@@ -189,7 +189,7 @@ test("the menu of files closes when it is left, and a file that is no text chang
     const before = await page.locator(".cm-content").innerText();
     await menu.locator('input[type="file"]').setInputFiles({ name: "core.dump", mimeType: "", buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0xff]) });
     await page.locator("#notice").waitFor();
-    assert.match(await page.locator("#notice").innerText(), /core\.dump is no text in UTF-8/);
+    assert.match(await page.locator("#notice").innerText(), /core\.dump is not text in UTF-8/);
     assert.equal(await page.locator(".cm-content").innerText(), before);
     assert.equal(await isOpen(), false);
     // There is a picture to save where one is on the page.

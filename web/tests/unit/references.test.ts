@@ -88,7 +88,7 @@ target = { value = "gpu[2]", provenance = "assumed", source = "the third" }
 
 test("where a workload goes by places in its list, no act shifts them", () => {
   for (const act of [without(COPIES, "gpu[2]", rig(COPIES)), moved(COPIES, "gpu[2]", "server.slot6", rig(COPIES))]) {
-    assert.match(String(act), /^The workload copies goes by places in its list of devices/);
+    assert.match(String(act), /^The workload copies names devices by their place in a list/);
   }
   const rooted = COPIES.replace('kind = "peer_copies"', 'kind = "collective"\noperation = "broadcast"\nsize = "1 MiB"').replace(/pairs = .*/, "root = 2");
   assert.equal(typeof without(rooted, "gpu[0]", rig(rooted)), "string");
@@ -105,7 +105,7 @@ test("a group grows only behind all whose places count", () => {
 
 test("a range of a group is left as it is, and so is its group", () => {
   const text = COPIES.replace(/pairs = .*\n/, "").replace('["gpu[*]"]', '["gpu[0..3]"]');
-  assert.match(String(without(text, "gpu[1]", rig(text))), /^gpu\[0\.\.3\] would be others then/);
+  assert.match(String(without(text, "gpu[1]", rig(text))), /^gpu\[0\.\.3\] would then be other devices/);
 });
 
 test("a form and the editor offer devices and networks where a workload names them", () => {

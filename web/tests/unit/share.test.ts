@@ -88,6 +88,6 @@ test("a file holds the same, of any length, and says what is wrong with it", () 
   };
   assert.match(reason(fileOf(whole).slice(0, -5)), /damaged.*Nothing was changed/);
   assert.match(reason(fileOf(whole).replace(`"lanewise_lab": ${VERSION}`, '"lanewise_lab": 99')), /newer lab.*99/);
-  assert.match(reason('{"format": 1}'), /no state of the lab/);
+  assert.match(reason('{"format": 1}'), /not a state of the lab/);
   assert.match(reason('{"lanewise_lab": 1, "text": 7}'), /something else/);
 });

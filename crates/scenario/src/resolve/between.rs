@@ -84,7 +84,7 @@ pub(super) fn check(inputs: &Inputs<'_>, output: &mut Output) {
             let found = format!("{} retimers", link.retimers.len());
             let (low, high) = ("none".to_owned(), MOST_RETIMERS.to_string());
             let problem = Problem::OutOfRange { path: path("retimers"), found, low, high };
-            let hint = "more have no place in training, PCIe Base 6.3 §4.3".to_owned();
+            let hint = "link training has no place for more, PCIe Base 6.3 §4.3".to_owned();
             output.report(inputs.place_of(component, &["link", "retimers"]), problem, Some(hint));
         }
         for name in &link.retimers {

@@ -193,7 +193,7 @@ fn expanders<P: ParameterTable>(
     let path = workload.path();
     let (parameters, seats) = seats(inputs, workload, device, output)?;
     if seats.iter().any(|seat| expander_of(inputs, seat.instance).is_none()) {
-        let expected = "it is no memory expander: its `expander.capacity` is none".to_owned();
+        let expected = "it is not a memory expander: its `expander.capacity` is none".to_owned();
         let found = device(&parameters).to_owned();
         let hint = format!("name one with a part such as `micron-cz120`, or set `{found}.expander.capacity`");
         let problem = Problem::UnknownDevice { path: format!("{path}.device"), found, expected };

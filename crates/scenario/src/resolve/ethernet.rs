@@ -169,7 +169,7 @@ impl Used {
         let endpoint = inputs.endpoint(instance)?;
         let adapter = &endpoint.ethernet;
         let Some(rate) = rate(adapter.rate) else {
-            refuse("that is no Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);
+            refuse("that is not an Ethernet adapter: it needs `ethernet.rate`".to_owned(), output);
             return None;
         };
         let Some(port) = port.parse::<usize>().ok().filter(|port| *port < adapter.ports as usize) else {

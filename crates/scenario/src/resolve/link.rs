@@ -195,7 +195,7 @@ fn flit_mode(
     let reason = if demanded && !flit {
         Some(format!("{generation} has no other mode"))
     } else if flit && !possible {
-        Some("not both ends can run in Flit Mode".to_owned())
+        Some("an end cannot run in Flit Mode".to_owned())
     } else if flit && !LinkMode::new(generation, width).with_flit(true).is_defined() {
         Some(format!("there are no flits on {width}"))
     } else {

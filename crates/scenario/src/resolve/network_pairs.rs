@@ -171,7 +171,7 @@ fn side(
             networks.config.nics[end.nic].device.0 as usize == instance && is_port
         };
         let Some(end) = members.iter().find(here) else {
-            let expected = format!("that is no adapter with a port at `{network}`");
+            let expected = format!("that is not an adapter with a port at `{network}`");
             let name_of = |end: &NicPort| networks.config.nics[end.nic].name.as_str();
             let hint = || listing(&format!("adapters at `{network}`"), members.iter().map(name_of));
             unfit(inputs, workload, (key, name), &expected, &hint, output);

@@ -201,7 +201,7 @@ fn to_adapters(
         };
         if !networks.wired.insert((port.nic, port.port)) {
             let name = format!("{}.port{}", networks.config.nics[port.nic].name, port.port + 1);
-            return networks::refuse(inputs, component, &name, "has a wire already", place, output);
+            return networks::refuse(inputs, component, &name, "already has a wire", place, output);
         }
         let end = switches.take_port(range.start + chosen, at, output)?;
         pairs.push([CableEnd::Adapter(*port), end]);

@@ -216,7 +216,7 @@ fn ends(
     }
     for (end, name) in ends.iter().zip(names) {
         if !networks.wired.insert((end.nic, end.port)) {
-            return refuse(inputs, component, name, "has a wire already", place, output);
+            return refuse(inputs, component, name, "already has a wire", place, output);
         }
     }
     Some(ends)
@@ -250,14 +250,14 @@ pub(super) fn end(
         return refuse(inputs, component, name, "is not one device", place, output);
     };
     let Some(endpoint) = inputs.endpoint(instance) else {
-        return refuse(inputs, component, name, "is no endpoint", place, output);
+        return refuse(inputs, component, name, "is not an endpoint", place, output);
     };
     let component_of_end = inputs.topology.instances[instance].component;
     if output.has_problem_in(inputs.place_of(component_of_end, &["rdma", "ports"])) {
         return None;
     }
     if endpoint.rdma.ports == 0 {
-        return refuse(inputs, component, name, "is no RDMA adapter", place, output);
+        return refuse(inputs, component, name, "is not an RDMA adapter", place, output);
     }
     let number = port.strip_prefix("port").and_then(|port| port.parse::<u32>().ok());
     let Some(number) = number.filter(|number| (1..=endpoint.rdma.ports).contains(number)) else {

@@ -198,7 +198,7 @@ fn drives<'r>(
                     if output.has_problem_in(inputs.place_of(component, &["nvme", "capacity"])) {
                         continue;
                     }
-                    let expected = "it is no drive: `nvme.capacity` is not set";
+                    let expected = "it is not a drive: `nvme.capacity` is not set";
                     unfit(inputs, workload, ("filename", name), expected, &|| drives_here(inputs), output);
                 }
                 None => {}
@@ -242,7 +242,7 @@ fn one_host(
                     let hosts = hosts.map(|one| one.name.as_str());
                     did_you_mean(name, hosts.clone()).or_else(|| listing("hosts", hosts))
                 };
-                let expected = "there is no one host of this name";
+                let expected = "no single host has this name";
                 unfit(inputs, workload, ("assigned_to", name), expected, &hint, output);
                 return None;
             };
@@ -256,7 +256,7 @@ fn one_host(
             let drive = inputs.topology.instances[*instance].name.clone();
             let (key, found, expected) = match named {
                 "auto" => ("filename", drive.as_str(), "all drives of a job are on one host".to_owned()),
-                name => ("assigned_to", name, format!("`{drive}` never is on that host")),
+                name => ("assigned_to", name, format!("`{drive}` is never on that host")),
             };
             let hint = || {
                 let host = &inputs.topology.instances[host_above(*instance)?].name;

@@ -48,7 +48,7 @@ fn chip_of(inputs: &Inputs<'_>, component: usize, output: &mut Output) -> Option
         return refuse("there is no switch of this name", output);
     };
     if chip == component || inputs.file.components[chip].written.get("partition_of").is_some() {
-        return refuse("name the switch that is no partition of another", output);
+        return refuse("name the switch itself, not one of its partitions", output);
     }
     if [chip, component].iter().any(|at| inputs.topology.instances_of(*at).len() != 1) {
         return refuse("partitions are made of one switch, not of several", output);
@@ -57,11 +57,11 @@ fn chip_of(inputs: &Inputs<'_>, component: usize, output: &mut Output) -> Option
     let downstream =
         |at: usize| inputs.topology.slots[at].iter().skip(1).map(|slot| (&slot.name, slot.shape));
     if !downstream(chip).eq(downstream(component)) {
-        return refuse("its downstream ports are others", output);
+        return refuse("its downstream ports differ", output);
     }
     match &inputs.settings[component] {
         Some(Settings::Switch(switch)) if switch.core != CoreChoice::Crossbar => {
-            refuse("partitions share a core that is no crossbar, which is not modelled", output)
+            refuse("partitions of a core that is not a crossbar are not modelled", output)
         }
         _ => Some(chip),
     }

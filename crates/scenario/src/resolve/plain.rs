@@ -161,7 +161,7 @@ pub(crate) fn mmio(inputs: &Inputs<'_>, workload: &WrittenWorkload, output: &mut
         let store = parameters.size.get();
         if !store.is_power_of_two() {
             let (path, found) = (format!("{path}.write_combining"), "true".to_owned());
-            let allowed = "`false`, but for accesses of 1, 2, 4 … 64 B".to_owned();
+            let allowed = "`false`, except for accesses of 1, 2, 4 … 64 B".to_owned();
             output.report(
                 place(workload, "write_combining"),
                 Problem::UnknownChoice { path, found, allowed },

@@ -79,11 +79,11 @@ fn one<'f>(
     };
     match inputs.settings_of(drive)? {
         Settings::Endpoint(endpoint) if endpoint.nvme.capacity.is_some() => {}
-        _ => return refuse("device", "it is no drive, `nvme.capacity` is not set".to_owned()),
+        _ => return refuse("device", "it is not a drive: `nvme.capacity` is not set".to_owned()),
     }
     let earlier = before.iter().filter(|each| each.drive == drive);
     if earlier.clone().any(|each| each.parameters.at == parameters.at) {
-        return refuse("at", "it is to move twice at the same time".to_owned());
+        return refuse("at", "it would move twice at the same time".to_owned());
     }
     let now = earlier.clone().next_back().map_or(drive, |last| last.place);
     let (above, slot) = inputs.topology.instances[now].above?;

@@ -41,7 +41,7 @@ pub(crate) fn check(
         return;
     }
     let path = format!("{}.link.aspm", inputs.file.components[component].name);
-    let reason = "the link runs in Flit Mode, of which no power states are modelled".to_owned();
+    let reason = "the link runs in Flit Mode, whose power states are not modelled".to_owned();
     let hint = "write `aspm = \"off\"`, or `flit = false` where both ends can do without".to_owned();
     let place = inputs.place_of(component, &["link", "aspm"]);
     output.report(place, Problem::AspmImpossible { path, reason }, Some(hint));

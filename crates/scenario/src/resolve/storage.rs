@@ -165,7 +165,7 @@ fn find_adapter<'r>(
         && let (device, Some(_)) = InstanceName::split(&target)
         && inputs.find(InstanceName::parse(device).component).is_some()
     {
-        refuse("is a slot, and drives are behind an adapter", output);
+        refuse("is a slot, but drives are behind an adapter", output);
         return None;
     }
     let Some(above) = above else {

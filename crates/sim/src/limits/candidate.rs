@@ -207,7 +207,7 @@ impl OfDevice {
             },
             Self::Window => format!("what is outstanding at {name}"),
             Self::RequestInterval => format!("the rate of requests of {name}"),
-            Self::TlpGap => format!("the silence that {name} leaves after each TLP"),
+            Self::TlpGap => format!("the gap that {name} leaves after each TLP"),
             Self::MemoryLatency => format!("the latency of {name}'s memory"),
             Self::SwitchLatency => format!("the latency of {name}"),
             Self::Beyond => format!("the wire beyond {name}"),

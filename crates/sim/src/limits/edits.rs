@@ -262,7 +262,7 @@ impl Editor<'_> {
                 let keys = ["request_interval", "read_interval", "write_interval"];
                 halved("half the time between requests", &keys)
             }
-            OfDevice::TlpGap => halved("half the silence after a TLP", &["tlp_gap"]),
+            OfDevice::TlpGap => halved("half the gap after a TLP", &["tlp_gap"]),
             OfDevice::MemoryLatency => halved("half the latency of memory", &["memory_latency"]),
             OfDevice::SwitchLatency => halved("half the latency of switches", &["latency"]),
             OfDevice::Beyond => vec![self.beyond()],
@@ -392,7 +392,7 @@ impl Editor<'_> {
         let engines = ["copy_engine.outstanding", "kernel.outstanding"];
         vec![
             self.of_workloads("twice as much outstanding", members, &DEPTHS, Double),
-            self.of_devices("twice as much in flight of an engine", members, &engines, Double),
+            self.of_devices("twice as much in flight in an engine", members, &engines, Double),
             self.of_workloads("operations twice as long", members, &SIZES, Double),
             self.of_workloads("twice as many jobs", members, &jobs, Double),
         ]

@@ -92,7 +92,7 @@ impl Suspect {
             Candidate::Device(_, OfDevice::Demand) if !self.limit.is_empty() => self.limit.clone(),
             Candidate::Device(_, OfDevice::Demand) => format!("nothing to do {percent:.1} % of the time"),
             Candidate::Device(_, OfDevice::Tags) => format!("all in use {percent:.1} %"),
-            Candidate::Device(_, OfDevice::Window) => format!("all of it under way {percent:.1} %"),
+            Candidate::Device(_, OfDevice::Window) => format!("at its limit {percent:.1} %"),
             Candidate::Direction(_, OfDirection::Errors) => {
                 format!("it trains again or sends again {percent:.1} % of the time")
             }

@@ -276,7 +276,7 @@ fn verdict(larger: &[Larger], guess: Option<&LimitedBy>, interrupted: bool) -> S
 
 fn found(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
-        return format!("None of these brings {:.0} % or more, ten times larger", NOTHING * 100.0);
+        return format!("Ten times larger, none of these brings {:.0} % or more", NOTHING * 100.0);
     };
     // The one that waiting time points at, when none brings clearly more.
     let pointed_at = larger.iter().find(|each| guess.is_some_and(|guess| each.names.contains(&guess.name)));

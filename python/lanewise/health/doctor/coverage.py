@@ -43,13 +43,13 @@ _ON_LINKS = ENDPOINTS | PORTS_TO_LINKS | {Kind.UPSTREAM_PORT}
 _LOWER_ENDS = ENDPOINTS | {Kind.UPSTREAM_PORT}
 _HOST_BRIDGE = 0x0600
 
-AS_ROOT = "'sudo lspci -vvv' tells them, where there are any"
-ALL_DEVICES = "'sudo lspci -vvv' of all devices, without '-s', tells them"
+AS_ROOT = "'sudo lspci -vvv' shows them, where there are any"
+ALL_DEVICES = "'sudo lspci -vvv' of all devices, without '-s', shows them"
 IN_A_GUEST = (
     "this is a virtual machine, and only its host sees the links: check the host, and let the guest pass "
     "with --allow-unexamined"
 )
-AGAIN = "take the dump again, and the whole of it"
+AGAIN = "take the whole dump again"
 ONE_EACH = "give each capture a file of its own"
 DECLARED = "the file declares links that were not read from a machine: check the machine itself"
 

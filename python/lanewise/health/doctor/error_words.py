@@ -36,8 +36,8 @@ MEANINGS = {
 _FIXES = (
     (
         frozenset({"CmpltTO"}),
-        "Completion Timeout: a read got no answer. Look at the device that should have answered: on an "
-        "adapter or GPU mostly the host or the switch above it, on a port the device below it; update "
+        "Completion Timeout: a read got no answer. Look at the device that should have answered: for an "
+        "adapter or GPU mostly the host or the switch above it, for a port the device below it; update "
         "firmware of both, and look for a link that went down at that time.",
     ),
     (

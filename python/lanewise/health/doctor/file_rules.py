@@ -23,9 +23,8 @@ MISSING = _rule(
 EXTRA = _rule(
     id="expected-extra",
     what="More devices of a kind are there than the fleet file counts, or one that no entry describes.",
-    why="A machine that differs from its siblings is scheduled, cabled and counted wrongly; cards "
-    "that are not "
-    "of the fleet are left behind by repairs.",
+    why="A machine that differs from its siblings is scheduled, cabled and counted wrongly; repairs leave "
+    "cards behind that do not belong to the fleet.",
     severity="warning",
     cost="stated: none by itself",
     fix='Take the device out, or put it into the file; `unlisted = "ignore"` lets devices pass that no entry '
@@ -36,8 +35,8 @@ EXTRA = _rule(
 MOVED = _rule(
     id="expected-moved",
     what="A device is in another slot or on another path than the fleet file says.",
-    why="Cables, NUMA nodes and neighbours below a switch go with the place. Software with a "
-    "configured list of near cards and GPUs is then wrong.",
+    why="Cables, NUMA nodes and neighbours below a switch depend on the place. Software with a configured "
+    "list of near cards and GPUs is then wrong.",
     severity="warning",
     cost="stated: none by itself; traffic may take a longer path",
     fix="Put the card where the file has it, or change `places` in the file.",
@@ -47,7 +46,7 @@ MOVED = _rule(
 LINK = _rule(
     id="expected-link",
     what="A link runs slower, on fewer lanes, or otherwise than the fleet file says.",
-    why="The file knows what the slot should give, also where registers of both ends do not: a riser that "
+    why="The file knows what the slot should give, even if the registers of both ends do not: a riser that "
     "splits a slot, a card that was replaced by a smaller one.",
     severity="warning; info for links that run faster or wider, and where the device lowered the "
     "speed by itself",
@@ -69,18 +68,18 @@ SETTING = _rule(
 )
 UNKNOWN = _rule(
     id="expected-unknown",
-    what="The fleet file asks for something that the source does not tell.",
+    what="The fleet file asks for something that the source does not show.",
     why="A check that could not look must not pass as one that found nothing.",
     severity="warning",
     cost="stated: unknown",
     fix="Read the machine as root (`sudo lanewise doctor`, `sudo lspci -vvv`), or take the keys out "
     "of the file.",
-    not_said="How the links of devices run that are missing.",
+    not_said="The links of devices that are missing.",
 )
 EXPIRED = _rule(
     id="waiver-expired",
     what="A waiver is past the day until which it holds.",
-    why="What was accepted until a day is to be looked at again on the day after; its findings count again.",
+    why="What was accepted until a day has to be looked at again after that day; its findings count again.",
     severity="info, because the findings themselves fail the check if they still are there",
     cost="stated: none",
     fix="Repair what it was about, or write a later day, with a reason for that.",

@@ -38,7 +38,7 @@ least NOTICEABLE % of what it can use. *Info* costs less, or nothing measurable,
 designed.
 
 A device can use the rate of its link, but no more than the rate of its own wires or media. Adapters are known
-by their names and drives by their published rates; the media of an unknown drive are taken to use
+by their names and drives by their published rates; the media of an unknown drive are assumed to use
 DRIVE_SHARE % of its link. So four gigabit ports lose nothing on two lanes, and payloads of 128 B cost no
 drive a tenth. Costs are bounded in the same way. Findings are ordered by severity, then by cost. Severities
 follow from closed forms, so they are the same with and without `--no-cost`.

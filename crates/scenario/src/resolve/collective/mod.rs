@@ -98,7 +98,7 @@ fn devices(
     }
     if ring.len() < 2 {
         let found = parameters.devices.first().map_or("[]", String::as_str).to_owned();
-        let (path, reason) = (format!("{path}.devices"), "and a ring is of two devices at least".to_owned());
+        let (path, reason) = (format!("{path}.devices"), "and a ring needs at least two devices".to_owned());
         let hint = "name each device, or all of a component, such as [\"gpu[*]\"]".to_owned();
         output.report(place(workload, "devices"), Problem::DeviceCount { path, found, reason }, Some(hint));
         return None;

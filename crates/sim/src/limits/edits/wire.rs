@@ -42,7 +42,7 @@ impl Editor<'_> {
     pub(super) fn all_full(&self, links: &[&Candidate]) -> [Edit; 2] {
         let mut drafts = self.reshaped(links);
         for (draft, how) in drafts.iter_mut().zip(["a generation faster", "wider"]) {
-            draft.what = format!("every link that is full {how}");
+            draft.what = format!("every full link {how}");
         }
         drafts
     }

@@ -385,7 +385,7 @@ impl Evidence<'_> {
             let idle = (share("nothing_asked") - software).max(0.0);
             return found.push(Suspect::waited_for(demand, idle));
         };
-        let limit = format!("no more than {:.1} % of what may be outstanding is", open * 100.0);
+        let limit = format!("at most {:.1} % of what may be outstanding is", open * 100.0);
         found.push(Suspect { limit, ..Suspect::waited_for(demand, 1.0 - open) });
     }
 }

@@ -131,7 +131,7 @@ def _logged(view: View, this: Rule, told: set[Address]) -> Iterable[Finding]:
             Severity.ERROR if not shown and (function is None or _matters(function)) else Severity.WARNING,
             address.short,
             f"{address.short} got no address for BAR {', '.join(map(str, numbers))}"
-            + (" by the log, and the dump shows some" if shown else ""),
+            + (", says the log, but the dump shows some" if shown else ""),
             [event.line for event in events[:4]],
         )
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 TRIGGERED = Rule(
     id="dpc-triggered",
     what="A port has contained an error and keeps its link down, or the kernel log says that it did.",
-    why="Downstream Port Containment takes the link down on a fatal error so that nothing wrong gets "
-    "further. Until software clears it everything below is gone.",
-    severity="error; warning when the link came back; info when the card left the slot by the log",
+    why="Downstream Port Containment takes the link down on a fatal error so that no damaged data gets "
+    "further. Until software clears it, everything below the port is gone.",
+    severity="error; warning when the link came back; info when the log says that the card left the slot",
     cost="stated: the devices below the port are out of service",
     fix="Read the reason in the kernel log (`dmesg | grep -i dpc`), repair it, then clear DPC Trigger "
     "Status or rescan.",
@@ -36,11 +36,11 @@ ABSENT = Rule(
     why="Without containment a surprise removal can end in a fatal error of the whole machine rather than "
     "of one drive.",
     severity="info",
-    cost="stated: robustness, no bandwidth",
+    cost="stated: robustness, not bandwidth",
     fix="Let firmware hand DPC over to the kernel (_OSC), or boot with `pcie_ports=dpc-native`.",
     references=("PCIe Base 5.0 §6.2.10 (Downstream Port Containment)", "§6.7 (Hot-Plug, async removal)"),
     not_said="Ports without hot plug, empty slots, and ports without the capability; Thunderbolt and USB4, "
-    "where the cable's own protocol says that it is pulled.",
+    "whose own protocol reports a cable that is pulled.",
     profiles=PROVISIONING,
 )
 

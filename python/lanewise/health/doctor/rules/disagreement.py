@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DISAGREE = Rule(
     id="sources-disagree",
-    what="What was put on top of a dump (`--with`), or another capture in the same file, contradicts it: "
-    "other lanes, another speed, a device that only one of them lists.",
+    what="A source that was added to a dump (`--with`), or another capture in the same file, contradicts "
+    "it: other lanes, another speed, a device that only one of them lists.",
     why="Lanes do not change while a machine works, and a driver lists all devices that it reaches. Where "
     "two sources differ, a link fell back or a device was lost between them, or they are of different "
     "machines.",
@@ -27,8 +27,8 @@ DISAGREE = Rule(
     "file differ; info where a second source says more, for NUMA nodes, and for drives that `nvme list` "
     "leaves out",
     cost="stated: not known before it is clear which of the two is right",
-    fix="Take both again, one after the other, and of each machine in a file of its own. If they still "
-    "differ, believe the one that says less: reseat the card of BDF, and look at riser and cable.",
+    fix="Take both again, one after the other, with a separate file for each machine. If they still differ, "
+    "believe the one that says less: reseat the card of BDF, and look at riser and cable.",
     references=("PCIe Base 5.0 §7.5.3.8 (Link Status)", "nvidia-smi manual (GPU ATTRIBUTES, PCI)"),
     not_said="Speeds that GPUs lower when they are idle; names, counters, states; lists of one GPU alone.",
     bearing=Bearing.DISTURBS,

@@ -30,10 +30,10 @@ TIMEOUT = Rule(
     what="The kernel log says that a device did not answer its driver in time: a command to a drive, to the "
     "firmware of an adapter or to a GPU timed out, or an adapter did not send what it was given.",
     why="Commands take microseconds, and drivers wait for seconds. A device that is that late has firmware "
-    "that hangs, interrupts that were lost, or a link that loses packets. Programs wait, and the next "
-    "timeout may be the one after which the driver gives the device up.",
+    "that hangs, interrupts that were lost, or a link that loses packets. Programs wait, and after the next "
+    "timeout the driver may give up the device.",
     severity="warning; info where the log says later that the device works again, and where the driver of a "
-    "GPU reset an engine of it and nothing more",
+    "GPU reset only one engine of it",
     cost="stated: what was asked of the device had to wait or failed",
     fix="See how often it happens: `dmesg | grep -e BDF -e 'timed out' -e timeout`. Look for errors of the "
     "link at the same time. Update firmware and driver of the device. If it happens again: reseat the card, "
@@ -53,8 +53,8 @@ LESS = Rule(
     "that its firmware needs, or with less power than it asks for.",
     why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
     "ports that are held down, and no register shows it.",
-    severity="warning; info for GPUs with a display that ROCm leaves out, and for what a driver says of the "
-    "link of its adapter where no source tells that link",
+    severity="warning; info for GPUs with a display that ROCm leaves out, and for what a driver says about "
+    "the link of its adapter where no source shows that link",
     cost="stated: the adapter moves less data than it could",
     fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
     "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
@@ -76,8 +76,9 @@ FAILED_ACCESS = Rule(
     "the drive.",
     severity="warning",
     cost="stated: data could not be read or written",
-    fix="Ask the drive (`nvme smart-log /dev/NAME`): media errors and used-up spares mean that it is to be "
-    "replaced. Without them look for errors of its link (`dmesg | grep -e BDF -e NAME`) and reseat it.",
+    fix="Ask the drive (`nvme smart-log /dev/NAME`): media errors and used-up spares mean that the drive "
+    "has to be replaced. Without them, look for errors of its link (`dmesg | grep -e BDF -e NAME`) and "
+    "reseat it.",
     references=("Linux, block/blk-mq.c (blk_print_req_error)", "NVM Express Base 2.0 §5.16.1.3 (SMART)"),
     not_said="Drives that `device-lost` reports, whose accesses fail with them; lines before the last boot.",
     bearing=Bearing.DISTURBS,
@@ -98,13 +99,13 @@ COMPLAINT = Rule(
     what="The kernel log says that a driver met an error of its device that no other rule here knows: a "
     "device or a part of one that failed to start, a reset that failed, a parity error, firmware that "
     "reports a fatal error.",
-    why="Drivers write such a line where a device does what it must not do. Some go on, some give up "
-    "without another word, and the next start may fail.",
-    severity="warning; info where the log says later that the device works again, and for drivers that could "
-    "not start, wake or give interrupts to what moves no data",
-    cost="stated: what the device does is not to be relied upon",
-    fix="Read what the driver says before and after it (`dmesg | grep -e BDF`). Update firmware and driver "
-    "of the device. If it comes again after a cold start: reseat the card, then replace it.",
+    why="Drivers write such a line when a device does what it must not do. Some drivers go on, others give "
+    "up without another word, and the next start may fail.",
+    severity="warning; info where the log says later that the device works again, and for devices that move "
+    "no data and that a driver could not start, wake or give interrupts",
+    cost="stated: the device cannot be relied upon",
+    fix="Read what the driver says before and after that line (`dmesg | grep -e BDF`). Update firmware and "
+    "driver of the device. If the error comes again after a cold start: reseat the card, then replace it.",
     references=("the table of messages in lanewise/machine/sources/driver_messages",),
     not_said="Devices that `device-lost` or `device-timeout` reports; what drivers say about firmware files, "
     "virtual functions, cables and remote ends, and of interrupts, unless they could not enable them at all; "
@@ -287,9 +288,9 @@ def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | N
     if _THIN_LINK in line:
         return (
             Severity.INFO,
-            "its driver says that its link may be too thin for its ports",
-            "Compare what it can with what it has (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`), and look "
-            "whether the slot has fewer lanes or a lower speed than the adapter.".replace("BDF", place),
+            "its driver says that its link may be too slow for its ports",
+            "Compare what it can do with what it has (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`), and "
+            "look whether the slot has fewer lanes or a lower speed than the adapter.".replace("BDF", place),
         )
     power = "power" in line
     why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"

@@ -24,11 +24,11 @@ MISSING = Rule(
     why="A device without a driver does nothing. If equal devices have one, the driver was there and failed "
     "at this one: its log lines say why.",
     severity="warning where devices of the same kind, or another port of the adapter, have a driver, and "
-    "for GPUs without a display, accelerators on cards and NVMe drives of a machine whose other devices have "
-    "theirs, and adapters for which the kernel has a module; "
-    "info for other devices that have none, for those that another driver drives, and for those that are "
-    "held for a virtual machine or a program, unless the host drives the sound of the same GPU, or few of "
-    "their kind are and other functions of the same card are not",
+    "for GPUs without a display, accelerators on cards and NVMe drives of a machine whose other devices "
+    "have theirs, and adapters for which the kernel has a module; info for other devices without a driver, "
+    "for those with another driver, and for those that are held for a virtual machine or a program, unless "
+    "the host drives the sound of the same GPU, or only few of their kind are held and other functions of "
+    "the same card are not",
     cost="stated: the device is not used",
     fix="Read why it failed: `dmesg | grep BDF`. Then bind it: `echo BDF > "
     "/sys/bus/pci/drivers/DRIVER/bind`. If it fails again, reseat the card and compare its firmware with "

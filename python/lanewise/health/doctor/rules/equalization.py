@@ -20,8 +20,9 @@ EQUALIZATION = Rule(
     id="equalization-incomplete",
     what="A link of 32 GT/s or more runs without its speed's equalization, or an end of a link asks for "
     "equalization to be repeated.",
-    why="From 8 GT/s on both ends agree on transmitter settings for each lane. A link that came up "
-    "without may run, with more errors than it should have, and fall back under load or warmth.",
+    why="From 8 GT/s on, both ends agree on transmitter settings for each lane. A link that came up without "
+    "them may run, but with more errors than it should have, and may fall back under load or when it gets "
+    "warm.",
     severity="warning at 32 GT/s and more without equalization; info where an end asks for it again",
     cost="stated: replays and a smaller margin, seen as link errors",
     fix="Retrain the link (remove and rescan the device, or a cold boot); update firmware of host and "

@@ -21,15 +21,15 @@ _HARMLESS = frozenset({"UnsupReq"})
 RECEIVED = Rule(
     id="error-message",
     what="A root port has received an error message from a device below it, and no software has handled it.",
-    why="Devices report errors to the root port above them, which keeps what came and from whom. The kernel "
-    "clears it when it handles an error; what is left there was never handled, also where the device itself "
-    "shows nothing any more.",
+    why="Devices report errors to the root port above them, which records the message and its sender. The "
+    "kernel clears this record when it handles an error. A record that is left was never handled, even if "
+    "the device itself no longer shows anything.",
     severity="warning for messages of uncorrectable errors; info for correctable ones, and where the device "
     "has only an unsupported request latched, as bus scans leave it",
     cost="stated: transactions were lost, or packets were sent again",
-    fix="Look for the moment in the log (`dmesg | grep -e AER -e BDF`). Clear what is kept "
-    "(`setpci -s PORT ECAP_AER+30.l=7f`), run a load, and look again (`lspci -vv -s PORT | grep -A2 "
-    "RootSta`). When it comes back: reseat the card of BDF, then try another slot and another card.",
+    fix="Look for the moment in the log (`dmesg | grep -e AER -e BDF`). Clear the record (`setpci -s PORT "
+    "ECAP_AER+30.l=7f`), run a load, and look again (`lspci -vv -s PORT | grep -A2 RootSta`). When it comes "
+    "back: reseat the card of BDF, then try another slot and another card.",
     references=(
         "PCIe Base 5.0 §7.8.4.10 (Root Error Status)",
         "§7.8.4.11 (Error Source Identification)",

@@ -36,9 +36,9 @@ _THEN = (
 CORRECTABLE = Rule(
     id="link-errors",
     what="Correctable link errors are latched or counted: receiver errors, bad TLPs, bad DLLPs, replays.",
-    why="Each bad packet is sent again and costs about a microsecond; a link that is made for one bit "
-    "error in 10¹² has next to none. A few from training, hot plug or a changing speed are no reason to "
-    "worry; rising ones are.",
+    why="Each bad packet is sent again and costs about a microsecond; a link that is made for one bit error "
+    "in 10¹² has almost none. A few from training, hot plug or a changing speed are no reason to worry; "
+    "rising counts are.",
     severity="info for bits that were latched at an unknown time; warning for bad packets together with "
     "REPLAY_NUM Rollover, for bits on a link that is also below its width or speed, for 100 and more "
     "errors counted, for errors that come at three and more times within one minute of a log, and for 1000 "
@@ -59,8 +59,8 @@ CORRECTABLE = Rule(
 LANES = Rule(
     id="lane-errors",
     what="Lanes have errors latched in Lane Error Status.",
-    why="It tells which lanes were received with errors, so it separates one bad contact from a bad link. "
-    "Ports latch it during training too.",
+    why="It shows which lanes were received with errors, so it separates one bad contact from a bad link. "
+    "Ports latch it during training, too.",
     severity="info",
     cost="stated: none by itself",
     fix="Clear it (`setpci -s BDF ECAP19+8.l=ffffffff`), run a load, and look again (`lspci -vvv -s BDF | "

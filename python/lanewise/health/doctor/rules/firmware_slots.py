@@ -20,21 +20,18 @@ MISSING = Rule(
     what="The firmware found a card in a slot when it started (`dmidecode`: Current Usage: In Use), and no "
     "device "
     "is listed at the slot's address.",
-    why="The firmware looks at its slots at every start. A card that it saw then and that is in no list "
-    "now was "
-    "lost since, or never answered the kernel; its port may look like that of an empty slot.",
+    why="The firmware looks at its slots at every start. A card that it saw then and that is in no list now "
+    "was lost since then, or never answered the kernel. Its port may look like that of an empty slot.",
     severity="warning where the bus of the slot is there and empty, and the firmware is right about most "
-    "other slots; of one slot alone, where its port has presence or saw a link come or go; info otherwise",
+    "other slots; for one slot alone, where its port reports presence or saw a link come or go; info "
+    "otherwise",
     cost="stated: the device in the slot is missing",
     fix="Look into the slot: is there a card? If so, scan again (`echo 1 > /sys/bus/pci/rescan`), read the "
-    "log "
-    "(`dmesg | grep -e BDF -e pciehp`), then reseat the card and start cold. If there is none, the "
-    "firmware's "
-    "table is wrong, or the card was taken out since.",
+    "log (`dmesg | grep -e BDF -e pciehp`), then reseat the card and start cold. If there is none, the "
+    "firmware's table is wrong, or the card has been taken out since then.",
     references=("SMBIOS 3.7 §7.10 (System Slots, Current Usage, Bus Number)",),
     not_said="Slots that share an address with another one, and tables that are wrong about most slots, as "
-    "of "
-    "boards whose firmware was copied.",
+    "on boards whose firmware was copied.",
     bearing=Bearing.DISTURBS,
 )
 

@@ -41,7 +41,7 @@ BUSES = Rule(
     why="Configuration requests find their way by bus numbers. What lies behind a number that two bridges "
     "claim, or that the bridge above does not pass on, cannot be reached reliably; what lies behind a bridge "
     "without numbers is not listed at all.",
-    severity="error; warning where a bridge without numbers shows lanes and nothing else of a link",
+    severity="error; warning where a bridge without numbers shows only the lanes of a link",
     cost="stated: the devices behind the bridge cannot be reached, or are taken for others",
     fix="Boot with `pci=assign-busses` or `pci=realloc`; update firmware; remove the bridge and rescan.",
     references=("PCIe Base 5.0 §7.5.1.3.2 to §7.5.1.3.4 (bus numbers)", "§7.3.3 (configuration routing)"),
@@ -62,9 +62,8 @@ CONFLICT = Rule(
     "/sys/bus/pci/rescan`; or boot with `pci=realloc`; update firmware.",
     references=("PCIe Base 5.0 §7.5.1.2.1 (Base Address Registers)", "§7.5.1.3.8 (Memory Base and Limit)"),
     not_said="Expansion ROMs and I/O; devices whose host bridge translates addresses, by the same shift at "
-    "two of them; virtual functions; bridges whose windows are all closed "
-    "(`bridge-window-closed`); devices that do not decode memory; host bridges, whose BARs tell what "
-    "lies behind them.",
+    "two of them; virtual functions; bridges whose windows are all closed (`bridge-window-closed`); devices "
+    "that do not decode memory; host bridges, whose BARs describe what lies behind them.",
     bearing=Bearing.DISTURBS,
 )
 

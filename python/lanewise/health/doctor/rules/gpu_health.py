@@ -27,12 +27,12 @@ HEALTH = Rule(
     "corrected, rows or channels of memory that wait for a reset, a repair that failed, links to NVSwitches "
     "that are not healthy or not set up, heat, values that the driver cannot read, or the driver's own GPU "
     "Recovery Action.",
-    why="Memory that fails stops the programs that use it, and again until the GPU replaces the row, which "
-    "it does at a reset. A GPU without spare rows cannot be repaired. Its link may still be healthy.",
-    severity="error where a repair failed, memory cannot be repaired, the SRAM threshold is exceeded, or the "
-    "driver cannot read it or asks for a reset or a reboot; warning for errors since the driver started, for "
-    "what waits for a reset, banks without spare rows, 60 and more retired pages, heat above the limit, "
-    "a fan that cannot be read, one GPU of several of whose link nothing is told, "
+    why="Memory that fails stops the programs that use it, again and again, until the GPU replaces the row, "
+    "which it does at a reset. A GPU without spare rows cannot be repaired. Its link may still be healthy.",
+    severity="error where a repair failed, memory cannot be repaired, the SRAM threshold is exceeded, or "
+    "the driver cannot read it or asks for a reset or a reboot; warning for errors since the driver "
+    "started, for what waits for a reset, banks without spare rows, 60 and more retired pages, heat above "
+    "the limit, a fan that cannot be read, one GPU of several whose driver reports nothing about its link, "
     "links to NVSwitches that are unhealthy or not set up, and a corrupted InfoROM; info for errors of the "
     "past, replaced rows and retired pages",
     cost="stated: programs on the GPU are stopped, or were",
@@ -48,8 +48,8 @@ HEALTH = Rule(
     profiles=PROVISIONING,
 )
 _TO_REPLACE = (
-    "Take the GPU of BDF out of service and replace it: a reset does not mend this. `nvidia-bug-report.sh` "
-    "collects what the maker asks for."
+    "Take the GPU of BDF out of service and replace it: a reset does not repair this. "
+    "`nvidia-bug-report.sh` collects what the maker asks for."
 )
 
 SLOWDOWN = Rule(
@@ -59,10 +59,10 @@ SLOWDOWN = Rule(
     "work that is spread over several GPUs wait for it.",
     severity="warning; info where its driver lowers them because the GPU is warm",
     cost="stated: the GPU runs at half of its clocks or less",
-    fix="Thermal: look at fans, air flow and the cooler of BDF. Power brake: look at the power supplies, and "
-    "at what the management controller says of them. Then ask again: `nvidia-smi -q -d PERFORMANCE`.",
+    fix="Thermal: look at fans, air flow and the cooler of BDF. Power brake: look at the power supplies, "
+    "and at what the management controller says about them. Then ask again: `nvidia-smi -q -d PERFORMANCE`.",
     references=("NVIDIA, nvidia-smi manual (Clocks Event Reasons, HW Slowdown)",),
-    not_said="Power caps and settings of software, which are how GPUs are meant to run under load.",
+    not_said="Power caps and settings of software: GPUs are meant to run with them under load.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -109,7 +109,7 @@ def _silent_ones(view: View, this: Rule) -> Iterator[Finding]:
         yield this.finding(
             _WARNING,
             bdf,
-            f"GPU at {bdf}: the driver tells nothing of its link, and of those of {len(members) - 1} like it",
+            f"GPU at {bdf}: the driver reports no link of it, but those of {len(members) - 1} like it",
             [f"{bdf} pcie.link: N/A ({silent[0].name})"],
         )
 

@@ -24,16 +24,13 @@ _PAIRED = 1
 FEWER = Rule(
     id="gpu-links-fewer",
     what="A GPU has fewer links to the other GPUs (NVLink, XGMI, Xe Link) than the rest of them.",
-    why="GPUs on one board have the same links each. One that has fewer lost some: they did not train, or "
-    "were "
-    "switched off after errors. Collective operations run at the rate of the slowest GPU.",
+    why="All GPUs on one board have the same number of links. A GPU that has fewer lost some: they did not "
+    "train, or were switched off after errors. Collective operations run at the rate of the slowest GPU.",
     severity="warning",
     cost="stated: work spread over all GPUs waits for this one",
     fix="Ask the driver for the state of each link (`nvidia-smi nvlink -s`, `rocm-smi --showxgmierr`), and "
-    "look "
-    "for Xid 74 or 144 to 150 in the log. Reset the GPUs or start the node again; if the link stays away, "
-    "the "
-    "baseboard or the GPU is to be replaced.",
+    "look for Xid 74 or 144 to 150 in the log. Reset the GPUs or start the node again; if the link stays "
+    "away, the baseboard or the GPU has to be replaced.",
     references=("NVIDIA, nvidia-smi manual (topo, nvlink)", "AMD, rocm-smi documentation (topology)"),
     not_said="Fewer than four GPUs; cards that are joined in pairs.",
     bearing=Bearing.LIMITS_PEERS,

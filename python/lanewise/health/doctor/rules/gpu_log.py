@@ -29,17 +29,17 @@ GPU = Rule(
     what="The kernel log has an error that a GPU or an NVSwitch reported by number (Xid, SXid), or memory "
     "errors that the driver of an AMD GPU counted.",
     why="The driver names by number what failed: memory, a link between GPUs, firmware, a program. After "
-    "some of them the GPU computes no more, or not what it should, although it is listed and its link is in "
-    "order.",
+    "some of these errors the GPU no longer computes, or computes wrong results, although it is listed and "
+    "its link is healthy.",
     severity="error where the GPU is to be reset or replaced, or its node started again (Xid 46, 48, 57, 58, "
     "62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 157, 158, 161, fatal 74 and 144 to 150, fatal "
     "SXids, 154 as it says); warning where a reset can wait, or a look will do (54, 61, 63, 92, 94, 121 to "
     "125, 156, 160, others of 74 and 144 to 150), and for an error after which 154 says None, or after which "
     "the node was started again; info for what programs cause (13, 31, 32, 43, 45), SXids that are not "
     "fatal, and other numbers",
-    cost="stated: what ran on the GPU was stopped, or is to be doubted",
+    cost="stated: programs on the GPU were stopped, or their results are in doubt",
     fix="Drain the node and reset the GPU (`nvidia-smi --gpu-reset -i BDF`), or start the node again. Then "
-    "test the GPU (`dcgmi diag -r 3`). The same error again: replace the GPU of BDF.",
+    "test the GPU (`dcgmi diag -r 3`). If the same error comes again: replace the GPU of BDF.",
     references=("NVIDIA, Xid Errors", "NVIDIA, GPU Debug Guidelines", "NVIDIA, Fabric Manager User Guide"),
     not_said="Xid 79 and 167, and what follows them (see `device-lost`); before the last boot, what programs "
     "cause and what can wait.",
@@ -50,12 +50,12 @@ _OF_PROGRAMS = (
     "fail so on this GPU alone, test the GPU: `dcgmi diag -r 3`."
 )
 _STARTED_AGAIN = (
-    "The node has been started again since. Test the GPU (`dcgmi diag -r 3`) before it gets work. The same "
-    "error again: replace the GPU of BDF."
+    "The node has been started again since. Test the GPU (`dcgmi diag -r 3`) before it gets work. If the "
+    "same error comes again: replace the GPU of BDF."
 )
 _TO_REPLACE = (
     "Take the GPU of BDF out of service, collect `nvidia-bug-report.sh`, and replace the GPU: a reset does "
-    "not mend this."
+    "not repair this."
 )
 
 BLOCKED = Rule(

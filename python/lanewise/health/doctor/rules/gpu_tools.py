@@ -19,7 +19,7 @@ _MISMATCH = "Driver/library version mismatch"
 _LOAD_AGAIN = (
     "The driver was updated, and the old one is still loaded: start the node again, or stop what uses the "
     "GPUs and load the module again (`rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; modprobe nvidia`). "
-    "Then look again: until then no program can start work on the GPUs, and nothing is known of them."
+    "Then look again: until then no program can start work on the GPUs, and nothing is known about them."
 )
 
 UNREACHED = Rule(
@@ -27,12 +27,11 @@ UNREACHED = Rule(
     what="`nvidia-smi` or `rocm-smi` finds no GPU, cannot talk to its driver, or lists fewer GPUs than the "
     "driver "
     "has.",
-    why="What the tool does not reach no program can use. The driver is not loaded, does not fit the "
-    "kernel or "
-    "the library, or gave the GPUs up when it started them.",
+    why="No program can use a GPU that the tool does not reach. The driver is not loaded, does not fit the "
+    "kernel or the library, or gave up the GPUs when it started them.",
     severity="error where no GPU is reached; warning where some are missing; info where none is there, "
     "where all of them are held for virtual machines, and where the tool does not fit the driver that is "
-    "loaded, which then tells nothing of the GPUs",
+    "loaded, and so says nothing about the GPUs",
     cost="stated: the GPUs cannot be used",
     fix="See whether the driver is loaded (`lsmod | grep -e nvidia -e amdgpu`) and what it says (`dmesg | "
     "grep -i "
@@ -40,7 +39,7 @@ UNREACHED = Rule(
     "status`), "
     "and start the node again. RmInitAdapter or Xid lines in the log: see `device-lost` and `gpu-error`.",
     references=("NVIDIA, nvidia-smi manual", "AMD, rocm-smi and amd-smi documentation"),
-    not_said="Matrices of `nvidia-smi topo` where the other source does not tell the drivers.",
+    not_said="Matrices of `nvidia-smi topo` where the other source does not show the drivers.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -62,7 +61,7 @@ def unreached_gpus(view: View, this: Rule) -> Iterable[Finding]:
             yield this.finding(
                 Severity.INFO,
                 names[0] if names else "",
-                "nvidia-smi tells nothing: its library has another version than the driver that is loaded",
+                "nvidia-smi shows nothing: its library has another version than the driver that is loaded",
                 [event.line],
                 also=names[1:],
                 fix=_LOAD_AGAIN,

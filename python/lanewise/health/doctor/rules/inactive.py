@@ -29,7 +29,7 @@ LINK = Rule(
     severity="error where the link is disabled or held in reset; info where a port says only that it trains "
     "and that its link is active; warning otherwise",
     cost="stated: what goes through the link fails, or fails now and then",
-    fix="Take the dump again. If it stays so, read what the log says of the port (`dmesg | grep BDF`), "
+    fix="Take the dump again. If it stays so, read what the log says about the port (`dmesg | grep BDF`), "
     "reseat the card, look at riser and cable.",
     references=(
         "PCIe Base 5.0 §7.5.3.7 (Link Control)",
@@ -45,13 +45,13 @@ LINK = Rule(
 ASLEEP = Rule(
     id="device-asleep",
     what="A device with a driver is in D3.",
-    why="In D3 a device moves no data. Network and display drivers put idle devices there; those of drives "
-    "and of adapters for RDMA do not, and of several GPUs one that does not wake is the one that fails.",
+    why="In D3 a device moves no data. Network and display drivers put idle devices there; the drivers of "
+    "drives and of RDMA adapters do not. If one of several GPUs does not wake, it is the one that fails.",
     severity="warning for drives, for adapters for RDMA, and for one GPU of several that are all awake; info "
     "otherwise",
     cost="stated: the device moves no data until it wakes",
     fix="Look for the device in the log (`dmesg | grep BDF`); wake it: `echo on > "
-    "/sys/bus/pci/devices/BDF/power/control`. One that does not wake: cold start, then another slot.",
+    "/sys/bus/pci/devices/BDF/power/control`. If it does not wake: cold start, then another slot.",
     references=("PCIe Base 5.0 §5.3.1 (device power states)",),
     not_said="Devices without a driver, or held for a virtual machine; sound and USB of GPUs; devices on "
     "slow links.",
@@ -62,9 +62,9 @@ ASLEEP = Rule(
 INTERRUPTS = Rule(
     id="interrupts-off",
     what="A drive or network adapter has a driver and no interrupt messages: MSI and MSI-X are off, or "
-    "masked. Or a device has no interrupt at all: those by wire are switched off, too.",
-    why="Such devices need an interrupt for each queue. Without messages their drivers share one wire with "
-    "others, or poll; where all of MSI-X is masked, no interrupt arrives.",
+    "masked. Or a device has no interrupt at all: legacy interrupts (INTx) are switched off, too.",
+    why="Such devices need an interrupt for each queue. Without messages their drivers share one interrupt "
+    "line with others, or poll; where all of MSI-X is masked, no interrupt arrives.",
     severity="warning where all messages are masked, where a GPU or adapter for RDMA has no interrupt at "
     "all, and where drives or "
     "adapters for RDMA of the same kind "
@@ -73,9 +73,9 @@ INTERRUPTS = Rule(
     fix="Look for the reason in the log (`dmesg | grep -e BDF -e 'MSI'`); boot without `pci=nomsi`; unbind "
     "the driver and bind it again.",
     references=("PCIe Base 5.0 §6.1.4 (MSI and MSI-X)", "§7.7.2.2 (Message Control, Function Mask)"),
-    not_said="GPUs that could use the wire, whose drivers switch messages on when software uses them; "
-    "virtual functions; devices "
-    "held for a virtual machine or by a program; slow devices of which no other of their kind has messages.",
+    not_said="GPUs that could use INTx, whose drivers switch messages on when software uses them; virtual "
+    "functions; devices held for a virtual machine or by a program; slow devices if no other of their kind "
+    "has messages.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,
 )

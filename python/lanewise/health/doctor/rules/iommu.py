@@ -26,8 +26,8 @@ TRANSLATED = Rule(
     "IOMMU for virtual machines and leaves the devices of the host alone.",
     severity="warning with four GPUs and more, with two that have no display, or two beside an RDMA adapter; "
     "info with two others",
-    cost="stated: bandwidth between GPUs and to memory; how much depends on the size of transfers. Of pairs "
-    "below a switch `lanewise predict --peers` says it",
+    cost="stated: bandwidth between GPUs and to memory; how much depends on the size of transfers. For "
+    "pairs below a switch, `lanewise predict --peers` says it",
     fix="Boot with `iommu=pt` (in GRUB_CMDLINE_LINUX, then `update-grub` and a restart), and look for "
     "`Default domain type: Passthrough` in the log.",
     references=(

@@ -44,12 +44,12 @@ LOST = Rule(
     "did not come back from a reset.",
     why="The device stopped answering while it was in use. What ran on it failed, and most do not come back "
     "before the next cold start.",
-    severity="error; warning when a later line says that it works again, and for a GPU that fell off the bus "
-    "in an earlier boot of the log; info for what went away with its card",
+    severity="error; warning when a later line says that it works again, and for a GPU that fell off the "
+    "bus in an earlier boot of the log; info for a device that went away with its card",
     cost="stated: the device is out of service, and what ran on it was lost",
     fix="Look at power and temperature of the device at that time, at its cables and riser. Reseat it, "
     "update its firmware, switch link power saving off (`pcie_aspm=off`) and see whether it happens again. "
-    "Twice: replace it.",
+    "If it does, replace it.",
     references=(
         "NVIDIA, XID Errors (79: GPU has fallen off the bus; 167: PCIe fatal timeout)",
         "NVM Express Base 2.0 §3.1.4.6 (Controller Status)",
@@ -63,7 +63,7 @@ LINK_LOST = Rule(
     id="link-lost",
     what="The kernel log says that the link of a slot went down, or did not come up.",
     why="A link that goes down by itself takes its device out of the machine, whatever it was doing. It may "
-    "come back, and do it again.",
+    "come back, and go down again.",
     severity="error when the link stayed down with the card in its slot; warning when the card left, when "
     "the link did not come up, when the dump shows the device all the same, or when it went down three times "
     "and more with its card in the slot; info when the log says that it came back",
@@ -80,8 +80,8 @@ LINK_LOST = Rule(
 RETRAINED = Rule(
     id="link-retrained",
     what="The kernel had to retrain a link at 2.5 GT/s because it did not come up otherwise.",
-    why="Linux tries that with links whose two ends do not agree on a speed. A link that comes up so stays "
-    "slow; one that fails even so leaves its device out of the machine.",
+    why="Linux tries this with links whose two ends do not agree on a speed. A link that comes up this way "
+    "stays slow; one that fails even then leaves its device out of the machine.",
     severity="error when even that failed and nothing is behind the port; warning when it came up; info when "
     "the slot is empty",
     cost="stated: the link runs at 2.5 GT/s, or not at all",
@@ -146,10 +146,10 @@ def _remedy(losses: list[KernelEvent]) -> str | None:
     """Say what to do where a device only lacks addresses or buses; None: what a lost device needs."""
     if all(any(words in event.line for words in _NO_ROOM) for event in losses):
         return (
-            "Nothing tells of a fault of the card: what it needs is taken or was not given. See who has it "
-            "(`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e conflict`). "
-            "Update firmware of host and card, switch on decoding above 4 GB in the setup, or start Linux "
-            "with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
+            "Nothing points to a fault of the card: what it needs is taken or was not given. See what has "
+            "it (`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e "
+            "conflict`). Update firmware of host and card, switch on decoding above 4 GB in the setup, or "
+            "start Linux with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
         )
     return None
 
@@ -247,7 +247,7 @@ def _outcome(view: View, port: Function | None, bdf: str, events: list[KernelEve
     if view.shows_device_below(port):
         return (
             Severity.WARNING,
-            f"the link of {bdf} went down by the log, and its device is there in the dump",
+            f"the link of {bdf} went down, says the log, but the dump shows its device",
         )
     kinds = {event.kind for event in events[-_MOST_LINES:]}
     left = port is not None and view.card_left(port.address)

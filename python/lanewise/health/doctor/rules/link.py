@@ -33,11 +33,10 @@ WIDTH = Rule(
     severity="warning; info for soldered devices, which have the lanes that the board gives them (a chipset "
     "has four), and for "
     "devices whose own wires or media need no more",
-    cost="simulated: the link alone, DMA both ways, at the width of now and at the width of both "
-    "ends, at the speed of now (of a GPU at its full speed)",
+    cost="simulated: the link alone, DMA both ways, at its present width and at the width that both ends "
+    "have, at its present speed (for a GPU, at its full speed)",
     fix="Reseat the card, clean its contacts, try it in another slot; check slot bifurcation in the "
-    "firmware setup, and risers and cables. If the width is still short in another slot, the card is the "
-    "one to replace.",
+    "firmware setup, and risers and cables. If lanes are still missing in another slot, replace the card.",
     references=(
         "PCIe Base 5.0 §7.5.3.6 (Link Capabilities)",
         "§7.5.3.8 (Link Status)",
@@ -56,8 +55,8 @@ SPEED = Rule(
     "setting or by a kernel that could not train it otherwise, does not try.",
     severity="warning; info on links below 1.9 GB/s whose port is told to stay slow and whose device is "
     "not known, and for devices whose own wires or media need no more",
-    cost="simulated: the link alone, DMA both ways, at the speed of now and at the speed of both "
-    "ends, on the lanes of now",
+    cost="simulated: the link alone, DMA both ways, at its present speed and at the speed that both ends "
+    "have, on its present lanes",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
     "replace riser or cable. To see whether the speed holds, set Target Link Speed of the port above and "
     "retrain: `setpci -s PORT CAP_EXP+30.w=SPEED:f; setpci -s PORT CAP_EXP+10.w=20:20`.",
@@ -74,16 +73,16 @@ SPEED = Rule(
 
 IDLE = Rule(
     id="gpu-link-idle",
-    what="The link of a GPU runs at 2.5 or 5 GT/s of more, at full width: most likely it is idle and saves "
-    "power.",
+    what="The link of a GPU runs at 2.5 or 5 GT/s although it could do more, at full width: most likely it "
+    "is idle and saves power.",
     why="GPU drivers lower the link speed without load and raise it within milliseconds under load, so a "
     "dump of an idle machine shows 2.5 GT/s on a healthy Gen4 or Gen5 card. The note is there so "
     "that "
     "the card is not replaced.",
     severity="info",
     cost="stated: none under load",
-    fix="Nothing, unless it stays so: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and take the "
-    "dump again.",
+    fix="Nothing, unless it stays so under load: keep the GPU busy (a copy loop, `nvidia-smi dmon`) and "
+    "take the dump again.",
     references=("PCIe Base 5.0 §6.11 (Link Speed Management)",),
     not_said="GPUs at 8 GT/s and more that could run faster, which do not sleep (see `link-speed`).",
 )

@@ -41,13 +41,13 @@ UNCORRECTABLE = Rule(
     what="Uncorrectable errors are latched or counted.",
     why="Each of them lost a transaction: a poisoned packet, a completion that never came, a malformed "
     "packet, a link that went down. Applications saw an I/O error, or a device was reset. Device Status "
-    "keeps that there was one, also where Advanced Error Reporting is missing or has been cleared.",
+    "records that there was one, even if Advanced Error Reporting is missing or has been cleared.",
     severity="warning; error for those that the device reports as fatal and for fatal ones that the kernel "
-    "counted; info for Completer Abort, Unexpected "
-    "Completion and ACS Violation alone, which refused accesses and resets leave behind, for reads through "
-    "a host bridge that is no port, for bits of flow control and surprise down while Device Status knows "
-    "of no error, which are from before the last reset, for a link that went down by surprise because its "
-    "card left the slot by the log, and for non-fatal ones of slow devices that only Device Status shows",
+    "counted; info for Completer Abort, Unexpected Completion and ACS Violation alone, which refused "
+    "accesses and resets leave behind, for reads through a host bridge that is no port, for bits of flow "
+    "control and surprise down while Device Status knows of no error, which are from before the last reset, "
+    "for a link that went down by surprise because its card left the slot, as the log says, and for "
+    "non-fatal ones of slow devices that only Device Status shows",
     cost="stated: transactions were lost",
     fix=f"Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`{_CLEAR_AER}"
     "setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",

@@ -28,7 +28,7 @@ NUMA = Rule(
     fix="Update firmware so that ACPI describes the node (_PXM); until then bind software to the right "
     "node (`numactl`, IRQ affinity).",
     references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
-    not_said="Machines with one node, and sources that do not tell nodes.",
+    not_said="Machines with one node, and sources that do not show nodes.",
     profiles=PERFORMANCE,
 )
 
@@ -36,8 +36,8 @@ NUMA = Rule(
 ANOTHER = Rule(
     id="numa-mismatch",
     what="A device is said to be on another NUMA node than the port above it.",
-    why="A link leads to one socket, so what hangs below a port is on the port's node. Where firmware says "
-    "something else of a device, the kernel places its interrupts, queues and buffers at the wrong memory, "
+    why="A link leads to one socket, so what hangs below a port is on the port's node. If firmware says "
+    "something else about a device, the kernel places its interrupts, queues and buffers on the wrong node, "
     "and every access crosses the link between sockets.",
     severity="info",
     cost="simulated: one 4 KiB read of the own socket's memory and of the other's, over the link that "
@@ -46,7 +46,7 @@ ANOTHER = Rule(
     "`echo "
     "NODE > /sys/bus/pci/devices/BDF/numa_node`, and restart what uses the device.",
     references=("ACPI 6.5 §6.2.15 (_PXM)", "Linux, Documentation/ABI/testing/sysfs-bus-pci (numa_node)"),
-    not_said="Devices or ports of no node (see `numa-unknown`); devices on slow links.",
+    not_said="Devices or ports without a node (see `numa-unknown`); devices on slow links.",
     profiles=PERFORMANCE,
 )
 

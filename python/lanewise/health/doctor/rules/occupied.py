@@ -24,23 +24,23 @@ NO_LINK = Rule(
     what="A slot says that a card is in it, and its port has no link.",
     why="A card that does not train is in no list of devices. Only its port shows it, by Presence Detect "
     "State without a link.",
-    severity="warning where a second sign says that there is a card: windows set up for it, a link that came "
-    "or went, an attention lamp, ports of the same switch whose presence is right, all other slots of the "
-    "kind in use, a link switched off in a slot with hot plug, the firmware's table, the kernel log; info "
-    "without, because some boards tie presence of empty bays, and where the firmware's table calls the slot "
-    "free or the firmware set up nothing for a root port without hot plug",
+    severity="warning where a second sign says that there is a card: windows set up for it, a link that "
+    "came or went, an attention lamp, ports of the same switch whose presence is right, all other slots of "
+    "the kind in use, a link switched off in a slot with hot plug, the firmware's table, the kernel log; "
+    "info without one, because some boards tie Presence Detect of empty bays, and where the firmware's "
+    "table calls the slot free or the firmware set up nothing for a root port without hot plug",
     cost="stated: the device in the slot is missing",
     fix="Reseat what is in the slot, check its power cable and riser; try the card in another slot and "
     "another card in this one.",
     references=("PCIe Base 5.0 §7.5.3.11 (Slot Status)", "§7.5.3.8 (Link Status)", "§4.2.5 (LTSSM)"),
-    not_said="Ports that contain an error (see `dpc-triggered`), that train (see "
-    "`link-training`), or whose link went down by the log (see `link-lost`); Thunderbolt and USB4.",
+    not_said="Ports that contain an error (see `dpc-triggered`), that train (see `link-training`), or whose "
+    "link went down, as the log says (see `link-lost`); Thunderbolt and USB4.",
 )
 
 _LOOK = (
     "Many boards tie Presence Detect, so that a free slot looks like this. `dmidecode -t slot` decides "
     "(Current Usage: In Use or Available), or a look into the slot. If a card is in it, reseat it and check "
-    "its power cable and riser; if none is, nothing is to do."
+    "its power cable and riser; if there is none, nothing needs to be done."
 )
 
 _FREE = (
@@ -57,15 +57,15 @@ _ENABLE = (
 TRAINING = Rule(
     id="link-training",
     what="The link of a port trains and does not come up.",
-    why="Training takes some milliseconds. A port that is caught at it without a link tries again and "
-    "again: something answers at the other end, and the two do not agree.",
+    why="Training takes some milliseconds. A port that is found training and has no link tries again and "
+    "again: something answers at the other end, but the two do not agree.",
     severity="warning",
     cost="stated: the device at the other end is missing",
     fix="Reseat the card; look at riser, cable and retimer; limit the port to 2.5 GT/s and see whether "
     "it trains (`setpci -s BDF CAP_EXP+30.w=1:f; setpci -s BDF CAP_EXP+10.w=20:20`); update firmware of "
     "host and card.",
     references=("PCIe Base 5.0 §7.5.3.8 (Link Status, Link Training)", "§4.2.5 (LTSSM)"),
-    not_said="Ports without a sign of a card, some of which say that they train for ever.",
+    not_said="Ports without a sign of a card, some of which always say that they are training.",
 )
 
 POWER_FAULT = Rule(

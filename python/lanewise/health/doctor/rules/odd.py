@@ -32,18 +32,16 @@ ODD = Rule(
     severity="warning for less speed, fewer lanes, smaller payloads or reads, and a missing capability; of "
     "two devices, for a smaller BAR of a GPU that cannot be resized and a port for RDMA at a quarter of the "
     "other's rate; info for other differences, for a link, payloads or reads that carry all that its "
-    "device's own wires or media need, for one of which hwloc knows nothing, and where the slot explains "
-    "them, unless it is that of one of four and more adapters for RDMA, uplinks of switches, or GPUs that "
-    "drive no display or share "
-    "a switch",
+    "device's own wires or media need, for a device of which hwloc knows nothing, and where the slot "
+    "explains the difference, unless it is the slot of one of four and more adapters for RDMA, uplinks of "
+    "switches, or GPUs that drive no display or share a switch",
     cost="stated: work spread over all of them waits for this one",
     fix="Compare the slot, riser and firmware setting of BDF with those of the others; swap it with one of "
     "them and see whether the difference goes with the card or stays with the slot.",
     references=("PCIe Base 5.0 §7.5.3 (PCI Express Capability)",),
     not_said="Two devices that differ, without a third to compare, unless one has far less; differences "
-    "without a clear majority; what `link-width`, `link-speed`, `link-downgraded` and `mps-mismatch` tell "
-    "of; links of GPUs "
-    "that are all idle.",
+    "without a clear majority; what `link-width`, `link-speed`, `link-downgraded` and `mps-mismatch` "
+    "report; links of GPUs that are all idle.",
     bearing=Bearing.LIMITS,
 )
 
@@ -194,7 +192,7 @@ def _other_class(view: View, this: Rule) -> Iterator[Finding]:
             yield this.finding(
                 Severity.WARNING,
                 bdf,
-                f"odd class at {bdf}: {member.identity.subclass:04x}; its likes have {usual:04x}",
+                f"odd class at {bdf}: {member.identity.subclass:04x}; others of its kind have {usual:04x}",
                 [
                     f"{bdf} {member.identity.class_name or 'class'} ({member.name})",
                     f"{good.address.short} {good.identity.class_name or 'class'} ({good.name})",
@@ -250,7 +248,7 @@ def _missing_capabilities(view: View, this: Rule, members: list[Function]) -> It
         yield this.finding(
             Severity.WARNING,
             bdf,
-            f"odd capabilities at {bdf}: {', '.join(lacking[:4])} missing, which its likes have",
+            f"odd capabilities at {bdf}: {', '.join(lacking[:4])} missing, which others of its kind have",
             [
                 f"{bdf} has {len(lists[member.address])} capabilities, {len(members) - len(odd)} of "
                 f"{len(members)} devices of its kind have {len(usual)} ({member.name})"

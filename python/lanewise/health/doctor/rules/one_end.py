@@ -53,12 +53,12 @@ ONE_END = Rule(
     what="A device runs below what it can do, and what its port can do is not in the source.",
     why="A dump of one device shows one end of its link. Fewer lanes or less speed than the device has are "
     "normal if the slot has no more, and a fault if it has; only the other end shows which.",
-    severity="warning for at most a quarter of the device's lanes outside virtual machines, for any lane "
-    "that a GPU lacks that is a module (SXM, OAM), and where a device of the same kind in the source runs "
-    "in full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
+    severity="warning for at most a quarter of the device's lanes outside virtual machines, for any missing "
+    "lane of a GPU that is a module (SXM, OAM), and where a device of the same kind in the source runs in "
+    "full at twice the rate: of adapters for RDMA, SAS, RAID or Fibre Channel, GPUs without a display and "
     "drives for bays, of switches of eight lanes and more, and for less speed of all on eight lanes and "
     "more; warning for 2.5 GT/s of 8 and more on eight lanes, or of a drive for bays; warning for the odd "
-    "one of six and more that can do the same, in files that do not say what they are; info otherwise",
+    "one of six and more that can do the same, in files that do not say what the devices are; info otherwise",
     cost="simulated: the link alone, DMA both ways, as the link runs and as the device could",
     fix="Take the dump of the whole machine (`sudo lspci -vvv`), or look at LnkCap of the port: `sudo lspci "
     "-vvv -s $(basename $(dirname $(readlink -f /sys/bus/pci/devices/BDF)))`. A card that should have more "

@@ -25,11 +25,11 @@ RELAXED = Rule(
     id="relaxed-ordering-off",
     what="Relaxed Ordering is off on a network adapter, InfiniBand adapter or GPU with a fast link.",
     why="Without it every write waits for the one before at the host, and completions wait behind writes. "
-    "On hosts with several dies per socket that has been seen to cost adapters of 100 Gb/s and more a "
-    "good part of their rate.",
+    "On hosts with several dies per socket, this has been seen to cost adapters of 100 Gb/s and more a good "
+    "part of their rate.",
     severity="info",
-    cost="simulated: reads and writes at once, strictly ordered and relaxed; what a host adds by itself "
-    "is not in it",
+    cost="simulated: reads and writes at once, strictly ordered and relaxed; what the host adds by itself "
+    "is not included",
     fix="Let the driver set it (for mlx5 `mlxconfig ... PCI_WR_ORDERING=1`, for others a module option), "
     "unless an erratum of the root port forbids it.",
     references=("PCIe Base 5.0 §2.4 (Transaction Ordering)", "§7.5.3.4 (Enable Relaxed Ordering)"),

@@ -47,7 +47,7 @@ SMALL = Rule(
     "B wastes 16 % of the link, 256 B 9 %, 512 B 5 %.",
     severity="warning where a device that moves data on a link of 1.9 GB/s or more loses a tenth of what its "
     "wires, media or link can do; info otherwise, as for most drives",
-    cost="simulated: DMA writes to host memory, of the device below that loses most, with the payload of now "
+    cost="simulated: DMA writes to host memory by the device that loses most, with its present payload size "
     "and with the one that all support",
     fix="Let the kernel set it: boot with `pci=pcie_bus_safe` (or `pci=pcie_bus_perf`), or look for "
     "Maximum Payload Size in the firmware setup.",

@@ -28,10 +28,9 @@ ACS = Rule(
     id="acs-redirect",
     what="ACS sends peer-to-peer requests below a switch up to the root complex and back.",
     why="Two devices below one switch could talk through it without touching the host. With P2P Request "
-    "Redirect each packet uses the upstream link twice, takes the round trip through the root complex, "
-    "and shares it with all devices below the switch. One port that redirects is enough for the traffic of "
-    "its "
-    "device.",
+    "Redirect, each packet crosses the upstream link twice, shares it with all devices below the switch, "
+    "and takes the round trip through the root complex. One port that redirects is enough for the traffic "
+    "of its device.",
     severity="warning with a GPU or accelerator among the devices below; info otherwise",
     cost="simulated: two devices below the switch writing to each other, redirected and direct, in the "
     "machine's own tree as `lanewise predict --peers` has it",
@@ -47,8 +46,8 @@ ACS = Rule(
 
 APART = Rule(
     id="peers-apart",
-    what="A GPU has no fast network adapter of its kind nearby although the machine has some: every one "
-    "hangs below another root port or NUMA node.",
+    what="A GPU has no fast network adapter of its kind nearby although the machine has some: all of them "
+    "are below another root port or on another NUMA node.",
     why="Transfers between GPU and network adapter (GPUDirect RDMA) stay below a switch where they can; "
     "across root ports or sockets they pass the root complex, which is slower on most hosts and forbidden "
     "on some.",
@@ -66,10 +65,11 @@ APART = Rule(
 
 GPUS = Rule(
     id="gpus-apart",
-    what="GPUs of one kind hang below different root ports or sockets, and no link of their own is seen.",
-    why="What such GPUs send each other passes the root complex: more latency, often less bandwidth, the "
-    "link between sockets where they are on two, and on some platforms host memory. For GPUs that work "
-    "alone it does not matter.",
+    what="GPUs of one kind are below different root ports or at different sockets, and no link of their own "
+    "is seen.",
+    why="Data between such GPUs pass the root complex: more latency, often less bandwidth, the link between "
+    "sockets if they are on two, and on some platforms host memory. For GPUs that work alone it does not "
+    "matter.",
     severity="info",
     cost="simulated: two GPUs writing to each other across sockets, or 4 KiB from root port to root port, in "
     "the machine's own tree as `lanewise predict --peers` has it, and below a common switch",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ASPM = Rule(
     id="aspm-enabled",
     what="Active State Power Management is enabled on the link of a drive, network adapter or accelerator.",
-    why="A link that went to sleep needs to wake before it moves anything: up to 4 us from L0s, 1 to 64 "
-    "us and more from L1. Under steady load it never sleeps; with single small operations each one pays.",
+    why="A link that went to sleep needs to wake before it moves anything: up to 4 us from L0s, 1 to 64 us "
+    "and more from L1. Under steady load it never sleeps; single small operations each pay for the wake-up.",
     severity="info: firmware enables it by default, and under load it costs nothing",
     cost="simulated: a register read after a pause, with a link that sleeps and wakes in the Exit Latency of "
     "its slower end, and with one that is awake; where no end states one, the specification's range",

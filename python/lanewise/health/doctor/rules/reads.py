@@ -43,13 +43,13 @@ MRRS = Rule(
     "are not.",
     severity="warning where a tenth of what the device can use cannot be in flight; info where less, where "
     "hardly more can be, and on links of 12 GB/s and more",
-    cost="simulated: DMA reads of host memory with the MRRS of now, and with the one from 512 B on that "
+    cost="simulated: DMA reads of host memory with the present MRRS, and with the one from 512 B on that "
     "fills the link, or that of the largest read which the device is known to make",
     fix="Raise Max_Read_Request_Size to SIZE: a driver option, the firmware setup, or until the "
     "next boot `setpci -s BDF CAP_EXP+8.w=CODE:7000`, which is SIZE.",
     references=("PCIe Base 5.0 §7.5.3.4 (Device Control)", "§2.2.6.2 (tags)"),
-    not_said="Small sizes on slow links whose device has tags enough; 512 B and more where wider tags are to "
-    "be had (see `tags-few`); GPUs and adapters of the catalog whose own reads are no larger.",
+    not_said="Small sizes on slow links whose device has enough tags; 512 B and more where wider tags are "
+    "available (see `tags-few`); GPUs and adapters of the catalog whose own reads are no larger.",
     bearing=Bearing.LIMITS_READS,
     profiles=PERFORMANCE,
 )
@@ -61,7 +61,7 @@ TAGS = Rule(
     why="Each outstanding read needs a tag: 32 with 5 bits, 256 with 8, 768 with 10. Bandwidth times "
     "latency over MRRS says how many a link needs.",
     severity="warning where a tenth of what the device can use cannot be in flight; info where less",
-    cost="simulated: DMA reads of host memory with the tags of now and with the next wider field",
+    cost="simulated: DMA reads of host memory with the present tags and with the next wider field",
     fix="Update the firmware of host and device; boot without options that keep the kernel from enabling "
     "tags. 10-bit tags need a root port that completes them; where it cannot, a larger MRRS does the same.",
     references=(
@@ -75,7 +75,7 @@ TAGS = Rule(
 
 RCB = Rule(
     id="rcb-64",
-    what="A device is set to a Read Completion Boundary of another size than its root port.",
+    what="A device is set to another Read Completion Boundary than its root port.",
     why="The root port cuts completions at 64 or 128 bytes and says which. A device that expects 64 B "
     "loses nothing by itself; one that expects 128 B below a root port that cuts at 64 B may take valid "
     "completions for errors.",

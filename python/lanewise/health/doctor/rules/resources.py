@@ -27,7 +27,7 @@ _WITHOUT_ARI = 7
 REBAR = Rule(
     id="resizable-bar",
     what="A GPU could show the processor all of its memory, and shows a window of 256 MiB or less.",
-    why="With a small window the driver moves it about, or copies through staging buffers; peer-to-peer "
+    why="With a small window, the driver moves it around, or copies through staging buffers; peer-to-peer "
     "access and large mappings by other devices are limited to what the window shows.",
     severity="info",
     cost="stated: depends on the software; DMA of the GPU itself is not affected",

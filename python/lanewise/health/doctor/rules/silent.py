@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 DEAD = Rule(
     id="device-dead",
     what="A device does not answer: its registers read as ones (`rev ff`, `Unknown header type 7f`).",
-    why="A read without a completion returns ones. The kernel still lists the device because it was there at "
-    "boot; nothing can be moved to or from it, and its driver waits or fails.",
-    severity="error; for a GPU, or the switch in one, that may be switched off beside one in the processor, "
-    "and that did not fall off the bus by the log, warning, and info where the source says that no driver is "
-    "bound to it; info below a bridge in D3, for a device without driver that moves no data and is no FPGA, "
-    "which firmware may have switched off, and for the sound of a GPU that answers",
+    why="A read without a completion returns ones. The kernel still lists the device because it was there "
+    "at boot; no data can be moved to or from it, and its driver waits or fails.",
+    severity="error; warning for a GPU, or the switch in one, that may be switched off beside one in the "
+    "processor, unless the log says that it fell off the bus, and info where the source says that no driver "
+    "is bound to it; info below a bridge in D3, for a device without driver that moves no data and is no "
+    "FPGA, which firmware may have switched off, and for the sound of a GPU that answers",
     cost="stated: the device is out of service",
     fix="Check the power of the card: its cables, its slot, its lamps. Switch the machine off, take its "
     "power away for a minute, reseat the card. Without a restart: `echo 1 > "
-    "/sys/bus/pci/devices/BDF/remove`, then `echo 1 > /sys/bus/pci/rescan`. A device that goes away again is "
-    "the one to replace.",
+    "/sys/bus/pci/devices/BDF/remove`, then `echo 1 > /sys/bus/pci/rescan`. If the device goes away again, "
+    "replace it.",
     references=("PCIe Base 5.0 §2.3.2 (Completion Handling Rules)", "§7.5.1.1.1 (Vendor ID)"),
     not_said="Devices in D3cold, which the kernel switched off; virtual functions, whose Vendor ID reads as "
     "ones.",
@@ -110,8 +110,8 @@ _SWITCHED_OFF = (
 )
 _SIDE = "Nothing, unless it is needed: the GPU's driver or the firmware setup switches it on."
 _OF_THE_BOARD = (
-    "It is part of the processor or chipset: see whether the firmware setup has it switched off. Else switch "
-    "the machine off, take its power away for a minute, and update its firmware."
+    "It is part of the processor or chipset: see whether the firmware setup has it switched off. Otherwise "
+    "switch the machine off, take its power away for a minute, and update its firmware."
 )
 
 

@@ -28,8 +28,8 @@ _SLOT_OF_AN_ADAPTER = 8
 DOWNGRADED = Rule(
     id="link-downgraded",
     what="`lspci` calls a link downgraded, and what it compared that with is not in the source.",
-    why="Behind speed and width `lspci` says whether they are what that end can do. Snippets that keep only "
-    "LnkSta keep that word. A slot that has no more is no fault: then the port says `ok`.",
+    why="After speed and width, `lspci` says whether they are what that end can do. Snippets that keep only "
+    "LnkSta keep that word. If the slot has no more, nothing is wrong: then the port says `ok`.",
     severity="warning where the port at the other end is called downgraded too, for lanes where most "
     "devices of the kind have more, and for lanes where no port is in the source; info otherwise, "
     "and for devices whose own wires or media need no more",
@@ -38,7 +38,7 @@ DOWNGRADED = Rule(
     '"^[0-9a-f]|LnkCap:|LnkSta:"`. A card that should have more: reseat it, look at risers and bifurcation.',
     references=("pciutils, ls-caps.c (cap_express_link_rate)", "PCIe Base 5.0 §7.5.3.8 (Link Status)"),
     not_said="GPUs at 2.5 or 5 GT/s and full width; `overdriven` and `strange`, which say that LnkCap is "
-    "wrong; ports, of which the device tells.",
+    "wrong; ports whose device is reported.",
     bearing=Bearing.EXPLAINS,
 )
 
@@ -48,8 +48,8 @@ LIMITED = Rule(
     why="Linux names the link that limits: `63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe "
     "x8 link`. A slot with fewer lanes than the card is not a fault; fewer lanes than the slot has are.",
     severity="warning where the link carries less than its port can, or less than for others of the kind, "
-    "or a quarter of the device's lanes where the port is not known, or for an adapter that has all of eight "
-    "and more lanes at 2.5 GT/s; info otherwise",
+    "or a quarter of the device's lanes where the port is not known, or for an adapter that runs all of its "
+    "eight and more lanes at 2.5 GT/s; info otherwise",
     cost="stated: the device cannot reach what it could",
     fix="Reseat the card, look at riser and bifurcation; if its slot has no more, use another one.",
     references=("Linux, drivers/pci/pci.c (__pcie_print_link_status)",),

@@ -324,8 +324,8 @@ def _xml(root: str | None, data: bytes, reading: Reading, name: str) -> Machine:
         lshw.read_xml(data, reading)
     else:
         nccl.read(data, reading)
-    if not reading.drafts and len(reading.notes) and "is incomplete or damaged" in reading.notes[0]:
-        raise InputError(f"'{name}': {reading.notes[0]}, and no PCI device was in that")
+    if not reading.drafts and reading.breaks_off:
+        raise InputError(f"'{name}': {reading.breaks_off}, and no PCI device was in that")
     return reading.machine(name)
 
 

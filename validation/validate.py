@@ -12,18 +12,20 @@ a few of them, ``--page`` to write the tables of the documentation.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import statistics
 import sys
 import tempfile
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import lanewise
+from lanewise.health.predict.measured import FILE, CaseKind, MeasuredElsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from lanewise.documents import LimitedBy
 
 HERE = Path(__file__).parent
+MEASURED = HERE.parent / "python/lanewise/health/predict" / FILE
+"""What `predict` says of how near it was."""
 PAGES = ("docs/explanation/validation.md", "docs/reference/measured-cells.md")
 """Pages with tables of what is simulated here."""
 WITHIN = (3, 5, 10)
@@ -344,33 +348,32 @@ KINDS: dict[str, Callable[[Cell], bool]] = {
     "copies between a host and a GPU by a kernel": lambda cell: (
         cell.group == "gpu copy" and has(cell, "kernel")
     ),
-    "copies to and from a GPU at once": lambda cell: (
-        cell.group == "gpu copy" and has(cell, "both ways", "while")
-    ),
+    CaseKind.COPIES_AT_ONCE: lambda cell: cell.group == "gpu copy" and has(cell, "both ways", "while"),
     "copies of less than 1 MiB, or of pageable memory": lambda cell: (
         cell.group == "gpu copy" and has(cell, " KiB", "pageable")
     ),
-    "large copies between a host and a GPU, one way": lambda cell: cell.group == "gpu copy",
-    "peers across sockets": lambda cell: cell.group == "peers" and has(cell, "across sockets"),
-    "peers at one socket, or below its switches": lambda cell: cell.group == "peers",
+    CaseKind.LARGE_COPY: lambda cell: cell.group == "gpu copy",
+    CaseKind.PEERS_ACROSS_SOCKETS: lambda cell: cell.group == "peers" and has(cell, "across sockets"),
+    CaseKind.PEERS: lambda cell: cell.group == "peers",
     "adapters: latency of a message, few outstanding": lambda cell: (
         cell.group == "rdma" and (cell.unit in LATENCIES or has(cell, "depth"))
     ),
     "adapters: as many messages as a core posts": lambda cell: (
         cell.group == "rdma" and (cell.unit in OPERATIONS or cell.limited_kind == "core")
     ),
-    "adapters: large messages": lambda cell: cell.group == "rdma",
-    "drives: latency of an I/O": lambda cell: cell.group == "nvme" and cell.unit in LATENCIES,
+    CaseKind.LARGE_MESSAGES: lambda cell: cell.group == "rdma",
+    CaseKind.DRIVE_LATENCY: lambda cell: cell.group == "nvme" and cell.unit in LATENCIES,
     "drives: I/Os a second": lambda cell: cell.group == "nvme" and cell.unit in OPERATIONS,
-    "drives: bandwidth": lambda cell: cell.group == "nvme",
+    CaseKind.DRIVE_BANDWIDTH: lambda cell: cell.group == "nvme",
     "DMA of another device: one read at a time": lambda cell: cell.group == "dma" and cell.unit in LATENCIES,
     "DMA of another device: bandwidth": lambda cell: cell.group == "dma",
     "loads and stores of a core to a device": lambda cell: cell.group == "mmio",
-    "drives or adapters to the memory of a GPU": lambda cell: cell.group.endswith("and gpus"),
+    CaseKind.OTHERS_TO_GPU: lambda cell: cell.group.endswith("and gpus"),
     "collectives": lambda cell: cell.group == "collectives",
     "CXL memory": lambda cell: cell.group == "cxl.mem",
 }
-"""Kinds of cases that a reader may have, by what is measured; a cell is of the first that takes it."""
+"""Kinds of cases that a reader may have, by what is measured; a cell is of the first that takes it. `predict`
+knows those that have a name there."""
 FEWEST = 5
 """Limits with fewer cells are summed up in one row."""
 
@@ -434,6 +437,27 @@ def kinds_filled_in(rows: list[str], cells: list[Cell]) -> list[str]:
     return markdown(KIND_HEADS, filled).splitlines()
 
 
+def measured_of(kind: CaseKind, cells: list[Cell]) -> MeasuredElsewhere:
+    """Return how near the simulation is to the unseen cells of a kind: tenths of measured over simulated."""
+    own = [cell for cell in cells if cell.role == "unseen" and kind_of(cell) == kind]
+    tenths = statistics.quantiles(
+        (100 * cell.measured / cell.simulated for cell in own), n=10, method="inclusive"
+    )
+    return MeasuredElsewhere(
+        kind, len(own), len({cell.set for cell in own}), *(round(tenths[at], 1) for at in (0, 4, 8))
+    )
+
+
+def write_measured(cells: list[Cell], path: Path) -> None:
+    """Write what `predict` says of how near it was, for each kind of case that it has."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(
+            file, [field.name for field in fields(MeasuredElsewhere)], lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows(asdict(measured_of(kind, cells)) for kind in CaseKind)
+
+
 def limits(cells: list[Cell]) -> list[list[str]]:
     """Return a row for each kind of resource that limits unseen cells, those with most cells first."""
     by_kind: dict[str, list[Cell]] = {}
@@ -487,7 +511,8 @@ def main() -> None:
         "--page",
         type=Path,
         nargs="*",
-        help=f"rewrite the tables of these pages, with all data sets; without a name {' and '.join(PAGES)}",
+        help=f"rewrite the tables of these pages, with all data sets; without a name {' and '.join(PAGES)}, "
+        "and what predict says of how near it was",
     )
     arguments = parser.parse_args()
     if arguments.page is not None and arguments.sets:
@@ -508,6 +533,8 @@ def main() -> None:
     if arguments.page is not None:
         for page in arguments.page or [HERE.parent / name for name in PAGES]:
             page.write_text(with_tables(page.read_text(), cells))
+        if not arguments.page:
+            write_measured(cells, MEASURED)
         return
     print(plain(HEADS, [row_of(cell) for cell in cells]))
     print()

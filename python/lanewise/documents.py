@@ -1393,6 +1393,10 @@ class Predict(TypedDict):
     """with --peers, and then there are no predictions."""
     alike: list[list[Bdf]]
     """addresses of devices that are the same and reach the same, to a hundredth of it."""
+    measured_elsewhere: list[PredictMeasuredElsewhere]
+    """How near such simulations were to machines that others measured: one for each kind of case here. The
+    cells are those that no value was chosen from.
+    """
     predictions: list[PredictPrediction]
     """One for each benchmark on each device."""
 
@@ -1485,6 +1489,23 @@ class PredictPeersAdapter(TypedDict):
     """Addresses of other adapters with a way as short."""
 
 
+class PredictMeasuredElsewhere(TypedDict):
+    """A part of a document."""
+
+    kind_of_case: str
+    """What was measured."""
+    cells: int
+    """Measured numbers."""
+    data_sets: int
+    """Public data sets that they are from."""
+    low_percent: float
+    """Measured over simulated, in percent: a tenth of the cells are below this."""
+    median_percent: float
+    """Half of the cells are below this."""
+    high_percent: float
+    """A tenth of the cells are above this."""
+
+
 class PredictPrediction(TypedDict):
     """A part of a document."""
 
@@ -1522,6 +1543,10 @@ class PredictPrediction(TypedDict):
     """Ethernet frames a second; null for other benchmarks."""
     binding: str
     """What limits it, in a sentence: alone, and then with all others where that is far less."""
+    kind_of_case: str | None
+    """The kind in measured_elsewhere; null where nothing like it was measured, or no part says what the
+    device does.
+    """
 
 
 class Progress(TypedDict):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import lanewise
+from lanewise.health.predict.measured import CaseKind, MeasuredElsewhere, measured_elsewhere
 
 ROOT = Path(__file__).parents[2] / "validation"
 SETS = sorted((ROOT / "sets").glob("*.toml"))
@@ -207,6 +208,23 @@ def test_the_page_counts_the_cells_of_its_table() -> None:
     assert sum(int(row[1]) for row in rows_of(page.split("<!-- validation limits -->")[1])) == number
 
 
+def test_predict_knows_as_many_cells_as_the_page() -> None:
+    on_page = {
+        row[0]: int(row[1]) for row in rows_of(text_of(PAGES[0]).split("<!-- validation kinds -->")[1])
+    }
+    known = {each.kind: each.cells for each in measured_elsewhere(CaseKind)}
+    assert known == {kind: on_page[kind] for kind in CaseKind}
+
+
+def test_what_predict_knows_is_written_in_tenths_of_measured_over_simulated() -> None:
+    """Eleven cells from 100 to 110 % have their second lowest and second highest as tenths."""
+    validate = load()
+    cells = [made(group="gpu copy", error=100 / (1 + share / 100) - 100) for share in range(11)]
+    cells += [made(group="gpu copy", error=400.0, role="used"), made(group="dma", error=50.0)]
+    found = validate.measured_of(CaseKind.LARGE_COPY, cells)
+    assert found == MeasuredElsewhere(CaseKind.LARGE_COPY, 11, 1, 101.0, 105.0, 109.0)
+
+
 def test_what_is_missing_accounts_for_every_unseen_cell_beyond_ten_percent() -> None:
     """Each group counts as many as its table, and all of them together as many as there are."""
     beyond = [
@@ -322,6 +340,11 @@ def test_the_median_error_of_unseen_cells_has_not_grown(tmp_path: Path) -> None:
     for those, most, most_named in ((before, 4, 3.2), (cells, 5.7, 4.0)):
         assert statistics.median(abs(cell.error_percent) for cell in those) < most
         assert statistics.median(abs(cell.error_percent) for cell in those if not cell.open) < most_named
+    for known in measured_elsewhere(CaseKind):
+        now = validate.measured_of(known.kind, cells)
+        assert (now.cells, now.data_sets) == (known.cells, known.data_sets)
+        for name in ("low_percent", "median_percent", "high_percent"):
+            assert getattr(now, name) == pytest.approx(getattr(known, name), abs=0.15), known.kind
 
 
 def test_a_queue_of_packets_says_when_lines_are_joined() -> None:

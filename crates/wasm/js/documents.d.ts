@@ -1230,6 +1230,8 @@ export interface Predict {
   peers?: PredictPeers;
   /** addresses of devices that are the same and reach the same, to a hundredth of it */
   alike: Bdf[][];
+  /** How near such simulations were to machines that others measured: one for each kind of case here. The cells are those that no value was chosen from. */
+  measured_elsewhere: PredictMeasuredElsewhere[];
   /** One for each benchmark on each device. */
   predictions: PredictPrediction[];
 }
@@ -1315,6 +1317,21 @@ export interface PredictPeersAdapter {
   as_near: Bdf[];
 }
 
+export interface PredictMeasuredElsewhere {
+  /** What was measured. */
+  kind_of_case: string;
+  /** Measured numbers. */
+  cells: number;
+  /** Public data sets that they are from. */
+  data_sets: number;
+  /** Measured over simulated, in percent: a tenth of the cells are below this. */
+  low_percent: number;
+  /** Half of the cells are below this. */
+  median_percent: number;
+  /** A tenth of the cells are above this. */
+  high_percent: number;
+}
+
 export interface PredictPrediction {
   /** Address of the device. */
   bdf: Bdf;
@@ -1346,6 +1363,8 @@ export interface PredictPrediction {
   frames_per_s: number | null;
   /** What limits it, in a sentence: alone, and then with all others where that is far less. */
   binding: string;
+  /** The kind in measured_elsewhere; null where nothing like it was measured, or no part says what the device does. */
+  kind_of_case: string | null;
 }
 
 /** How a run is getting on: what `progress` of lanewise.run hears a few times a second. */

@@ -17,6 +17,7 @@ from lanewise.health.doctor import diagnose
 from lanewise.health.predict import Prediction, Row, predict
 from lanewise.health.predict.benchmarks import benchmarks_of
 from lanewise.health.predict.machine_change import parse_changes
+from lanewise.health.predict.measured import CaseKind
 from lanewise.health.predict.peers import predict_peers
 from lanewise.health.predict.simulator import half_width_of
 from lanewise.machine import read, read_bytes
@@ -368,9 +369,43 @@ def test_a_guest_is_told_to_name_a_device() -> None:
     assert predict(guest, devices=[DRIVE]).rows
 
 
+def test_what_was_measured_elsewhere_is_said_of_devices_that_are_known_parts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    unknown = predict(pair())
+    assert {row.kind_of_case for row in unknown.rows} == {None}
+    assert unknown.document["measured_elsewhere"] == []
+    print_prediction(unknown)
+    assert "Measured elsewhere" not in capsys.readouterr().out
+
+    can = "32 x16"
+    made = pair(port={"can": can}, can=can, class_code=GPU, vendor=0x10DE)
+    gpu = made["01:00.0"]
+    identity = replace(gpu.identity, vendor_name="NVIDIA Corporation", device_name="GH100 [H100 PCIe]")
+    known = predict(replace(made, functions={**made.functions, gpu.address: replace(gpu, identity=identity)}))
+    kinds = {row.benchmark: row.kind_of_case for row in known.rows}
+    assert kinds["host to device"] == CaseKind.LARGE_COPY
+    assert kinds["both ways"] == CaseKind.COPIES_AT_ONCE
+    said = known.document["measured_elsewhere"]
+    assert [each["kind_of_case"] for each in said] == [CaseKind.LARGE_COPY, CaseKind.COPIES_AT_ONCE]
+    assert all(each["low_percent"] <= each["median_percent"] <= each["high_percent"] for each in said)
+    print_prediction(known)
+    assert f"{CaseKind.LARGE_COPY}" in capsys.readouterr().out
+
+
 def test_json_has_units_in_its_names() -> None:
     document = json.loads(predict(pair()).to_json())
-    assert set(document) == {"format", "source", "predictions", "alike", "what_if", "assumptions", "notes"}
+    told = {
+        "format",
+        "source",
+        "predictions",
+        "alike",
+        "what_if",
+        "assumptions",
+        "notes",
+        "measured_elsewhere",
+    }
+    assert set(document) == told
     assert {"ceiling_gb_per_s", "alone_gb_per_s", "together_gb_per_s", "latency_ns"} <= set(
         document["predictions"][0]
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.cli.tables.predict import measured_elsewhere
 from lanewise.cli.tables.square import SAME, square
 from lanewise.grouping import grouped, same_number
 from lanewise.machine.path_type import PathType
@@ -39,6 +40,7 @@ def _pieces(peers: PeerPrediction) -> Iterator[RenderableType]:
         yield _redirection(peers, joined)
     if peers.adapters:
         yield _adapters(peers)
+    yield from measured_elsewhere(peers.measured_elsewhere)
     for text in peers.assumptions:
         yield Text(f"Assumed: {text}.", style="dim")
     for note in peers.notes:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
     from lanewise.health.predict import Prediction, Row
+    from lanewise.health.predict.measured import MeasuredElsewhere
 
 _MOST_ADDRESSES = 8
 
@@ -33,6 +34,7 @@ def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
     for alike in prediction.alike:
         yield _table(alike)
     yield from _not_settled(prediction.rows)
+    yield from measured_elsewhere(prediction.measured_elsewhere)
     for text in prediction.assumptions:
         yield Text(f"Assumed: {text}.", style="dim")
     for note in prediction.notes:
@@ -59,6 +61,22 @@ def _not_settled(rows: tuple[Row, ...]) -> Iterator[Text]:
             "~ had not settled when the time simulated was over: known to \N{PLUS-MINUS SIGN}"
             f"{max(filter(None, widths)):.0f} % at worst (95 %); --json has each.\n"
         )
+
+
+def measured_elsewhere(kinds: list[MeasuredElsewhere]) -> Iterator[RenderableType]:
+    """Say how far such predictions were from what others measured."""
+    if not kinds:
+        return
+    table = style.table()
+    style.words(table, "kind of case", at_least=20)
+    style.numbers(table, "cells", "median")
+    style.labels(table, "eight in ten")
+    for each in kinds:
+        middle = f"{each.low_percent:.0f} to {each.high_percent:.0f} %"
+        table.add_row(str(each.kind), str(each.cells), f"{each.median_percent:.0f} %", middle)
+    yield style.titled(
+        "Measured elsewhere, in percent of what is simulated", table, note="no value was chosen from these"
+    )
 
 
 def _rate(value: float | None, has_settled: bool, digits: int = 2) -> str:

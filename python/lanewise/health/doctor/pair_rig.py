@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.predict.pair_benchmarks import exchange, large, small
 from lanewise.health.predict.pairs import redirection
-from lanewise.health.predict.simulator import parties, prepared
+from lanewise.health.predict.simulator import prepared
 from lanewise.machine.ways import Ways
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PairRig:
             benchmark = exchange(device, peer, overrides)
         else:
             benchmark = large(device, peer, "write", overrides)
-        rig = prepared(machine, parties(benchmark), benchmark.workloads, benchmark)
+        rig = prepared(machine, benchmark.parties, benchmark.workloads, benchmark)
         return rig.text, tuple((rig.numbering.path(path), value) for path, value in overrides)
 
 

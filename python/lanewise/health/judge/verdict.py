@@ -22,7 +22,7 @@ from lanewise.health.judge.asleep import link_asleep
 from lanewise.health.judge.latency import FixedTimes
 from lanewise.health.judge.matching import GPU_TOOLS, match
 from lanewise.health.predict.pairs import as_found
-from lanewise.health.predict.simulator import Simulator, parties
+from lanewise.health.predict.simulator import Simulator
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.output_format import stamped
 
@@ -325,7 +325,7 @@ def _judged(
     if verdict is Verdict.TOO_GOOD:
         evidence.append(_NOT_THIS_LINK)
     if found.benchmark.also:
-        drives = ", ".join(drive.address.short for drive in parties(found.benchmark))
+        drives = ", ".join(drive.address.short for drive in found.benchmark.parties)
         evidence.append(f"one job on several drives, which are set beside it together: {drives}")
     if verdict in (Verdict.HOST, Verdict.TOO_GOOD) and is_buffered(case):
         evidence.append(
@@ -383,7 +383,7 @@ def _on_the_way(machine: Machine, benchmark: Benchmark, findings: Sequence[Findi
     """Select findings about the devices, the other functions on their links, or a port above them."""
     own: set[str] = set()
     above: set[str] = set()
-    for function in parties(benchmark):
+    for function in benchmark.parties:
         link = machine.link_above(function)
         own |= {function.address.short, *(f.address.short for f in (link.lower if link else ()))}
         above |= {bridge.address.short for bridge in machine.path(function)}

@@ -102,6 +102,11 @@ class Benchmark:
     """Whether the benchmark is also run with all other devices at once; one of each direction is."""
 
     @property
+    def parties(self) -> list[Function]:
+        """Its device, the peer that it has, and the others of its workload."""
+        return [self.function, *([self.peer] if self.peer else []), *self.also]
+
+    @property
     def workloads(self) -> tuple[Workload, ...]:
         """Its own workload, and those beside it."""
         return (self.workload, *self.beside)

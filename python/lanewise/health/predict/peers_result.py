@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from lanewise.health.predict.measured import measured_elsewhere
 from lanewise.output_format import FORMAT
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from lanewise.documents import Predict, PredictPeersDevice
+    from lanewise.health.predict.measured import MeasuredElsewhere
     from lanewise.health.predict.nearest import Adapter
     from lanewise.health.predict.pairs import Pair
 
@@ -58,12 +60,19 @@ class PeerPrediction:
     """The network adapter to use for each GPU; none where there is no adapter."""
     assumptions: tuple[str, ...]
     """What the numbers rest on, a sentence each."""
+    kinds_of_case: tuple[str | None, ...] = ()
+    """The kind of case that each pair is; None where a device is no known part."""
     changes: tuple[str, ...] = ()
     """What was tried instead of what the machine has."""
     notes: tuple[str, ...] = ()
     """What was left out, a sentence each."""
     simulations: int = 0
     """How many were run."""
+
+    @property
+    def measured_elsewhere(self) -> list[MeasuredElsewhere]:
+        """How near such simulations were to what others measured, for each kind of case in `pairs`."""
+        return measured_elsewhere(self.kinds_of_case)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -98,6 +107,7 @@ class PeerPrediction:
                 "pairs": [pair.document() for pair in self.pairs],
                 "adapters": [each.document() for each in self.adapters],
             },
+            "measured_elsewhere": [each.document() for each in self.measured_elsewhere],
             "what_if": list(self.changes),
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),

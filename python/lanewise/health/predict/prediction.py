@@ -14,6 +14,7 @@ from lanewise.grouping import grouped, place_of, same_number
 from lanewise.health.predict.as_scenario import MOST_TOGETHER
 from lanewise.health.predict.benchmarks import Benchmark, benchmarks_of
 from lanewise.health.predict.left_out import NOT_PREDICTED, TOO_SLOW, UNKNOWN_LINK, left_out
+from lanewise.health.predict.measured import measured_elsewhere
 from lanewise.health.predict.pairs import MODULES, as_found, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.simulator import Row, Simulator, goodput_of, half_width_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from lanewise.documents import Predict
+    from lanewise.health.predict.measured import MeasuredElsewhere
     from lanewise.health.predict.reason import Limit
     from lanewise.machine.address import Address
     from lanewise.machine.model import Function, Machine
@@ -71,7 +73,8 @@ class Prediction:
 
         from lanewise.columns import frame
 
-        columns = {field.name: pl.String if field.type == "str" else pl.Float64 for field in fields(Row)}
+        texts = ("str", "str | None")
+        columns = {field.name: pl.String if field.type in texts else pl.Float64 for field in fields(Row)}
         return frame(map(vars, self.rows), columns)
 
     @cached_property
@@ -81,6 +84,11 @@ class Prediction:
         for row in self.rows:
             devices.setdefault(row.bdf, []).append(row)
         return grouped(devices.values(), _words, _reach_the_same, _place)
+
+    @property
+    def measured_elsewhere(self) -> list[MeasuredElsewhere]:
+        """How near such simulations were to what others measured, for each kind of case in `rows`."""
+        return measured_elsewhere(row.kind_of_case for row in self.rows)
 
     def plot(self) -> alt.TopLevelMixin:
         """Draw each device and benchmark, in GB/s: alone, with all others at once, the ceiling of the way.
@@ -109,6 +117,7 @@ class Prediction:
             "source": self.source,
             "predictions": [row.document() for row in self.rows],
             "alike": [[rows[0].bdf for rows in group] for group in self.alike],
+            "measured_elsewhere": [each.document() for each in self.measured_elsewhere],
             "what_if": list(self.changes),
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.health.predict.benchmarks import SHORTEST_FRAME
+from lanewise.health.predict.measured import kind_of
 from lanewise.health.predict.reason import as_much_in_use, limit_of, limit_of_device
 from lanewise.health.predict.rests_on import RestsOn
 from lanewise.health.predict.wire import carried_gb_per_s
@@ -83,6 +84,8 @@ class Row:
     """Of Ethernet adapters; None for others."""
     binding: str
     """What limits it: alone, and then with all others where that is far less."""
+    kind_of_case: str | None
+    """None where nothing like it was measured, or a device is no known part."""
 
     @property
     def alone_has_settled(self) -> bool:
@@ -197,6 +200,7 @@ class Simulator:
             latency_ns=latency_of(result) if latency else None,
             frames_per_s=frames,
             binding=binding,
+            kind_of_case=kind_of(self.machine, benchmark),
         )
         return row, limit
 
@@ -232,7 +236,7 @@ class Simulator:
         return self._alone_with(benchmark, benchmark.overrides)
 
     def _alone_with(self, benchmark: Benchmark, overrides: Sequence[tuple[str, str]]) -> Run | None:
-        return self.run(parties(benchmark), benchmark.workloads, benchmark, overrides)
+        return self.run(benchmark.parties, benchmark.workloads, benchmark, overrides)
 
     def run(
         self,
@@ -400,11 +404,6 @@ def is_plain(document: Scenario, path: str) -> bool:
             return at is not None
         at = at.get(key)
     return at is not None and not (isinstance(at, dict) and "provenance" in at)
-
-
-def parties(benchmark: Benchmark) -> list[Function]:
-    """Return the devices of a benchmark: its own, the peer that it has, and the others of its workload."""
-    return [benchmark.function, *([benchmark.peer] if benchmark.peer else []), *benchmark.also]
 
 
 def _stretch(machine: Machine, functions: Sequence[Function], changes: Mapping[Address, Change]) -> int:

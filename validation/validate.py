@@ -444,7 +444,7 @@ def measured_of(kind: CaseKind, cells: list[Cell]) -> MeasuredElsewhere:
         (100 * cell.measured / cell.simulated for cell in own), n=10, method="inclusive"
     )
     return MeasuredElsewhere(
-        kind, len(own), len({cell.set for cell in own}), *(round(tenths[at], 1) for at in (0, 4, 8))
+        kind, len(own), len({cell.set for cell in own}), *(round(tenths[at], 2) for at in (0, 4, 8))
     )
 
 

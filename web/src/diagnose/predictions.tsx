@@ -1,5 +1,5 @@
 /** What each device should reach under the usual benchmarks, alone and with all others, and why not more. */
-import type { Predict, PredictPrediction } from "lanewise";
+import type { Predict, PredictMeasuredElsewhere, PredictPrediction } from "lanewise";
 import { type Reached, reached } from "./grouping.ts";
 import { rate } from "./rate.ts";
 
@@ -11,6 +11,7 @@ export function Predictions({ predict }: { predict: Predict }) {
       {reached(predict).map((group) => (
         <Table key={group.addresses[0]} group={group} />
       ))}
+      {predict.measured_elsewhere.length > 0 && <MeasuredElsewhere kinds={predict.measured_elsewhere} />}
       <details>
         <summary>What was assumed</summary>
         <ul class="notes">
@@ -64,6 +65,44 @@ function Table({ group }: { group: Reached }) {
               <td class="number">{row.latency_ns === null ? rate(row.alone_gb_per_s, row.alone_has_settled) : `${(row.latency_ns / 1000).toFixed(1)} µs`}</td>
               <td class="number">{rate(row.together_gb_per_s, row.together_has_settled)}</td>
               <td class="binding">{row.binding.replace(`the link of ${row.bdf}`, "its link")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function MeasuredElsewhere({ kinds }: { kinds: PredictMeasuredElsewhere[] }) {
+  return (
+    <div class="table-scroll" tabindex={0} role="group" aria-label="Measured elsewhere">
+      <table class="predictions" id="measured-elsewhere">
+        <caption>
+          Measured elsewhere, in percent of what is simulated <span class="soft">no value was chosen from these</span>
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">kind of case</th>
+            <th scope="col" class="number">
+              cells
+            </th>
+            <th scope="col" class="number">
+              median
+            </th>
+            <th scope="col" class="number">
+              eight in ten
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {kinds.map((each) => (
+            <tr key={each.kind_of_case}>
+              <th scope="row">{each.kind_of_case}</th>
+              <td class="number">{each.cells}</td>
+              <td class="number">{each.median_percent.toFixed(0)} %</td>
+              <td class="number">
+                {each.low_percent.toFixed(0)} to {each.high_percent.toFixed(0)} %
+              </td>
             </tr>
           ))}
         </tbody>

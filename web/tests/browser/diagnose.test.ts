@@ -92,6 +92,7 @@ test("a machine is read, checked and predicted from a file without a network, as
   assert.match(await finding.innerText(), /9b:00\.0 runs on x8 of x16 lanes[^]*Costs 5\d\.\d\d GB\/s[^]*What to do: Reseat/);
   assert.match(await page.locator(".finding").nth(1).innerText(), /Alike at 3 more: 38:00\.0, 98:00\.0, b8:00\.0/);
   assert.match(await page.locator(".predictions[data-bdf='9b:00.0']").innerText(), /host to device\s+29\.22/);
+  assert.match(await page.locator("#measured-elsewhere").innerText(), /large copies between a host and a GPU, one way\s+\d+\s+\d+ %\s+\d+ to \d+ %/);
   const tree = await page.locator("#tree svg").evaluate((svg) => svg.querySelector("desc")?.textContent ?? "");
   const drawn = native("draw", [GPU_SERVER], "--out", "tree.svg");
   assert.ok(readFileSync(join(folder, "tree.svg"), "utf8").includes(`<desc>${tree}</desc>`), drawn);

@@ -33,6 +33,7 @@ const row = (bdf: string, changes: Partial<PredictPrediction> = {}): PredictPred
   latency_ns: null,
   frames_per_s: null,
   binding: "its link",
+  kind_of_case: null,
   ...changes,
 });
 

@@ -32,7 +32,10 @@ _OF_A_LINE = tuple(
         (r"link lost|Adapter removed", "lost its link"),
         (r"wedged", "hangs, and its driver uses it no more (wedged)"),
         (r"device handle for", "cannot be reached by nvidia-smi"),
-        (r"permanently disabled|IO frozen|Frozen P", "was stopped by the host after an error (EEH)"),
+        (
+            r"permanently disabled|IO frozen|(?:Frozen|Fenced|dead) P|PHB#\w{1,4} failure",
+            "was stopped by the host after an error (EEH)",
+        ),
         (r"EEH: ", "could not be recovered after an error (EEH)"),
         (r"header type 7f", "answers with ones only"),
         (

@@ -189,6 +189,8 @@ class _Names:
         self._probed: Address | None = None
         self._drivers: dict[str, Address | None] = {}
         """The only device of each driver that was looked for; None: there are several."""
+        self._stopped = "a PCI device"
+        """What PowerPC's error handling told of last."""
 
     def forget(self) -> None:
         """Start a boot: names are given anew."""
@@ -238,8 +240,18 @@ class _Names:
             return event
         address = self._known.get(event.name or "") or (self._only_one_of(driver, lines) if driver else None)
         unnamed = event.name is None and driver and driver not in driver_lines.GPUS
-        called = _frozen_device(event.line) if driver == driver_lines.EEH else driver
+        called = self._stopped_device(event.line) if driver == driver_lines.EEH else driver
         return replace(event, address=address, name=called if unnamed else event.name)
+
+    def _stopped_device(self, line: str) -> str:
+        """Name what PowerPC's error handling tells of: the number of a host bridge is that of its domain.
+
+        That the recovery went well is said without a number.
+        """
+        bridge = _HOST_BRIDGE_NUMBER.search(line)
+        if bridge is not None:
+            self._stopped = f"a PCI device of domain {int(bridge[1], 16):04x}"
+        return self._stopped
 
     def _only_one_of(self, driver: str, lines: Sequence[str]) -> Address | None:
         """Return the only device that lines of a driver have before their message."""
@@ -256,12 +268,6 @@ class _Names:
             }
             self._drivers[driver] = Address.parse(found.pop()) if len(found) == 1 else None
         return self._drivers[driver]
-
-
-def _frozen_device(line: str) -> str:
-    """Name what PowerPC's error handling tells of: the number of a host bridge is that of its domain."""
-    bridge = _HOST_BRIDGE_NUMBER.search(line)
-    return "a PCI device" if bridge is None else f"a PCI device of domain {int(bridge[1], 16):04x}"
 
 
 _BEFORE_A_BOOT = {

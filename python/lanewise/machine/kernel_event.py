@@ -51,6 +51,7 @@ class EventKind(StrEnum):
     RETRAIN_FAILED = "a link did not train even at 2.5 GT/s"
     LIMITED = "a device could do more than its path to the host carries"
     NO_SPACE = "there was no address space for a BAR"
+    PAYLOADS_DIFFER = "a device could not be given the payload size of the port above it"
     IOMMU = "how the IOMMU treats devices"
     NO_GPUS = "a tool found no GPU, or fewer than there are"
     FEWER_DRIVES = "a tool lists fewer drives than there are"

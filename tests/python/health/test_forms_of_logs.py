@@ -29,3 +29,22 @@ def test_what_power_stops_is_lost_until_it_is_back(line: str) -> None:
     assert "a PCI device of domain 0002 was stopped by the host" in lost.title
     (back,) = found(f"{stopped}[   13.5] EEH: Recovery successful.\n", "device-lost")
     assert back.severity is Severity.WARNING
+
+
+# Linux, drivers/pci/probe.c (pci_configure_mps): where the kernel leaves payload sizes to the firmware, and
+# where a device cannot do what its port is set to.
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Max Payload Size 128, but upstream 0000:02:01.0 set to 256", "payloads of 128 B, and 02:01.0 above"),
+        ("can't set Max Payload Size to 512", "does not take payloads of 512 B"),
+    ],
+)
+def test_the_kernel_tells_of_payload_sizes_that_differ(line: str, words: str) -> None:
+    text = f'[    1.25] pci 0000:03:00.0: {line}; if necessary, use "pci=pcie_bus_safe" and report a bug\n'
+    (differs,) = found(text, "mps-mismatch")
+    assert (differs.severity, differs.bdf) == (Severity.ERROR, "03:00.0")
+    assert words in differs.title
+    set_later = "[    2.5] pci 0000:03:00.0: Max Payload Size set to 128 (was 256, max 256)\n"
+    bridge = "[    1.1] pci 0000:03:00.0: [8086:1533] type 00 class 0x020000\n"
+    assert not found(bridge + text + set_later, "mps-mismatch")

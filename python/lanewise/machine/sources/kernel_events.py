@@ -123,6 +123,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"(?<!VF )BAR [0-5](?: \[mem[^\]]{0,80}\])?: "
         r"(?:no space for \[mem|can't assign|failed to assign)(?! \[io)",
     ),
+    (EventKind.PAYLOADS_DIFFER, r"Max Payload Size \d+, but upstream |can't set Max Payload Size to \d"),
     (EventKind.IOMMU, r"iommu: Default domain type: |Kernel command line: "),
     (
         EventKind.GPU_ERROR,
@@ -172,7 +173,7 @@ _HINT = re.compile(
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number|: 0xffffffff|: ready \d"
+    r"assume dead|No bus number|Payload Size|: 0xffffffff|: ready \d"
 )
 """What is in every such line: spares most lines the long search."""
 

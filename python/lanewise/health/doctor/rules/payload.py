@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,12 +10,14 @@ from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import PERFORMANCE, PROVISIONING, Bearing, Rule, rule
 from lanewise.health.doctor.rig import Leaf, Rig, Trial
 from lanewise.health.doctor.severity import DRIVE_SHARE, by_loss, payload_share
-from lanewise.machine.model import Kind
+from lanewise.health.doctor.words import who
+from lanewise.machine.model import EventKind, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lanewise.machine.model import Function, Link
+    from lanewise.machine.address import Address
+    from lanewise.machine.model import Function, KernelEvent, Link
     from lanewise.machine.own_rate import Own
     from lanewise.machine.view import View
 
@@ -33,9 +36,11 @@ MISMATCH = Rule(
         "PCIe Base 5.0 §2.2.2 (payload rules)",
         "§7.5.3.4 (Device Control)",
         "§6.2.7 (Malformed TLP)",
+        "Linux, drivers/pci/probe.c (pci_configure_mps)",
     ),
-    not_said="Devices below their port whose MRRS is no larger than their MPS: Linux sets them so in "
-    "performance mode, and no completion can be too large then.",
+    not_said="What a kernel log says of devices whose registers are in the source. Devices below their port "
+    "whose MRRS is no larger than their MPS: Linux sets them so in performance mode, and no completion can "
+    "be too large then.",
     bearing=Bearing.DISTURBS,
     profiles=PROVISIONING,
 )
@@ -57,6 +62,10 @@ SMALL = Rule(
     bearing=Bearing.LIMITS,
     profiles=PERFORMANCE,
 )
+
+_DIFFER = re.compile(r"Max Payload Size (\d{1,5}), but upstream (?:0000:)?([0-9a-f:.]{7,16}) set to (\d{1,5})")
+_NOT_SET = re.compile(r"can't set Max Payload Size to (\d{1,5})")
+"""Linux, drivers/pci/probe.c (pci_configure_mps)."""
 
 
 @rule(MISMATCH)
@@ -86,6 +95,26 @@ def mismatched_payloads(view: View, this: Rule) -> Iterable[Finding]:
             yield this.finding(
                 Severity.ERROR, bdf, f"{bdf} is set to {mps} B, and can do {most} B", [_mps_line(function)]
             )
+    yield from _told_by_the_kernel(view, this)
+
+
+def _told_by_the_kernel(view: View, this: Rule) -> Iterator[Finding]:
+    """Tell of devices that the kernel could not set as the port above them, where no register tells."""
+    told: dict[Address, KernelEvent] = {}
+    for event in view.machine.events:
+        if event.kind is EventKind.PAYLOADS_DIFFER and event.address is not None:
+            told[event.address] = event
+    for address, event in told.items():
+        function, bdf = view.machine.functions.get(address), address.short
+        if function is not None and function.transfers.mps is not None:
+            continue
+        if (differ := _DIFFER.search(event.line)) is not None:
+            what = f"{bdf} is set to payloads of {differ[1]} B, and {differ[2]} above it to {differ[3]} B"
+        else:
+            sizes = _NOT_SET.search(event.line)
+            size = f" of {sizes[1]} B" if sizes is not None else ""
+            what = f"{bdf} does not take payloads{size}, to which the port above it is set"
+        yield this.finding(Severity.ERROR, bdf, what, [event.line, *who(bdf, function)])
 
 
 def _ends(view: View) -> Iterator[tuple[Function, Function, int | None]]:

@@ -48,3 +48,35 @@ def test_the_kernel_tells_of_payload_sizes_that_differ(line: str, words: str) ->
     set_later = "[    2.5] pci 0000:03:00.0: Max Payload Size set to 128 (was 256, max 256)\n"
     bridge = "[    1.1] pci 0000:03:00.0: [8086:1533] type 00 class 0x020000\n"
     assert not found(bridge + text + set_later, "mps-mismatch")
+
+
+# Linux, drivers/iommu: amd/iommu.c (iommu_print_event), intel/dmar.c (qi_check_fault).
+@pytest.mark.parametrize(
+    "line",
+    [
+        "iommu ivhd0: AMD-Vi: Event logged [IOTLB_INV_TIMEOUT device=0000:43:00.0 address=0x1000f5a10]",
+        "AMD-Vi: Event logged [IOTLB_INV_TIMEOUT device=43:00.0 address=0x00000001000f5a10]",
+        "DMAR: VT-d detected Invalidation Time-out Error: SID 4300",
+    ],
+)
+def test_a_device_that_does_not_answer_the_iommu_was_not_blocked(line: str) -> None:
+    (late,) = diagnosis(f"[   50.25] {line}\n").findings
+    assert (late.rule, late.severity, late.bdf) == ("device-timeout", Severity.WARNING, "43:00.0")
+    assert "did not answer the IOMMU in time, once" in late.title
+
+
+def test_an_iommu_that_waits_for_itself_is_late() -> None:
+    (late,) = found("[   50.25] AMD-Vi: Completion-Wait loop timed out\n" * 3, "device-timeout")
+    assert "AMD-Vi did not answer" in late.title
+
+
+# Linux, drivers/iommu/arm/arm-smmu-v3 before 6.14 (arm_smmu_evtq_thread): numbers in place of a device.
+def test_an_event_record_of_an_smmu_is_a_blocked_access() -> None:
+    text = """\
+[    1.25] pci 0000:03:00.0: [8086:1533] type 00 class 0x020000
+[    7.25] arm-smmu-v3 arm-smmu-v3.0.auto: event 0x10 received:
+[    7.25] arm-smmu-v3 arm-smmu-v3.0.auto: \t0x0000030000000010
+"""
+    (blocked,) = found(text, "dma-fault")
+    assert blocked.severity is Severity.WARNING
+    assert not found(text.replace("0x10 r", "0x24 r"), "dma-fault")

@@ -56,9 +56,11 @@ _OF_A_LINE = tuple(
 )
 _RESET_FAILED = re.compile(r"(?i)reset (?:has )?fail|fail(?:ed|s)? to reset")
 _RESET_BEGUN = re.compile(r"GPU reset begin")
-_RAN_OUT = re.compile(r"(?i)time(?:d )?out")
+_RAN_OUT = re.compile(r"(?i)time(?:d |[-_])?out")
 _FIRMWARE = re.compile(r"(?i)firmware|\bfw\b|heartbeat|\bMES\b|\bGSP\b|Error \(timeout: \d")
 """Of lines about time that has run out; the last is how bnxt_en tells of a command to its firmware."""
+_TO_IOMMU = re.compile(r"IOTLB_INV_TIMEOUT|Invalidation Time-out")
+"""The IOMMU told a device to forget translations (ATS), and the device did not say that it has."""
 ENGINE_RESET = "Engine reset: engine_class="
 """A driver of Intel's ended what a program had asked of its GPU; the GPU works on."""
 _ADDRESS = re.compile(r"\[?[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f](?:\.[0-7])?\]?(?: \w{1,15})?[-:)] ?")
@@ -87,6 +89,8 @@ def what_was_late(place: str, late: Sequence[KernelEvent], *, again: bool) -> st
         return f"{place} did not answer its driver, and the log does not tell that its reset ended"
     if all(ENGINE_RESET in event.line for event in late):
         return f"the driver of {place} reset an engine of it, {times}"
+    if all(_TO_IOMMU.search(event.line) for event in late):
+        return f"{place} did not answer the IOMMU in time, {times}: the device hangs, or its link is down"
     if all(_FIRMWARE.search(event.line) for event in late):
         return f"the firmware of {place} did not answer its driver in time, {times}"
     return f"{place} did not answer its driver in time, {times}"

@@ -56,6 +56,8 @@ _BLOCKED = re.compile(
     r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
 )
 """The device whose access an IOMMU blocked, where it does not stand before the message."""
+_LATE_TO_IOMMU = re.compile(r"IOTLB_INV_TIMEOUT|Invalidation Time-out Error: SID ([0-9a-f]{1,4})\b")
+"""What an IOMMU says of a device that did not answer it: by its address, or by its Requester ID."""
 _SHOWN = 100
 """Events of a kind, device and number that are kept: programs that fail again and again log thousands."""
 _MOST_EVENTS = 10_000
@@ -91,7 +93,11 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"devices behind bridge are unusable because",
     ),
     (EventKind.WAITS, r"not ready \d+ms after [\w ()]{1,60}; waiting"),
-    (EventKind.TIMED_OUT, r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out"),
+    (
+        EventKind.TIMED_OUT,
+        r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out|AMD-V[iI]: Event logged \[IOTLB_INV_TIMEOUT|"
+        r"VT-d detected Invalidation Time-out Error: SID",
+    ),
     (
         EventKind.ACCESS_FAILED,
         r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
@@ -135,8 +141,9 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.DMA_BLOCKED,
         r"DMAR: ?\[DMA (?:Read|Write)[^\]]{0,24}\] Request device \[|"
-        r"AMD-V[iI]: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST|"
-        r"IOTLB_INV_TIMEOUT)|arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: ",
+        r"AMD-V[iI]: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST)|"
+        r"arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: |"
+        r"arm-smmu-v3 \S{1,40}: event 0x1[0-3] received:",
     ),
 )
 _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _KINDS))
@@ -379,8 +386,13 @@ def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
 def _event(kind: EventKind, line: str) -> KernelEvent:
     message = message_of(line)[:LONGEST_LINE]
     place, name = _ADDRESS.search(line), _NAME.search(line)
-    if kind in _OF_IOMMU and (blocked := _BLOCKED.search(line)):
+    late = _LATE_TO_IOMMU.search(line) if kind is EventKind.TIMED_OUT else None
+    if (kind in _OF_IOMMU or late is not None) and (blocked := _BLOCKED.search(line)):
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
+    if late is not None:
+        requester = int(late[1] or "0", 16)
+        sender = Address(0, requester >> 8, requester >> 3 & 0x1F, requester & 7) if requester else None
+        return KernelEvent(kind, message, address=sender, name=None if requester else "a device")
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])

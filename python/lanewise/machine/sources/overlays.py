@@ -56,7 +56,7 @@ _SIGNS_OF_LOG = (
         "Link Active not set",
     ),
     *("Default domain type", "ommand line: ", "device recovery", "[Hardware Error]", "aer_status: 0x"),
-    *("DMAR: [", "DMAR:[", "AMD-V", "arm-smmu", "FAULT state", "fault_state(", "non-operational", "lockup"),
+    *("DMAR: [", "DMAR:[", "DMAR: VT-d", "AMD-V", "arm-smmu", "FAULT state", "fault_state(", "non-operational", "lockup"),
     *(
         "error, dev nvme",
         "Unrecovered Read",

@@ -196,6 +196,23 @@ def blocked_accesses(view: View, this: Rule) -> Iterable[Finding]:
                 *who(bdf, function),
             ],
         )
+    yield from _blocked_of_nobody(view, this)
+
+
+def _blocked_of_nobody(view: View, this: Rule) -> Iterator[Finding]:
+    """Tell of accesses that an SMMU blocked in the wording that has only the numbers of its event record."""
+    events = [e for e in view.machine.events if e.kind is EventKind.DMA_BLOCKED and e.address is None]
+    if events:
+        times = f"{len(events)} accesses" if len(events) > 1 else "an access"
+        yield this.finding(
+            Severity.WARNING,
+            "",
+            f"the IOMMU blocked {times} of a device to memory; the log has only the device's StreamID",
+            [event.line for event in events[:2]],
+            fix="The upper half of the first number below that line is the StreamID, whose last 16 bits are "
+            "often the Requester ID: 0x0300 is 03:00.0. Read what that device's driver says at that time. "
+            "Update firmware and driver of the device, then the firmware of the host.",
+        )
 
 
 def _blocked_interrupts(view: View, this: Rule) -> Iterator[Finding]:

@@ -46,6 +46,8 @@ class EventKind(StrEnum):
     PLANNED = "a slot was switched off"
     POWER_FAULT = "the power of a slot failed"
     NO_LINK = "the link of an occupied slot did not come up"
+    NOTHING_FOUND = "the link of a host controller did not come up"
+    CONTROLLER_UP = "the link of a host controller came up"
     CONTAINED = "a port contained an error"
     RETRAINED = "the kernel retrained a link at 2.5 GT/s"
     RETRAIN_FAILED = "a link did not train even at 2.5 GT/s"

@@ -1,4 +1,4 @@
-"""Kernel logs of machines that are no servers of one make: short texts of our own in the form of such logs."""
+"""Kernel logs of machines of many makes: short texts of our own in the form of such logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def found(text: str, rule: str) -> list[Finding]:
 
 # GitHub, open-power/snap issue 536: POWER stops a whole host bridge, not only one device below it.
 @pytest.mark.parametrize(
-    "line", ["Fenced PHB#2 detected, location: N/A", "dead PHB#2 detected", "PHB#2 failure detected"]
+    "line", ["Fenced PHB#2 detected, location: N/A", "fenced PHB#2 detected", "PHB#2 failure detected"]
 )
 def test_what_power_stops_is_lost_until_it_is_back(line: str) -> None:
     """The line that says that it is back has no number, and is about what was stopped last."""
@@ -36,7 +36,10 @@ def test_what_power_stops_is_lost_until_it_is_back(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("Max Payload Size 128, but upstream 0000:02:01.0 set to 256", "payloads of 128 B, and 02:01.0 above"),
+        (
+            "Max Payload Size 128, but upstream 0000:02:01.0 set to 256",
+            "payloads of 128 B, and 02:01.0 above",
+        ),
         ("can't set Max Payload Size to 512", "does not take payloads of 512 B"),
     ],
 )
@@ -80,3 +83,78 @@ def test_an_event_record_of_an_smmu_is_a_blocked_access() -> None:
     (blocked,) = found(text, "dma-fault")
     assert blocked.severity is Severity.WARNING
     assert not found(text.replace("0x10 r", "0x24 r"), "dma-fault")
+
+
+# Boards without firmware that lists buses: Raspberry Pi, Rockchip, Jetson, NXP, MediaTek, Qualcomm.
+@pytest.mark.parametrize(
+    ("driver", "name", "message"),
+    [
+        ("brcm-pcie", "fd500000.pcie", "link down"),
+        ("rockchip-dw-pcie", "a40000000.pcie", "Phy link never came up"),
+        ("rk-pcie", "fe150000.pcie", "PCIe Link Fail, LTSSM is 0x3, hw_retries=0"),
+        ("rockchip-pcie", "f8000000.pcie", "PCIe link training gen1 timeout!"),
+        ("tegra-pcie-dw", "14100000.pcie", "link is down"),
+        ("mtk-pcie-gen3", "11230000.pcie", "PCIe link down, current LTSSM state: detect.quiet (0x0)"),
+        ("qcom-pcie", "1c00000.pci", "Phy link never came up"),
+        ("spacemit-pcie", "81000000.pcie", "spacemit-pcie: link is down after host_init"),
+    ],
+)
+def test_a_host_controller_that_found_nothing_says_so(driver: str, name: str, message: str) -> None:
+    down = f"[    5.25] {driver} {name}: {message}\n"
+    (nothing,) = found(down, "link-lost")
+    assert (nothing.severity, nothing.bdf) == (Severity.INFO, name)
+    tried_again = f"{down}[    6.25] {driver} {name}: PCIe Gen.2 x1 link up\n"
+    board = "[    7.25] pci 0000:00:00.0: [1d87:3588] type 01 class 0x060400\n"
+    assert not found(tried_again + board, "link-lost")
+    assert not found(f"[    8.25] r8169 0000:01:00.0 eth0: Link is Down\n{board}", "link-lost")
+
+
+BOARD = """\
+[    0.25] {before}
+[    0.26] {driver} {name}: PCI host bridge to bus 0002:20
+[    0.27] pci 0002:20:00.0: [1d87:3588] type 01 class 0x060400
+[    0.28] pci 0002:21:00.0: [10ec:8125] type 00 class 0x020000
+[    0.29] pci 0002:20:00.0: PCI bridge to [bus 21]
+[    0.30] {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("driver", "name", "before", "after", "runs"),
+    [
+        ("rk-pcie", "fe170000.pcie", "PCIe Gen.2 x1 link up", "", "5GT/s x1"),
+        ("brcm-pcie", "fd500000.pcie", "", "link up, 5.0 GT/s PCIe x1 (!SSC)", "5GT/s x1"),
+        ("tegra194-pcie", "14160000.pcie", "Link up", "", "? x?"),
+    ],
+)
+def test_a_host_controller_says_how_its_root_port_runs(
+    driver: str, name: str, before: str, after: str, runs: str
+) -> None:
+    lines = (
+        f"{driver} {name}: {message}" if message else "random: crng init done" for message in (before, after)
+    )
+    text = BOARD.format(driver=driver, name=name, before=next(lines), after=next(lines))
+    (link,) = read_bytes(text.encode()).links
+    assert str(link.now) == runs
+
+
+@pytest.mark.parametrize("requester", ["0", "ffff"])
+def test_intels_iommu_may_not_know_who_was_late(requester: str) -> None:
+    text = f"[    3.25] DMAR: VT-d detected Invalidation Time-out Error: SID {requester}\n"
+    (late,) = found(text, "device-timeout")
+    assert late.title.startswith("a device did not answer the IOMMU")
+
+
+# Linux 3.13 to 4.17, ixgbe_main.c (ixgbe_check_minimum_link), which counts what all ports of the card need.
+IXGBE = """\
+[    3.60] ixgbe 0000:07:00.0: PCI Express bandwidth of 4GT/s available
+[    3.61] ixgbe 0000:07:00.0: (Speed:5.0GT/s, Width: x1, Encoding Loss:20%)
+[    3.62] ixgbe 0000:07:00.0: This is not sufficient for optimal performance of this card.
+"""
+
+
+def test_ixgbe_says_that_its_link_is_too_thin() -> None:
+    (thin,) = found(IXGBE, "device-reduced")
+    assert thin.severity is Severity.INFO
+    assert "its link may be too slow for its ports" in thin.title
+    assert not found("".join(IXGBE.splitlines(keepends=True)[:2]), "device-reduced")

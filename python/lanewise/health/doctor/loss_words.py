@@ -33,7 +33,7 @@ _OF_A_LINE = tuple(
         (r"wedged", "hangs, and its driver uses it no more (wedged)"),
         (r"device handle for", "cannot be reached by nvidia-smi"),
         (
-            r"permanently disabled|IO frozen|(?:Frozen|Fenced|dead) P|PHB#\w{1,4} failure",
+            r"permanently disabled|IO frozen|(?:Frozen|[Ff]enced|dead) P|PHB#\w{1,4} failure",
             "was stopped by the host after an error (EEH)",
         ),
         (r"EEH: ", "could not be recovered after an error (EEH)"),
@@ -89,11 +89,10 @@ def what_was_late(place: str, late: Sequence[KernelEvent], *, again: bool) -> st
         return f"{place} did not answer its driver, and the log does not tell that its reset ended"
     if all(ENGINE_RESET in event.line for event in late):
         return f"the driver of {place} reset an engine of it, {times}"
-    if all(_TO_IOMMU.search(event.line) for event in late):
-        return f"{place} did not answer the IOMMU in time, {times}: the device hangs, or its link is down"
-    if all(_FIRMWARE.search(event.line) for event in late):
-        return f"the firmware of {place} did not answer its driver in time, {times}"
-    return f"{place} did not answer its driver in time, {times}"
+    to_iommu = all(_TO_IOMMU.search(event.line) for event in late)
+    asked, why = ("the IOMMU", ": it hangs, or its link is down") if to_iommu else ("its driver", "")
+    of = "the firmware of " if not to_iommu and all(_FIRMWARE.search(event.line) for event in late) else ""
+    return f"{of}{place} did not answer {asked} in time, {times}{why}"
 
 
 def message(event: KernelEvent) -> str:

@@ -26,7 +26,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.function import Function, Identity
 from lanewise.machine.kernel_event import LONGEST_LINE, MOST_SEARCHED, EventKind, KernelEvent, KernelLog
 from lanewise.machine.registers import LinkMode
-from lanewise.machine.sources import driver_lines, start_up
+from lanewise.machine.sources import driver_lines, host_controllers, start_up
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, has_stamp, is_boot, message_of
 from lanewise.machine.sources.numbers import line_rate, natural
 
@@ -58,6 +58,8 @@ _BLOCKED = re.compile(
 """The device whose access an IOMMU blocked, where it does not stand before the message."""
 _LATE_TO_IOMMU = re.compile(r"IOTLB_INV_TIMEOUT|Invalidation Time-out Error: SID ([0-9a-f]{1,4})\b")
 """What an IOMMU says of a device that did not answer it: by its address, or by its Requester ID."""
+_NOBODY = (0, 0xFFFF)
+"""Requester IDs that Intel's IOMMU gives where it does not know who was late."""
 _SHOWN = 100
 """Events of a kind, device and number that are kept: programs that fail again and again log thousands."""
 _MOST_EVENTS = 10_000
@@ -120,6 +122,8 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"pciehp.{0,60}(?:[Ff]ailed to check link status|[Cc]annot train link|[Ll]ink [Tt]raining [Ee]rror)"
         r"|[Ss]lot\([^()]{0,16}\): No link|Data Link Layer Link Active not set in \d+ msec",
     ),
+    (EventKind.NOTHING_FOUND, host_controllers.NO_LINK),
+    (EventKind.CONTROLLER_UP, host_controllers.LINK_UP),
     (EventKind.CONTAINED, r"DPC: .{0,40}containment event"),
     (EventKind.RETRAINED, r"retraining non-functional downstream link"),
     (EventKind.RETRAIN_FAILED, r"pci\w{0,16} [0-9a-f:.]{1,20}: retraining failed"),
@@ -151,6 +155,8 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _K
 _WIRELESS = ("iwlwifi", "ath10k_pci", "ath11k_pci", "ath12k_pci", "mt7921e", "ath9k")
 _ASSOCIATED = re.compile(r"\bwl\w{1,14}: associated")
 """What the kernel says when a wireless adapter has joined a network: it works, whatever was before."""
+_CONTROLLER = re.compile(rf"({host_controllers.NAME}): ")
+_OF_CONTROLLERS = (EventKind.NOTHING_FOUND, EventKind.CONTROLLER_UP)
 _OF_IOMMU = (EventKind.DMA_BLOCKED, EventKind.INTERRUPT_BLOCKED)
 _WAITED = re.compile(r"not ready (\d{1,9})ms")
 _LONGEST_WAIT_MS = 4000
@@ -180,7 +186,7 @@ _HINT = re.compile(
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number|Payload Size|: 0xffffffff|: ready \d"
+    r"assume dead|No bus number|Payload Size|\.pcie?\b|: 0xffffffff|: ready \d"
 )
 """What is in every such line: spares most lines the long search."""
 
@@ -333,6 +339,7 @@ def take(lines: Sequence[str]) -> KernelLog:
             if given in lacking:
                 lacking.discard(given)
                 told[:] = [pair for pair in told if _what_lacks_space(pair[0]) != given]
+    told = _without_links_that_came_up(told)
     told = start_up.without_what_is_no_fault(_without_what_was_waited_for(told), lines[last_boot:])
     past = (replace(event, kind=_BEFORE_A_BOOT[event.kind]) for event in before.values())
     events = (*past, *(names.addressed(event, driver, lines) for event, driver in told))
@@ -372,6 +379,17 @@ def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tu
     return kept
 
 
+def _without_links_that_came_up(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:
+    """Keep of host controllers those whose links are down at the end: drivers try again."""
+    last = {event.name: event for event, _ in told if event.kind in _OF_CONTROLLERS}
+    return [
+        (event, driver)
+        for event, driver in told
+        if event.kind not in _OF_CONTROLLERS
+        or (event.kind is EventKind.NOTHING_FOUND and event is last[event.name])
+    ]
+
+
 def _told_by(line: str, names: _Names) -> tuple[EventKind | None, str]:
     """Return what a line tells, and the driver that spoke where it was one."""
     if _HINT.search(line):
@@ -390,9 +408,9 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
     if (kind in _OF_IOMMU or late is not None) and (blocked := _BLOCKED.search(line)):
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
     if late is not None:
-        requester = int(late[1] or "0", 16)
-        sender = Address(0, requester >> 8, requester >> 3 & 0x1F, requester & 7) if requester else None
-        return KernelEvent(kind, message, address=sender, name=None if requester else "a device")
+        return _late_to_iommu(message, int(late[1] or "0", 16))
+    if kind in _OF_CONTROLLERS and (controller := _CONTROLLER.search(line)):
+        return KernelEvent(kind, message, name=controller[1])
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])
@@ -414,6 +432,14 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
         )
     number = _NUMBERS[kind].search(line) if kind in _NUMBERS else None
     return replace(event, number=natural(number[1])) if number is not None else event
+
+
+def _late_to_iommu(message: str, requester: int) -> KernelEvent:
+    """Make the event of a device that did not answer Intel's IOMMU, which knows it by its Requester ID."""
+    if requester in _NOBODY:
+        return KernelEvent(EventKind.TIMED_OUT, message, name="a device")
+    sender = Address(0, requester >> 8, requester >> 3 & 0x1F, requester & 7)
+    return KernelEvent(EventKind.TIMED_OUT, message, address=sender)
 
 
 def _of_any_form(text: str) -> Address:

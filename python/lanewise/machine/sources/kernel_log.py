@@ -25,6 +25,8 @@ from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import MOMENTS, WITHOUT_DETAILS, LinkMode
 from lanewise.machine.sources import esxi_errors
 from lanewise.machine.sources.firmware_errors import BEFORE, BESIDE, SIGN, FirmwareErrors
+from lanewise.machine.sources.host_controllers import SIGN as CONTROLLER_SIGN
+from lanewise.machine.sources.host_controllers import HostControllers
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, seconds_of
 from lanewise.machine.sources.numbers import line_rate
 from lanewise.machine.sources.wrapping import joined_log
@@ -218,6 +220,7 @@ class _Reader:
     def __init__(self, into: Reading) -> None:
         self._into = into
         self._counting = Counting()
+        self._controllers = HostControllers()
         self._takers: tuple[tuple[re.Pattern[str], Callable[[Address, re.Match[str]], None]], ...] = (
             (_FOUND, self._found),
             (_BUSES, self._buses),
@@ -230,6 +233,8 @@ class _Reader:
     def take(self, line: str) -> None:
         """Take a line; most are about something else."""
         self._counting.take(line)
+        if CONTROLLER_SIGN in line:
+            self._controllers.take(line)
         match = _LINE.search(line) if "." in line else None
         if match is None:
             return
@@ -283,9 +288,10 @@ class _Reader:
             transfers["mps_supported"] = int(match[2] or match[3])
 
     def finish(self) -> None:
-        """Give every function its counts."""
+        """Give every function its counts, and root ports of host controllers their links."""
         for address, counters in self._counting.counters():
             self._into.draft(address).errors |= {"counters": counters, "counted_in_log": True}
+        self._controllers.put_on(self._into)
 
 
 def _mode(speed: str, width: str) -> LinkMode:

@@ -85,8 +85,10 @@ FAILED_ACCESS = Rule(
 )
 
 
-_THIN_LINK = "PCI-Express bandwidth available for this"
-"""What i40e, and ixgbe before 3.16, say of adapters with more ports than a link of 2.5 or 5 GT/s carries."""
+_THIN_LINK = re.compile(
+    r"PCI-Express bandwidth available for this|not sufficient for optimal performance of this card"
+)
+"""What i40e, and ixgbe before 4.18, say of adapters whose ports carry more than their link."""
 _MATTERS = re.compile(r"nouveau|[Nn]ova|xhci")
 """Drivers of GPUs and USB hosts that the table of messages does not tell of as movers."""
 _SMALL = re.compile(
@@ -251,11 +253,11 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
             event
             for event in events
             if event.kind is EventKind.RUNS_WITH_LESS
-            and not (_THIN_LINK in event.line and _has_known_link(view, place))
+            and not (_THIN_LINK.search(event.line) and _has_known_link(view, place))
         ]
         if told:
             # What a driver says of a link that is too thin follows the line with the speed, which tells more.
-            clear = [event for event in told if _THIN_LINK not in event.line]
+            clear = [event for event in told if not _THIN_LINK.search(event.line)]
             severity, why, fix = _why_less(view, place, (clear or told)[-1].line)
             yield this.finding(
                 severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
@@ -285,7 +287,7 @@ def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | N
             "Look at both ends (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`) and at the speed of the slot "
             "in the firmware setup; reseat the card, look at riser and bifurcation.".replace("BDF", place),
         )
-    if _THIN_LINK in line:
+    if _THIN_LINK.search(line):
         return (
             Severity.INFO,
             "its driver says that its link may be too slow for its ports",

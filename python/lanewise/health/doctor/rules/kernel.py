@@ -37,6 +37,12 @@ _OF_USB = "xhci_hcd "
 _NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
 
+_NOTHING_FOUND = (
+    "If nothing is in that slot or socket, leave it. Otherwise look at cable and power of the device, and at "
+    "the device tree of the board: its regulator, its reset line, its lanes, and a lower `max-link-speed`. "
+    "Compare with a log after a cold start."
+)
+
 LOST = Rule(
     id="device-lost",
     what="The kernel log says that a device was lost: a GPU fell off the bus (Xid 79), a drive's "
@@ -66,7 +72,8 @@ LINK_LOST = Rule(
     "come back, and go down again.",
     severity="error when the link stayed down with the card in its slot; warning when the card left, when "
     "the link did not come up, when the dump shows the device all the same, or when it went down three times "
-    "and more with its card in the slot; info when the log says that it came back",
+    "and more with its card in the slot; info when the log says that it came back, and for a host controller "
+    "of a chip without firmware, whose slot may be empty",
     cost="stated: the device behind it is gone, or was for a time",
     fix="Reseat the card and its cable; look at errors of the port, and at what happened to power at that "
     "time; rescan: `echo 1 > /sys/bus/pci/rescan`.",
@@ -226,6 +233,17 @@ def lost_links(view: View, this: Rule) -> Iterable[Finding]:
             title,
             [*(event.line for event in events[-_MOST_LINES:]), *(_slot_lines(port) if port else [])],
         )
+    for event in view.machine.events:
+        if event.kind is EventKind.NOTHING_FOUND and event.name is not None:
+            yield this.finding(
+                Severity.INFO,
+                event.name,
+                f"the link of the host controller {event.name} did not come up: nothing is in its slot, or "
+                "what is there does not start",
+                [event.line],
+                fix=_NOTHING_FOUND,
+                cost="none where the slot is empty",
+            )
 
 
 def _slot_lines(port: Function) -> list[str]:

@@ -63,7 +63,9 @@ SMALL = Rule(
     profiles=PERFORMANCE,
 )
 
-_DIFFER = re.compile(r"Max Payload Size (\d{1,5}), but upstream (?:0000:)?([0-9a-f:.]{7,16}) set to (\d{1,5})")
+_DIFFER = re.compile(
+    r"Max Payload Size (\d{1,5}), but upstream (?:0000:)?([0-9a-f:.]{7,16}) set to (\d{1,5})"
+)
 _NOT_SET = re.compile(r"can't set Max Payload Size to (\d{1,5})")
 """Linux, drivers/pci/probe.c (pci_configure_mps)."""
 

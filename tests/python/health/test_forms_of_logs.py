@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lanewise.errors import InputError
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.finding import Diagnosis, Finding
 from lanewise.machine import read_bytes
@@ -158,3 +159,84 @@ def test_ixgbe_says_that_its_link_is_too_thin() -> None:
     assert thin.severity is Severity.INFO
     assert "its link may be too slow for its ports" in thin.title
     assert not found("".join(IXGBE.splitlines(keepends=True)[:2]), "device-reduced")
+
+
+# A page of Red Hat's knowledge base about AER: copied from a browser, records of a log stand on one line.
+TOGETHER = [
+    "kernel: pcieport 0000:00:1b.2: AER: Uncorrectable (Fatal) error message received from 0000:03:04.0",
+    "kernel: pcieport 0000:03:04.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer",
+    "kernel: pcieport 0000:03:04.0: device [111d:8063] error status/mask=00000020/00000000",
+    "kernel: pcieport 0000:03:04.0: AER: device recovery failed",
+]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "{}",
+        "[  12.00000{n}] {bare}",
+        "Feb  5 15:41:3{n} h {}",
+        "Feb  5 15:41:33 h kernel: [ 1.00000{n}] {bare}",
+    ],
+)
+def test_records_of_a_log_on_one_line_are_read_one_by_one(before: str) -> None:
+    records = [
+        before.format(line, n=n, bare=line.removeprefix("kernel: ")) for n, line in enumerate(TOGETHER)
+    ]
+    rules = {(f.rule, f.bdf, f.severity) for f in diagnosis(" ".join(records) + "\n").findings}
+    assert rules == {
+        ("device-lost", "03:04.0", Severity.ERROR),
+        ("uncorrectable-errors", "03:04.0", Severity.ERROR),
+    }
+    assert rules == {(f.rule, f.bdf, f.severity) for f in diagnosis("\n".join(records) + "\n").findings}
+
+
+# The same, of an older kernel: bits that a log tells of together count as those of a register.
+def test_bad_packets_and_a_rollover_in_a_log_are_a_warning() -> None:
+    text = """\
+[    9.25] hpsa 0000:04:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, id=0400(Transmitter ID)
+[    9.25] hpsa 0000:04:00.0:   device [103c:323a] error status/mask={}/00000000
+"""
+    (severe,) = found(text.format("00000140"), "link-errors")
+    assert severe.severity is Severity.WARNING
+    (one,) = found(text.format("00000100"), "link-errors")
+    assert one.severity is Severity.INFO
+
+
+def test_a_time_of_day_is_a_stamp() -> None:
+    text = "01:46:35 DMAR: VT-d detected Invalidation Time-out Error: SID 0\n"
+    (late,) = found(text, "device-timeout")
+    assert late.evidence[0].startswith("DMAR")
+    assert "-e a device" not in late.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.8]\nModel Number: X\n", "media, not of its link"),
+        ("[  615.318125361,7] PHB#0044:00:00.0 Link up at x8 width\n" * 3, "a log of OPAL"),
+        ("coreboot-4.19 Mon Jan  1 bootblock starting\n", "a log of coreboot"),
+        ("OS Name\tMicrosoft Windows 11 Pro\nVersion\t10.0\n", "a report of Windows"),
+    ],
+)
+def test_what_is_not_read_is_refused_by_its_name(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        read_bytes(text.encode())
+
+
+# GitHub, truenas/middleware 14839: slots in one block of Markdown, devices right below it.
+def test_slots_end_with_their_block() -> None:
+    text = """\
+```
+Handle 0x0049, DMI type 9, 17 bytes
+System Slot Information
+        Designation: CPU1 Slot3
+        Type: x8 PCI Express 3 x8
+        Current Usage: In Use
+        Bus Address: 0000:18:00.0
+```
+18:00.0 Ethernet controller: Intel Corporation Ethernet 10G 2P X520 Adapter (rev 01)
+"""
+    machine = read_bytes(text.encode())
+    assert [f.address.short for f in machine] == ["18:00.0"]
+    assert [slot.name for slot in machine.slots] == ["CPU1 Slot3"]

@@ -108,6 +108,11 @@ def test_perftest_is_read_with_what_its_header_says() -> None:
     assert (for_a_time.latency.mean_ns, for_a_time.latency.max_ns) == (10924.85e3, None)
 
 
+def test_perftest_of_a_web_page_has_lost_the_marks_of_its_columns() -> None:
+    text = captured("perftest-6.06-ib_write_bw-all.txt")
+    assert parse_measurement(text.replace("#iterations", "iterations")).cases == parse_measurement(text).cases
+
+
 @pytest.mark.parametrize(
     "tool", ["ib_write_bw", "ib_read_bw", "ib_write_bw-both", "ib_write_lat", "ib_read_lat"]
 )

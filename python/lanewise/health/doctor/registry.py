@@ -81,6 +81,9 @@ class Rule:
             # Folders of sysfs have the domain in their names.
             if "devices/BDF" in remedy:
                 remedy = remedy.replace("devices/BDF", f"devices/{Address.find(bdf) or bdf}")
+            if " " in bdf:
+                # Words for a device whose address is not known are nothing to look for.
+                remedy = remedy.replace("-e BDF ", "")
             remedy = remedy.replace("BDF", bdf)
         words = cost or (self.stated_cost if trial is None else None)
         return Finding(

@@ -21,6 +21,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.function import PORTS_TO_LINKS, Kind
 from lanewise.machine.model import PhysicalSlot
 from lanewise.machine.sources.numbers import natural
+from lanewise.machine.sources.wrapping import FUNCTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,8 @@ _PREAMBLE = re.compile(
     r"[ \t>|]*(?:# dmidecode [\d.]+|Getting SMBIOS data from |SMBIOS [\d.]+ present|Table at 0x|"
     r"\d+ structures occupying |# SMBIOS implementations newer|# fully supported by )"
 )
+_ENDS = re.compile(rf"[ \t>|]*(?:$|```|{FUNCTION} )")
+"""An empty line, the end of a block of Markdown, and the first line of a function in the output of `lspci`."""
 _SYSTEM_SLOT = 9
 _BRIDGE = 0x06
 _TYPE = re.compile(r"(?:x(\d+) |32-bit )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM).*)$")
@@ -54,7 +57,7 @@ def take(lines: Sequence[str]) -> tuple[list[PhysicalSlot], set[int]]:
     structure: dict[str, str] | None = None
     for number, line in enumerate(lines):
         handle = _HANDLE.match(line)
-        if handle is not None or (structure is not None and not line.strip(" \t>|")):
+        if handle is not None or (structure is not None and _ENDS.match(line)):
             slots += _slot(structure)
             structure = None
             if len(slots) > _MOST_SLOTS:

@@ -20,15 +20,18 @@ _BETWEEN = r"<? *\+?\d+\.\d+>?"
 _DAY_AND_TIME = r"\w{2,4}\.? \w{2,5}\.? +\d{1,2} \d\d:\d\d:\d\d \d{4}|\w{3,5} ?\d{1,2} \d\d:\d\d"
 _BRACKETS = rf"\[(?:{_SINCE_BOOT}|{_BETWEEN}|{_DAY_AND_TIME})\] ?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
+_TIME_OF_DAY = r"\d\d:\d\d:\d\d(?:\.\d{1,6})? "
+"""What is left of a time after somebody has cut day and host."""
 _URGENCY = r"<\d+>|kern *:\w{2,8} *: ?"
 _HOST = r".{0,64}? (?:vm)?kernel: "
 _PROCESSOR = r"cpu\d{1,5}:\d{1,10}\)(?:ALERT: |WARNING: )?"
 """On which processor, and for whom: ESXi."""
 _FRONT = re.compile(
-    rf"^(?:{_HOST})?(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO})?(?:{_HOST})?(?:{_PROCESSOR})?(?:\[ *[TC]\d+\] ?)?",
+    rf"^(?:{_HOST})?(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_TIME_OF_DAY})?(?:{_HOST})?(?:{_PROCESSOR})?"
+    r"(?:\[ *[TC]\d+\] ?)?",
     re.ASCII,
 )
-_STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST}|{_PROCESSOR})", re.ASCII)
+_STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST}|{_PROCESSOR}|{_TIME_OF_DAY})", re.ASCII)
 BOOT_SIGN = "Linux version "
 """In the first line of a boot."""
 _SINCE_START = re.compile(r"[ \t]*(?:<\d+>)?\[ *(\d{1,9}\.\d{1,9})[\] <]", re.ASCII)

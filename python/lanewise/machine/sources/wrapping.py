@@ -59,6 +59,16 @@ _ADDRESS = re.compile(FUNCTION)
 _QUOTE = re.compile(r"^(?:> ?)+")
 _KEY = re.compile(r"[A-Za-z][\w ./()\[\]-]{0,40}:(?:\s|$)")
 _HEX = re.compile(r"[0-9a-f]{2,3}: ?[0-9a-f]{2}(?: |$)|(?:[0-9a-f]{2} ?){1,16}$")
+_LONGEST_RECORD = 160
+"""Characters of a line from which on it may be several of a log. Most records have fewer. Assumed."""
+_FEWEST_TOGETHER = 2
+_SYSLOG = r"(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S{1,64} )?kernel: "
+_RECORD = re.compile(
+    rf"(?<!\S)(?:(?:{_SYSLOG})?\[ *\d{{1,7}}\.\d{{6}}\] |{_SYSLOG})"
+    r"(?:[a-z][\w-]{1,24} [0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]: )?"
+    r"|(?<!\S)[a-z][\w-]{1,24} [0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]: "
+)
+"""How a record of a kernel log begins: with its time, with ``kernel:``, or with a driver and its device."""
 _NO_CONTINUATION = (FENCE, "~~~", "---", "===", "***", "$", "#", "[ ")
 
 
@@ -80,9 +90,21 @@ def tidy(text: str) -> list[str]:
         lines = [line[:_LONGEST_LINE] for line in lines]
     if head.startswith(">") or "\n>" in head:
         lines = _without_quotes(lines)
+    if any(len(line) > _LONGEST_RECORD for line in lines):
+        lines = [record for line in lines for record in _records(line)]
     if not HEADER.search(text):
         lines = _without_prefix("\n".join(lines), lines)
     return lines
+
+
+def _records(line: str) -> list[str]:
+    """Take apart records of a kernel log that a web page ran together: each has its time or its driver."""
+    if len(line) <= _LONGEST_RECORD:
+        return [line]
+    starts = [match.start() for match in _RECORD.finditer(line)]
+    if len(starts) < _FEWEST_TOGETHER:
+        return [line]
+    return [line[at:end].rstrip() for at, end in zip([0, *starts[1:]], [*starts[1:], None], strict=True)]
 
 
 def _without_quotes(lines: list[str]) -> list[str]:

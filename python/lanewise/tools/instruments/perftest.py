@@ -41,7 +41,8 @@ _CHATTER = re.compile(
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
-_HEADER = re.compile(r"^\s*#bytes\s+#iterations\s")
+_HEADER = re.compile(r"^\s*#?bytes\s+#?iterations\s")
+"""Web pages take a ``#`` before a word for the beginning of a link, and leave it out."""
 _COLUMN = re.compile(r"(?:BW (?:peak|average)|[\d.]{1,8}% percentile|[^\s\[]{1,40})(?:\[[^\]]{1,20}\])?")
 _SETTING = re.compile(
     r"(?:^|(?<=^\s)|(?<=\s\s)|(?<=\t))([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)"
@@ -182,7 +183,8 @@ def _json_bandwidth(numbers: Mapping[str, float], rate: float | None, size: int 
 
 def _columns(header: str) -> list[str]:
     """Split the header into names, some of which have a blank in them; on a web page nothing else tells."""
-    return _COLUMN.findall(header)
+    columns: list[str] = _COLUMN.findall(header)
+    return [f"#{name}" if name in ("bytes", "iterations") else name for name in columns]
 
 
 def _case(block: _Block, line: str, number: int) -> Case:

@@ -80,7 +80,7 @@ def link_errors(view: View, this: Rule) -> Iterable[Finding]:
         errors, replays = wire.most(_counted), wire.most(_replays)
         if not any(map(latched, ends)) and not errors and not replays:
             continue
-        bits = {bit for end in ends for bit in latched(end)}
+        bits = {bit for end in ends for bit in (*latched(end), *(what for what, _ in counted(end)))}
         again = wire.most(_moments) >= _KEEPS_COMING and not any(f.is_wireless for f in wire.device)
         if replays < _MANY_REPLAYS and not again and not _is_severe(view, wire, bits, errors):
             history.append(wire)

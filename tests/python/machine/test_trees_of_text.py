@@ -259,3 +259,20 @@ def test_what_breaks_off_never_breaks_us(text: str) -> None:
             machine_of(text[:end])
         except InputError:
             continue
+
+
+# As the web pages of issues show trees of `lspci -tv` that stand between paragraphs: runs of blanks are one.
+COLLAPSED = r"""
+-[0000:00]-+-00.0 Host Bridge
+           +-01.0-[01]--+-00.0 GPU
+           | \-00.1 Audio Device of the GPU
+           \-1d.0-[03]----00.0 NVMe SSD
+"""
+
+
+def test_a_tree_that_lost_blanks_keeps_the_functions_of_a_device_together() -> None:
+    tree = {str(f.address): f.parent and str(f.parent) for f in read_bytes(COLLAPSED.encode())}
+    assert tree["0000:01:00.1"] == tree["0000:01:00.0"] == "0000:00:01.0"
+    assert "0000:00:00.1" not in tree
+    whole = COLLAPSED.replace("| \\-", "|            \\-")
+    assert {str(f.address): f.parent and str(f.parent) for f in read_bytes(whole.encode())} == tree

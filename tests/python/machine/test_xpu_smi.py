@@ -66,3 +66,34 @@ def test_cut_and_strange_matrices() -> None:
     assert related(read_bytes(TILES.rpartition("XL*")[0].encode())) == [("GPU0", "GPU1", "XL", 16)]
     strange = TWO.replace("XL24", "QQ")
     assert related(read_bytes(strange.encode())) == [("GPU0", "GPU1", "SYS", None)]
+
+
+DISCOVERED = """\
++-----------+-------------------------------------------------+
+| Device ID | Device Information                              |
++-----------+-------------------------------------------------+
+| 0         | Device Type: GPU                                |
+|           | Device Name: Intel(R) Data Center GPU Flex 170  |
+|           | PCI Device ID: 0x56c0                           |
+|           |                                                 |
+|           | PCI BDF Address: 0000:4d:00.0                   |
+|           | PCIe Generation: 4                              |
+|           | PCIe Max Link Width: 16                         |
++-----------+-------------------------------------------------+
+| 1         | Device Name: Intel(R) Data Center GPU Flex 170  |
+|           | PCI BDF Address: 0000:8a:00.0                   |
+|           | PCIe Generation: -1                             |
+|           | PCIe Max Link Width: -1                         |
++-----------+-------------------------------------------------+
+"""
+
+
+def test_discovery_lists_gpus_and_what_their_links_can_do() -> None:
+    machine = read_bytes(DISCOVERED.encode())
+    assert machine.kinds == ("xpu-smi discovery",)
+    first, second = machine
+    assert (first.address.short, str(first.link.capability)) == ("4d:00.0", "16GT/s x16")
+    assert "Flex 170" in first.name
+    assert (second.address.short, second.link.capability.known) == ("8a:00.0", False)
+    assert first.is_gpu
+    assert second.is_gpu

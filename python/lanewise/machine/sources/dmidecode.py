@@ -34,7 +34,7 @@ _PREAMBLE = re.compile(
     r"\d+ structures occupying |# SMBIOS implementations newer|# fully supported by )"
 )
 _ENDS = re.compile(rf"[ \t>|]*(?:$|```|{FUNCTION} )")
-"""An empty line, the end of a block of Markdown, and the first line of a function in the output of `lspci`."""
+"""An empty line, the end of a block of Markdown, and the first line of a function by `lspci`."""
 _SYSTEM_SLOT = 9
 _BRIDGE = 0x06
 _TYPE = re.compile(r"(?:x(\d+) |32-bit )?((?:PCI Express|M\.2|OCP|EDSFF|CXL|MXM).*)$")

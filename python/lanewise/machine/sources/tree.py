@@ -50,8 +50,13 @@ def read(lines: Sequence[str], into: Reading, *, alone: bool = True) -> None:
             _line(line, root.end(), levels, into)
         elif reading and line.lstrip(" |").startswith(("+-", "\\-")):
             start = len(line) - len(line.lstrip(" |"))
+            left: list[tuple[int, int, int, Address | None]] = []
             while len(levels) > 1 and levels[-1][0] > start:
-                levels.pop()
+                left.append(levels.pop())
+            above = levels[-1][0]
+            if left and above < start and line[above] == "|":
+                # A web page took blanks away: the bus above goes on behind its bar, and this one is below it.
+                levels.append(left.pop())
             _line(line, start, levels, into)
         elif line.strip() and reading and alone:
             into.not_understood(number, line)

@@ -431,7 +431,7 @@ _OTHER_OUTPUTS = {
         r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
     ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
     re.compile(
-        r"^smartctl \d|^Smart Log for NVME device", re.MULTILINE
+        r"^smartctl \d|^Smart Log for NVME device|^NVME Identify Controller", re.MULTILINE
     ): "tells of a drive's media, not of its link: 'sudo lspci -vvv' does, and 'nvme list -v' has addresses",
     re.compile(
         r"^\[ *\d+\.\d{9},\d\] ", re.MULTILINE
@@ -439,6 +439,10 @@ _OTHER_OUTPUTS = {
     re.compile(
         r"^(?:\[\w{4,6}\] +)?coreboot-\S", re.MULTILINE
     ): "looks like a log of coreboot, which is not read: 'dmesg' and 'sudo lspci -vvv' are",
+    re.compile(
+        r"\bWHEA-Logger\b"
+    ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
+    "Microsoft-Windows-WHEA-Logger | Format-List' has them",
     re.compile(
         r"^(?:OS Name|Item)\t|^System Information report written at", re.MULTILINE
     ): "looks like a report of Windows, which has no links and is not read: lspci of pciutils for Windows "

@@ -52,6 +52,7 @@ LAYERS = (
     TextKind(("Bus Id", "GPU 0000", "device handle for ", "corrupted at gpu"), "nvidia_smi"),
     TextKind(("GPU[", "BDF: ", "MAX_PCIE_", "PCIE:", "Link Type between"), "amd_smi"),
     TextKind(("PCI BDF Address: ",), "xpu_discovery"),
+    TextKind(("(PCI Express)", "ErrorSource"), "windows_events"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),

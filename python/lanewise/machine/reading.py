@@ -161,6 +161,10 @@ def _read_content(data: bytes, name: str, budget: Budget) -> Machine:
             raise InputError(
                 f"'{name}' is a web page without a dump in it; accepted are {_ACCEPTED}"
             ) from None
+        if root in _LSHW_ROOTS:
+            raise InputError(
+                f"'{name}' is XML in which no PCI device is; of lshw 'sudo lshw -xml' has them"
+            ) from None
         raise InputError(
             f"'{name}' is XML with <{root}> outermost; hwloc has <topology> there, NCCL <system>, "
             "nvidia-smi <nvidia_smi_log>, lshw <list>"

@@ -206,3 +206,29 @@ def test_german_and_numbers_without_leading_zeros() -> None:
     assert (bridge.identity.vendor_id, bridge.identity.device_id) == (0x1106, 0x0204)
     assert bridge.identity.device_name == "K8M800 Host Bridge"
     assert (nic.identity.device_id, nic.driver, nic.interfaces) == (0x8136, "r8169", ("eth0",))
+
+
+# GitHub, mafredri/asustor-platform-driver issue 26: a mail, in which GitHub hid what looks like addresses of mail.
+HIDDEN = """\
+  *-pci
+       description: Host bridge
+       bus info: {at}00:00.0
+     *-pci:0
+          description: PCI bridge
+          bus info: {at}00:1c.4
+        *-sata
+             description: SATA controller
+             product: ASM1061 Serial ATA Controller
+             bus info: {at}05:00.0
+"""
+
+
+def test_addresses_that_github_hid_in_a_mail_are_read() -> None:
+    shown, hidden = (read_bytes(HIDDEN.format(at=at).encode()) for at in ("pci@0000:", "***@***.***:"))
+    assert hidden == shown
+    assert [address.short for address in hidden.functions] == ["00:00.0", "00:1c.4", "05:00.0"]
+
+
+def test_xml_without_a_pci_device_is_refused_with_how_to_have_them() -> None:
+    with pytest.raises(InputError, match="no PCI device is; of lshw 'sudo lshw -xml' has them"):
+        read_bytes(b"<list>\n<node id='x'><businfo>usb@1:4</businfo></node>\n</list>\n")

@@ -48,10 +48,17 @@ def taken_off(text: str, head: str) -> str:
 _HALF_A_TAG = re.compile(rb"</?[a-z_]{2,40}&gt;")
 _MOST_HEAD = 64 << 10
 _FEWEST = 3
+_HIDDEN, _HIDDEN_ADDRESS = (
+    b"***@***.***:",
+    re.compile(rb"\*{3}@\*{3}\.\*{3}:([0-9a-f]{2}:[01][0-9a-f]\.[0-7])\b"),
+)
+"""What GitHub leaves of ``pci@0000:05:00.0`` in a mail that it shows: it takes it for a mail address."""
 
 
 def mended(content: bytes) -> bytes:
-    """Return XML as it was before a forum escaped the end of each tag and the blanks; others as they are."""
+    """Return a text with the addresses that GitHub hid, and XML as it was before a forum escaped its tags."""
+    if _HIDDEN in content:
+        content = _HIDDEN_ADDRESS.sub(rb"pci@0000:\1", content)
     if len(_HALF_A_TAG.findall(content[:_MOST_HEAD])) < _FEWEST:
         return content
     return content.replace(b"&gt;", b">").replace(b"&nbsp;", b" ")

@@ -208,7 +208,7 @@ def test_german_and_numbers_without_leading_zeros() -> None:
     assert (nic.identity.device_id, nic.driver, nic.interfaces) == (0x8136, "r8169", ("eth0",))
 
 
-# GitHub, mafredri/asustor-platform-driver issue 26: a mail, in which GitHub hid what looks like addresses of mail.
+# GitHub, mafredri/asustor-platform-driver issue 26: a mail, where GitHub hid what looks like mail addresses.
 HIDDEN = """\
   *-pci
        description: Host bridge

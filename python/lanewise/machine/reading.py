@@ -444,6 +444,13 @@ _OTHER_OUTPUTS = {
         r"^(?:\[\w{4,6}\] +)?coreboot-\S", re.MULTILINE
     ): "looks like a log of coreboot, which is not read: 'dmesg' and 'sudo lspci -vvv' are",
     re.compile(
+        r"^[ \t>]*=+ (?:Weight|Hops|Link Type) between two GPUs =+", re.MULTILINE
+    ): "has matrices of rocm-smi, and neither addresses of GPUs nor a link of XGMI: 'rocm-smi --showbus "
+    "--showtopo' has addresses",
+    re.compile(
+        r"^[ \t]*[0-9a-f]{1,4} \|[^\n]{0,80}\|[^\n]{0,40}(?:Critical Interrupt|System Firmware)", re.MULTILINE
+    ): "is a log of a management controller that names no device; 'dmesg' and iDRAC's 'racadm lclog view' do",
+    re.compile(
         r"\bWHEA-Logger\b"
     ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",

@@ -214,6 +214,8 @@ def test_a_time_of_day_is_a_stamp() -> None:
     ("text", "says"),
     [
         ("smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.8]\nModel Number: X\n", "media, not of its link"),
+        ("=== Hops between two GPUs ===\n       GPU0  GPU1\nGPU0   0     3\nGPU1   3     0\n", "--showbus"),
+        ("   1 | 05/01/2023 | 10:00:00 | Critical Interrupt #0x18 | Bus Fatal Error | Asserted\n", "racadm"),
         ("[  615.318125361,7] PHB#0044:00:00.0 Link up at x8 width\n" * 3, "a log of OPAL"),
         ("coreboot-4.19 Mon Jan  1 bootblock starting\n", "a log of coreboot"),
         ("OS Name\tMicrosoft Windows 11 Pro\nVersion\t10.0\n", "a report of Windows"),
@@ -240,3 +242,34 @@ System Slot Information
     machine = read_bytes(text.encode())
     assert [f.address.short for f in machine] == ["18:00.0"]
     assert [slot.name for slot in machine.slots] == ["CPU1 Slot3"]
+
+
+# Dell, knowledge base article 000225721: PCI1318 of the Lifecycle Log, whose numbers are decimal.
+@pytest.mark.parametrize(
+    ("what", "severity", "rule"),
+    [
+        ("A fatal error", Severity.ERROR, "uncorrectable-errors"),
+        ("A bus uncorrectable error", Severity.ERROR, "uncorrectable-errors"),
+        ("A bus correctable error", Severity.INFO, "link-errors"),
+    ],
+)
+def test_messages_of_idrac_are_errors_of_the_device_at_that_bus(
+    what: str, severity: Severity, rule: str
+) -> None:
+    text = (
+        f"MessageID = PCI1318\nMessage = {what} was detected on a component at bus 59 device 0 function 1.\n"
+    )
+    (finding,) = found(text, rule)
+    assert finding.severity is severity
+    assert "3b:00.1" in finding.title
+
+
+def test_a_link_that_firmware_could_not_train_is_lost() -> None:
+    """The message is on two lines where a console is narrow; the bus is decimal."""
+    text = (
+        "UEFI0067: A PCIe link training failure is observed in Bus:174 Dev:3 F:0\n"
+        "          and the link is disabled.\n"
+    )
+    (finding,) = found(text, "link-lost")
+    assert finding.severity is Severity.WARNING
+    assert "ae:03.0" in finding.title

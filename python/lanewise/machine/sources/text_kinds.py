@@ -53,6 +53,7 @@ LAYERS = (
     TextKind(("GPU[", "BDF: ", "MAX_PCIE_", "PCIE:", "Link Type between"), "amd_smi"),
     TextKind(("PCI BDF Address: ",), "xpu_discovery"),
     TextKind(("(PCI Express)", "ErrorSource"), "windows_events"),
+    TextKind(("on a component at bus", "link training failure is observed"), "idrac_log"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),

@@ -5,8 +5,9 @@ of fields, of XML or of the view in which fields have a line each; one event may
 words is only whether an error was fatal, so that messages in other languages count as errors that were
 corrected. Which error it was stands in the fields alone.
 
-Source: events of WHEA-Logger that users quote; Microsoft Learn, "WHEA hardware error events" and
-"WHEA_PCIEXPRESS_ERROR_SECTION".
+Source: messages of WHEA-Logger that users quote (GitHub, NebuTech/NBMiner issue 170; technologyhead.com, May
+2011); WHEA_ERROR_SOURCE_TYPE of Windows' headers. Names of fields, and that XML may have ``Primary`` before
+some of them, are from memory of such events: no whole one was at hand.
 """
 
 from __future__ import annotations

@@ -273,3 +273,13 @@ def test_a_link_that_firmware_could_not_train_is_lost() -> None:
     (finding,) = found(text, "link-lost")
     assert finding.severity is Severity.WARNING
     assert "ae:03.0" in finding.title
+
+
+def test_ilo_says_which_errors_it_were() -> None:
+    (finding,) = found(
+        "[PCI Bus]: Uncorrectable PCI Express Error Detected. PCIe Errors (Segment 0x1, Bus 0x61, "
+        "Device 0x1F, Function 0x2). Uncorrectable Error Status: 0x40000\n",
+        "uncorrectable-errors",
+    )
+    assert finding.severity is Severity.ERROR
+    assert "0001:61:1f.2: malformed packet (MalfTLP)" in finding.title

@@ -61,6 +61,15 @@ def test_a_message_is_one_corrected_error_of_the_device_that_it_names() -> None:
     assert (function.identity.vendor_id, function.identity.device_id) == (0x8086, 0xA298)
 
 
+def test_errors_that_firmware_hands_over_are_told_by_their_component() -> None:
+    generic = _MESSAGE.replace("Advanced Error Reporting (PCI Express)", "Generic")
+    assert counted(generic)[0] == counted(_MESSAGE)[0]
+    on_one_line = "2026-09-01T18:33:15Z|17|3|Warning|" + generic.strip().replace("\n", " | ")
+    assert counted(on_one_line)[0] == counted(_MESSAGE)[0]
+    with pytest.raises(InputError):
+        counted(generic.replace("PCI Express Root Port", "Memory"))
+
+
 def test_messages_in_other_languages_are_told_by_their_numbers() -> None:
     counts, machine = counted(_TRANSLATED)
     assert counts == {"00:1c.0": {"correctable.TOTAL": 1, "correctable.WithoutDetails": 1}}

@@ -26,17 +26,20 @@ if TYPE_CHECKING:
     from lanewise.machine.assembly import Reading
 
 _PLACE = r"0x([0-9a-f]{1,2}):0x([01]?[0-9a-f]):0x([0-7])\b"
+_MESSAGE = (
+    r"(?:\bComponent: PCI Express\b[^\n|]{0,60}[\s|]{1,80}Error Source: [^\n|]{1,80}|\(PCI Express\))"
+    rf"[\s|]{{1,80}}[^\s|][^\n|]{{0,60}}?: ?(?P<place>{_PLACE})"
+)
+"""How it names a device, also on one line with bars between; firmware has ``Generic`` as the source."""
 _FIELD = r"(?:\b|\")%s[\"']?(?:>|[ \t:]+)[ \t]{0,4}"
 LOOKS_LIKE = re.compile(
-    rf"\(PCI Express\)\s{{1,80}}\S[^\n]{{0,60}}?: ?{_PLACE}|"
-    + _FIELD % r"(?:Primary)?Device"
-    + r"0x[01]?[0-9a-f]\b",
+    rf"{_MESSAGE}|" + _FIELD % r"(?:Primary)?Device" + r"0x[01]?[0-9a-f]\b",
     re.IGNORECASE,
 )
 _STEP = re.compile(
     r"\b(?P<how>corrected|fatal|uncorrected) hardware error\b"
     r"|(?:<Level>|\bLevel:? {1,20})(?P<level>[1-4]\b|Critical|Error|Warning|Information)"
-    rf"|\(PCI Express\)\s{{1,80}}\S[^\n]{{0,60}}?: ?(?P<place>{_PLACE})"
+    rf"|{_MESSAGE}"
     r"|\bVEN_(?P<vendor>[0-9A-F]{4})&(?:amp;)?DEV_(?P<device>[0-9A-F]{4})"
     r"|: ?0x(?P<vendor_id>[0-9a-f]{4}):0x(?P<device_id>[0-9a-f]{4})\b"
     rf"|{_FIELD % 'ErrorSource'}(?P<source>\d{{1,2}})\b"

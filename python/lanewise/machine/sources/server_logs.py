@@ -1,0 +1,86 @@
+"""What servers keep in a log of their own, whatever system runs on them: one message for each event.
+
+Dell's iDRAC: ``A fatal error was detected on a component at bus 59 device 0 function 0.`` (PCI1318) has its
+numbers in decimal, and no segment, and so has a link that firmware could not train (``Bus:174 Dev:3 F:0``,
+UEFI0067). Messages that name a slot in place of a bus (PCI1360) come beside one that has the bus. HPE's iLO:
+``(Segment 0x0, Bus 0x61, Device 0x0, Function 0x0)``, with the register that says which errors it were.
+Source: Dell, knowledge base article 000225721 (PCI1318, PCI1360); messages PCI1308 and UEFI0067, and HPE's,
+as users quote them. Which words there are for errors that were corrected is assumed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from lanewise.machine.address import Address
+from lanewise.machine.extended_capabilities import UNCORRECTABLE_BITS
+from lanewise.machine.kernel_event import EventKind, KernelEvent
+from lanewise.machine.registers import WITHOUT_DETAILS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lanewise.machine.assembly import Reading
+
+_ERROR = (
+    r"\b(?P<what>[\w/-]{1,20}(?: [\w/-]{1,20}){0,4}) was detected on a component at bus (?P<bus>\d{1,3}) "
+    r"device (?P<device>\d{1,2}) function (?P<function>[0-7])\b"
+)
+_NO_LINK = (
+    r"PCIe link training failure is observed in Bus:(?P<no_bus>\d{1,3}) Dev:(?P<no_device>\d{1,2}) "
+    r"F:(?P<no_function>[0-7])\b"
+)
+_ILO = (
+    r"\bUncorrectable PCI Express Error\b.{0,80}?\(Segment 0x(?P<ilo_segment>[0-9a-f]{1,4}), "
+    r"Bus 0x(?P<ilo_bus>[0-9a-f]{1,2}), Device 0x(?P<ilo_device>[01]?[0-9a-f]), "
+    r"Function 0x(?P<ilo_function>[0-7])\)"
+    r"(?:.{0,8}Uncorrectable Error Status: 0x(?P<status>[0-9a-f]{1,8})\b)?"
+)
+LOOKS_LIKE = re.compile(f"{_ERROR}|{_NO_LINK}|{_ILO}", re.IGNORECASE)
+
+
+def read(lines: Sequence[str], into: Reading) -> None:
+    """Read all messages in a text."""
+    counted: defaultdict[Address, Counter[str]] = defaultdict(Counter)
+    failed: dict[Address, str] = {}
+    for line in lines:
+        for found in LOOKS_LIKE.finditer(line):
+            address = _address(found)
+            if address is None:
+                continue
+            if found["no_bus"] is not None:
+                failed.setdefault(address, found[0])
+            elif found["ilo_bus"] is not None:
+                status = int(found["status"] or "0", 16)
+                names = [name for bit, name in UNCORRECTABLE_BITS.items() if status >> bit & 1]
+                counted[address].update(f"fatal.{name}" for name in ("TOTAL", *(names or [WITHOUT_DETAILS])))
+            else:
+                prefix = _prefix(found["what"].lower())
+                counted[address].update([f"{prefix}.TOTAL", f"{prefix}.{WITHOUT_DETAILS}"])
+    for address, counts in sorted(counted.items()):
+        into.draft(address).errors |= {"counters": tuple(sorted(counts.items())), "counted_in_log": True}
+    for address, line in sorted(failed.items()):
+        into.draft(address)
+        into.events.append(KernelEvent(EventKind.NO_LINK, line, address))
+    if counted or failed:
+        into.kinds.append("log of a server")
+
+
+def _address(found: re.Match[str]) -> Address | None:
+    """Return the device that a message names; None where there can be none of these numbers."""
+    if found["ilo_bus"] is not None:
+        numbers = (found[f"ilo_{part}"] for part in ("segment", "bus", "device", "function"))
+        return Address(*(int(number, 16) for number in numbers))
+    before = "no_" if found["no_bus"] is not None else ""
+    bus, device, function = (int(found[before + part]) for part in ("bus", "device", "function"))
+    return Address(0, bus, device, function) if bus <= 0xFF and device <= 0x1F else None
+
+
+def _prefix(what: str) -> str:
+    """Return how bad an error is; parity and system errors are none that a link repeats."""
+    if "non-fatal" in what or "nonfatal" in what:
+        return "nonfatal"
+    words = re.split(r"[ /-]", what)
+    return "correctable" if {"correctable", "corrected"} & set(words) else "fatal"

@@ -179,3 +179,16 @@ def test_of_a_device_without_a_link_the_port_with_a_class_is_named() -> None:
     text = "b1:00.1 " + CX7 + TREE
     with pytest.raises(InputError, match="whose link is known"):
         predict(read_bytes(text.encode()), together=False)
+
+
+# A mail to linux-kernel of September 2023 (snd-rpl-pci-acp6x): a GPU's sound without the GPU, two words joined.
+@pytest.mark.parametrize("words", ["Audio device [0403]", "Audiodevice"])
+def test_sound_of_a_gpu_sleeps_with_it_where_the_gpu_is_not_in_the_dump(words: str) -> None:
+    sound = text(f"{words}: NVIDIA Corporation Device [10de:10fa] (rev a1)", "8 x16", "2.5 x16")
+    beside = sound.replace(":00.0", ":00.1")
+    (first,) = diagnose(read_bytes(sound.encode()), cost=False).findings
+    assert (first.rule, first.severity) == ("link-one-end", Severity.WARNING)
+    assert not diagnose(read_bytes(beside.encode()), cost=False).findings
+    (lanes,) = diagnose(read_bytes(beside.replace("Width x16\n", "Width x4\n").encode()), cost=False).findings
+    assert lanes.title.startswith("21:00.1")
+    assert "runs on x4 of x16 lanes" in lanes.title

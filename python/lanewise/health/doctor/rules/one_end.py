@@ -46,6 +46,9 @@ _SERVER_DRIVE = re.compile(
 )
 """In the names of drives for bays, which are wired alike (pci.ids)."""
 
+_MAKERS_OF_GPUS = (0x10DE, 0x1002)
+"""Whose functions beside the first one of a device are on a card with a GPU."""
+
 _LINKED = ENDPOINTS | {Kind.UPSTREAM_PORT, None}
 
 ONE_END = Rule(
@@ -66,7 +69,8 @@ ONE_END = Rule(
     "virtual machine only the host knows: take the dump there.",
     references=("PCIe Base 5.0 §7.5.3.6 (Link Capabilities)", "§7.5.3.8 (Link Status)"),
     not_said="Functions inside processors and chipsets; "
-    "GPUs and their switches at 2.5 or 5 GT/s and full width, as idle ones are; GPUs behind a switch in "
+    "GPUs, their sound and their switches at 2.5 or 5 GT/s and full width, as idle ones are; "
+    "GPUs behind a switch in "
     "their chip, whose link with the slot is the switch's; devices slower than 1.9 GB/s; "
     "Thunderbolt and USB4, whose tunnels report 2.5 GT/s whatever they carry.",
     bearing=Bearing.EXPLAINS,
@@ -225,8 +229,12 @@ def _less(function: Function, now: LinkMode, could: LinkMode) -> str:
 
 
 def _may_sleep(function: Function) -> bool:
-    """Whether its link goes down to a low speed when nothing is to do: that of a GPU, or of its switch."""
-    return function.is_gpu or is_switch_of_gpu(function)
+    """Whether its link goes down to a low speed when nothing is to do: that of a GPU, or of its switch.
+
+    Sound and USB of a card have its link too, where a text lists them and not the GPU.
+    """
+    beside = function.address.function > 0 and function.identity.vendor_id in _MAKERS_OF_GPUS
+    return function.is_gpu or is_switch_of_gpu(function) or beside
 
 
 def _other_end(view: View, function: Function) -> str:

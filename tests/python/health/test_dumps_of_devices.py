@@ -181,7 +181,7 @@ def test_of_a_device_without_a_link_the_port_with_a_class_is_named() -> None:
         predict(read_bytes(text.encode()), together=False)
 
 
-# A mail to linux-kernel of September 2023 (snd-rpl-pci-acp6x): a GPU's sound without the GPU, two words joined.
+# A mail to linux-kernel, September 2023 (snd-rpl-pci-acp6x): a GPU's sound without the GPU, two words joined.
 @pytest.mark.parametrize("words", ["Audio device [0403]", "Audiodevice"])
 def test_sound_of_a_gpu_sleeps_with_it_where_the_gpu_is_not_in_the_dump(words: str) -> None:
     sound = text(f"{words}: NVIDIA Corporation Device [10de:10fa] (rev a1)", "8 x16", "2.5 x16")

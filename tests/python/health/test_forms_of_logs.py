@@ -283,3 +283,16 @@ def test_ilo_says_which_errors_it_were() -> None:
     )
     assert finding.severity is Severity.ERROR
     assert "0001:61:1f.2: malformed packet (MalfTLP)" in finding.title
+
+
+# Mails to linux-pci and sparclinux in 2025, pasted without their heads: quoted-printable breaks long lines.
+@pytest.mark.parametrize("head", ["", "Content-Transfer-Encoding: quoted-printable\n\n"])
+def test_soft_line_breaks_of_mails_are_taken_out(head: str) -> None:
+    lines = "".join(
+        f"[76621.8709{number}] [    T140] pcieport 0000:0{number}:00.0: Unable to change power stat=\n"
+        "e from D3cold to D0, device inaccessible\n"
+        for number in range(1, 2 if head else 4)
+    )
+    finding, *_ = found(head + lines, "device-lost")
+    assert finding.severity is Severity.ERROR
+    assert finding.title.startswith("01:00.0 did not come back")

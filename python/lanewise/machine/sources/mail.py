@@ -26,6 +26,9 @@ _LONG_LINE = re.compile(rb"[A-Za-z0-9+/]{56}")
 _BELOW_A_LINE = re.compile(rb"\n[A-Za-z0-9+/]{56}")
 """What every block begins with: a dump without one is looked through in a third of the time."""
 _SOFT_END = re.compile(rb"=\r?\n")
+_SOFT_END_OF_A_LINE = re.compile(rb"(?m)^[^\n]{67,74}[^=\n]=\r?$")
+"""One where quoted-printable breaks lines, of 76 characters: dumps end none of theirs so."""
+_SAYS_SO = re.compile(rb"(?im)^content-transfer-encoding:[ \t]{0,8}quoted-printable")
 _QUOTED = re.compile(rb"=(?:3D|09|20|A0|C2=A0|E2=80)")
 _QUOTED_INDENT = re.compile(rb"(?m)^(?:> ?)?=(?:09|20|A0|C2=A0)")
 """How lines begin that are indented: short ones need no soft end."""
@@ -39,7 +42,10 @@ def parts(data: bytes) -> list[bytes] | None:
     head = data[:_MOST_HEAD]
     if len(_FIELD.findall(head)) > 1 and _ENCODED.search(data) is not None:
         return _of_mail(data) or None
-    soft = len(_SOFT_END.findall(head)) >= _FEWEST and _QUOTED.search(head) is not None
+    ends = len(_SOFT_END.findall(head))
+    soft = ends >= _FEWEST and _QUOTED.search(head) is not None
+    soft = soft or (ends > 0 and _SAYS_SO.search(head) is not None)
+    soft = soft or len(_SOFT_END_OF_A_LINE.findall(head)) >= _FEWEST
     if soft or len(_QUOTED_INDENT.findall(head)) >= _FEWEST:
         return [_BLANK.sub(b" ", quopri.decodestring(data))]
     if _LONG_LINE.match(data) is None and _BELOW_A_LINE.search(data) is None:

@@ -296,3 +296,19 @@ def test_soft_line_breaks_of_mails_are_taken_out(head: str) -> None:
     finding, *_ = found(head + lines, "device-lost")
     assert finding.severity is Severity.ERROR
     assert finding.title.startswith("01:00.0 did not come back")
+
+
+# A mail to linux-kernel about a dock at a USB4 port of AMD's: a log of what came with the cable, and no tree.
+def test_devices_behind_a_tunnel_are_no_faults_where_a_log_has_no_tree() -> None:
+    """Nothing says that the drive is behind the dock, except that the same port limits both."""
+    dock = "[  461.018893] pci 0000:a2:00.0: [8086:15c0] type 01 class 0x060400 PCIe Switch Upstream Port\n"
+    drive = "[  461.021846] pci 0000:a4:00.0: [144d:a809] type 00 class 0x010802 PCIe Endpoint\n"
+    limit = (
+        "[  461.022] pci 0000:{bdf}: 2.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x1 link "
+        "at 0000:00:01.2 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n"
+    )
+    for_drive = limit.format(bdf="a4:00.0")
+    (alone,) = found(drive + for_drive, "bandwidth-limited")
+    assert alone.severity is Severity.WARNING
+    both = diagnosis(dock + limit.format(bdf="a2:00.0") + drive + for_drive)
+    assert {finding.severity for finding in both.findings} <= {Severity.INFO}

@@ -194,7 +194,8 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
     assert event.now is not None
     assert event.able is not None
     ends = [one for one in (function, port) if one is not None]
-    if any(view.is_thunderbolt(step) for end in ends for step in view.machine.path(end)):
+    cable = any(view.is_thunderbolt(step) for end in ends for step in (end, *view.machine.path(end)))
+    if cable or event.port in _tunnels(view):
         # Links in a Thunderbolt cable are made up of packets, and say 2.5 GT/s whatever it carries.
         return False
     now, able_rate = rate_of(event.now), rate_of(event.able)
@@ -217,6 +218,17 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
     if function is not None and _has_likes_in_full(view, function):
         return True
     return width * FEW_LANES <= full or _fell_back(function, event)
+
+
+def _tunnels(view: View) -> set[Address | None]:
+    """Return ports that limit a Thunderbolt device: a log may not tell that others are behind it, too."""
+    return {
+        event.port
+        for event in view.machine.events
+        if event.kind is EventKind.LIMITED and event.address is not None
+        for function in [view.machine.functions.get(event.address)]
+        if function is not None and view.is_thunderbolt(function)
+    }
 
 
 def _has_likes_in_full(view: View, function: Function) -> bool:

@@ -451,6 +451,10 @@ _OTHER_OUTPUTS = {
         r"^[ \t]*[0-9a-f]{1,4} \|[^\n]{0,80}\|[^\n]{0,40}(?:Critical Interrupt|System Firmware)", re.MULTILINE
     ): "is a log of a management controller that names no device; 'dmesg' and iDRAC's 'racadm lclog view' do",
     re.compile(
+        r"NCCL INFO (?:=== System : |\+ PCI\[)"
+    ): "has what NCCL says of the topology, which is not read: the file that "
+    "'NCCL_TOPO_DUMP_FILE=machine.xml' writes is",
+    re.compile(
         r"\bWHEA-Logger\b"
     ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",

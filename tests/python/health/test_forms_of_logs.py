@@ -215,6 +215,7 @@ def test_a_time_of_day_is_a_stamp() -> None:
     [
         ("smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.8]\nModel Number: X\n", "media, not of its link"),
         ("=== Hops between two GPUs ===\n       GPU0  GPU1\nGPU0   0     3\nGPU1   3     0\n", "--showbus"),
+        ("n1:1:1 [0] NCCL INFO + PCI[24.0] - GPU/81000 (0)\n", "NCCL_TOPO_DUMP_FILE"),
         ("   1 | 05/01/2023 | 10:00:00 | Critical Interrupt #0x18 | Bus Fatal Error | Asserted\n", "racadm"),
         ("[  615.318125361,7] PHB#0044:00:00.0 Link up at x8 width\n" * 3, "a log of OPAL"),
         ("coreboot-4.19 Mon Jan  1 bootblock starting\n", "a log of coreboot"),

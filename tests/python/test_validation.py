@@ -243,6 +243,9 @@ def test_what_is_missing_accounts_for_every_unseen_cell_beyond_ten_percent() -> 
 
 LAST_ROUNDS = frozenset(
     [
+        "a100-pcie-della-sizes",
+        "aisio-h100",
+        "aisio-l4",
         "alveo-xrt",
         "amd-gpus-narrow",
         "bcm-roce-400",
@@ -259,24 +262,29 @@ LAST_ROUNDS = frozenset(
         "cx5-vpi-read",
         "cx6-a30-far",
         "cx6-read-small",
+        "cx6-roce-itself",
         "cx6-zaratan",
+        "cx7-spark-burn-in",
         "cx7-spark-ring",
         "edr-azure-hc",
         "edr-forum",
         "edr-osu",
         "ex920",
         "fanxiang-s790",
+        "fastlinq-roce-10",
         "gdrcopy-a100",
         "gdrcopy-p100",
         "gpu-copy-two-sockets",
         "h200-eight",
+        "hbv2-osu",
         "hdr-a800",
         "hdr-loopback",
         "hdr100-pods",
-        "hbv2-osu",
         "k80-haswell",
+        "k80-power8",
         "kioxia-pi",
         "mcdma-agilex",
+        "mi100-eight",
         "mi100-sizes",
         "mi25-peers",
         "mi250-transferbench",
@@ -292,10 +300,10 @@ LAST_ROUNDS = frozenset(
         "phison-gb10",
         "pi-5-drives",
         "pi-5-x1",
-        "pm9a1-laptop",
-        "pollara-write-lat",
         "pio-7-series",
+        "pm9a1-laptop",
         "polarfire",
+        "pollara-write-lat",
         "roce-egx",
         "rp1-load",
         "rtx-4060-clpeak",
@@ -312,7 +320,7 @@ LAST_ROUNDS = frozenset(
         "xnvme-512",
     ]
 )
-"""Data sets of the sixth to the eighth round, and of the tenth."""
+"""Data sets of the sixth to the eighth round, and of the tenth and the eleventh."""
 
 
 def test_used_cells_are_scenarios(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ DRIVES = {
     "samsung-pm1735": r"\bPM1735\b|\bMZWLJ(800|1T6|3T2|6T4|12T)",
     "samsung-pm1735-x8": r"\bMZPLJ(1T6|3T2|6T4|12T)",
     "samsung-pm1743": r"\bPM1743\b|\bMZ(WL|3L)O(1T9|3T8|7T6|15T)",
+    "samsung-pm1753": r"\bPM1753\b|\bMZWL6",
     "samsung-pm981": r"\bPM981 NVMe|\bMZVLB\w+HAL",
     "samsung-pm981a": r"\bPM981a NVMe|\bMZVLB\w+HBL",
     "samsung-pm9a1": r"\bPM9A1 NVMe|\bMZVL2\w+HC",

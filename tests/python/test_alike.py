@@ -121,6 +121,7 @@ def row(bdf: str, **changes: object) -> Row:
         latency_ns=None,
         frames_per_s=None,
         binding="its link",
+        kind_of_case=None,
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 

@@ -63,6 +63,7 @@ def test_devices_that_reach_the_same_are_found_once() -> None:
         latency_ns=None,
         frames_per_s=None,
         binding="link",
+        kind_of_case=None,
     )
     rows = [
         row,

@@ -21,8 +21,9 @@ PACKAGES = ("machine", "tools", "health", "scenario_text.py", "toml.py")
 
 
 def one_of_each_shape(patterns: Iterable[str]) -> list[str]:
-    """Words with gaps between them: how many there are, and whether one comes first, decides the cost."""
-    return list({(each.count("}?"), each.startswith(".")): each for each in sorted(patterns)}.values())
+    """Words with gaps between them: how many there are, and whether one is at an end, decides the cost."""
+    shapes = {(each.count("}?"), each.startswith("."), each.endswith(".")): each for each in sorted(patterns)}
+    return list(shapes.values())
 
 
 def one_of_each_form(patterns: Iterable[str]) -> list[str]:

@@ -52,6 +52,24 @@ def test_rows_have_a_source_and_words_enough_to_tell() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "line", "is_found"),
+    [
+        ("%s lost (%d left)", "a lost (7 left)", True),
+        ("%s lost (%d left)", " lost (7 left)", False),
+        ("%s lost (%d left)", "\n lost (7 left)", False),
+        ("%s lost (%d left)", f"a lost ({'7' * 61} left)", False),
+        ("%s lost (%d left)", f"{'a' * 99} lost ({'7' * 60} left)", True),
+        ("error code: %d", "error code: 7", True),
+        ("error code: %d", "error code: ", False),
+        ("%d", "7", True),
+        ("%d", "", False),
+    ],
+)
+def test_a_gap_is_filled_at_an_end_of_a_message_too(message: str, line: str, is_found: bool) -> None:
+    assert bool(re.search(driver_lines.pattern_of(message), line)) is is_found
+
+
+@pytest.mark.parametrize(
     ("line", "bdf", "severity"),
     [
         ("aacraid 0000:04:00.0: IOP reset failed", "04:00.0", Severity.ERROR),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
@@ -48,6 +49,9 @@ def grid(axes: Sequence[Axis], seeds: Sequence[int]) -> list[Point]:
     and too many points.
     """
     check(axes, seeds)
+    # Axes with a condition, which vary at some points only, can but make more of them.
+    if prod(len(axis.rows) for axis in axes if axis.only_if is None) * max(len(seeds), 1) > MOST_POINTS:
+        raise _too_many()
     return _with_seeds(combinations(axes), seeds)
 
 
@@ -139,8 +143,12 @@ def _with_seeds(combinations: Iterable[tuple[tuple[str, str], ...]], seeds: Sequ
             own = values if seed is None else (*values, (SEED, str(seed)))
             points.append(Point(len(points), own))
             if len(points) > MOST_POINTS:
-                raise AxisError(f"the axes make more than {MOST_POINTS:,} points")
+                raise _too_many()
     return points
+
+
+def _too_many() -> AxisError:
+    return AxisError(f"the axes make more than {MOST_POINTS:,} points")
 
 
 def check(axes: Sequence[Axis], seeds: Sequence[int] = ()) -> None:

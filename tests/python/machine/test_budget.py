@@ -8,7 +8,9 @@ import os
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -21,12 +23,14 @@ from lanewise.machine.budget import MOST_LINES, MOST_TEXT, Budget, UsedUpError
 
 
 def zeros(size: int) -> bytes:
-    """Return zeros, compressed."""
-    file = io.BytesIO()
-    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9) as packed:
-        for _ in range(size >> 20):
-            packed.write(bytes(1 << 20))
-    return file.getvalue()
+    """Return as many MiB of zeros as one file of gzip: one of them, compressed, again and again."""
+    mebibyte = bytes(1 << 20)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = packer.compress(mebibyte) + packer.flush(zlib.Z_FULL_FLUSH)
+    check = reduce(lambda check, _: zlib.crc32(mebibyte, check), range(size >> 20), 0)
+    head = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    tail = packer.flush() + check.to_bytes(4, "little") + size.to_bytes(4, "little")
+    return head + packed * (size >> 20) + tail
 
 
 def long_header(kind: bytes) -> bytes:

@@ -136,6 +136,16 @@ def test_axes_that_do_not_go_together(axes: tuple[str, ...], said: str) -> None:
         points(*axes)
 
 
+def test_points_of_an_axis_with_a_condition_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.study.points.MOST_POINTS", 10)
+    axes = ("a.n=1..4", "b.n=1,2")
+    assert len(points(*axes, "c.n=1,2 if a.n=3")) == 10
+    with pytest.raises(InputError, match="more than 10 points"):
+        points(*axes, "c.n=1..3 if a.n=3")
+    with pytest.raises(InputError, match="more than 10 points"):
+        points(*axes, seeds=(1, 2))
+
+
 def test_the_seed_cannot_be_an_axis_beside_seeds() -> None:
     with pytest.raises(InputError, match=r"an axis varies 'run\.seed', and so do the seeds"):
         points("run.seed=1..3", seeds=(1, 2))

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
 
+_FIRST = r"\|(?: ++(\d++) ++|  ++)\|"
+"""A column with a number or nothing. Repetitions give nothing back: else many blanks cost their square."""
 LOOKS_LIKE = re.compile(
-    r"^\| +\d* +\| PCI BDF Address: [0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", re.MULTILINE
+    rf"^{_FIRST} PCI BDF Address: [0-9a-f]{{4}}:[0-9a-f]{{2}}:[01][0-9a-f]\.[0-7]", re.MULTILINE
 )
-_ROW = re.compile(r"\| +(\d*) +\| ([A-Z][\w ]{2,40}): (.*?) *\|?$")
+_ROW = re.compile(rf"{_FIRST} ([A-Z][\w ]{{2,40}}): (.*)$")
 _INTEL, _DISPLAY = 0x8086, 0x038000
 _DEVICE = re.compile(r"0x([0-9a-f]{4})$")
 
@@ -38,7 +40,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
             _take(said, into)
             said = {}
         if row is not None:
-            said[row[2]] = row[3]
+            said[row[2]] = row[3].removesuffix("|").rstrip(" ")
     _take(said, into)
     into.kinds.append("xpu-smi discovery")
 

@@ -323,9 +323,7 @@ impl Fabric {
     pub(crate) fn drain(&mut self, id: PortId, packet: &Packet, free_at: Time) {
         let now = self.engine.now();
         let port = &self.ports[id.index()];
-        // A port that may sleep always is: as arithmetic, so that the way of others through the code stays as the profile knows it.
-        let always = Time::from_ticks(now.ticks() | u64::from(port.sleeps).wrapping_neg());
-        if port.receiver.acts_at() <= always {
+        if port.sleeps || port.receiver.acts_at() <= now {
             self.advance_for_space(id, now);
         }
         let port = &mut self.ports[id.index()];

@@ -314,6 +314,78 @@ def test_peer_copies_stay_below_their_switch() -> None:
     assert {case.verdict for case in cases} == {Verdict.GOOD}
 
 
+READS = (
+    "nvbandwidth Version: v0.8\n\nRunning device_to_device_memcpy_{test}_ce.\nmemcpy CE GPU(row) -> "
+    "GPU(column) bandwidth (GB/s)\n           0         1\n 0       N/A     26.34\n 1     26.30       N/A\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        (READS.format(test="read"), "read"),
+        (READS.format(test="write"), "write"),
+        (PEERS, "write"),
+        (PEERS.replace("Bandwidth Matrix", "Bandwidth (P2P Reads) Matrix"), "read"),
+        (
+            "Test 1:\n Executor: GPU 01 | 26.3 GB/s | 1.4 ms | 67108864 bytes | 26.3 GB/s (sum)\n"
+            "     Transfer 00 | 26.3 GB/s | 1.405 ms | 67108864 bytes | G1 -> GPU00:004 -> G0\n",
+            "read",
+        ),
+        (
+            "Unidirectional copy peak bandwidth GB/s [Remote read / Local write] (GPU-Executor: GFX)\n"
+            " SRC\\EXE+DST    CPU 00    GPU 00    GPU 01\n  GPU 01  ->     23.43     26.3    109.78\n",
+            "read",
+        ),
+    ],
+)
+def test_copies_between_peers_go_as_the_test_says(text: str, way: str) -> None:
+    """A GPU that reads its peer is set beside reads, which requests and completions hold back."""
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
+    measurement = parse_measurement(text)
+    case = next(case for case in measurement.cases if (case.target or "").count("GPU") == 2)
+    benchmark = match(case, measurement, gpus).benchmark
+    assert benchmark is not None
+    assert (benchmark.direction, benchmark.workload["direction"]) == (way, way)
+    assert benchmark.function.address < benchmark.peer.address  # type: ignore[union-attr]
+    (result, *_) = judged(text, gpus).cases
+    assert result.predicted_gb_per_s is not None
+
+
+def test_peers_that_read_both_ways_read() -> None:
+    text = READS.format(test="read").replace("memcpy_read", "bidirectional_memcpy_read")
+    measurement = parse_measurement(text.replace("->", "<->").replace("(column) ", "(column) Total "))
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
+    benchmark = match(measurement.cases[0], measurement, gpus).benchmark
+    assert benchmark is not None
+    assert benchmark.direction == "both"
+    assert [benchmark.workload["direction"], *(each["direction"] for each in benchmark.beside)] == [
+        "read"
+    ] * 2
+
+
+def test_atomic_operations_and_processes_that_are_alone_are_not_judged() -> None:
+    atomic = (
+        "                    Atomic FETCH_AND_ADD BW Test\n"
+        " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+        " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+        " 8          5                0.06               0.06               0.008390\n"
+    )
+    (case,) = judged(atomic, pair(class_code=NIC), "01:00.0").cases
+    assert (case.verdict, "atomic" in case.binding) == (Verdict.NONE, True)
+    ranks = "".join(
+        f"#  Rank  0 Group  0 Pid {host} on node{host} device  0 [0x03] NVIDIA L4\n" for host in (1, 2)
+    )
+    lone = (
+        f"# Using devices\n{ranks}"
+        "#       size         count      type   redop    root     time   algbw   busbw\n"
+        "   134217728      33554432     float     sum      -1     5.00  262.10    0.00\n"
+    )
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
+    (case,) = judged(lone, gpus).cases
+    assert (case.verdict, "ran alone" in case.binding) == (Verdict.NONE, True)
+
+
 def test_network_results_are_set_beside_the_adapters_link() -> None:
     text = json.dumps(
         {

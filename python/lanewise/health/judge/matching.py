@@ -155,6 +155,8 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
 
 def _says_nothing(case: Case, wanted: str, named: int) -> str:
     """Say why a case tells nothing about a device's link; empty when it does."""
+    if str(case.raw.get("test", "")).startswith("Atomic"):
+        return "atomic operations: no transfer of theirs is predicted"
     if case.bandwidth_bytes_per_s is None:
         return "a latency: that of media, wire and software is not known"
     if case.direction is None:
@@ -322,8 +324,10 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
 
 def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
     """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
-    if len(measurement.listed("hosts")) > 1:
-        return Match(reason="a collective of several machines: the network between them is not known")
+    if measurement.raw.get("alone") or len(measurement.listed("hosts")) > 1:
+        alone = "every process ran alone on one GPU: a collective of one GPU crosses no link"
+        several = "a collective of several machines: the network between them is not known"
+        return Match(reason=alone if measurement.raw.get("alone") else several)
     known = (machine.functions.get(Address.parse(text)) for text in measurement.listed("devices") if text)
     named = [function for function in known if function is not None and function.is_gpu]
     gpus = named or _devices(machine, "is_gpu")
@@ -348,16 +352,19 @@ def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match
 
 
 def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:
+    """Build copies between two GPUs: the first writes into the second, or reads from it, as the test says."""
     both = case.direction == "both"
+    reads = case.direction == "read" or "bidirectional_memcpy_read" in str(case.raw.get("test", ""))
+    way = "read" if reads else "write"
     benchmark = Benchmark(
         case.name,
         first,
-        dma(first, "write", LARGE, target=second),
-        "both" if both else "write",
+        dma(first, way, LARGE, target=second),
+        "both" if both else way,
         30,
         60,
         peer=second,
-        beside=(dma(second, "write", LARGE, target=first),) if both else (),
+        beside=(dma(second, way, LARGE, target=first),) if both else (),
     )
     one_of_two = both and measurement.tool == "nvbandwidth" and "Total" not in case.name
     return Match(first, benchmark, share=0.5 if one_of_two else 1.0)
@@ -389,7 +396,7 @@ def _not_of_one_link(case: Case, test: str) -> str:
 
 
 def _gpus(case: Case, machine: Machine) -> list[Function]:
-    """Find the GPUs that a case names, first the one that writes."""
+    """Find the GPUs that a case names, first the one that writes into the other or reads from it."""
     by_number = _devices(machine, "is_gpu")
     target = str(case.target or "")
     found = []

@@ -28,6 +28,8 @@ _SIGNS = (
     ("AS SSD", _DRIVES, r"\bAS SSD Benchmark\b"),
     ("hdparm", _DRIVES, r"^ ?Timing (?:O_DIRECT |buffered |cached )\w* ?(?:disk )?reads"),
     ("dd", _DRIVES, r"^\d+ bytes \(.{0,60}\) copied, [\d.]+ s"),
+    ("t/io_uring", "fio with --ioengine=io_uring", r"^IOPS=[\d.]+[KM]?, (?:BW(?:PS)?=|IOS/call=)"),
+    ("nccom-test", _NOTHING, r"^[ \t]*size\(B\)[ \t]+count\(elems\)"),
     ("IOR", _DRIVES, r"^IOR-\d"),
     ("sysbench", _DRIVES, r"^sysbench \d"),
     ("Intel's Memory Latency Checker", _NOTHING, r"^Intel\(R\) Memory Latency Checker"),

@@ -34,8 +34,8 @@ _WAYS = {"H2D": "Host to Device", "D2H": "Device to Host", "D2D": "Device to Dev
 _PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX = re.compile(
     r"^(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?P<what>Bandwidth)"
-    r"(?: \(P2P Writes\))? Matrix \(GB/s\)"
-    r"|^P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P Writes\))? Matrix \(us\)"
+    r"(?: \(P2P (?P<kind>Write|Read)s\))? Matrix \(GB/s\)"
+    r"|^P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P (?P<kind2>Write|Read)s\))? Matrix \(us\)"
 )
 _PEER_DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
@@ -153,13 +153,20 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
             continue
         peer = match["peer"] or match["peer2"]
         latency = match["what2"] is not None
+        reads = "Read" in (match["kind"], match["kind2"])
         for row, column, value in _cells(islice(lines, number + 1, None)):
             if row == column:
                 continue
             way = "latency" if latency else match["way"].lower()
             yield Case(
-                name=f"{way} P2P={peer} GPU{row} GPU{column}",
-                direction="ping-pong" if latency else "both" if way == "bidirectional" else "write",
+                name=f"{way} P2P={peer}{' reads' if reads else ''} GPU{row} GPU{column}",
+                direction="ping-pong"
+                if latency
+                else "both"
+                if way == "bidirectional"
+                else "read"
+                if reads
+                else "write",
                 target=f"{devices.get(row, f'GPU {row}')} -> {devices.get(column, f'GPU {column}')}",
                 bandwidth_bytes_per_s=None if latency else 1e9 * value,
                 latency=Latency(mean_ns=1e3 * value) if latency else None,

@@ -35,23 +35,28 @@ if TYPE_CHECKING:
 
     from lanewise.tools.instruments.simulated import Instrument, SimulatedRun
 
-_COLUMNS = re.compile(r"#[ \t]++size[ \t]++count[ \t]++type\b[^\n]{0,80}\balgbw[ \t]++busbw", re.MULTILINE)
+_COLUMNS = re.compile(
+    r"(?<![^\s#])(?:size[ \t]++count|bytes[ \t]++N)[ \t]++type\b[^\n]{0,80}\balgbw[ \t]++busbw[^\n]*+"
+)
+"""Some pages take the ``#`` before it away."""
 _RANK_BEFORE = re.compile(r"^[ \t]{0,8}(?:\d{1,5}:[ \t]|\[\d{1,5}(?:,\d{1,5})?\](?:<std(?:out|err)>)?:?)")
 _ROW = re.compile(r"[ \t]*+\d{1,15}[ \t]++\d{1,15}[ \t]++[A-Za-z]\w{0,20}[ \t]")
 _DEVICE = re.compile(
-    r"#[ \t]++Rank[ \t]++(\d{1,5})\b.{0,60}? on[ \t]++(?:(\S{1,80}) )?[ \t]*+device[ \t]++(\d{1,3}) "
+    r"(?:#|^)[ \t]++Rank[ \t]++(\d{1,5})\b.{0,60}? on[ \t]++(?:(\S{1,80}) )?[ \t]*+device[ \t]++(\d{1,3}) "
     r"\[([^\]]{1,20})\][ \t]*+(.{0,80})"
 )
 _NAMED = re.compile(
-    r"\b(all_reduce|all_gather|reduce_scatter|alltoallv|alltoall|broadcast|reduce|gather|scatter|sendrecv|hypercube)_perf\b"
+    r"\b(all_reduce|all_gather|reduce_scatter|alltoallv|alltoall|broadcast|reduce|gather|scatter|sendrecv|hypercube)_(?:perf|test)\b"
 )
 _VERSION = re.compile(r"(?:nccl-tests version|rccl-tests: Version) ([\w.+-]{1,40})")
 _LIBRARY = re.compile(r"^[ \t]*+((?:NCCL|RCCL) version [\w.+:-]{1,40})", re.MULTILINE)
 _OUT_OF_BOUNDS = re.compile(r"#[ \t]++Out of bounds values[ \t]*+:[ \t]*+(\d{1,15})")
 _AVERAGE = re.compile(r"#[ \t]++Avg bus bandwidth[ \t]*+:[ \t]*+([\d.e+-]{1,20})")
-_BLOCK = re.compile(r"[ \t]*+#[ \t]++Using devices\b")
+_BLOCK = re.compile(r"[ \t]*+#?[ \t]*+Using devices\b")
 _TIMES = ("time", "cputime")
-_WRONG = ("#wrong", "error")
+_WRONG = ("#wrong", "error", "res")
+_HEADS = re.compile(r"[ \t]*+(?:nThread |out-of-place[ \t]|\(B\)[ \t])")
+"""Of other lines of the head, where the ``#`` before them is gone."""
 _UNTOLD = re.compile(r" NCCL | RCCL |^\s*(?:NCCL|RCCL) version|^rccl-tests: Version|^\s*={4,}")
 
 
@@ -91,21 +96,25 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     ranks: list[_Rank] = []
     """Of all blocks, each device once."""
     block: list[_Rank] = []
-    has_rows = False
+    numbers: list[str] = []
+    """Of the ranks in `block`: a number that comes twice is of processes that know nothing of each other."""
+    has_rows = alone = False
     test, unnamed = "", 0
     for number, written in enumerate(text.splitlines(), start=1):
         line = _RANK_BEFORE.sub("", written)
-        if _COLUMNS.search(line):
-            columns = line.replace("#wrong", " #wrong").split()[1:]
+        if head := _COLUMNS.search(line):
+            columns = head[0].replace("#wrong", " #wrong").split()
         elif device := _DEVICE.search(line):
             if has_rows:
-                block, has_rows = [], False
+                block, has_rows, numbers = [], False, []
+            alone = alone or device[1] in numbers
+            numbers.append(device[1])
             block.append((device[2] or "", device[3], _address(device[4]), device[5].strip()))
             if block.count(block[-1]) > ranks.count(block[-1]):
                 ranks.append(block[-1])
         elif columns and _ROW.match(line):
             case = _case(test or "collective", columns, line.split(), number)
-            cases.append(replace(case, workers=len(block) or None))
+            cases.append(replace(case, workers=1 if alone else len(block) or None))
             has_rows = True
             refuse_too_many(cases)
         elif named := _NAMED.search(line):
@@ -113,13 +122,20 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             if "concluded" in line:
                 cases[unnamed:] = [_named(case, test) for case in cases[unnamed:]]
                 test, unnamed, columns = "", len(cases), []
-                block, has_rows = [], False
+                block, has_rows, numbers = [], False, []
         elif _BLOCK.match(line):
-            block, has_rows = [], False
-        elif line.strip() and not line.lstrip().startswith("#") and not _UNTOLD.search(line):
+            block, has_rows, numbers = [], False, []
+        elif (
+            line.strip()
+            and not line.lstrip().startswith("#")
+            and not _UNTOLD.search(line)
+            and not _HEADS.match(line)
+        ):
             left.append(f"line {number}: {line.strip()[:120]}")
     if not cases:
         raise ImportProblemError("no row of sizes under '#  size  count  type ... algbw  busbw'")
+    if alone:
+        left.append("several processes are rank 0, each alone: built without MPI=1, nothing is collective")
     version, library = _VERSION.search(text), _LIBRARY.search(text)
     wrong = [int(found) for found in _OUT_OF_BOUNDS.findall(text)]
     averages = [float(found) for found in _AVERAGE.findall(text)]
@@ -134,6 +150,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             "hosts": sorted({host for host, _, _, _ in ranks}),
             "devices": [address for _, _, address, _ in ranks],
             "device names": [name for _, _, _, name in ranks],
+            **({"alone": True} if alone else {}),
             **({"library": library[1]} if library else {}),
             **({"average busbw": averages} if averages else {}),
             **({"out of bounds": wrong} if wrong else {}),
@@ -312,17 +329,19 @@ def _case(test: str, columns: list[str], words: list[str], number: int) -> Case:
     first = next(side for side in sides if side is not None)
     fields = fields or dict(zip(columns[: places[0]], words, strict=False))
     size = int(words[0])
+    # NCCL 1 and the first nccl-tests call a size "bytes", and have milliseconds.
+    time_ns = 1e6 if columns[0] == "bytes" else 1e3
     return Case(
         name=f"{test} {size} B",
         direction="write",
         block_bytes=size,
         queue_depth=1,
         bandwidth_bytes_per_s=1e9 * first["busbw"],
-        latency=Latency(mean_ns=1e3 * first["time"]),
+        latency=Latency(mean_ns=time_ns * first["time"]),
         raw={
             "test": test,
             "type": fields["type"],
-            "redop": fields.get("redop"),
+            "redop": fields.get("redop", fields.get("op")),
             "algbw": first["algbw"],
             "busbw": first["busbw"],
             **({"wrong": first["wrong"]} if "wrong" in first else {}),

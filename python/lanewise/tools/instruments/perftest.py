@@ -1,7 +1,8 @@
 """perftest's tables: reads what ib_write_bw, ib_read_lat and their sisters print, and writes simulated ones.
 
 MB in the tables are 2^20 bytes, Gb 10^9 bits (``--report_gbits``), times are microseconds; a latency of write
-and send tests is half a round trip, of read tests the whole. Bidirectional bandwidth is the sum of both.
+and send tests is half a round trip, of read tests the whole. Bidirectional bandwidth is the sum of both; what
+either side sent of it (``--report-both``) stays in `raw`.
 Source: help texts and formats of perftest 6.06 (Debian 12), and its README.
 
 A written output has the header of the real one, but no lines with addresses, because there are none.
@@ -10,7 +11,7 @@ A written output has the header of the real one, but no lines with addresses, be
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from lanewise.tools.instruments.json_text import documents
@@ -35,7 +36,7 @@ _GPU = re.compile(
 )
 _CHATTER = re.compile(
     r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|^Using sampled CPU speed|^Completed: "
-    r"|^Total run time: |\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
+    r"|^Total run time: |^Conflicting CPU frequency values |\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
 )
 """What it says about its own work, and the command that began it."""
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
@@ -48,6 +49,8 @@ _SETTING = re.compile(
     r"(?:^|(?<=^\s)|(?<=\s\s)|(?<=\t))([A-Za-z#*._-]++(?: [A-Za-z#*._-]++){0,3})\s*+: (\S++)"
 )
 """Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
+_PART = re.compile(r"^\s*(Local|Remote) results:\s*$")
+"""Above what one side sent of a bidirectional test, with ``--report-both``."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
 
 _TITLES = {
@@ -93,8 +96,12 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         elif _HEADER.match(line):
             block.columns = _columns(line)
         elif block.columns and re.match(r"\s*\d+\s+\d+\s", line):
-            cases.append(_case(block, line, number))
+            case = _case(block, line, number)
+            if not block.part or not _put_beside(cases, case, block.part):
+                cases.append(case)
             refuse_too_many(cases)
+        elif part := _PART.match(line):
+            block.part, block.columns = f"{part[1].lower()} results", []
         elif gpu := _GPU.search(line):
             gpus[gpu[1]] = f"{(gpu[2] or '0000')[-4:]}:{gpu[3]}:{gpu[4]}.0".lower()
         elif picked := _PICKED.search(line):
@@ -128,6 +135,18 @@ class _Block:
     """What stands above its title: its side, and the GPU whose memory is used (empty if it is not told)."""
     settings: dict[str, str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
+    part: str = ""
+    """Which side's part of a bidirectional bandwidth the rows are."""
+
+
+def _put_beside(cases: list[Case], part: Case, name: str) -> bool:
+    """Keep one side's part of a bandwidth with the sum of both; False where that is not there."""
+    for index in reversed(range(len(cases))):
+        whole = cases[index]
+        if whole.name == part.name:
+            cases[index] = replace(whole, raw={**whole.raw, name: part.raw["row"]})
+            return True
+    return False
 
 
 def recognizes_json(document: object) -> bool:
@@ -200,7 +219,7 @@ def _case(block: _Block, line: str, number: int) -> Case:
     size = int(row["#bytes"])
     return Case(
         name=f"{block.title} {size} B".strip(),
-        direction=_direction(block.title),
+        direction=_direction(block.title.replace("Bidirectional ", "") if block.part else block.title),
         target=settings.get("Device"),
         block_bytes=size,
         queue_depth=int(settings["TX depth"]) if settings.get("TX depth", "").isdigit() else None,

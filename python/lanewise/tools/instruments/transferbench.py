@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"^[ \t]*+TransferBench v(\d[\w.-]{0,20})", re.MULTILINE)
 _SIGN = re.compile(
     r"^[ \t]*+TransferBench v\d|^[ \t]*+SRC(?:\+EXE)?\\{1,2}(?:EXE\+)?DST(?:\+EXE)?[ ,]"
-    r"|^[^\n]{0,4}[ \t]*+Transfer[ \t]++\d{1,5}[ \t]*+[|,│][ \t]*+[\d.]{1,12} GB/s"
+    r"|^[ \t]*+Transfer[ \t]++\d{1,5}: \S{1,80} -> \["
+    r"|^[^\n]{0,4}[ \t]*+Transfer[ \t]++\d{1,5}[ \t]*+\\?[|,│][ \t]*+[\d.]{1,12} GB/s"
     r"|^GPU-GFX (?:Scaling|All-To-All) benchmark:|^Test#,Transfer#,NumBytes,",
     re.MULTILINE,
 )
@@ -39,8 +40,13 @@ _TRANSFER = re.compile(
     r"(?P<time>[\d.]{1,14}) ms"
     r"[ \t]++(?P<bytes>\d{1,16}) bytes[ \t]++(?P<source>\S{1,80}) -> (?P<by>\S{1,40}) -> (?P<to>\S{1,80})"
 )
-_TEST = re.compile(r"^[ \t]*+Test (\d{1,6}):")
-_SUM = re.compile(r"^[ \t]*+Aggregate \(CPU\)")
+_OLD_TRANSFER = re.compile(
+    r"^[ \t]*+Transfer[ \t]++(?P<number>\d{1,5}): (?P<source>\S{1,80}) -> \[(?P<by>[^\]\n]{1,40})\] -> "
+    r"(?P<to>\S{1,80})[ \t]++(?P<rate>[\d.]{1,12}) GB/s[ \t]++(?P<time>[\d.]{1,14}) ms"
+)
+"""As versions up to 1.1 have it; the size stands in the line of the test."""
+_TEST = re.compile(r"^[ \t]*+Test (\d{1,6}):(?: \[(\d{1,16}) bytes\])?")
+_SUM = re.compile(r"^[ \t]*+Aggregate (?:\(CPU\)|Bandwidth \(CPU timed\))")
 _HOLDER = re.compile(r"(?:R(?P<rank>\d{1,4}))?(?P<letter>[A-Z])[A-Z]{0,2}(?P<index>\d{1,4})")
 _OF_HOSTS = "CBDKHP"
 """Memory of a host: pinned, coherent and not, uncached, pageable, next to a GPU."""
@@ -90,6 +96,8 @@ class _Matrix:
     executor: str = ""
     columns: Sequence[_Place] = ()
     size: int | None = None
+    reads: bool = False
+    """Whether the destination copies."""
 
 
 @dataclass
@@ -145,6 +153,7 @@ class _Reader:
         """Kind of the link between two GPUs, as the table of the topology has it."""
         self.names: set[str] = set()
         self._test = "1"
+        self._size_of_test = 0
         self._waiting: list[re.Match[str]] = []
         """Transfers of the test that is being read: how many there are says whether one is alone."""
         self._matrix: _Matrix | None = None
@@ -157,12 +166,14 @@ class _Reader:
             self._csv = {}
         elif self._csv is not None and (cells := written.split(","))[0].isdecimal() and len(cells) > _RATE:
             self._csv.setdefault(cells[0], []).append(cells)
-        line = written.translate(_BORDERS)
-        if found := _TRANSFER.match(line):
+        # Sources of pages have a backslash before a border.
+        line = written.replace("\\|", "|").translate(_BORDERS)
+        if found := _TRANSFER.match(line) or _OLD_TRANSFER.match(line):
             self._waiting.append(found)
         elif test := _TEST.match(line):
             self._end_test()
             self._test = test[1]
+            self._size_of_test = int(test[2] or 0)
         elif _SUM.match(line):
             self._end_test()
             self._test = str(int(self._test) + 1)
@@ -195,7 +206,7 @@ class _Reader:
         elif self._scaling is not None and (row := _ROW_OF_SCALING.match(line)):
             self._scale(self._scaling, int(row[1]), row[2].split())
         elif _COLUMNS.match(line):
-            self._columns(_devices(line))
+            self._columns(_devices(line), reads="EXE+DST" in line or "DST+EXE" in line)
         elif self._matrix is not None and (row := _ROW.match(line)):
             self._row(self._matrix, _Place(row[1], int(row[2])), row[3], row[4].split())
 
@@ -210,11 +221,12 @@ class _Reader:
 
     def _end_test(self) -> None:
         for found in self._waiting:
-            size, time = int(found["bytes"]), float(found["time"])
+            size = int(found.groupdict().get("bytes") or self._size_of_test) or None
+            time = float(found["time"])
             name = f"test {self._test}: {found['source']} -> {found['by']} -> {found['to']}"
             case = self._case(
                 name,
-                (found["source"], found["by"].partition(":")[0], found["to"]),
+                (found["source"], found["by"].partition(":")[0].replace(" ", ""), found["to"]),
                 float(found["rate"]),
                 size=size,
                 at_once=len(self._waiting),
@@ -253,16 +265,28 @@ class _Reader:
         if not any(place.kind == "GPU" for place in path):
             self.left.append(f"{name}: within the memory of the host")
             return None
-        return self._of_path(name, path, rate, size, {**raw, "executor": way[1], "at once": at_once})
+        raw = {**raw, "executor": way[1], "at once": at_once}
+        return self._of_path(name, path, rate, size, raw, reads=by == to)
 
     def _of_path(
-        self, name: str, path: Sequence[_Place], rate: float, size: int | None, raw: Mapping[str, object]
+        self,
+        name: str,
+        path: Sequence[_Place],
+        rate: float,
+        size: int | None,
+        raw: Mapping[str, object],
+        *,
+        reads: bool = False,
     ) -> Case:
+        """Return the case of a copy; with `reads`, what it goes to fetches it, and of GPUs stands first."""
         first, last = path[0], path[-1]
         gpus = [place for place in path if place.kind == "GPU"]
         if len(path) == 1:
             gpus *= 2
         to_gpu = first.kind == "CPU" or (last.kind == "GPU" and first != last)
+        if reads and len(gpus) == len(path) == 2 and first != last:
+            gpus.reverse()
+            to_gpu = False
         link = self.links.get((first, last), "")
         return Case(
             name=name,
@@ -278,10 +302,11 @@ class _Reader:
             },
         )
 
-    def _columns(self, columns: Sequence[_Place]) -> None:
+    def _columns(self, columns: Sequence[_Place], *, reads: bool) -> None:
         if self._matrix is None or self._matrix.columns:
             self._matrix = _Matrix("a2a", size=self._size)
         self._matrix.columns = columns
+        self._matrix.reads = reads
 
     def _row(self, matrix: _Matrix, row: _Place, arrow: str | None, words: Sequence[str]) -> None:
         columns = matrix.columns
@@ -302,7 +327,8 @@ class _Reader:
         arrow = "<->" if both else "->"
         at_once = len(matrix.columns) * (len(matrix.columns) - 1) if matrix.way == "a2a" else 1
         raw = {"test": name, "executor": matrix.executor, "at once": at_once}
-        case = self._of_path(f"{name} {row} {arrow} {column}", (row, column), rate, matrix.size, raw)
+        called = f"{name} {row} {arrow} {column}"
+        case = self._of_path(called, (row, column), rate, matrix.size, raw, reads=matrix.reads)
         return replace(case, direction="both") if both else case
 
     def _scale(self, scaling: _Scaling, units: int, words: Sequence[str]) -> None:

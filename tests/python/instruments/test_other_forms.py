@@ -157,3 +157,48 @@ def test_transfers_from_the_source_of_a_page() -> None:
 def test_tools_that_are_not_read_are_named(text: str, tool: str) -> None:
     with pytest.raises(ImportProblemError, match=f"an output of {tool}, which is not read"):
         parse_measurement(text)
+
+
+# In the form of reports of CrystalDiskMark 3.0.1 to 3.0.3; numbers of one on a public page.
+OF_CRYSTALDISKMARK_3 = """\
+-----------------------------------------------------------------------
+CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo
+                           Crystal Dew World : http://crystalmark.info/
+-----------------------------------------------------------------------
+* MB/s = 1,000,000 byte/s [SATA/300 = 300,000,000 byte/s]
+
+           Sequential Read :   505.825 MB/s
+         Random Read 512KB :   381.142 MB/s
+   Random Write 4KB (QD=1) :    63.703 MB/s [ 15552.6 IOPS]
+   Random Read 4KB (QD=32) :   271.859 MB/s [ 66371.9 IOPS]
+
+  Test : 1000 MB [C: 33.0% (39.3/119.1 GB)] (x5)
+"""
+
+
+def test_crystaldiskmark_3_names_queues_of_small_blocks_only() -> None:
+    result = parse_measurement(OF_CRYSTALDISKMARK_3)
+    assert (result.version, result.raw["drive"]) == ("3.0.1", "C:")
+    assert [(case.direction, case.block_bytes, case.queue_depth) for case in result.cases] == [
+        ("read", None, 1),
+        ("read", 512 << 10, 1),
+        ("write", 4096, 1),
+        ("read", 4096, 32),
+    ]
+    assert [case.bandwidth_bytes_per_s for case in result.cases] == pytest.approx(
+        [505.825e6, 381.142e6, 63.703e6, 271.859e6]
+    )
+
+
+def test_a_client_below_its_server_in_one_log_is_no_server() -> None:
+    """Each side's command begins its own words; which side it is turns the direction on the link."""
+    waiting = "************************************\n* Waiting for client to connect... *\n************************************\n"
+    server = f"# ib_write_bw -d mlx5_1 --report_gbits\n{waiting}"
+    client = "# ib_write_bw -d mlx5_1 --report_gbits 192.168.2.1\n"
+    table = PARTS[: PARTS.index("\n Local")].replace("Send Bidirectional", "RDMA_Write")
+    (case,) = parse_measurement(server + client + table).cases
+    assert "side" not in case.raw
+    (case,) = parse_measurement(server + "$ ib_write_bw 192.168.2.1\n" + table).cases
+    assert "side" not in case.raw
+    (case,) = parse_measurement(server + table).cases
+    assert case.raw["side"] == "server"

@@ -1,11 +1,13 @@
-"""Reads the text of CrystalDiskMark 5 to 9, and of KDiskMark, which runs fio and reports in the same form.
+"""Reads the text of CrystalDiskMark 3 and 5 to 9, and of KDiskMark, which runs fio and reports in this form.
 
 A line is a test: sequential or random, its block, queues (Q) and threads (T), MB/s, operations a second and
-latency. Reads and writes stand below ``[Read]`` and ``[Write]``, or have the word in their name (versions 5
-and 6, which print no block of sequential tests). MB are 10**6 bytes; KDiskMark 3 prints thousands of KiB so,
-which operations and block tell. The drive is a letter or a mount point: no device is named.
+latency. Reads and writes stand below ``[Read]`` and ``[Write]``, or have the word in their name (versions 3
+to 6, which print no block of sequential tests). Version 3 names a queue for tests of 4 KB alone; that its
+other tests have one operation under way is assumed. KB of its blocks are 1,024 B, which operations tell.
+MB are 10**6 bytes; KDiskMark 3 prints thousands of KiB so, which operations and block tell. The drive is a
+letter or a mount point: no device is named.
 
-Source: texts of CrystalDiskMark 5.1 to 8.0 and of KDiskMark 3.0 in public repositories.
+Source: texts of CrystalDiskMark 3.0 and 5.1 to 8.0, and of KDiskMark 3.0, in public repositories.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ _TEST = re.compile(
     r"\((?:Q= *(?P<queues>\d{1,4}), ?)?T= *(?P<threads>\d{1,4})\)[ \t]*+:[ \t]*+(?P<rate>[\d.]{1,12}) MB/s"
     r"(?:[ \t]*+\[ *(?P<iops>[\d.]{1,14}) IOPS\])?(?:[ \t]*+< *(?P<latency>[\d.]{1,14}) us>)?"
 )
+_TEST_OF_3 = re.compile(
+    r"^[^\w\n]{0,60}(?P<order>Sequential|Random) (?P<way>Read|Write)(?: (?P<block>\d{1,5})(?P<unit>KB))?"
+    r"(?: \(QD=(?P<queues>\d{1,4})\))?[ \t]*+:[ \t]*+(?P<rate>[\d.]{1,12}) MB/s"
+    r"(?:[ \t]*+\[ *(?P<iops>[\d.]{1,14}) IOPS\])?(?P<threads>)(?P<latency>)"
+)
 _DRIVE = re.compile(r"^[^\w\n]{0,60}Test ?: .{1,60}\[(.{1,80}?) \d{1,3}(?:\.\d)? ?%", re.MULTILINE)
 _POWERS = {"K": 1, "M": 2, "G": 3}
 _WAYS = {"Read": "read", "Write": "write", "Mix": "both"}
@@ -37,7 +44,10 @@ _MEGABYTES = (1e6, 1.024e6)
 
 def recognizes(text: str) -> bool:
     """Whether a text has a test as these tools print it."""
-    return "(Q=" in text and any(_TEST.match(line) for line in text.splitlines() if "MB/s" in line)
+    lines = (line for line in text.splitlines() if "MB/s" in line)
+    return ("(Q=" in text or "(QD=" in text) and any(
+        _TEST.match(line) or _TEST_OF_3.match(line) for line in lines
+    )
 
 
 def parse(text: str, *, source: str | None = None) -> Measurement:
@@ -48,7 +58,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     for number, line in enumerate(text.splitlines(), start=1):
         if below := _WAY.match(line):
             way = below[1]
-        elif test := _TEST.match(line):
+        elif test := _TEST.match(line) or _TEST_OF_3.match(line):
             said = test["way"] or way
             if said is None:
                 raise ImportProblemError(f"line {number}: no '[Read]' or '[Write]' above this test")
@@ -71,7 +81,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
 
 def _case(test: re.Match[str], way: str) -> Case:
     block = int(test["block"]) * 1024 ** _POWERS[test["unit"][0]] if test["block"] else None
-    queues, threads = int(test["queues"] or 1), int(test["threads"])
+    queues, threads = int(test["queues"] or 1), int(test["threads"] or 1)
     rate, iops = float(test["rate"]), float(test["iops"]) if test["iops"] else None
     megabyte = _MEGABYTES[0]
     if iops and block:

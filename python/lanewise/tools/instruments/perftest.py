@@ -36,9 +36,12 @@ _GPU = re.compile(
 )
 _CHATTER = re.compile(
     r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|^Using sampled CPU speed|^Completed: "
-    r"|^Total run time: |^Conflicting CPU frequency values |\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
+    r"|^Total run time: |^Conflicting CPU frequency values "
+    r"|^Requested mtu is higher|^Changing to active mtu|\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
 )
 """What it says about its own work, and the command that began it."""
+_COMMAND = re.compile(r"(?:^|[ \t/])ib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]++(?:-|[\w.:-]++[ \t]*+$)")
+"""What begins a run of its own: a server's words above it are not its."""
 _PICKED = re.compile(r"Picking device No\. (\d{1,3})|\[pid = \d{1,9}, dev = (\d{1,3})\] device name")
 _LINE = "-" * 87
 _TITLE = re.compile(r"^[ \t]*+(?P<title>\S.{0,60}? (?:BW|Latency)(?: [\w ]{1,40})? Test)[ \t]*+$")
@@ -102,12 +105,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             refuse_too_many(cases)
         elif part := _PART.match(line):
             block.part, block.columns = f"{part[1].lower()} results", []
-        elif gpu := _GPU.search(line):
-            gpus[gpu[1]] = f"{(gpu[2] or '0000')[-4:]}:{gpu[3]}:{gpu[4]}.0".lower()
-        elif picked := _PICKED.search(line):
-            said_before["gpu"] = gpus.get(picked[1] or picked[2], "")
-        elif _WAITING.match(line):
-            said_before["side"] = "server"
+        elif _says_before(line, said_before, gpus):
+            continue
         elif ":" in line and not block.columns:
             block.settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
         elif line.strip(" \t-*`") and not _CHATTER.search(line):
@@ -124,6 +123,21 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         simulated="Lanewise" in text,
         not_understood=tuple(left),
     )
+
+
+def _says_before(line: str, said: dict[str, str], gpus: dict[str, str]) -> bool:
+    """Keep what stands above a title: its side, and the GPU whose memory is used; False for other lines."""
+    if _COMMAND.search(line):
+        said.clear()
+    elif gpu := _GPU.search(line):
+        gpus[gpu[1]] = f"{(gpu[2] or '0000')[-4:]}:{gpu[3]}:{gpu[4]}.0".lower()
+    elif picked := _PICKED.search(line):
+        said["gpu"] = gpus.get(picked[1] or picked[2], "")
+    elif _WAITING.match(line):
+        said["side"] = "server"
+    else:
+        return False
+    return True
 
 
 @dataclass

@@ -44,7 +44,7 @@ _OLD_TRANSFER = re.compile(
     r"^[ \t]*+Transfer[ \t]++(?P<number>\d{1,5}): (?P<source>\S{1,80}) -> \[(?P<by>[^\]\n]{1,40})\] -> "
     r"(?P<to>\S{1,80})[ \t]++(?P<rate>[\d.]{1,12}) GB/s[ \t]++(?P<time>[\d.]{1,14}) ms"
 )
-"""As versions up to 1.1 have it; the size stands in the line of the test."""
+"""As early versions have it; the size stands in the line of the test."""
 _TEST = re.compile(r"^[ \t]*+Test (\d{1,6}):(?: \[(\d{1,16}) bytes\])?")
 _SUM = re.compile(r"^[ \t]*+Aggregate (?:\(CPU\)|Bandwidth \(CPU timed\))")
 _HOLDER = re.compile(r"(?:R(?P<rank>\d{1,4}))?(?P<letter>[A-Z])[A-Z]{0,2}(?P<index>\d{1,4})")

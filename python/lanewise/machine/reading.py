@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from lanewise.broken_json import said_of_broken_json
 from lanewise.errors import InputError
 from lanewise.inputs import STANDARD_INPUT, read_input
 from lanewise.machine.assembly import Reading
@@ -485,6 +486,8 @@ def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
         )
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
+    if broken := said_of_broken_json(text):
+        return f"'{name}' is JSON that is incomplete or damaged: {broken}"
     what = "is empty" if not text.strip() else "has nothing in it that is read as a PCI device"
     if text.strip() and looks_like_log(text.splitlines()):
         what = "is a kernel log in which no line names a PCI device"

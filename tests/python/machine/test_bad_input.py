@@ -42,6 +42,12 @@ WRONG = {
     "NCCL graph": (b'<graphs version="1"><graph id="0"/></graphs>', "graph file"),
     "entities": (BOMB, "defines entities"),
     "deep XML": (b"<topology>" + b'<object type="Bridge">' * 1000, "nested deeper"),
+    "cut JSON": (
+        b'{"id": "node", "children": [{"id": ',
+        "is JSON that is incomplete or damaged: Expecting value",
+    ),
+    "cut list": (b'[{"id": "node"},\n {"id": "core', "damaged: Unterminated string starting at: line 2"),
+    "lines of JSON": (b'{"a": 1}\n{"b": 2}\n', "nothing in it that is read as a PCI device"),
     "cut XML": (b'<topology version="2.0"><object type="Mach', "is incomplete or damaged"),
     "no topology": (
         b"        GPU0    GPU1\n GPU0   X       OK\n GPU1   OK      X\n",

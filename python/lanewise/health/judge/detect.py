@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lanewise.broken_json import said_of_broken_json
 from lanewise.health.judge.unread import said_of_unread
 from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
@@ -147,7 +147,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
             problem = problem or error
     if problem is not None:
         raise problem
-    if broken := _broken_json(text):
+    if broken := said_of_broken_json(text):
         raise ImportProblemError(f"'{source or '-'}' is JSON that is incomplete or damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
         raise ImportProblemError(scenario)
@@ -229,19 +229,3 @@ def _read_with(parse: Callable[..., Measurement], text: str, source: str | None)
         raise ImportProblemError(
             f"'{source or '-'}' looks like an output of {tool} and damaged: {type(error).__name__}, {error}"
         ) from error
-
-
-def _broken_json(text: str) -> str:
-    """Say where text that is meant as JSON stops being it; empty for anything else, like an object a line."""
-    if not re.match(r'\s*\{\s*"', text):
-        return ""
-    found, around = documents(text)
-    if found and not around:
-        return ""
-    try:
-        json.loads(text)
-    except ValueError as error:
-        return str(error)
-    except RecursionError:
-        return "it is nested deeper than any tool's"
-    return ""

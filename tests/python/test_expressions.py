@@ -17,7 +17,7 @@ from lanewise.machine.sources import driver_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PACKAGES = ("machine", "tools", "health", "scenario_text.py", "toml.py")
+PACKAGES = ("machine", "tools", "health", "scenario_text.py", "broken_json.py", "toml.py")
 
 
 def one_of_each_shape(patterns: Iterable[str]) -> list[str]:

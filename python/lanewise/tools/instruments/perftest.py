@@ -36,8 +36,8 @@ _GPU = re.compile(
 )
 _CHATTER = re.compile(
     r"\bCUDA\b|\bcuMem|GPU buffer|BW peak won't be measured|^Using sampled CPU speed|^Completed: "
-    r"|^Total run time: |^Conflicting CPU frequency values "
-    r"|^Requested mtu is higher|^Changing to active mtu|\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
+    r"|^Total run time: |^Requested mtu is higher|^Changing to active mtu"
+    r"|\bib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]"
 )
 """What it says about its own work, and the command that began it."""
 _COMMAND = re.compile(r"(?:^|[ \t/])ib_(?:write|read|send|atomic)_(?:bw|lat)[ \t]++(?:-|[\w.:-]++[ \t]*+$)")

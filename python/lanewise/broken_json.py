@@ -6,18 +6,17 @@ import json
 import re
 
 _BEGINNING = re.compile(r'\s*(?:\{\s*"|\[\s*\{\s*")')
-
-_BLANKS = re.compile(r"\s*")
+_SOMETHING = re.compile(r"\S")
 
 
 def said_of_broken_json(text: str) -> str:
     """Say where JSON ends too early or is damaged; empty for whole JSON, one or several, and other text."""
     if not _BEGINNING.match(text):
         return ""
-    decoder, text, at = json.JSONDecoder(), text.rstrip(), 0
+    decoder, at = json.JSONDecoder(), 0
     try:
-        while at < len(text):
-            at = decoder.raw_decode(text, _BLANKS.match(text, at).end())[1]  # type: ignore[union-attr]
+        while (next_one := _SOMETHING.search(text, at)) is not None:
+            _, at = decoder.raw_decode(text, next_one.start())
     except ValueError as error:
         return str(error)
     except RecursionError:

@@ -68,8 +68,13 @@ def decode(identifier: int, space: Bytes, at: int, into: Draft) -> str:
     return name
 
 
+def bit_names(value: int, names: dict[int, str]) -> frozenset[str]:
+    """Return the names of the bits that are set."""
+    return frozenset(name for bit, name in names.items() if value >> bit & 1)
+
+
 def _bits(value: int | None, names: dict[int, str]) -> frozenset[str] | None:
-    return None if value is None else frozenset(name for bit, name in names.items() if value >> bit & 1)
+    return None if value is None else bit_names(value, names)
 
 
 def _named(value: int | None, names: tuple[str, ...]) -> frozenset[str] | None:

@@ -324,10 +324,8 @@ def _gpu_copy(case: Case, measurement: Measurement, machine: Machine, chosen: Fu
 
 def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match:
     """Set a collective's bus bandwidth beside a peer copy, where GPUs have no links of their own."""
-    if measurement.raw.get("alone") or len(measurement.listed("hosts")) > 1:
-        alone = "every process ran alone on one GPU: a collective of one GPU crosses no link"
-        several = "a collective of several machines: the network between them is not known"
-        return Match(reason=alone if measurement.raw.get("alone") else several)
+    if reason := _not_of_one_machine(measurement):
+        return Match(reason=reason)
     known = (machine.functions.get(Address.parse(text)) for text in measurement.listed("devices") if text)
     named = [function for function in known if function is not None and function.is_gpu]
     gpus = named or _devices(machine, "is_gpu")
@@ -349,6 +347,15 @@ def _collective(case: Case, measurement: Measurement, machine: Machine) -> Match
         )
     # A ring visits all: its slowest step is the longest way, most often between first and last.
     return _peer_copy(case, measurement, gpus[0], gpus[-1])
+
+
+def _not_of_one_machine(measurement: Measurement) -> str:
+    """Say why a collective is not one of several GPUs of a machine, as its output tells; else empty."""
+    if measurement.raw.get("alone"):
+        return "every process ran alone on one GPU: a collective of one GPU crosses no link"
+    if len(measurement.listed("hosts")) > 1:
+        return "a collective of several machines: the network between them is not known"
+    return ""
 
 
 def _peer_copy(case: Case, measurement: Measurement, first: Function, second: Function) -> Match:

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.extended_capabilities import UNCORRECTABLE_BITS
+from lanewise.machine.extended_capabilities import UNCORRECTABLE_BITS, bit_names
 from lanewise.machine.kernel_event import EventKind, KernelEvent
 from lanewise.machine.registers import WITHOUT_DETAILS
 
@@ -53,9 +53,8 @@ def read(lines: Sequence[str], into: Reading) -> None:
             if found["no_bus"] is not None:
                 failed.setdefault(address, found[0])
             elif found["ilo_bus"] is not None:
-                status = int(found["status"] or "0", 16)
-                names = [name for bit, name in UNCORRECTABLE_BITS.items() if status >> bit & 1]
-                counted[address].update(f"fatal.{name}" for name in ("TOTAL", *(names or [WITHOUT_DETAILS])))
+                names = bit_names(int(found["status"] or "0", 16), UNCORRECTABLE_BITS) or {WITHOUT_DETAILS}
+                counted[address].update(f"fatal.{name}" for name in ("TOTAL", *names))
             else:
                 prefix = _prefix(found["what"].lower())
                 counted[address].update([f"{prefix}.TOTAL", f"{prefix}.{WITHOUT_DETAILS}"])

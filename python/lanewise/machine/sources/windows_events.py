@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
+from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS, bit_names
 from lanewise.machine.registers import WITHOUT_DETAILS
 
 if TYPE_CHECKING:
@@ -94,14 +94,8 @@ class _Events:
         address = Address(said.get("segment", 0) & 0xFFFF, said["bus"], said["device"], said["function"])
         fatal = self._prefix == "fatal"
         bits = said.get("uncorrectableerrorstatus" if fatal else "correctableerrorstatus", 0)
-        named = [
-            name
-            for bit, name in (UNCORRECTABLE_BITS if fatal else CORRECTABLE_BITS).items()
-            if bits >> bit & 1
-        ]
-        self.fields[address].update(
-            f"{self._prefix}.{name}" for name in ("TOTAL", *(named or [WITHOUT_DETAILS]))
-        )
+        names = bit_names(bits, UNCORRECTABLE_BITS if fatal else CORRECTABLE_BITS) or {WITHOUT_DETAILS}
+        self.fields[address].update(f"{self._prefix}.{name}" for name in ("TOTAL", *names))
         if "vendorid" in said and "deviceid" in said:
             self.identities.setdefault(address, (said["vendorid"], said["deviceid"]))
 

@@ -17,7 +17,7 @@ from lanewise.machine.registers import SPEEDS_GT_S
 from lanewise.machine.topology import is_inside_chip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lanewise.machine.model import Function, KernelEvent
     from lanewise.machine.view import View
@@ -131,6 +131,7 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
     alone = view.machine.kinds == ("kernel log",)
     told = _told_by_one_end(view) if alone else {}
     latest = {e.address: e for e in view.machine.events if e.kind is EventKind.LIMITED and e.address}
+    tunnels = _tunnels(view, latest)
     for address, event in latest.items():
         function = view.machine.functions.get(address)
         if event.now is None or event.able is None or address.function or _is_told(view, function, event):
@@ -142,7 +143,8 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
         if gpu and lanes[0] == lanes[1] and (event.now.gt_s or 0.0) <= IDLE_GPU_GT_S:
             continue
         port = view.machine.functions.get(event.port) if event.port is not None else None
-        severity = Severity.WARNING if _is_fault(view, function, event, port) else Severity.INFO
+        is_fault = event.port not in tunnels and _is_fault(view, function, event, port)
+        severity = Severity.WARNING if is_fault else Severity.INFO
         if alone and _is_left_to_one_end(event, function, severity, told.get(address)):
             continue
         yield this.finding(
@@ -194,8 +196,7 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
     assert event.now is not None
     assert event.able is not None
     ends = [one for one in (function, port) if one is not None]
-    cable = any(view.is_thunderbolt(step) for end in ends for step in (end, *view.machine.path(end)))
-    if cable or event.port in _tunnels(view):
+    if any(view.is_thunderbolt(step) for end in ends for step in (end, *view.machine.path(end))):
         # Links in a Thunderbolt cable are made up of packets, and say 2.5 GT/s whatever it carries.
         return False
     now, able_rate = rate_of(event.now), rate_of(event.able)
@@ -220,14 +221,14 @@ def _is_fault(view: View, function: Function | None, event: KernelEvent, port: F
     return width * FEW_LANES <= full or _fell_back(function, event)
 
 
-def _tunnels(view: View) -> set[Address | None]:
+def _tunnels(view: View, limited: Mapping[Address, KernelEvent]) -> set[Address]:
     """Return ports that limit a Thunderbolt device: a log may not tell that others are behind it, too."""
     return {
         event.port
-        for event in view.machine.events
-        if event.kind is EventKind.LIMITED and event.address is not None
-        for function in [view.machine.functions.get(event.address)]
-        if function is not None and view.is_thunderbolt(function)
+        for address, event in limited.items()
+        if event.port is not None
+        and (function := view.machine.functions.get(address)) is not None
+        and view.is_thunderbolt(function)
     }
 
 

@@ -1468,6 +1468,10 @@ class PredictPeersPair(TypedDict):
     """What limits writes, in a sentence; null where not simulated."""
     read_binding: str | None
     """What limits reads, in a sentence; null where not simulated."""
+    kind_of_case: str | None
+    """The kind in measured_elsewhere; null where nothing like it was measured, a device is no known part, or
+    the pair was not simulated.
+    """
 
 
 class PredictPeersAdapter(TypedDict):

@@ -1298,6 +1298,8 @@ export interface PredictPeersPair {
   write_binding: string | null;
   /** What limits reads, in a sentence; null where not simulated. */
   read_binding: string | null;
+  /** The kind in measured_elsewhere; null where nothing like it was measured, a device is no known part, or the pair was not simulated. */
+  kind_of_case: string | null;
 }
 
 export interface PredictPeersAdapter {

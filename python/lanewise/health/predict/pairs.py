@@ -92,6 +92,8 @@ class Pair:
     write_binding: str | None
     """What limits the writes."""
     read_binding: str | None
+    kind_of_case: str | None
+    """As of a row of a prediction."""
 
     @property
     def slower_gb_per_s(self) -> float:
@@ -112,6 +114,7 @@ class _Way:
     latency: float | None = None
     write_binding: str | None = None
     read_binding: str | None = None
+    kind_of_case: str | None = None
 
 
 _NONE = _Way()
@@ -149,6 +152,7 @@ def pair_of(simulator: Simulator, device: Function, peer: Function) -> Pair:
         latency_redirected_ns=redirected.latency,
         write_binding=found.write_binding,
         read_binding=found.read_binding,
+        kind_of_case=found.kind_of_case,
     )
 
 
@@ -200,4 +204,5 @@ def _way(simulator: Simulator, device: Function, peer: Function, overrides: Over
     one = simulator.alone(small(device, peer, overrides))
     if write is None or read is None or one is None:
         return _NONE
-    return _Way(write.alone_gb_per_s, read.alone_gb_per_s, latency_of(one), write.binding, read.binding)
+    rates = (write.alone_gb_per_s, read.alone_gb_per_s, latency_of(one))
+    return _Way(*rates, write.binding, read.binding, write.kind_of_case)

@@ -15,9 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.health.predict.measured import kind_of
 from lanewise.health.predict.nearest import nearest_adapters
-from lanewise.health.predict.pair_benchmarks import large
 from lanewise.health.predict.pairs import MODULES, TRANSLATING, pair_of, refused_by_the_driver
 from lanewise.health.predict.payload import unstated_payloads
 from lanewise.health.predict.peers_result import PeerDevice, PeerPrediction
@@ -100,11 +98,6 @@ def predict_peers(
             *_ASSUMPTIONS,
             *unstated_payloads(machine, list(concerned.values()), simulator.changes, simulator.payloads),
             *simulator.rests_on.said(),
-        ),
-        kinds_of_case=tuple(
-            kind_of(machine, large(device, gpu, "write"))
-            for (device, gpu), pair in zip(wanted, pairs, strict=True)
-            if pair.write_gb_per_s is not None
         ),
         notes=(*machine.notes, *machine.contradictions, *notes, *crowded, *_notes(machine, gpus, pairs)),
         simulations=simulator.runs,

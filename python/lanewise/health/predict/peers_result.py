@@ -60,8 +60,6 @@ class PeerPrediction:
     """The network adapter to use for each GPU; none where there is no adapter."""
     assumptions: tuple[str, ...]
     """What the numbers rest on, a sentence each."""
-    kinds_of_case: tuple[str | None, ...] = ()
-    """The kind of case that each pair is; None where a device is no known part."""
     changes: tuple[str, ...] = ()
     """What was tried instead of what the machine has."""
     notes: tuple[str, ...] = ()
@@ -72,7 +70,7 @@ class PeerPrediction:
     @property
     def measured_elsewhere(self) -> list[MeasuredElsewhere]:
         """How near such simulations were to what others measured, for each kind of case in `pairs`."""
-        return measured_elsewhere(self.kinds_of_case)
+        return measured_elsewhere(pair.kind_of_case for pair in self.pairs)
 
     @cached_property
     def table(self) -> pl.DataFrame:

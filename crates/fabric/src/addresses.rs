@@ -72,10 +72,25 @@ impl AddressSpace {
 #[derive(Clone, Debug)]
 struct EndpointAddresses {
     id: Location,
-    /// Of its registers.
-    registers: u64,
+    registers: Range<u64>,
     /// Memory that others may address.
     memory: Range<u64>,
+}
+
+/// What an endpoint that is a side of a bridge has addresses for: memory of another host.
+#[derive(Debug)]
+pub(crate) struct Window {
+    bars: [Range<u64>; 2],
+    to: AddressSpace,
+}
+
+impl Window {
+    /// The address beyond the bridge of `length` bytes at `address`: as far from where memory begins as from the start of the BAR.
+    pub(crate) fn beyond(&self, address: u64, length: Bytes) -> u64 {
+        let bar = self.bars.iter().find(|bar| bar.contains(&address)).expect("it came here by its address");
+        let start = self.to.memory.next_multiple_of(PAGE) - self.to.memory;
+        self.to.host_memory(start + address - bar.start, length.get())
+    }
 }
 
 /// All addresses of a fabric.
@@ -94,12 +109,13 @@ impl Addresses {
         for (machine, memory) in machines.all.iter().zip(memory) {
             made.spaces.push(AddressSpace::new(machine, made.endpoints.len() as u32, memory));
             for (index, endpoint) in machine.endpoints().enumerate() {
-                let memory = match (endpoint.bars.get(1), machine.bars_of(index).get(1)) {
-                    (Some(start), Some(bar)) => *start..*start + bar.size,
-                    _ => 0..0,
-                };
+                let bar =
+                    |number: usize| match (endpoint.bars.get(number), machine.bars_of(index).get(number)) {
+                        (Some(start), Some(bar)) => *start..*start + bar.size,
+                        _ => 0..0,
+                    };
                 let id = endpoint.location();
-                made.endpoints.push(EndpointAddresses { id, registers: endpoint.bars[0], memory });
+                made.endpoints.push(EndpointAddresses { id, registers: bar(0), memory: bar(1) });
             }
         }
         made
@@ -136,8 +152,14 @@ impl Addresses {
     /// Where the registers of an endpoint are, and what has that address.
     #[inline]
     pub(crate) fn of_registers(&self, root_complex: u32, endpoint: RouteEnd) -> (u64, RouteEnd) {
-        let address = self.endpoints[endpoint.0 as usize].registers;
+        let address = self.endpoints[endpoint.0 as usize].registers.start;
         (address, self.spaces[root_complex as usize].decode(address))
+    }
+
+    /// The BARs of an endpoint, as a window to the memory of another root complex.
+    pub(crate) fn window(&self, endpoint: RouteEnd, root_complex: u32) -> Window {
+        let EndpointAddresses { registers, memory, .. } = self.endpoints[endpoint.0 as usize].clone();
+        Window { bars: [registers, memory], to: self.spaces[root_complex as usize].clone() }
     }
 
     /// Requester or Completer ID; the host's is that of its host bridge.

@@ -1,8 +1,11 @@
 //! From configuration to ports, devices and routes.
 
 use crate::addresses::Addresses;
+use crate::bridge::Bridge;
 use crate::channels::PortChannels;
-use crate::config::{DeviceKind, EndpointConfig, FabricConfig, LinkConfig, LinkPower, PortConfig};
+use crate::config::{
+    BridgeConfig, DeviceKind, EndpointConfig, FabricConfig, LinkConfig, LinkPower, PortConfig,
+};
 use crate::corruption::{self, Corruption};
 use crate::endpoint::Endpoint;
 use crate::fabric::Device;
@@ -19,6 +22,7 @@ use lanewise_engine::random::RandomStream;
 use lanewise_pcie::enumeration::NoRoom;
 use lanewise_pcie::tlp::FRAMING_NON_FLIT;
 use lanewise_pcie::virtual_channel::{ChannelArbitration, ChannelMap};
+use lanewise_units::order::sort_by_key;
 use lanewise_units::{Bytes, Span};
 use std::sync::Arc;
 
@@ -88,6 +92,12 @@ pub enum AssemblyError {
         device: String,
         /// How many it has.
         ports: usize,
+    },
+    /// A side of a bridge and the other one do not name each other, in two machines.
+    #[error("`{device}` is one side of a bridge without another in another machine")]
+    NoOtherSide {
+        /// Name of the device.
+        device: String,
     },
     /// Registers below a root complex do not fit below 4 GiB.
     #[error("below `{device}`: {no_room}")]
@@ -179,9 +189,50 @@ pub(crate) fn assemble(config: &FabricConfig) -> Result<Parts, AssemblyError> {
         owners[index] = Some(Device { owner, root_complex: root_index[roots[index]] });
     }
     parts.devices = owners.into_iter().map(|device| device.expect("every device has a number")).collect();
+    let sides = build_bridges(config, &order, &mut parts)?;
     place_memory(config, &machines, &mut parts);
-    make_ports(config, (&links, &order), &mut parts);
+    make_ports(config, (&links, &order), &sides, &mut parts);
     Ok(parts)
+}
+
+/// By device, the switch that is the inside of its bridge, and its port there; none for most.
+type Sides = Vec<Option<(u32, u16)>>;
+
+/// Puts a switch of two ports between the sides of each bridge.
+fn build_bridges(config: &FabricConfig, order: &[usize], parts: &mut Parts) -> Result<Sides, AssemblyError> {
+    let mut sides = vec![None; config.devices.len()];
+    let bridge_of = |device: usize| match &config.devices.get(device)?.kind {
+        DeviceKind::Endpoint(endpoint) => endpoint.bridge,
+        DeviceKind::RootComplex(_) | DeviceKind::Switch(_) => None,
+    };
+    for one in order.iter().copied() {
+        let Some(bridge) = bridge_of(one) else { continue };
+        let other = bridge.other;
+        let is_same = bridge_of(other) == Some(BridgeConfig { other: one, ..bridge });
+        if !is_same || parts.devices[one].root_complex == parts.devices[other].root_complex {
+            return Err(AssemblyError::NoOtherSide { device: config.devices[one].name.clone() });
+        }
+        if sides[one].is_some() {
+            continue;
+        }
+        let ends = [one, other].map(|side| {
+            let Device { owner: Owner::Endpoint(index), root_complex } = parts.devices[side] else {
+                panic!("a side of a bridge is an endpoint")
+            };
+            (parts.endpoints[index as usize].route_end, root_complex)
+        });
+        let mut by_number = [(ends[0].0, 1), (ends[1].0, 0)];
+        sort_by_key(&mut by_number, |(end, _)| *end);
+        let mut routes = Routes::default();
+        by_number.iter().for_each(|(end, port)| routes.add(*port, end.0, end.0 + 1));
+        let ports = [one, other].map(|side| parts.device_ports[side][0]).to_vec();
+        let mut inside = Switch::new(bridge.inside(), ports, routes);
+        inside.bridge(Bridge::new(ends, &parts.addresses));
+        parts.switches.push(inside);
+        let number = parts.switches.len() as u32 - 1;
+        (sides[one], sides[other]) = (Some((number, 0)), Some((number, 1)));
+    }
+    Ok(sides)
 }
 
 /// Tells root complexes where the buffers of endpoints are, in the memory of another socket or kept warm by the processor, and with
@@ -336,13 +387,21 @@ fn routes(links: &PortLinks, machines: &Machines, index: usize) -> Routes {
     routes
 }
 
-fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), parts: &mut Parts) {
+fn make_ports(
+    config: &FabricConfig,
+    (links, order): (&PortLinks, &[usize]),
+    sides: &Sides,
+    parts: &mut Parts,
+) {
     let mut kinds: Vec<Arc<PortSettings>> = Vec::new();
     for index in order.iter().copied() {
         let device = &config.devices[index];
-        let owner = parts.devices[index].owner;
         for (port, settings) in device.ports.iter().enumerate() {
             let id = parts.device_ports[index][port];
+            let (owner, number) = match sides[index] {
+                Some((inside, side)) => (Owner::Switch(inside), side),
+                None => (parts.devices[index].owner, port as u16),
+            };
             let made = match links[index][port] {
                 Some((link, upper)) => {
                     let link = &config.links[link];
@@ -351,7 +410,7 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
                     let peers = &config.devices[device].ports[other];
                     let shared =
                         share(&mut kinds, PortSettings::new(settings, WireTiming::new(link), link.power));
-                    let mut made = Port::new(owner, port as u16, peer, (settings, peers), shared);
+                    let mut made = Port::new(owner, number, peer, (settings, peers), shared);
                     made.faults = faults(config, link, upper);
                     made.sleep = Sleep::new(&link.power);
                     made.sleeps = made.sleep.is_some();
@@ -369,7 +428,7 @@ fn make_ports(config: &FabricConfig, (links, order): (&PortLinks, &[usize]), par
                         &mut kinds,
                         PortSettings::new(settings, WireTiming::unconnected(), LinkPower::default()),
                     );
-                    Port::unconnected(owner, port as u16, id, settings, shared)
+                    Port::unconnected(owner, number, id, settings, shared)
                 }
             };
             debug_assert_eq!(parts.ports.len(), id.index());

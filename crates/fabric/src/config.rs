@@ -327,6 +327,37 @@ pub struct EndpointConfig {
     pub side_link: Option<SideLinkConfig>,
     /// What goes wrong at it, and what it does about what goes wrong elsewhere.
     pub errors: ErrorConfig,
+    /// What it is one side of, if it is no device but a bridge to another machine.
+    pub bridge: Option<BridgeConfig>,
+}
+
+/// A non-transparent bridge, as one of its two sides has it: both say the same of what is between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BridgeConfig {
+    /// The other side: its index among the devices.
+    pub other: usize,
+    /// When forwarding starts.
+    pub forwarding: Forwarding,
+    /// From side to side, as of a switch.
+    pub latency: Span,
+    /// Rate at which each side takes packets over to the other.
+    pub rate: Rate,
+}
+
+impl BridgeConfig {
+    /// What is between its sides.
+    pub(crate) fn inside(&self) -> SwitchConfig {
+        SwitchConfig {
+            core: SwitchCore::Crossbar { port_rate: self.rate },
+            forwarding: self.forwarding,
+            latency: self.latency,
+            arbitration: Arbitration::RoundRobin,
+            acs_redirect: false,
+            request_metering: None,
+            storage: [Bytes::ZERO; 3],
+            corruption: CorruptionConfig::default(),
+        }
+    }
 }
 
 /// A link of a device beside PCI Express: no more than a rate and a latency.

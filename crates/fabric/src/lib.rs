@@ -52,6 +52,7 @@ mod assembly;
 mod ats;
 mod audit;
 mod books;
+mod bridge;
 mod buses;
 mod cache;
 mod channels;

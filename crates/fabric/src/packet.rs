@@ -207,6 +207,12 @@ impl Packet {
         }
     }
 
+    /// Has a request begin elsewhere, where its header may be one DW longer or shorter.
+    pub(crate) fn readdress(&mut self, address: u64) {
+        self.cost = self.cost.with_address(self.address, address);
+        self.address = address;
+    }
+
     /// Makes a completion one without data that says why there are none.
     pub(crate) fn fail(&mut self, status: CompletionStatus) {
         self.carry(self.address, Bytes::ZERO);
@@ -289,6 +295,12 @@ impl PacketPool {
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id);
         packet
+    }
+
+    /// Every [`PacketRef`] to a packet becomes stale, and it stays where it is.
+    pub(crate) fn renew(&mut self, id: PacketId) {
+        let slot = &mut self.slots[id.index()];
+        slot.generation = slot.generation.wrapping_add(1);
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 //!
 //! Left out: an arbitration between ports for each channel that differs from that of the others, multicast.
 
+use crate::bridge::Bridge;
 use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
@@ -130,6 +131,7 @@ struct Special {
     rows: Option<MoreRows>,
     corruption: Option<Corruption>,
     meters: Option<Meters>,
+    bridge: Option<Bridge>,
 }
 
 /// Rows of channels other than VC0, where a link has any.
@@ -219,6 +221,11 @@ impl Switch {
         self.settings.push(settings);
     }
 
+    /// Makes it the inside of a bridge between two machines.
+    pub(crate) fn bridge(&mut self, bridge: Bridge) {
+        self.special.get_or_insert_default().bridge = Some(bridge);
+    }
+
     /// Damages some of the packets that enter.
     pub(crate) fn corrupt(&mut self, corruption: Corruption) {
         self.special.get_or_insert_default().corruption = Some(corruption);
@@ -298,7 +305,8 @@ impl Switch {
 
     /// Whether what comes takes its place in something that all ports share: then it does so when it is there, not before.
     pub(crate) fn takes_in_turn(&self) -> bool {
-        self.memory.is_some() || self.storage.is_some()
+        let bridges = || self.special.as_ref().is_some_and(|special| special.bridge.is_some());
+        self.memory.is_some() || self.storage.is_some() || bridges()
     }
 
     /// Whether packets may leave before they are in.
@@ -318,7 +326,7 @@ impl Switch {
         ingress: u16,
         egress: u16,
     ) -> Option<Time> {
-        let packet = &mut packets[id];
+        let mut packet = &mut packets[id];
         let class = packet.class();
         let mut ready_at = match &mut self.memory {
             None => packet.eligible_at,
@@ -327,6 +335,10 @@ impl Switch {
         let row = match &mut self.special {
             None => egress,
             Some(special) => {
+                if let Some(bridge) = &mut special.bridge {
+                    bridge.cross(packets, id, ingress);
+                    packet = &mut packets[id];
+                }
                 if let Some(opens_at) = special.opens_at(class, ingress) {
                     packet.eligible_at = packet.eligible_at.max(opens_at);
                     ready_at = ready_at.max(opens_at);

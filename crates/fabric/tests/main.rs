@@ -2,6 +2,7 @@
 //! What is about a link alone is in `link.rs`.
 
 mod bit_errors;
+mod bridges;
 mod ceilings;
 mod common;
 mod corruption;

@@ -110,6 +110,8 @@ problems! {
     "bad-network-end" BadNetworkEnd { path, target, reason } = "`{path}` ends at `{target}`, which {reason}";
     /// A partition of something that is not a switch, or one that does not fit its switch.
     "bad-partition" BadPartition { path, found, reason } = "`{path}` cannot be a partition of `{found}`: {reason}";
+    /// Two endpoints that cannot be the sides of one bridge.
+    "bad-bridge" BadBridge { path, found, reason } = "`{path}` cannot be bridged to `{found}`: {reason}";
     /// Ports of a hybrid switch that are not in exactly one group each.
     "bad-groups" BadGroups { path, reason } = "`{path}` has to put each port in one group, but {reason}";
     /// A drive that cannot change hosts as the file asks.

@@ -20,6 +20,9 @@ pub enum NotShared {
     /// What is damaged or lost is found out by several parts.
     #[error("errors are injected")]
     Errors,
+    /// What one host asks for goes to another.
+    #[error("a bridge joins two hosts")]
+    Bridge,
     /// A link of the fabric is not one of those that parts are made for.
     #[error("a link loses or replays something, sleeps, or is in Flit Mode")]
     Links,
@@ -91,6 +94,9 @@ impl Plan {
         }
         if !fabric.ports.iter().enumerate().all(|(index, port)| port.peer.index() == index || is_sure(port)) {
             return Err(NotShared::Links);
+        }
+        if fabric.endpoints.iter().any(|endpoint| endpoint.config.bridge.is_some()) {
+            return Err(NotShared::Bridge);
         }
         let mut is_asking = vec![false; config.devices.len()];
         let devices = workloads.iter().flatten().flat_map(|workload| &workload.devices);

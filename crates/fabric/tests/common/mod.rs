@@ -117,6 +117,7 @@ pub fn endpoint() -> EndpointConfig {
         memory_socket: None,
         warm_buffers: false,
         side_link: None,
+        bridge: None,
         errors: ErrorConfig::default(),
     }
 }

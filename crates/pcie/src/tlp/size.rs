@@ -165,6 +165,15 @@ impl TlpCost {
         self.with_more(Bytes::new((ohc_dwords(prefixes, has_ohc_a) - prefixes) * DWORD.get()))
     }
 
+    /// The same memory request to another address, with the header that is meant for it.
+    #[inline]
+    #[must_use]
+    pub const fn with_address(self, before: u64, address: u64) -> Self {
+        let now = HeaderFormat::for_address(address).bytes().get() / DWORD.get();
+        let then = HeaderFormat::for_address(before).bytes().get() / DWORD.get();
+        Self { around: self.around + now as u8 - then as u8, ..self }
+    }
+
     /// The same TLP with other data: so many bytes, the first of them at `address`.
     #[inline(always)]
     #[must_use]

@@ -2,8 +2,8 @@
 
 use super::{
     AdapterParameters, AtsParameters, CopyEngineParameters, DeviceErrorParameters, EthernetAdapterParameters,
-    ExpanderParameters, IdeParameters, KernelParameters, NvmeParameters, PortParameters, RdmaParameters,
-    SideLinkParameters, SriovParameters,
+    ExpanderParameters, IdeParameters, KernelParameters, NtbParameters, NvmeParameters, PortParameters,
+    RdmaParameters, SideLinkParameters, SriovParameters,
 };
 use crate::parameter::parameters;
 use crate::value::{Auto, PayloadSize, choices};
@@ -164,6 +164,7 @@ parameters! {
         group copy_engine: CopyEngineParameters;
         group kernel: KernelParameters;
         group side_link: SideLinkParameters;
+        group ntb: NtbParameters;
         group adapter: AdapterParameters;
         group ethernet: EthernetAdapterParameters;
         group nvme: NvmeParameters;

@@ -16,6 +16,7 @@ mod ide;
 mod link;
 mod memory_path;
 mod network_switch;
+mod ntb;
 mod nvme;
 mod port;
 mod rdma;
@@ -60,6 +61,7 @@ pub use memory_path::{
     StackParameters,
 };
 pub use network_switch::{LayoutChoice, NetworkSwitchParameters, WaysChoice};
+pub use ntb::NtbParameters;
 pub use nvme::{
     CudaIoChoice, FioParameters, IoEngineChoice, NvmeParameters, NvmeSoftwareParameters,
     NvmeTargetParameters, RwChoice, TargetCompletionsChoice,

@@ -18,7 +18,7 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 use crate::slots::Slot;
-use crate::value::Auto;
+use crate::value::{Auto, LinkShape};
 use lanewise_fabric::config::{
     Arbitration, Bar, DeviceConfig, DeviceKind, DmaConfig, EndpointConfig, FabricConfig, FaultConfig,
     Forwarding, Ide, IdeConfig, LinkConfig, PortConfig, PortNames, RootComplexConfig, SocketsConfig,
@@ -255,6 +255,12 @@ fn buses(
     of_port.into_iter().map(Option::unwrap_or_default).collect()
 }
 
+/// What a link of this shape carries after coding, bytes per second.
+pub(super) fn line_rate(shape: LinkShape) -> u64 {
+    let (bytes, seconds) = LinkMode::new(shape.generation, shape.width).coded_bytes_per_second();
+    bytes.div_ceil(seconds)
+}
+
 /// The given rate, or one that leaves the links as the limit.
 fn core_rate(
     inputs: &Inputs<'_>,
@@ -264,11 +270,7 @@ fn core_rate(
 ) -> Rate {
     let component = inputs.topology.instances[instance].component;
     let slots = &inputs.topology.slots[component];
-    let port_rates = slots.iter().map(|slot| {
-        let (bytes, seconds) =
-            LinkMode::new(slot.shape.generation, slot.shape.width).coded_bytes_per_second();
-        bytes.div_ceil(seconds)
-    });
+    let port_rates = slots.iter().map(|slot| line_rate(slot.shape));
     let links = match parameters.core {
         CoreChoice::Crossbar => port_rates.max().unwrap_or(0),
         CoreChoice::SharedBus => port_rates.sum(),
@@ -375,6 +377,7 @@ fn endpoint(
         warm_buffers: parameters.buffers == BuffersChoice::Warm,
         side_link: side_link::of_device(inputs, instance),
         errors: errors::of_device(&parameters.errors),
+        bridge: inputs.bridges.get(&instance).copied(),
     }
 }
 

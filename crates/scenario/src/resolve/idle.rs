@@ -69,6 +69,10 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
             Some(Settings::Switch(switch)) => of_switch(&component.name, switch, &around, idle),
             Some(Settings::Endpoint(endpoint)) => {
                 of_endpoint(&component.name, endpoint, idle);
+                if endpoint.ntb.to == "none" {
+                    let path = format!("{}.ntb", component.name);
+                    idle.because_of(path, ".to", "without `ntb.to` it is no bridge");
+                }
                 if endpoint.side_link.rate.is_some() && !side_link::joins_any(inputs, number) {
                     let path = format!("{}.side_link", component.name);
                     idle.because(path, "it joins no other device: none of its host has one");

@@ -41,6 +41,8 @@ pub(crate) struct WorkloadKind {
     pub uses: &'static [Group],
     /// Whether it reads and writes lines, and so the memory of expanders, which have no DMA and no registers.
     pub has_lines: bool,
+    /// Whether cores load and store, at a device that does nothing by itself.
+    pub is_of_cores: bool,
     /// Whether its `network` has to be one that is there.
     is_over_network: bool,
     /// What to write in place of a word that is no kind, where this one is meant.
@@ -72,6 +74,7 @@ pub(super) const fn kind(
         read,
         uses: &[],
         has_lines: false,
+        is_of_cores: false,
         is_over_network: false,
         meant_by: |_| None,
     }
@@ -86,6 +89,11 @@ impl WorkloadKind {
     /// It reads and writes lines.
     pub(super) const fn on_lines(self) -> Self {
         Self { has_lines: true, ..self }
+    }
+
+    /// Cores load and store.
+    pub(super) const fn by_cores(self) -> Self {
+        Self { is_of_cores: true, ..self }
     }
 
     /// It is between adapters of a network.

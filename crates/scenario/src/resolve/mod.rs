@@ -28,6 +28,7 @@ mod memory_path;
 mod network_pairs;
 mod network_switches;
 mod networks;
+mod ntb;
 mod nvme;
 mod partition;
 mod payload;
@@ -67,8 +68,9 @@ use crate::value::LinkShape;
 use crate::variants;
 use computed::Computed;
 use kinds::WorkloadKind;
-use lanewise_fabric::config::FabricConfig;
+use lanewise_fabric::config::{BridgeConfig, FabricConfig};
 use lanewise_workload::LoadConfig;
+use std::collections::BTreeMap;
 
 /// Every kind of workload, in the order of the reference.
 pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 18] = [
@@ -103,6 +105,8 @@ pub(crate) struct Inputs<'f> {
     pub links: Vec<Option<LinkParameters>>,
     /// Drives that change hosts, in the order of time.
     pub moves: Vec<reassign::Move<'f>>,
+    /// By endpoint, the bridge that it is one side of.
+    pub bridges: BTreeMap<usize, BridgeConfig>,
 }
 
 /// What comes out of resolving.
@@ -128,8 +132,10 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let settings = file.components.iter().map(read).collect();
     let topology = topology::build(file, output);
     let links = file.components.iter().map(|component| link_parameters(component, output)).collect();
-    let mut inputs = Inputs { file, topology, firmware: firmware?, settings, links, moves: Vec::new() };
+    let (moves, bridges) = (Vec::new(), BTreeMap::new());
+    let mut inputs = Inputs { file, topology, firmware: firmware?, settings, links, moves, bridges };
     inputs.moves = reassign::read(&mut inputs, run.as_ref()?, output);
+    inputs.bridges = ntb::read(&inputs, output);
 
     partition::check(&inputs, output);
     let mut computed = Computed::default();

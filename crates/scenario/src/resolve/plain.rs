@@ -30,7 +30,8 @@ pub(super) const DMA: WorkloadKind = kind("dma", &DmaParameters::SCHEMA, &[], |r
 pub(super) const MMIO: WorkloadKind = kind("mmio", &MmioParameters::SCHEMA, &[], |reading, workload| {
     let read = mmio(reading.inputs, workload, reading.output);
     reading.add(read);
-});
+})
+.by_cores();
 
 /// The target that stands for an address in nobody's window.
 const NOBODY: &str = "nobody";

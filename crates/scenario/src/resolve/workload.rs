@@ -97,6 +97,16 @@ pub(crate) fn named(
         output.report(place(workload, key), problem, Some(hint.to_owned()));
         return Vec::new();
     }
+    let asks = key != "target" && !kind_of(workload).is_some_and(|kind| kind.is_of_cores);
+    if asks && instances.iter().any(|instance| inputs.bridges.contains_key(instance)) {
+        let expected =
+            "it is a side of a non-transparent bridge, which asks for nothing by itself".to_owned();
+        let problem =
+            Problem::UnknownDevice { path: workload.path_of(key), found: shortened(name), expected };
+        let hint = format!("`target = \"{name}\"` of another device's `dma`, or `device` of `mmio`");
+        output.report(place(workload, key), problem, Some(hint));
+        return Vec::new();
+    }
     output.loaded.extend(&instances);
     instances
 }

@@ -54,6 +54,12 @@ impl<'a> Way<'a> {
         });
         self.add(own, turn, true);
         self.add(other, turn, false);
+        if let DeviceKind::Endpoint(endpoint) = &self.fabric.devices[other].kind
+            && let Some(bridge) = endpoint.bridge
+        {
+            self.memory = true;
+            self.add(bridge.other, None, true);
+        }
         Some(())
     }
 

@@ -115,6 +115,7 @@ fn endpoint() -> EndpointConfig {
         memory_socket: None,
         warm_buffers: false,
         side_link: None,
+        bridge: None,
         errors: ErrorConfig::default(),
     }
 }

@@ -1,0 +1,84 @@
+//! Which endpoints are the two sides of a non-transparent bridge.
+
+use super::fabric::line_rate;
+use super::{Inputs, Settings, place_in};
+use crate::document::shortened;
+use crate::parameter::Output;
+use crate::parameters::{ForwardingChoice, NtbParameters};
+use crate::problem::Problem;
+use crate::structure::ComponentKind;
+use lanewise_fabric::config::{BridgeConfig, Forwarding};
+use lanewise_units::Rate;
+use std::collections::BTreeMap;
+
+/// By endpoint, the bridge that it is one side of. Reports sides that do not belong together.
+pub(super) fn read(inputs: &Inputs<'_>, output: &mut Output) -> BTreeMap<usize, BridgeConfig> {
+    let mut sides = BTreeMap::new();
+    for (component, settings) in inputs.settings.iter().enumerate() {
+        let Some(Settings::Endpoint(endpoint)) = settings else { continue };
+        if endpoint.ntb.to == NOTHING {
+            continue;
+        }
+        match pairs(inputs, component, &endpoint.ntb, &sides) {
+            Ok(pairs) => {
+                for (one, other) in pairs {
+                    sides.insert(one, bridge(inputs, (one, other), &endpoint.ntb));
+                    sides.insert(other, bridge(inputs, (other, one), &endpoint.ntb));
+                }
+            }
+            Err(reason) => {
+                let written = &inputs.file.components[component];
+                let (path, found) = (written.name.clone(), shortened(&endpoint.ntb.to));
+                let place = place_in(&written.layers(), &["ntb", "to"]).unwrap_or(written.place);
+                output.report(place, Problem::BadBridge { path, found, reason }, None);
+            }
+        }
+    }
+    sides
+}
+
+const NOTHING: &str = "none";
+
+/// Each endpoint of a component with that on the other side.
+fn pairs(
+    inputs: &Inputs<'_>,
+    component: usize,
+    written: &NtbParameters,
+    known: &BTreeMap<usize, BridgeConfig>,
+) -> Result<Vec<(usize, usize)>, String> {
+    let is_endpoint = |at: &usize| inputs.file.components[*at].kind == ComponentKind::Endpoint;
+    let other = inputs.find(&written.to).filter(is_endpoint).ok_or("there is no endpoint of this name")?;
+    if other == component {
+        return Err("a bridge has two sides".to_owned());
+    }
+    if matches!(&inputs.settings[other], Some(Settings::Endpoint(other)) if other.ntb.to != NOTHING) {
+        return Err("that names a side of its own: write `ntb` on one of the two".to_owned());
+    }
+    let [ones, others] = [component, other].map(|at| inputs.topology.instances_of(at));
+    if ones.len() != others.len() {
+        return Err(format!("there are {} on this side and {} on that", ones.len(), others.len()));
+    }
+    let pairs: Vec<(usize, usize)> = ones.zip(others).collect();
+    let host = |at: usize| inputs.topology.path_up(at).last();
+    if pairs.iter().any(|(_, other)| known.contains_key(other)) {
+        return Err("that is a side of another bridge".to_owned());
+    }
+    if pairs.iter().any(|(one, other)| host(*one) == host(*other)) {
+        return Err("both are below one host".to_owned());
+    }
+    Ok(pairs)
+}
+
+/// Each side takes over twice what the faster of both links carries, as a switch with a speedup of 2: never the limit.
+fn bridge(inputs: &Inputs<'_>, (own, other): (usize, usize), written: &NtbParameters) -> BridgeConfig {
+    let rates = [own, other].into_iter().filter_map(|side| Some(line_rate(inputs.port(side, 0)?.shape)));
+    BridgeConfig {
+        other,
+        forwarding: match written.forwarding {
+            ForwardingChoice::CutThrough => Forwarding::CutThrough,
+            ForwardingChoice::StoreAndForward => Forwarding::StoreAndForward,
+        },
+        latency: written.latency,
+        rate: Rate::from_bytes_per_second(2 * rates.max().unwrap_or(1)),
+    }
+}

@@ -5,8 +5,8 @@
 //! which notes who asked. Completions are given back to whom they are for. In between packets are where they would be in a
 //! switch of two ports: its buffers, ordering rules and latency ([`crate::switch`]) are the bridge's.
 //!
-//! Source: PLX, "Multi-Host System and Intelligent I/O Design with PCI Express" (2004), and the driver of Linux
-//! (`Documentation/driver-api/ntb.rst`): windows of memory that a base address translates, Requester IDs that a table does.
+//! Source: NVIDIA, DRIVE OS 5.1 Linux SDK Developer Guide, "Non-Transparent Bridging" (two functions with Type 0 headers that a
+//! bridging function joins, of a Microsemi PM8534); Linux, `Documentation/driver-api/ntb.rst` (windows that translate addresses).
 //!
 //! Left out: windows to devices of the other host; doorbells, scratchpads and messages, which carry next to nothing; engines
 //! that move data in the chip itself; that tables of real chips hold a few dozen requesters.

@@ -1,5 +1,6 @@
 //! What scenario files mean, a file for each subject: one binary, which is linked once.
 
+mod bridges;
 mod collectives;
 mod ethernet;
 mod hints;

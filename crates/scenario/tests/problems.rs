@@ -69,6 +69,7 @@ partition_of = \"nic0\"",
                     )
                     .replace("server.slot2", "sw0.port1"),
         ),
+        ("bad-bridge", second("attach = \"server.slot2\"\nntb.to = \"nic0\"")),
         ("too-many-lanes", SWITCH.replace("attach", "lanes = 8\nattach")),
         ("nested-too-deeply", format!("x = {}{}\n", "[".repeat(40), "]".repeat(40))),
         ("unknown-table", "[hots.other]\n".into()),

@@ -24,7 +24,8 @@ _INSTANCE = re.compile(r"\[\d+\]")
 _MODE = re.compile(r"gen(\d+) x(\d+)")
 _FORCED = (".link.slot_reducer", ".link.force_width", ".link.force_generation")
 """What decides a link although both ends can do more."""
-_ABOUT_TOPOLOGY = (".generation", ".width", ".link", ".socket", ".count", ".kind")
+_OTHER_SIDE = ".ntb.to"
+_ABOUT_TOPOLOGY = (".generation", ".width", ".link", ".socket", ".count", ".kind", _OTHER_SIDE)
 _DEFAULTS = "catalog/defaults-"
 """Values of all hosts of a generation, below those of a part."""
 _SORTS = (".nvme.", ".rdma.", ".ethernet.", ".ports.")
@@ -39,7 +40,7 @@ def of_scenario(explained: Explain, written: Mapping[str, Any] | None = None) ->
     """
     rig = _Rig(explained)
     tops = rig.tops()
-    notes = _add_what_is_behind(rig, written or {})
+    notes = [*rig.bridges(), *_add_what_is_behind(rig, written or {})]
     return Topology(explained["title"], tuple(tops), tuple(notes))
 
 
@@ -116,6 +117,11 @@ class _Rig:
         """Return a parameter of a component; one of several alike has those that all have in common."""
         path = f"{component}.{key}"
         return self._values.get(path) or self._values.get(_INSTANCE.sub("", path))
+
+    def bridges(self) -> list[str]:
+        """Return a line for each non-transparent bridge: its sides are in the pictures of two hosts."""
+        sides = {path.removesuffix(_OTHER_SIDE): to for path, to in self._values.items() if _OTHER_SIDE in path}
+        return [f"{one} and {to} are one non-transparent bridge" for one, to in sides.items() if to != "none"]
 
     def tops(self) -> list[Node]:
         """Return hosts, with all below them in the order of their ports."""

@@ -44,7 +44,7 @@
 //! # Left out
 //!
 //! Hot plug of links in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
-//! buses and shared memories; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
+//! buses and shared memories; bridges between hosts; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
 //! names what a configuration has of these.
 
 mod agenda;

@@ -83,6 +83,7 @@ pub fn refusal(config: &FabricConfig) -> Option<&'static str> {
         ],
         DeviceKind::Endpoint(endpoint) => vec![
             (endpoint.dma != DmaConfig::default(), "DMA engines and translation caches"),
+            (endpoint.bridge.is_some(), "bridges between hosts"),
             (endpoint.traffic_class != 0, "a traffic class of a device"),
             (endpoint.warm_buffers || endpoint.memory_socket.is_some(), "placed buffers"),
             (endpoint.errors != ErrorConfig::default(), "errors of the transaction layer"),

@@ -147,6 +147,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let ports = port::configure(&inputs, &trained, &payload, &maps, &mut computed, output);
     let fabric =
         fabric::build(&inputs, (&trained, &maps), &payload, ports, run.as_ref()?.seed, &mut computed, output);
+    ntb::check_room(&inputs, &fabric, output);
     let workloads = kinds::read(&inputs, &trained, &mut computed, output);
     cxl::check_shared_wires(&inputs, &fabric, output);
     let fabric = bars::of_memory(&inputs, fabric, &workloads, &mut computed, output);

@@ -7,7 +7,7 @@ use crate::parameter::Output;
 use crate::parameters::{ForwardingChoice, NtbParameters};
 use crate::problem::Problem;
 use crate::structure::ComponentKind;
-use lanewise_fabric::config::{BridgeConfig, Forwarding};
+use lanewise_fabric::config::{BridgeConfig, DeviceKind, FabricConfig, Forwarding};
 use lanewise_units::Rate;
 use std::collections::BTreeMap;
 
@@ -27,17 +27,54 @@ pub(super) fn read(inputs: &Inputs<'_>, output: &mut Output) -> BTreeMap<usize, 
                 }
             }
             Err(reason) => {
-                let written = &inputs.file.components[component];
-                let (path, found) = (written.name.clone(), shortened(&endpoint.ntb.to));
-                let place = place_in(&written.layers(), &["ntb", "to"]).unwrap_or(written.place);
-                output.report(place, Problem::BadBridge { path, found, reason }, None);
+                refuse(inputs, component, &endpoint.ntb, reason, output);
             }
         }
     }
     sides
 }
 
+fn refuse(inputs: &Inputs<'_>, component: usize, ntb: &NtbParameters, reason: String, output: &mut Output) {
+    let written = &inputs.file.components[component];
+    let (path, found) = (written.name.clone(), shortened(&ntb.to));
+    let place = place_in(&written.layers(), &["ntb", "to"]).unwrap_or(written.place);
+    output.report(place, Problem::BadBridge { path, found, reason }, None);
+}
+
+/// Reports hosts that may have more reads under way than a bridge can tell apart.
+pub(super) fn check_room(inputs: &Inputs<'_>, fabric: &FabricConfig, output: &mut Output) {
+    let host = |at: usize| inputs.topology.path_up(at).last();
+    let mut tags: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+    if !inputs.bridges.is_empty() {
+        for (instance, device) in fabric.devices.iter().enumerate() {
+            if let DeviceKind::Endpoint(endpoint) = &device.kind
+                && endpoint.bridge.is_none()
+            {
+                *tags.entry(host(instance)).or_default() += u64::from(endpoint.tags);
+            }
+        }
+    }
+    for (component, settings) in inputs.settings.iter().enumerate() {
+        let Some(Settings::Endpoint(endpoint)) = settings else { continue };
+        let sides = inputs
+            .topology
+            .instances_of(component)
+            .filter_map(|one| Some([one, inputs.bridges.get(&one)?.other]));
+        let most = sides.flatten().filter_map(|side| tags.get(&host(side))).max();
+        if endpoint.ntb.to != NOTHING
+            && let Some(most) = most.filter(|most| **most > MOST_READS)
+        {
+            let reason =
+                format!("devices of one host have {most} tags, and a bridge tells {MOST_READS} reads apart");
+            refuse(inputs, component, &endpoint.ntb, reason, output);
+        }
+    }
+}
+
 const NOTHING: &str = "none";
+
+/// Reads that a bridge of the fabric tells apart.
+const MOST_READS: u64 = 1 << 16;
 
 /// Each endpoint of a component with that on the other side.
 fn pairs(

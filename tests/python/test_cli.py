@@ -397,6 +397,7 @@ def test_parts_are_listed_by_words_of_their_titles(lanewise: CommandLine) -> Non
     assert listed.exit_code == 0
     assert all(part in listed.stdout for part in ("amd-genoa", "amd-milan", "amd-rome"))
     assert "intel" not in listed.stdout
+    assert lanewise("parts", "amd", "epyc").stdout == lanewise("parts", "amd epyc").stdout
     assert lanewise("parts", "epyc-7763").stdout.startswith("amd-milan   EPYC 7003 (Milan) (host)")
 
 

@@ -44,3 +44,12 @@ def test_a_device_that_there_is_not_shares_nothing() -> None:
     done = CliRunner().invoke(app, ["explain", NODE, "gpu[8].tags"])
     assert done.exit_code == 2
     assert "no component or parameter matches 'gpu[8].tags'" in done.output
+
+
+def test_a_default_that_nothing_reads_is_not_said_to_be_unknown_alone() -> None:
+    hint = "; defaults that nothing reads are not printed: the scenario reference has them"
+    asked = {"gpu.errors*": True, "gpu[0].errors*": True, "gpux.tags": False, "errors": False}
+    for pattern, is_hinted in asked.items():
+        done = CliRunner().invoke(app, ["explain", NODE, pattern])
+        assert done.exit_code == 2
+        assert (hint in done.output) == is_hinted, pattern

@@ -11,7 +11,7 @@ import pytest
 
 from lanewise.results import RunResult
 from lanewise.runs import folder as run_folder
-from lanewise.runs.folder import RunFolderError, load_run, save_run
+from lanewise.runs.folder import RunFolderError, check_free, load_run, save_run
 
 
 def save(folder: Path) -> RunResult:
@@ -45,6 +45,18 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(RunFolderError, match="exists already"):
         save(tmp_path / "run")
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunFolderError, match="file' is not a folder"):
+        check_free(tmp_path / "file" / "run")
+    check_free(tmp_path / "later" / "run")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(RunFolderError, match=f"you may not write to '{tmp_path}'"):
+        check_free(tmp_path / "later" / "run")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

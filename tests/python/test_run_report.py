@@ -399,6 +399,7 @@ def test_measurements_stand_beside_what_was_possible(tmp_path: Path) -> None:
         ('{"answer": 42}', "neither a run nor a measurement"),
         ('{"results": [{"tool": "fio", "cases": [{}]}]}', "damaged measurement"),
         ("[" * 100_000, "neither a run folder nor JSON"),
+        ("[host.server]\nslots = {}\n", "is a scenario: .* 'run --report' makes its report"),
     ],
 )
 def test_what_is_no_run_is_one_error(tmp_path: Path, content: str, said: str) -> None:

@@ -170,3 +170,11 @@ def test_what_is_looked_for_and_does_not_happen_is_said() -> None:
 def test_what_is_unknown_is_said(arguments: _Arguments, said: str) -> None:
     with pytest.raises(lanewise.InputError, match=said):
         lanewise.trace(SWITCH, **arguments)
+
+
+def test_a_window_after_the_end_of_the_run_says_why_it_is_empty() -> None:
+    arguments = ["trace", SWITCH, "--set", "run.time_limit=2 us", "--from"]
+    after = CliRunner().invoke(app, [*arguments, "3 us"])
+    assert after.exit_code == 0
+    assert after.stderr == "nothing is listed: the run ended at 0.002 ms, before the window begins\n"
+    assert CliRunner().invoke(app, [*arguments, "1 us"]).stderr == ""

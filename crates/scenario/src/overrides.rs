@@ -6,6 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value, shortened};
 use crate::nearest::{did_you_mean, listing};
 use crate::problem::Problem;
+use crate::resolve::WORKLOAD_KEYS;
 use crate::source::{FileId, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 
@@ -148,9 +149,15 @@ impl Overrides {
         short
     }
 
-    /// What is said about a workload, as `workload.name.key`.
+    /// What is said about a workload, as `workload.name.key`. Its kind and its name are what it is, and stay as they are written.
     pub(crate) fn take_workload(&mut self, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Table {
-        self.take_nested("workload", name, diagnostics)
+        let mut table = self.take_nested("workload", name, diagnostics);
+        for entry in WORKLOAD_KEYS.iter().filter_map(|key| table.remove(key)) {
+            let path = format!("workload.{name}.{}", entry.key);
+            let reason = format!("the {} of a workload is only read from the scenario", entry.key);
+            refuse(&path, reason, Some("write it there".to_owned()), entry.key_place, diagnostics);
+        }
+        table
     }
 
     fn take_nested(&mut self, outer: &str, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Table {
@@ -327,6 +334,20 @@ mod tests {
         }
         assert_eq!(read(&[("a.b", "1"), ("a.b.c", "1")]).1, ["bad-override"]);
         assert_eq!(read(&[("a.b.c", "1"), ("a.b", "1")]).1, ["bad-override"]);
+    }
+
+    #[test]
+    fn the_kind_and_the_name_of_a_workload_are_refused() {
+        let (mut overrides, _) = read(&[
+            ("workload.read.kind", "copy"),
+            ("workload.*.name", "other"),
+            ("workload.read.size", "1 B"),
+        ]);
+        let mut diagnostics = Vec::new();
+        let table = overrides.take_workload("read", &mut diagnostics);
+        assert_eq!(table.iter().map(|entry| entry.key.as_str()).collect::<Vec<_>>(), ["size"]);
+        let codes = diagnostics.iter().map(|diagnostic| diagnostic.problem.code());
+        assert_eq!(codes.collect::<Vec<_>>(), ["bad-override", "bad-override"]);
     }
 
     #[test]

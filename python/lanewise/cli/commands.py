@@ -96,8 +96,8 @@ add_experiments(app)
 
 @app.command()
 def parts(
-    name: Annotated[
-        str | None,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="NAME",
             help="Show this part in full, or list the parts that have these words in their name or title. "
@@ -112,14 +112,14 @@ def parts(
     from lanewise import api
 
     result = api.parts()
-    if name is not None:
-        result = _those_like(result, name)
+    if words:
+        result = _those_like(result, " ".join(words))
     if as_json:
         print_json(result.to_json())
     else:
         from lanewise.cli.tables.parts import print_part, print_parts
 
-        if name is not None and len(result.document["parts"]) == 1:
+        if words and len(result.document["parts"]) == 1:
             print_part(result)
         else:
             print_parts(result)

@@ -35,7 +35,7 @@ def _lab(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Open the lab in the browser: build a rig, watch it run, share it."""
+    """Open the lab in the browser: build a rig, run it, share it."""
     from lanewise.lab import page, write_page
 
     if with_diagnosis and out is None:

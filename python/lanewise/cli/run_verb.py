@@ -127,7 +127,7 @@ def _run(
     report: Report = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario: say what limits it and where the time went."""
+    """Simulate a scenario: say what limits it, and where time went."""
     from lanewise import api
     from lanewise.cli.report_verb import check
     from lanewise.cli.run_progress import run_progress

@@ -148,7 +148,7 @@ def _sweep(
     everything: _All = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a scenario at every point of a grid, or search for the best.
+    """Run a scenario at each point of a grid, or search for the best.
 
     It uses all cores of this machine or of a Ray cluster. It says what limits each point, and where along a
     parameter the limit changes. Exit status 1 means that no point could be run.

@@ -5,11 +5,14 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lanewise.cli.options import AsJson, Scenario, Settings, pairs, refuse_together
+
+if TYPE_CHECKING:
+    from lanewise.results import TraceResult
 
 
 def add_to(app: typer.Typer) -> None:
@@ -166,7 +169,18 @@ def _trace(
     text = traced.to_json() + "\n" if as_json else traced.text
     if out is None:
         sys.stdout.write(text)
+    _say_what_is_beyond_the_end(traced)
     if not traced.document["is_whole"]:
         raise KeyboardInterrupt
     if out is not None:
         write_whole(out, text)
+
+
+def _say_what_is_beyond_the_end(traced: "TraceResult") -> None:
+    """Say why a window is empty that begins after the run has ended."""
+    from lanewise.cli.console import stderr
+
+    document = traced.document
+    if document["around"] is None and document["from_ns"] >= document["until_ns"]:
+        ended = f"{document['until_ns'] / 1e6:g} ms"
+        stderr().print(f"nothing is listed: the run ended at {ended}, before the window begins")

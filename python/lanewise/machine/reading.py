@@ -425,6 +425,11 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
 
 
 _OTHER_OUTPUTS = {
+    re.compile(
+        r'"fio version" ?:|"test_start" ?:|\(groupid=\d|^[ \t]*#?bytes[ \t]+#?iterations[ \t]|^# ?OSU '
+        r"|^Connecting to host |\balgbw[ \t]+busbw\b|\bnvbandwidth Version",
+        re.MULTILINE,
+    ): "is the result of a benchmark: 'lanewise import' judges it, and --machine names the machine's dump",
     re.compile(r"H/W path"): "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
     re.compile(
         r"\|----\w[^\n|]{0,80}?\.{3}"

@@ -10,6 +10,7 @@ from lanewise.output_format import FORMAT
 from lanewise.report.measurement_part import Measured, measured_of, measurement_part
 from lanewise.report.run_part import run_part
 from lanewise.runs.folder import load_run, run_of
+from lanewise.scenario_text import said_of_a_scenario
 from lanewise.study.store import is_study
 from lanewise.study.study import load_study
 
@@ -66,16 +67,19 @@ def _checked(result: RunResult, path: Path) -> RunResult:
 
 
 def _document(path: Path) -> dict[str, object]:
+    text = ""
     try:
         if path.is_file() and path.stat().st_size > _MOST_BYTES:
             raise InputError(f"'{path}' has more than {_MOST_BYTES >> 20} MiB")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text)
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        hint = "; 'run --report' makes the report of a scenario" if path.suffix == ".toml" else ""
+        if (scenario := said_of_a_scenario(text, str(path))) is not None:
+            raise InputError(f"{scenario}, and 'run --report' makes its report") from None
         raise InputError(
-            f"'{path}' is neither a run folder nor JSON that a verb of Lanewise wrote: {error}{hint}"
+            f"'{path}' is neither a run folder nor JSON that a verb of Lanewise wrote: {error}"
         ) from error
     if not isinstance(document, dict):
         raise InputError(f"'{path}' is not a document of Lanewise: it is not a JSON object")

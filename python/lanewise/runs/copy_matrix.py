@@ -300,7 +300,20 @@ class _Runs:
             paths = {f"{base_of(each['device'])}.copy_engine.overhead" for each in workloads}
             overrides = [each for each in overrides if base_of(each[0]) not in paths]
             overrides += [(path, start) for path in sorted(paths)]
-        return simulate({**self._scenario, "workload": list(workloads), "run": window}, overrides)
+        try:
+            return simulate({**self._scenario, "workload": list(workloads), "run": window}, overrides)
+        except ScenarioError as error:
+            raise _refused(error, workloads) from error
+
+
+def _refused(error: ScenarioError, workloads: Sequence[dict[str, Any]]) -> InputError:
+    """Say which copies cannot be: their workloads stand in no file, and all else in the scenario is right."""
+    problem = error.diagnostics[0]
+    message = problem["message"]
+    for each in workloads:
+        copy = f"a copy between {each['device']} and {each.get('target', 'its host')}"
+        message = message.replace(f"`workload.{each['name']}`", copy)
+    return InputError("; ".join(said for said in (message, problem["hint"]) if said))
 
 
 def _nothing_moved(workload: dict[str, Any], *, is_whole: bool) -> str:

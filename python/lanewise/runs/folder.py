@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, cast
 
@@ -44,6 +45,11 @@ def check_free(folder: Path) -> None:
     """Raise RunFolderError unless a run can be written to this folder; asked before simulating, too."""
     if folder.exists():
         raise RunFolderError(f"'{folder}' exists already: name another folder, or remove it first")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise RunFolderError(f"'{folder}' cannot be written: '{above}' is not a folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise RunFolderError(f"'{folder}' cannot be written: you may not write to '{above}'")
 
 
 def save_run(

@@ -204,6 +204,7 @@ def test_what_is_no_toml_names_the_line() -> None:
     ("text", "hint"),
     [
         ('[[waiver]]\nrule = "x"\n', "write it as first line"),
+        ('[host.server]\npart = "x"\n', "'fleet.toml' is a scenario: 'lanewise run"),
         ("format = 2\n", "update Lanewise"),
         ('format = "1"\n', "write `format = 1`"),
         ("format = true\n", "write `format = 1`"),

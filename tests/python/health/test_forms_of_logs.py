@@ -220,6 +220,15 @@ def test_a_time_of_day_is_a_stamp() -> None:
         ("[  615.318125361,7] PHB#0044:00:00.0 Link up at x8 width\n" * 3, "a log of OPAL"),
         ("coreboot-4.19 Mon Jan  1 bootblock starting\n", "a log of coreboot"),
         ("OS Name\tMicrosoft Windows 11 Pro\nVersion\t10.0\n", "a report of Windows"),
+        ('{"fio version": "fio-3.33", "jobs": []}', "'lanewise import' judges it"),
+        (
+            "seq: (groupid=0, jobs=1): err= 0: pid=7\n  read: IOPS=1, BW=1KiB/s\n",
+            "'lanewise import' judges it",
+        ),
+        (
+            " #bytes     #iterations    BW peak[Gb/sec]\n 65536      5000           97.1\n",
+            "'lanewise import'",
+        ),
     ],
 )
 def test_what_is_not_read_is_refused_by_its_name(text: str, says: str) -> None:

@@ -236,6 +236,15 @@ def test_a_matrix_never_says_that_a_pair_moves_nothing(overrides: dict[str, str]
         lanewise.copy_matrix(THREE, ["gpu[0]", "gpu[1]"], overrides=overrides)
 
 
+def test_a_pair_that_cannot_copy_is_named_by_its_devices() -> None:
+    with pytest.raises(InputError) as caught:
+        lanewise.copy_matrix(PAIRS, ["gpu0", "gpu2"], overrides={"server.peer_to_peer": "false"})
+    assert str(caught.value) == (
+        "a copy between gpu0 and gpu2 crosses root ports of `server`, which forwards no peer-to-peer "
+        "traffic; set `server.peer_to_peer = true` if it does, or put both below one switch"
+    )
+
+
 def test_one_device_set_apart_has_pairs_of_its_own() -> None:
     matrix = lanewise.copy_matrix(THREE, overrides={"gpu[2].copy_engine.outstanding": "2 KiB"})
     alone = lanewise.copy_matrix(

@@ -335,6 +335,7 @@ def test_a_study_without_a_point_that_can_be_run_is_a_finding(lanewise: Callable
     done = lanewise("sweep", SWITCH, "--over", "card0.link.force_with=x1,x2")
     assert done.exit_code == 1
     assert "refused, 2 points, the first at card0.link.force_with=x1: error" in done.stdout
+    assert "unknown key `force_with` in `card0.link`; did you mean `force_width`?\n" in done.stdout
 
 
 @pytest.mark.parametrize(

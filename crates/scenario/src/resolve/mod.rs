@@ -48,6 +48,7 @@ mod workload;
 
 pub use computed::NegotiatedLink;
 pub(crate) use kinds::{kind_of, workload_words};
+pub(crate) use workload::WORKLOAD_KEYS;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Component, ScenarioFile, two_layers};

@@ -80,8 +80,11 @@ def print_explain(result: ExplainResult, patterns: Sequence[str] = ()) -> None:
         links = [link for link in links if _is_link_meant(link, patterns)]
         if not chosen and not links:
             rows = result.document["parameters"]
-            names = (row["path"].removeprefix("workload.").split(".")[0] for row in rows)
-            raise InputError(nothing_like("component or parameter", names, patterns))
+            names = {row["path"].removeprefix("workload.").split(".")[0]: None for row in rows}
+            said = nothing_like("component or parameter", names, patterns)
+            if any("." in each and each.split(".")[0].split("[")[0] in names for each in patterns):
+                said += "; defaults that nothing reads are not printed: the scenario reference has them"
+            raise InputError(said)
     console = stdout()
     if not patterns:
         title = Text(f"{result.title}\n" if result.title else "", style="bold")

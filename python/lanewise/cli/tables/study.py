@@ -80,7 +80,7 @@ def _print_errors(result: StudyResult) -> None:
     told: dict[tuple[str, str], list[dict[str, object]]] = {}
     for row in result.table.filter(result.table["error"].is_not_null()).iter_rows(named=True):
         status = _WHAT_IS_WRONG[str(row["status"])]
-        told.setdefault((status, str(row["error"]).splitlines()[0]), []).append(row)
+        told.setdefault((status, _first_problem(str(row["error"]))), []).append(row)
     console = stdout()
     for (status, error), rows in list(told.items())[:_MOST_ERRORS]:
         at = ", ".join(
@@ -92,6 +92,13 @@ def _print_errors(result: StudyResult) -> None:
         console.print(f"\n{status}, {where}: {error}", soft_wrap=True)
     if len(told) > _MOST_ERRORS:
         console.print(f"\nand {len(told) - _MOST_ERRORS} more: column 'error' has them.", style="dim")
+
+
+def _first_problem(error: str) -> str:
+    """Return the first of the problems that an error lists, and its hint, on one line."""
+    first, *rest = error.partition("\n\n")[0].splitlines()
+    hints = [line.partition("= hint: ")[2] for line in rest if "= hint: " in line]
+    return "; ".join([first, *hints])
 
 
 _MOST_ERRORS = 6

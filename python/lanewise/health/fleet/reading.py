@@ -17,6 +17,7 @@ from lanewise.health.fleet.values import LINK_ALLOWED, link_mode
 from lanewise.inputs import read_file
 from lanewise.machine.address import Address
 from lanewise.machine.registers import LinkMode
+from lanewise.scenario_text import said_of_a_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,6 +78,7 @@ class _Reader:
 
     def __init__(self, document: dict[str, object], text: str, name: str, rules: frozenset[str]) -> None:
         self.document = document
+        self.text = text
         self.lines = lines_of(text)
         self.name = name
         self.rules = rules
@@ -112,10 +114,9 @@ class _Reader:
     def _format(self, found: object) -> None:
         """Say that this version cannot read the file: nothing else in it can be judged then."""
         if found is None:
-            message, hint = (
-                f"the file says no format; `format = {FORMAT}` is needed",
-                "write it as first line",
-            )
+            message = f"the file says no format; `format = {FORMAT}` is needed"
+            scenario = said_of_a_scenario(self.text, self.name)
+            hint = scenario or "write it as first line"
             place: Place = ()
         else:
             message = (

@@ -5,7 +5,7 @@ use lanewise_scenario::{Scenario, Source, load};
 use lanewise_units::{Rate, Span};
 
 /// Two hosts with a slot for a card and two for bridges each. Left: host 0, card 2, near 3 and 4; right: host 1, far 5 and 6.
-const RIG: &str = "[host.a]\nslots = { \"slot1..slot3\" = \"gen3 x8\" }\n[host.b]\nslots = { \"slot1..slot3\" = \"gen3 x4\" }\n\
+const RIG: &str = "[host.a]\npeer_to_peer = true\nslots = { \"slot1..slot3\" = \"gen3 x8\" }\n[host.b]\nslots = { \"slot1..slot3\" = \"gen3 x4\" }\n\
     [endpoint.card]\nattach = \"a.slot1\"\ngeneration = \"gen3\"\nwidth = \"x8\"\n\
     [endpoint.near]\nattach = \"a.*\"\ncount = 2\ngeneration = \"gen3\"\nwidth = \"x8\"\n\
     [endpoint.far]\nattach = \"b.*\"\ncount = 2\ngeneration = \"gen3\"\nwidth = \"x4\"\n";

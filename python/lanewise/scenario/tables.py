@@ -203,6 +203,10 @@ class Endpoint(TypedDict, total=False):
     """What joins a device to others of its host beside PCI Express, such as NVLink: a rate and a latency, and
     no more.
     """
+    ntb: EndpointNtb
+    """What makes two endpoints the sides of a non-transparent bridge: what one host sends to the BARs of its
+    side goes on to memory of the other host. Only one of the two says so.
+    """
     adapter: EndpointAdapter
     """The far side of a host bus adapter: wires, buffers, internal path, completions."""
     ethernet: EndpointEthernet
@@ -437,6 +441,23 @@ class EndpointSideLink(TypedDict, total=False):
     """Devices that it joins, in a row of one component: 2 for a bridge; "auto" for all devices of the host
     that have one, as over a switch. Default: auto.
     """
+
+
+class EndpointNtb(TypedDict, total=False):
+    """What makes two endpoints the sides of a non-transparent bridge: what one host sends to the BARs of its
+    side goes on to memory of the other host. Only one of the two says so.
+    """
+
+    to: str | Sourced
+    """The endpoint that is the other side, below another host; "none" for a device that is no bridge. Of
+    several, each is paired with that in its place among the others. Default: none.
+    """
+    latency: str | Sourced
+    """From side to side: first bit in to first bit out, or from the last bit in when it stores and forwards.
+    Default: 150 ns.
+    """
+    forwarding: Literal["cut-through", "store-and-forward"] | Sourced
+    """When forwarding starts. Default: cut-through."""
 
 
 class EndpointAdapter(TypedDict, total=False):

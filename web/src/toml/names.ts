@@ -11,7 +11,8 @@ export const NAMES: Readonly<Record<string, Readonly<Record<string, "components"
   "endpoint": {
     "attach": "components",
     "link.cable": "components",
-    "link.retimers": "components"
+    "link.retimers": "components",
+    "ntb.to": "components"
   },
   "network": {
     "ends": "components"

@@ -59,12 +59,12 @@ fn sides_that_do_not_belong_together_are_refused() {
     ] {
         let near = twice.replace("[endpoint.far]", "ntb.to = \"card\"\n[endpoint.far]");
         let text = format!("{near}{far}{ntb}");
-        let found = load(&Source::from_text("rig.toml", text), &[]).err().expect("a bad bridge").to_string();
+        let found = load(&Source::from_text("rig.toml", text), &[]).expect_err("a bad bridge").to_string();
         assert!(found.contains(said), "{found}");
     }
     let same =
         RIG.replace("count = 2\n", "").replace("[endpoint.near]", "ntb.to = \"near\"\n[endpoint.near]");
-    let found = load(&Source::from_text("rig.toml", same), &[]).err().expect("one host").to_string();
+    let found = load(&Source::from_text("rig.toml", same), &[]).expect_err("one host").to_string();
     assert!(found.contains("both are below one host"), "{found}");
 }
 

@@ -12,7 +12,7 @@ use crate::buses::Buses;
 use crate::config::{Arbitration, Forwarding, SwitchConfig, SwitchCore};
 use crate::corruption::Corruption;
 use crate::link::FlitParts;
-use crate::packet::{ClassQueues, Flags, Packet, PacketId, PacketPool, RouteEnd};
+use crate::packet::{ClassQueues, Flags, PacketId, PacketPool, RouteEnd};
 use crate::port::{PortId, PortSettings};
 use crate::routing::Routes;
 use crate::server::Book;
@@ -149,15 +149,18 @@ impl Special {
         Some(meters.opens_at(ingress))
     }
 
-    /// The row of a packet for `egress`; damages it, if it is its turn.
+    /// The row of a packet from an ingress for an egress. Damages it, if it is its turn; at a bridge it becomes what it is beyond.
     #[cold]
-    fn row_for(&mut self, packet: &mut Packet, egress: u16) -> u16 {
+    fn row_for(&mut self, packets: &mut PacketPool, id: PacketId, (ingress, egress): (u16, u16)) -> u16 {
+        if let Some(bridge) = &mut self.bridge {
+            bridge.cross(packets, id, ingress);
+        }
         if let Some(corruption) = &mut self.corruption {
-            corruption.inject(packet);
+            corruption.inject(&mut packets[id]);
         }
         match &self.rows {
             None => egress,
-            Some(more) => more.of_class[usize::from(egress)][usize::from(packet.traffic_class)],
+            Some(more) => more.of_class[usize::from(egress)][usize::from(packets[id].traffic_class)],
         }
     }
 }
@@ -326,7 +329,7 @@ impl Switch {
         ingress: u16,
         egress: u16,
     ) -> Option<Time> {
-        let mut packet = &mut packets[id];
+        let packet = &mut packets[id];
         let class = packet.class();
         let mut ready_at = match &mut self.memory {
             None => packet.eligible_at,
@@ -335,16 +338,12 @@ impl Switch {
         let row = match &mut self.special {
             None => egress,
             Some(special) => {
-                if let Some(bridge) = &mut special.bridge {
-                    bridge.cross(packets, id, ingress);
-                    packet = &mut packets[id];
-                }
                 if let Some(opens_at) = special.opens_at(class, ingress) {
                     packet.eligible_at = packet.eligible_at.max(opens_at);
                     ready_at = ready_at.max(opens_at);
                     self.memory.iter_mut().for_each(|memory| memory.not_before(id, opens_at));
                 }
-                special.row_for(packet, egress)
+                special.row_for(packets, id, (ingress, egress))
             }
         };
         let of_row = &self.rows[usize::from(row)];

@@ -1,0 +1,127 @@
+"""Excerpts of logs that people paste: what the lines around one another say, and what to do then."""
+
+from __future__ import annotations
+
+import pytest
+
+from lanewise.health.doctor import Severity, diagnose
+from lanewise.health.doctor.finding import Diagnosis, Finding
+from lanewise.machine import read_bytes
+
+
+def diagnosis(text: str) -> Diagnosis:
+    return diagnose(read_bytes(text.encode()), cost=False)
+
+
+def found(text: str, rule: str) -> list[Finding]:
+    return [finding for finding in diagnosis(text).findings if finding.rule == rule]
+
+
+# Linux, drivers/pci/pci.c (__pcie_print_link_status): what drivers of adapters say when they start.
+_IN_FULL = "63.008 Gb/s available PCIe bandwidth (8.0 GT/s PCIe x8 link)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"[    3.25] mlx5_core 0000:63:00.0: {_IN_FULL}",
+        f"[    3.25] pci 0000:63:00.0: {_IN_FULL}",
+        f"1701:[    3.25] mlx5_core 0000:63:00.0: {_IN_FULL}",
+    ],
+)
+def test_a_driver_that_has_all_of_its_link_says_so(line: str) -> None:
+    """A path that carries what a device can do has the link of the device on it."""
+    machine = read_bytes(f"{line}\n".encode())
+    (function,) = machine
+    assert str(function.link.status) == str(function.link.capability) == "8GT/s x8"
+    assert diagnose(machine, cost=False).examined
+
+
+def test_numbers_before_lines_hide_no_times() -> None:
+    """As `grep -n`, `cat -n` and editors print a log."""
+    message = "pcieport 0000:00:1b.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"
+    numbered = "".join(f"{17 + at}:[ {at}0.250000] {message}\n" for at in (1, 2, 3))
+    (errors,) = found(numbered, "link-errors")
+    assert errors.severity is Severity.WARNING
+
+
+# Linux before 4.21, drivers/iommu/amd_iommu.c (iommu_print_event): one message in two records.
+@pytest.mark.parametrize("kind", ["IO_PAGE_FAULT", "INVALID_DEVICE_REQUEST", "ILLEGAL_DEV_TABLE_ENTRY"])
+def test_an_event_of_amds_iommu_in_two_records_is_one(kind: str) -> None:
+    text = f"""\
+kernel: [  221.562629] AMD-Vi: Event logged [
+kernel: [  221.565929] {kind} device=05:00.0 domain=0x0012 address=0x00000000ff6101b0 flags=0x0070]
+"""
+    (blocked,) = found(text, "dma-fault")
+    assert (blocked.bdf, blocked.severity) == ("05:00.0", Severity.WARNING)
+
+
+_NO_BAR = """\
+[83260.06] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:
+               NVRM: BAR1 is 0M @ 0x0 (PCI:0000:14:00.0)
+[83260.07] nvidia: probe of 0000:14:00.0 failed with error -1
+[83260.08] nvidia 0000:1b:00.0: vgaarb: changed VGA decodes: olddecodes=none,decodes=none:owns=none
+"""
+
+
+def test_a_line_that_goes_on_is_about_the_device_in_the_next_one() -> None:
+    """It is not about the only other device of that driver."""
+    (lost,) = found(_NO_BAR, "device-lost")
+    assert lost.bdf == "14:00.0"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Couldn't initialize interrupts: -22", "RAM did not enable within timeout (12000 ms)"],
+)
+def test_an_edge_tpu_that_does_not_start_is_told(message: str) -> None:
+    (failed,) = found(f"[   16.25] apex 0000:08:00.0: {message}\n", "device-lost")
+    assert (failed.bdf, failed.severity) == ("08:00.0", Severity.ERROR)
+
+
+def test_the_bridge_in_a_gpu_is_no_part_of_a_processor() -> None:
+    """AMD's number is that of its processors; what a log is too short for is what is behind the bridge."""
+    text = """\
+[    0.4997] pci 0000:01:00.0: [1022:1470] type 01 class 0x060400
+[    0.4998] pci 0000:01:00.0: 7.876 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x1 link \
+at 0000:00:00.0 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)
+"""
+    (limited,) = found(text, "bandwidth-limited")
+    assert (limited.bdf, limited.severity) == ("01:00.0", Severity.WARNING)
+
+
+# Linux, drivers/pci/pcie/aer.c: an excerpt of a mail begins with the second line of a record.
+def test_bits_tell_that_an_error_was_not_corrected() -> None:
+    bits = "[ 6265.31] pcieport 0000:a9:10.0:   device [1000:c030] error status/mask={}/00180000\n"
+    (malformed,) = found(bits.format("00040000"), "uncorrectable-errors")
+    assert (malformed.bdf, malformed.severity) == ("a9:10.0", Severity.WARNING)
+    assert not found(bits.format("00100000"), "uncorrectable-errors")
+    (bad,) = found(bits.format("00000040"), "link-errors")
+    assert bad.severity is Severity.INFO
+
+
+def test_a_drive_that_its_driver_starts_again_after_an_error_works_again() -> None:
+    """The port above says that the recovery went well, and the log does not say which port that is."""
+    text = """\
+[ 6265.34] nvme nvme1: frozen state error detected, reset controller
+[ 6265.63] nvme nvme1: restart after slot reset
+[ 6265.71] pcieport 0000:a9:10.0: AER: device recovery successful
+"""
+    (lost,) = found(text, "device-lost")
+    assert (lost.bdf, lost.severity) == ("nvme1", Severity.WARNING)
+    failed = f"{text}[ 6297.71] nvme nvme1: Removing after probe failure status: -19\n"
+    assert found(failed, "device-lost")[0].severity is Severity.ERROR
+
+
+# UEFI 2.10, N.2.7 (PCI Express Error Section): the registers of AER may be missing.
+def test_an_error_that_firmware_reports_without_its_bits_is_told() -> None:
+    text = """\
+[ 2484.37] {359}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 512
+[ 2484.37] {359}[Hardware Error]: event severity: corrected
+[ 2484.37] {359}[Hardware Error]:  Error 0, type: corrected
+[ 2484.37] {359}[Hardware Error]:   section_type: PCIe error
+[ 2484.37] {359}[Hardware Error]:   port_type: 4, root port
+[ 2484.37] {359}[Hardware Error]:   device_id: 0000:20:03.1
+"""
+    (told,) = found(text, "link-errors")
+    assert (told.bdf, told.severity) == ("20:03.1", Severity.INFO)

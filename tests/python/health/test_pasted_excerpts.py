@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lanewise.errors import InputError
 from lanewise.health.doctor import Severity, diagnose
 from lanewise.health.doctor.finding import Diagnosis, Finding
 from lanewise.machine import read_bytes
@@ -90,6 +91,49 @@ at 0000:00:00.0 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)
     assert (limited.bdf, limited.severity) == ("01:00.0", Severity.WARNING)
 
 
+@pytest.mark.parametrize(("sign", "said"), [("+", "2, 1 with ReqRedir+"), ("-", "2, none with ReqRedir+")])
+def test_access_control_of_no_port_is_refused_by_its_name(sign: str, said: str) -> None:
+    """NCCL's documentation asks for `lspci -vvv | grep ACSCtl`, which leaves out whose lines these are."""
+    line = "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir{} CmpltRedir{} UpstreamFwd- EgressCtrl- DirectTrans-\n"
+    with pytest.raises(InputError, match="access control") as refused:
+        read_bytes((line.format("-", "-") + line.format(sign, sign)).encode())
+    assert said in str(refused.value)
+
+
+_TREE = """\
+# lspci -t
+-[0000:00]-+-00.0
+           +-01.1-[01]--+-00.0
+           |            \\-00.1
+           \\-03.1-[02]----00.0
+
+# lspci -vvv -s 0000:01:00.0  (of a GPU)
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L0s L1, Exit Latency L0s <512ns, L1 <4us
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16
+# lspci -vvv -s 0000:00:01.1  (above it)
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1, Exit Latency L1 <64us
+\t\tLnkSta:\tSpeed 2.5GT/s, Width x16
+# lspci -vvv -s 0000:02:00.0  (of another)
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L0s L1, Exit Latency L0s <512ns, L1 <4us
+\t\tLnkSta:\tSpeed 16GT/s, Width x4 (downgraded)
+# lspci -vvv -s 0000:00:03.1  (above it)
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1, Exit Latency L1 <64us
+\t\tLnkSta:\tSpeed 16GT/s, Width x4
+"""
+
+
+def test_links_below_a_tree_are_those_of_its_devices() -> None:
+    """A command with a comment names a device, and the tree above says which port it is at."""
+    machine = read_bytes(_TREE.encode())
+    assert [(link.device.address.short, str(link.now)) for link in machine.links] == [
+        ("01:00.0", "2.5GT/s x16"),
+        ("02:00.0", "16GT/s x4"),
+    ]
+    (narrow,) = found(_TREE, "link-width")
+    assert (narrow.bdf, narrow.severity) == ("02:00.0", Severity.WARNING)
+    assert not any("no device is named" in note for note in machine.notes)
+
+
 # Linux, drivers/pci/pcie/aer.c: an excerpt of a mail begins with the second line of a record.
 def test_bits_tell_that_an_error_was_not_corrected() -> None:
     bits = "[ 6265.31] pcieport 0000:a9:10.0:   device [1000:c030] error status/mask={}/00180000\n"
@@ -125,3 +169,34 @@ def test_an_error_that_firmware_reports_without_its_bits_is_told() -> None:
 """
     (told,) = found(text, "link-errors")
     assert (told.bdf, told.severity) == ("20:03.1", Severity.INFO)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Link Speed Active (Enabled)     : 8.0G-Gen 3\nLink Width Active (Enabled)     : 8X (16X)\n",
+            "mlxlink",
+        ),
+        ("Error Information Log Entries for device:nvme0 entries:64\n.......\n Entry[ 0]\n", "media"),
+    ],
+)
+def test_outputs_of_more_tools_are_refused_by_their_names(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_bytes(text.encode())
+
+
+# GitHub, magic-blue-smoke/Dual-Edge-TPU-Adapter issue 78: the numbers are hexadecimal, the place one byte.
+@pytest.mark.parametrize(
+    ("event", "rule", "severity"),
+    [
+        ("PCI PERR", "uncorrectable-errors", Severity.WARNING),
+        ("PCI SERR", "uncorrectable-errors", Severity.ERROR),
+        ("Bus Correctable Error", "link-errors", Severity.INFO),
+    ],
+)
+def test_supermicros_events_are_errors_of_the_device_at_that_bus(
+    event: str, rule: str, severity: Severity
+) -> None:
+    (told,) = found(f"[CI-0004] , {event} @Bus85 (DevFn1A) - Assertion\n", rule)
+    assert (told.bdf, told.severity) == ("85:03.2", severity)

@@ -57,6 +57,15 @@ kernel: [  221.565929] {kind} device=05:00.0 domain=0x0012 address=0x00000000ff6
     assert (blocked.bdf, blocked.severity) == ("05:00.0", Severity.WARNING)
 
 
+def test_the_display_of_a_processor_that_was_blocked_is_a_note() -> None:
+    """Where only the log is there, Intel's IOMMU and the address tell which device it is."""
+    line = "[    0.36] DMAR: [DMA Read NO_PASID] Request device [{}] fault addr 0x7cd80000\n"
+    (display,) = found(line.format("00:02.0"), "dma-fault")
+    assert display.severity is Severity.INFO
+    (other,) = found(line.format("03:00.0"), "dma-fault")
+    assert other.severity is Severity.WARNING
+
+
 _NO_BAR = """\
 [83260.06] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:
                NVRM: BAR1 is 0M @ 0x0 (PCI:0000:14:00.0)
@@ -71,6 +80,32 @@ def test_a_line_that_goes_on_is_about_the_device_in_the_next_one() -> None:
     assert lost.bdf == "14:00.0"
 
 
+def test_a_gpu_without_addresses_needs_room_and_no_other_card() -> None:
+    (lost,) = found(_NO_BAR, "device-lost")
+    assert "above 4 GB" in lost.fix
+    assert "64-bit MMIO" in lost.fix
+
+
+def test_a_device_that_did_not_start_is_first_a_matter_of_its_driver() -> None:
+    start = "[   13.6] mlx5_core: probe of 0000:03:00.0 failed with error -22\n"
+    (failed,) = found(start, "device-lost")
+    assert failed.fix.startswith("Read what its driver says before that")
+    down = "[   15.6] mlx5_core 0000:03:00.0: device's health compromised - reached miss count\n"
+    (lost,) = found(start + down, "device-lost")
+    assert lost.fix.startswith("Look at power")
+
+
+def test_power_saving_of_a_drive_is_switched_off_with_that_of_its_link() -> None:
+    """As the kernel advises where a controller is down."""
+    down = "[ 4920.5] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n"
+    again = "[ 4921.5] nvme nvme0: 4/0/0 default/read/poll queues\n"
+    (lost,) = found(down, "device-lost")
+    assert "nvme_core.default_ps_max_latency_us=0" in lost.fix
+    (back,) = found(down + again, "device-lost")
+    assert back.cost is not None
+    assert (back.severity, back.cost.what) == (Severity.WARNING, "what ran on it at that time failed")
+
+
 @pytest.mark.parametrize(
     "message",
     ["Couldn't initialize interrupts: -22", "RAM did not enable within timeout (12000 ms)"],
@@ -78,6 +113,17 @@ def test_a_line_that_goes_on_is_about_the_device_in_the_next_one() -> None:
 def test_an_edge_tpu_that_does_not_start_is_told(message: str) -> None:
     (failed,) = found(f"[   16.25] apex 0000:08:00.0: {message}\n", "device-lost")
     assert (failed.bdf, failed.severity) == ("08:00.0", Severity.ERROR)
+
+
+# A dock is a Thunderbolt device behind its cable; a log that begins when it is plugged in has no tree.
+def test_a_dock_behind_its_cable_is_not_held_back() -> None:
+    text = """\
+[131072.7486] pci 0000:05:00.0: [8086:15ef] type 01 class 0x060400
+[131072.7496] pci 0000:05:00.0: 8.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x4 link \
+at 0000:03:01.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)
+"""
+    assert not found(text, "bandwidth-limited")
+    assert found(text.replace("8086:15ef", "1b21:2824"), "bandwidth-limited")
 
 
 def test_the_bridge_in_a_gpu_is_no_part_of_a_processor() -> None:
@@ -132,6 +178,22 @@ def test_links_below_a_tree_are_those_of_its_devices() -> None:
     (narrow,) = found(_TREE, "link-width")
     assert (narrow.bdf, narrow.severity) == ("02:00.0", Severity.WARNING)
     assert not any("no device is named" in note for note in machine.notes)
+
+
+def test_a_nameless_device_with_all_of_its_lanes_may_be_an_idle_gpu() -> None:
+    (slow,) = found(_TREE, "link-speed")
+    assert (slow.bdf, slow.severity) == ("01:00.0", Severity.INFO)
+    assert "idle" in slow.title
+
+
+@pytest.mark.parametrize("driver", ["xe 0000:03:00.0: [drm]", "i915 0000:03:00.0: [drm]"])
+def test_a_gpu_whose_memory_found_no_room_is_a_note(driver: str) -> None:
+    text = (
+        f"[   10.25] {driver} Failed to resize BAR2 to 8192M (-ENOSPC). Consider enabling 'Resizable BAR'\n"
+    )
+    (less,) = found(text, "device-reduced")
+    assert (less.bdf, less.severity) == ("03:00.0", Severity.INFO)
+    assert "decoding above 4 GB" in less.fix
 
 
 # Linux, drivers/pci/pcie/aer.c: an excerpt of a mail begins with the second line of a record.

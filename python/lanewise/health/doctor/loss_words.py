@@ -25,6 +25,7 @@ LOSSES = {
 }
 """What the log says of devices that were lost, worst first."""
 
+NOT_STARTED = "could not be started"
 _OF_A_LINE = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -51,7 +52,7 @@ _OF_A_LINE = tuple(
         (r"(?i)reset.{0,12}fail|re-?enable PCI device", "could not be reset"),
         (r"(?i)recover|re-?initiali[sz]e", "could not be recovered"),
         (r"(?i)unavailable|inaccessible|offline|disabled", "is out of reach of its driver"),
-        (r"(?i)probe|init|start|boot|aborting|identify", "could not be started"),
+        (r"(?i)probe|init|start|boot|aborting|identify", NOT_STARTED),
     )
 )
 _RESET_FAILED = re.compile(r"(?i)reset (?:has )?fail|fail(?:ed|s)? to reset")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
-from lanewise.health.doctor.loss_words import LOSSES, what_happened
+from lanewise.health.doctor.loss_words import LOSSES, NOT_STARTED, what_happened
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.driver_log import by_device, whom
 from lanewise.health.doctor.words import sign, who
@@ -34,8 +34,25 @@ _OFTEN = 3
 """Times that a link goes down by itself from which on it will again. Assumed: once may be a reset."""
 _FROM_SLEEP = re.compile(r"D3|Switch to D0")
 _OF_USB = "xhci_hcd "
-_NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
+_NO_ROOM = (
+    *("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number"),
+    "is 0M @ 0x0",
+)
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
+
+_START_IT = (
+    "Read what its driver says before that (`dmesg`). A driver that is older than the device, firmware that "
+    "does not fit the driver, and a host that lacks what the device needs (interrupts, memory, power) fail "
+    "like this: update kernel or driver, and the firmware of the device, then switch the machine off and on. "
+    "If that is no help, reseat the device, look at its power, and try another slot or machine."
+)
+_OF_A_DRIVE = re.compile(r"\bnvme")
+_SLEEP_OF_A_DRIVE = (
+    "switch link power saving off (`pcie_aspm=off`)",
+    "switch power saving of link and drive off (`pcie_aspm=off nvme_core.default_ps_max_latency_us=0`)",
+)
+"""What the fix of a lost device says of power saving, and what it says of a drive. Source: Linux,
+drivers/nvme/host/pci.c (nvme_warn_reset), which advises both."""
 
 _NOTHING_FOUND = (
     "If nothing is in that slot or socket, leave it. Otherwise look at cable and power of the device, and at "
@@ -129,6 +146,7 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
             fix=_remedy(losses),
+            cost="what ran on it at that time failed" if again and not went else None,
         )
 
 
@@ -150,14 +168,21 @@ def _subject(view: View, place: str, loss: KernelEvent) -> str:
 
 
 def _remedy(losses: list[KernelEvent]) -> str | None:
-    """Say what to do where a device only lacks addresses or buses; None: what a lost device needs."""
-    if all(any(words in event.line for words in _NO_ROOM) for event in losses):
+    """Say what to do where a device lacks addresses or did not start, or is a drive; None: as others need."""
+    # That the start failed follows from what the lines before say.
+    causes = [event for event in losses if FAILED_START not in event.line] or losses
+    if all(any(words in event.line for words in _NO_ROOM) for event in causes):
         return (
             "Nothing points to a fault of the card: what it needs is taken or was not given. See what has "
             "it (`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e "
             "conflict`). Update firmware of host and card, switch on decoding above 4 GB in the setup, or "
-            "start Linux with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
+            "start Linux with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots). A "
+            "virtual machine needs a larger 64-bit MMIO window from its host."
         )
+    if all(what_happened(event) == NOT_STARTED for event in losses):
+        return _START_IT
+    if any(_OF_A_DRIVE.search(event.line) for event in losses):
+        return LOST.fix.replace(*_SLEEP_OF_A_DRIVE)
     return None
 
 

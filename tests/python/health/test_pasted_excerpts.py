@@ -262,3 +262,30 @@ def test_supermicros_events_are_errors_of_the_device_at_that_bus(
 ) -> None:
     (told,) = found(f"[CI-0004] , {event} @Bus85 (DevFn1A) - Assertion\n", rule)
     assert (told.bdf, told.severity) == ("85:03.2", severity)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unable to change power state from D3cold to D0, device inaccessible",
+        "not ready 65535ms after resume; giving up",
+    ],
+)
+def test_a_device_that_does_not_wake_is_to_be_kept_awake(message: str) -> None:
+    text = f"[586739.35] vfio-pci 0000:01:00.0: {message}\n"
+    (asleep,) = found(text, "device-lost")
+    assert "/sys/bus/pci/devices/0000:01:00.0/d3cold_allowed" in asleep.fix
+    fell = "[586700.35] NVRM: Xid (PCI:0000:01:00): 79, pid=0, GPU has fallen off the bus.\n"
+    part = text.replace("00.0", "00.3")
+    assert not any("d3cold_allowed" in each.fix for each in found(fell + part, "device-lost"))
+
+
+def test_a_gpu_that_ends_its_start_for_want_of_room_needs_room() -> None:
+    """NVIDIA's driver of R595 gives up where it cannot resize a BAR (kernel-open/nvidia/nv-pci.c)."""
+    text = """\
+[  101.11] NVRM: Fatal Error while attempting to resize PCIe BARs.
+[  101.12] nvidia 0000:2f:00.0: probe with driver nvidia failed with error -1
+"""
+    (failed,) = found(text, "device-lost")
+    assert (failed.bdf, "above 4 GB" in failed.fix) == ("2f:00.0", True)
+    assert "lacks addresses" in failed.title

@@ -41,7 +41,7 @@ _OF_A_LINE = tuple(
         (r"header type 7f", "answers with ones only"),
         (
             r"can't enable device: BAR|can't reserve|BAR\d is 0M|selected_regions|No bus number|"
-            r"unusable because",
+            r"unusable because|resize PCIe BARs",
             "lacks addresses or buses",
         ),
         (r"power cables", "lacks a power cable"),

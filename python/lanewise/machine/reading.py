@@ -441,8 +441,12 @@ _OTHER_OUTPUTS = {
         r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
     ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
     re.compile(
-        r"^smartctl \d|^Smart Log for NVME device|^NVME Identify Controller", re.MULTILINE
+        r"^smartctl \d|^Smart Log for NVME device|^NVME Identify Controller|^Error Information Log Entries",
+        re.MULTILINE,
     ): "tells of a drive's media, not of its link: 'sudo lspci -vvv' does, and 'nvme list -v' has addresses",
+    re.compile(
+        r"^(?:PCIe Operational \(Enabled\) Info|Link Width Active \(Enabled\))", re.MULTILINE
+    ): "looks like output of mlxlink, which names no PCI address and is not read: 'sudo lspci -vvv' is",
     re.compile(
         r"^\[ *\d+\.\d{9},\d\] ", re.MULTILINE
     ): "looks like a log of OPAL, POWER's firmware, which is not read: 'dmesg' and 'sudo lspci -vvv' are",
@@ -479,16 +483,28 @@ _OTHER_OUTPUTS = {
 """Signs of outputs that are not read, and what to give in their place."""
 
 
+def _of_no_device(text: str) -> str:
+    """Say what lines of `lspci` tell from which `grep` took away whose they are; empty for none."""
+    if _LINK_LINES.search(text):
+        return (
+            f"lines about links ({segments.links_told(text)}), and none that says of which device; "
+            "keep the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
+        )
+    if (access := segments.access_told(text)) != "":
+        return (
+            f"lines about access control ({access}), and none that says of which port: 'sudo lspci -vvv' has "
+            "ports, and what is behind them"
+        )
+    return ""
+
+
 def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if on_top.notes:
         return f"'{name}': {on_top.notes[0]}; 'nvidia-smi topo -m' prints the topology"
     if on_top:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
-    if _LINK_LINES.search(text):
-        return (
-            f"'{name}' has lines about links ({segments.links_told(text)}), and none that says of which "
-            "device; keep the first line of each function: lspci -vvv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'"
-        )
+    if (of_no_device := _of_no_device(text)) != "":
+        return f"'{name}' has {of_no_device}"
     if (scenario := said_of_a_scenario(text, name)) is not None:
         return scenario
     if broken := said_of_broken_json(text):

@@ -36,6 +36,8 @@ _ARC_INSIDE = LinkMode(2.5, 1)
 _ADAPTER_BRIDGES = range(0x1974, 0x1980)
 """Ports of the switches inside ConnectX-5 to 8 and BlueField (pci.ids)."""
 _HYGON = 0x1D94
+_BRIDGE = 0x0604
+"""The class of ports and bridges, of which a source may not show what is behind them."""
 _INSIDE_INTEL = frozenset(
     {
         *range(0x37C0, 0x37DA),  # ports, QuickAssist and X722 of the C620 chipset
@@ -183,7 +185,8 @@ def is_inside_amd(function: Function) -> bool:
 
     Hygon's processors are AMD's design, and Hygon sells no cards either.
     """
-    return function.identity.vendor_id in (_AMD_CPU, _HYGON) and not function.is_bridge
+    is_port = function.is_bridge or function.is_class(_BRIDGE)
+    return function.identity.vendor_id in (_AMD_CPU, _HYGON) and not is_port
 
 
 def is_chipset_uplink(upper: Function, lower: Function) -> bool:

@@ -25,6 +25,7 @@ LOSSES = {
 }
 """What the log says of devices that were lost, worst first."""
 
+NOT_STARTED = "could not be started"
 _OF_A_LINE = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -40,7 +41,7 @@ _OF_A_LINE = tuple(
         (r"header type 7f", "answers with ones only"),
         (
             r"can't enable device: BAR|can't reserve|BAR\d is 0M|selected_regions|No bus number|"
-            r"unusable because",
+            r"unusable because|resize PCIe BARs",
             "lacks addresses or buses",
         ),
         (r"power cables", "lacks a power cable"),
@@ -51,7 +52,7 @@ _OF_A_LINE = tuple(
         (r"(?i)reset.{0,12}fail|re-?enable PCI device", "could not be reset"),
         (r"(?i)recover|re-?initiali[sz]e", "could not be recovered"),
         (r"(?i)unavailable|inaccessible|offline|disabled", "is out of reach of its driver"),
-        (r"(?i)probe|init|start|boot|aborting|identify", "could not be started"),
+        (r"(?i)probe|init|start|boot|aborting|identify", NOT_STARTED),
     )
 )
 _RESET_FAILED = re.compile(r"(?i)reset (?:has )?fail|fail(?:ed|s)? to reset")

@@ -16,6 +16,7 @@ from collections import Counter
 
 from lanewise.machine.address import Address
 from lanewise.machine.extended_capabilities import CORRECTABLE_BITS, UNCORRECTABLE_BITS
+from lanewise.machine.registers import WITHOUT_DETAILS
 
 _ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 _BLOCK = re.compile(
@@ -60,7 +61,10 @@ class _Error:
             prefix = "fatal" if fatal else "nonfatal"
             bits, names = self.uncorrectable, UNCORRECTABLE_BITS
         found = Counter({f"{prefix}.TOTAL": 1})
-        found.update(f"{prefix}.{name}" for bit, name in names.items() if bits >> bit & 1)
+        named = [name for bit, name in names.items() if bits >> bit & 1]
+        # Of errors that were not corrected the number is enough to be told.
+        nameless = [WITHOUT_DETAILS] if prefix == "correctable" else []
+        found.update(f"{prefix}.{name}" for name in named or nameless)
         return found
 
 
@@ -144,4 +148,4 @@ class FirmwareErrors:
 
 def _only_totals(counts: Counter[str]) -> bool:
     """Whether blocks say how many errors there were and not which, as those without AER registers do."""
-    return all(name.endswith(".TOTAL") for name in counts)
+    return all(name.endswith((".TOTAL", f".{WITHOUT_DETAILS}")) for name in counts)

@@ -97,7 +97,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (EventKind.WAITS, r"not ready \d+ms after [\w ()]{1,60}; waiting"),
     (
         EventKind.TIMED_OUT,
-        r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out|AMD-V[iI]: Event logged \[IOTLB_INV_TIMEOUT|"
+        r"NETDEV WATCHDOG: .{0,60}transmit queue \d+ timed out|IOTLB_INV_TIMEOUT device=|"
         r"VT-d detected Invalidation Time-out Error: SID",
     ),
     (
@@ -145,7 +145,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.DMA_BLOCKED,
         r"DMAR: ?\[DMA (?:Read|Write)[^\]]{0,24}\] Request device \[|"
-        r"AMD-V[iI]: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST)|"
+        r"(?:IO_PAGE_FAULT|ILLEGAL_DEV_TABLE_ENTRY|INVALID_DEVICE_REQUEST) (?:device|domain)=|"
         r"arm-smmu.{0,40}event: F_(?:TRANSLATION|PERMISSION|ACCESS|ADDR_SIZE) client: |"
         r"arm-smmu-v3 \S{1,40}: event 0x1[0-3] received:",
     ),
@@ -182,7 +182,8 @@ _HINT = re.compile(
     r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
     r"Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
-    r"Kernel command line|DMAR|AMD-V[iI]|arm-smmu|FAULT|fault_state|non-op|mpt[23]sas|lockup|Hardware Error|"
+    r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
+    r"mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
@@ -327,6 +328,8 @@ def take(lines: Sequence[str]) -> KernelLog:
             seen[what] += 1
             if event.kind in _MANY_TIMES and seen[what] > _SHOWN:
                 continue
+            if told and _goes_on_in(told[-1][0], event):
+                told.pop()
             told.append((event, driver))
             stamped = stamped or has_stamp(line)
             if place := _what_lacks_space(event):
@@ -344,6 +347,12 @@ def take(lines: Sequence[str]) -> KernelLog:
     past = (replace(event, kind=_BEFORE_A_BOOT[event.kind]) for event in before.values())
     events = (*past, *(names.addressed(event, driver, lines) for event, driver in told))
     return KernelLog(events, counting.counters())
+
+
+def _goes_on_in(before: KernelEvent, event: KernelEvent) -> bool:
+    """Whether a line that names nobody ends in a colon, and the next one tells of whom it was."""
+    nobody = before.address is None and before.name is None and before.line.rstrip().endswith(":")
+    return nobody and before.kind is event.kind and event.address is not None
 
 
 def _keep_of_gpus(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lanewise.machine.assembly import Reading
+    from lanewise.machine.draft import Draft
 
 _ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 _LINE = re.compile(rf"(?:^|[ \t\]])({_ADDRESS}): +(\S.*)")
@@ -184,8 +185,16 @@ class Counting:
             self._moments[address] = max(self._moments.get(address, 0), len(times))
 
     def _bits(self, address: Address, status: int) -> None:
-        """Count errors by their names; what was counted for want of a name is taken back."""
-        prefix = self._severity.get(address, "correctable")
+        """Count errors by their names; what was counted for want of a name is taken back.
+
+        An excerpt may begin behind the line that says how bad an error is: some bits are those of errors
+        alone that are not corrected.
+        """
+        prefix = self._severity.get(address)
+        if prefix is None:
+            worse = any(status >> bit & 1 for bit in UNCORRECTABLE_BITS.keys() - CORRECTABLE_BITS.keys())
+            prefix = "nonfatal" if worse else "correctable"
+            self._errors[address][f"{prefix}.TOTAL"] += status != 0
         names = CORRECTABLE_BITS if prefix == "correctable" else UNCORRECTABLE_BITS
         waiting = self._waiting.pop(address, None)
         if waiting is not None:
@@ -270,9 +279,7 @@ class _Reader:
             end.registers["express"] = True
 
     def _unlimited(self, address: Address, match: re.Match[str]) -> None:
-        draft = self._into.draft(address)
-        draft.link["capability"] = _mode(match[1], match[2])
-        draft.registers["express"] = True
+        take_full_link(self._into.draft(address), match[0])
 
     def _gigabit(self, address: Address, _match: re.Match[str]) -> None:
         draft = self._into.draft(address)
@@ -292,6 +299,14 @@ class _Reader:
         for address, counters in self._counting.counters():
             self._into.draft(address).errors |= {"counters": counters, "counted_in_log": True}
         self._controllers.put_on(self._into)
+
+
+def take_full_link(draft: Draft, message: str) -> None:
+    """Take that all links up to the host carry what a device can do: so its own link runs in full."""
+    found = _UNLIMITED.search(message)
+    if found is not None:
+        draft.link["capability"] = draft.link["status"] = _mode(found[1], found[2])
+        draft.registers["express"] = True
 
 
 def _mode(speed: str, width: str) -> LinkMode:

@@ -2,7 +2,7 @@
 
 People copy the lines that they wonder about, one to five of them, often without what stands before the
 message. Where no line is one of those that `kernel_events` and `kernel_log` know, the devices that they name
-are the machine, and nothing more is known of them.
+are the machine. Nothing more is known of them, but that the link of some runs in full, as drivers say.
 Source: Linux, drivers/base/core.c (`dev_printk`: driver and device before each message).
 """
 
@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
+from lanewise.machine.sources.kernel_log import take_full_link
 from lanewise.machine.sources.log_stamps import beginning, looks_like_log, message_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def read(lines: Sequence[str], into: Reading) -> bool:
         told = line[:_LONGEST].strip()
         named = _NAMED.search(told) if stamped else _SPOKEN.match(message_of(told))
         if named is not None:
-            into.draft(Address.parse(named[1]))
+            take_full_link(into.draft(Address.parse(named[1])), told)
     if not into.drafts:
         return False
     into.kinds.append("kernel log")

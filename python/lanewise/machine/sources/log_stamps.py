@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _SINCE_BOOT = r" *\d+\.\d+(?: <[ \d.+-]{1,24}>)?"
 _BETWEEN = r"<? *\+?\d+\.\d+>?"
 _DAY_AND_TIME = r"\w{2,4}\.? \w{2,5}\.? +\d{1,2} \d\d:\d\d:\d\d \d{4}|\w{3,5} ?\d{1,2} \d\d:\d\d"
-_BRACKETS = rf"\[(?:{_SINCE_BOOT}|{_BETWEEN}|{_DAY_AND_TIME})\] ?"
+_NUMBER = r"(?:\d{1,7}[:-]?[ \t]{0,8})?"
+"""Of a line, as `grep -n` and editors put it before the time."""
+_BRACKETS = rf"{_NUMBER}\[(?:{_SINCE_BOOT}|{_BETWEEN}|{_DAY_AND_TIME})\] ?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
 _TIME_OF_DAY = r"\d\d:\d\d:\d\d(?:\.\d{1,6})? "
 """What is left of a time after somebody has cut day and host."""
@@ -34,7 +36,7 @@ _FRONT = re.compile(
 _STAMP = re.compile(rf"^(?:{_URGENCY})?(?:{_BRACKETS}|{_ISO}|{_HOST}|{_PROCESSOR}|{_TIME_OF_DAY})", re.ASCII)
 BOOT_SIGN = "Linux version "
 """In the first line of a boot."""
-_SINCE_START = re.compile(r"[ \t]*(?:<\d+>)?\[ *(\d{1,9}\.\d{1,9})[\] <]", re.ASCII)
+_SINCE_START = re.compile(rf"[ \t]*(?:<\d+>)?{_NUMBER}\[ *(\d{{1,9}}\.\d{{1,9}})[\] <]", re.ASCII)
 _CLOCK = re.compile(
     r"(?<!\d)(?P<day>\d{1,2})(?:T| {1,2})(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?!\d)", re.ASCII
 )

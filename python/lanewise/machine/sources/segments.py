@@ -22,6 +22,7 @@ _LOGGED = re.compile(
 _LINK = re.compile(
     r"Lnk(Cap|Sta):[^\n]{0,60}?Speed ([\d.]{1,6} ?GT/s)[^\n]{0,40}?Width (x\d{1,2})( \(downgraded\))?"
 )
+_ACCESS = re.compile(r"ACSCtl:[ \t]{1,4}SrcValid[+-] TransBlk[+-] ReqRedir([+-])")
 _MOST_TOLD = 4
 _DETAIL = re.compile(
     r"^[ \t>|]{1,16}(?:Subsystem|Control|Flags|Capabilities|LnkCap|LnkSta|Kernel driver in use)\b",
@@ -58,3 +59,11 @@ def links_told(text: str) -> str:
         able = None
     more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
     return ", ".join(told[:_MOST_TOLD]) + more
+
+
+def access_told(text: str) -> str:
+    """Say what lines about access control tell when nothing tells of which port they are; empty for none."""
+    ports = _ACCESS.findall(text)
+    redirecting = sum(sign == "+" for sign in ports)
+    where = f"{redirecting} with" if redirecting else "none with"
+    return f"{len(ports)}, {where} ReqRedir+, which sends peers by way of the host" if ports else ""

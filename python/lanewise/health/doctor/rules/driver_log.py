@@ -36,8 +36,8 @@ TIMEOUT = Rule(
     "GPU reset only one engine of it",
     cost="stated: what was asked of the device had to wait or failed",
     fix="See how often it happens: `dmesg | grep -e BDF -e 'timed out' -e timeout`. Look for errors of the "
-    "link at the same time. Update firmware and driver of the device. If it happens again: reseat the card, "
-    "then replace it.",
+    "link at the same time. Update firmware and driver of the device, and switch link power saving off "
+    "(`pcie_aspm=off`). If it happens again: reseat the card, then replace it.",
     references=(
         "Linux, drivers/nvme/host/pci.c (nvme_timeout)",
         "Linux, net/sched/sch_generic.c (dev_watchdog)",
@@ -53,8 +53,8 @@ LESS = Rule(
     "that its firmware needs, or with less power than it asks for.",
     why="The adapter is listed, its link is up, and it moves data; but it does so with one queue, or with "
     "ports that are held down, and no register shows it.",
-    severity="warning; info for GPUs with a display that ROCm leaves out, and for what a driver says about "
-    "the link of its adapter where no source shows that link",
+    severity="warning; info for GPUs with a display that ROCm leaves out, for what a driver says about the "
+    "link of its adapter where no source shows that link, and for a GPU whose memory found no room",
     cost="stated: the adapter moves less data than it could",
     fix="Safe Mode: install the DDP package (`/lib/firmware/intel/ice/ddp/ice.pkg`) that fits the driver, "
     "and load the driver again. Insufficient power: put the card into a slot that gives 75 W, or look at the "
@@ -85,6 +85,8 @@ FAILED_ACCESS = Rule(
 )
 
 
+_SMALL_BAR = "Resizable BAR"
+_NO_DMA = "the host reads and writes the GPU's memory through a window; DMA of the GPU is not affected"
 _THIN_LINK = re.compile(
     r"PCI-Express bandwidth available for this|not sufficient for optimal performance of this card"
 )
@@ -260,7 +262,12 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
             clear = [event for event in told if not _THIN_LINK.search(event.line)]
             severity, why, fix = _why_less(view, place, (clear or told)[-1].line)
             yield this.finding(
-                severity, place, f"{place} does less than it could: {why}", _lines(view, place, told), fix=fix
+                severity,
+                place,
+                f"{place} does less than it could: {why}",
+                _lines(view, place, told),
+                fix=fix,
+                cost=_NO_DMA if severity is Severity.INFO and _SMALL_BAR in why else None,
             )
 
 
@@ -293,6 +300,13 @@ def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | N
             "its driver says that its link may be too slow for its ports",
             "Compare what it can do with what it has (`lspci -vvv -s BDF | grep -e LnkCap -e LnkSta`), and "
             "look whether the slot has fewer lanes or a lower speed than the adapter.".replace("BDF", place),
+        )
+    if "resize BAR" in line:
+        return (
+            Severity.INFO,
+            f"there was no room for all of its memory at once ({_SMALL_BAR})",
+            f"Switch on {_SMALL_BAR} and decoding above 4 GB in the firmware setup, or start Linux with "
+            "`pci=realloc`.",
         )
     power = "power" in line
     why = "its slot gives too little power" if power else "its driver runs it in Safe Mode"

@@ -8,6 +8,7 @@ from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.words import who
 from lanewise.health.doctor.xids import RECOVERY, Meaning, is_recovery, meaning, name
+from lanewise.machine.address import Address
 from lanewise.machine.model import EventKind
 from lanewise.machine.topology import is_inside_amd
 from lanewise.machine.view import is_management
@@ -15,7 +16,6 @@ from lanewise.machine.view import is_management
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lanewise.machine.address import Address
     from lanewise.machine.model import KernelEvent
     from lanewise.machine.view import View
 
@@ -69,7 +69,9 @@ BLOCKED = Rule(
     "another reason than their format",
     cost="stated: transfers of the device failed",
     fix="Read what the driver of BDF says at that time (`dmesg | grep BDF`). Update firmware and driver of "
-    "the device, then the firmware of the host. If it happens again: replace the device.",
+    "the device, then the firmware of the host. Start Linux with `iommu=pt`, which lets such accesses pass: "
+    "where the device works then, its driver or the firmware's tables are the first suspects; where it does "
+    "not, the device.",
     references=(
         "Intel Virtualization Technology for Directed I/O 4.1 §7 (Translation Faults)",
         "AMD I/O Virtualization Technology 3.10 §2.5 (Event Logging)",
@@ -80,6 +82,8 @@ BLOCKED = Rule(
 )
 
 
+_DISPLAY_OF_INTEL, _INTELS_IOMMU = Address(0, 0, 2, 0), "DMAR"
+"""Where the display of Intel's processors is, and how its IOMMU begins a line."""
 _OF_FORMAT = "compatibility format"
 _MANY_INTERRUPTS = 10
 """From here on it is no start of a kernel any more. Assumed."""
@@ -188,7 +192,7 @@ def blocked_accesses(view: View, this: Rule) -> Iterable[Finding]:
         function, bdf = view.machine.functions.get(address), address.short
         times = f"{len(events)} accesses" if len(events) > 1 else "an access"
         yield this.finding(
-            Severity.WARNING if _matters(view, address) else Severity.INFO,
+            Severity.WARNING if _matters(view, address, events[0]) else Severity.INFO,
             bdf,
             f"the IOMMU blocked {times} of {bdf} to memory",
             [
@@ -250,11 +254,11 @@ def _is_of_the_board(view: View, address: Address) -> bool:
     )
 
 
-def _matters(view: View, address: Address) -> bool:
-    """Whether a device moves data for the host; of one that is not listed nobody knows."""
+def _matters(view: View, address: Address, event: KernelEvent) -> bool:
+    """Whether a device moves data for the host; of one that is not listed only Intel's display is known."""
     function = view.machine.functions.get(address)
     if function is None or function.identity.class_code is None:
-        return True
+        return address != _DISPLAY_OF_INTEL or _INTELS_IOMMU not in event.line
     if is_management(function) or function.virtual or view.is_held_by_another(function):
         return False
     of_a_processor = is_inside_amd(function) or (function.is_gpu and address.bus == 0)

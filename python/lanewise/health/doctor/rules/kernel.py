@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
-from lanewise.health.doctor.loss_words import LOSSES, what_happened
+from lanewise.health.doctor.loss_words import LOSSES, NOT_STARTED, what_happened
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.rules.driver_log import by_device, whom
 from lanewise.health.doctor.words import sign, who
@@ -33,9 +33,33 @@ _MOST_LINES = 4
 _OFTEN = 3
 """Times that a link goes down by itself from which on it will again. Assumed: once may be a reset."""
 _FROM_SLEEP = re.compile(r"D3|Switch to D0")
+_ASLEEP = re.compile(rf"{_FROM_SLEEP.pattern}|after resume")
 _OF_USB = "xhci_hcd "
-_NO_ROOM = ("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number")
+_NO_ROOM = (
+    *("can't reserve", "selected_regions", "scsih_probe", "error -12", "error -16", "No bus number"),
+    *("is 0M @ 0x0", "resize PCIe BARs"),
+)
 """In lines of devices that were given no addresses or buses, or whose addresses something else has."""
+
+_START_IT = (
+    "Read what its driver says before that (`dmesg`). A driver that is older than the device, firmware that "
+    "does not fit the driver, and a host that lacks what the device needs (interrupts, memory, power) fail "
+    "like this: update kernel or driver, and the firmware of the device, then switch the machine off and on. "
+    "If that is no help, reseat the device, look at its power, and try another slot or machine."
+)
+_WAKE_IT = (
+    "Switch the machine off and on. If it happens again, keep the device awake (`echo on > "
+    "/sys/bus/pci/devices/BDF/power/control; echo 0 > /sys/bus/pci/devices/BDF/d3cold_allowed`; of vfio-pci "
+    "`disable_idle_d3=1`), and update firmware of host and device. A device that is away all the same has "
+    "lost its power or its link: look at its power, cable and riser, then replace it."
+)
+_OF_A_DRIVE = re.compile(r"\bnvme")
+_SLEEP_OF_A_DRIVE = (
+    "switch link power saving off (`pcie_aspm=off`)",
+    "switch power saving of link and drive off (`pcie_aspm=off nvme_core.default_ps_max_latency_us=0`)",
+)
+"""What the fix of a lost device says of power saving, and what it says of a drive. Source: Linux,
+drivers/nvme/host/pci.c (nvme_warn_reset), which advises both."""
 
 _NOTHING_FOUND = (
     "If nothing is in that slot or socket, leave it. Otherwise look at cable and power of the device, and at "
@@ -128,7 +152,8 @@ def lost_devices(view: View, this: Rule) -> Iterable[Finding]:
                 *who(place, function),
                 *([f"{len(losses)} lines of that kind in the log"] if len(losses) > _MOST_LINES else []),
             ],
-            fix=_remedy(losses),
+            fix=_remedy(view, losses),
+            cost="what ran on it at that time failed" if again and not went else None,
         )
 
 
@@ -149,16 +174,35 @@ def _subject(view: View, place: str, loss: KernelEvent) -> str:
     return f"what is below {place}" if at_a_port else place
 
 
-def _remedy(losses: list[KernelEvent]) -> str | None:
-    """Say what to do where a device only lacks addresses or buses; None: what a lost device needs."""
-    if all(any(words in event.line for words in _NO_ROOM) for event in losses):
+def _remedy(view: View, losses: list[KernelEvent]) -> str | None:
+    """Say what to do where a device lacks addresses, did not start or wake, or is a drive; else None."""
+    # That the start failed follows from what the lines before say.
+    causes = [event for event in losses if FAILED_START not in event.line] or losses
+    if all(any(words in event.line for words in _NO_ROOM) for event in causes):
         return (
             "Nothing points to a fault of the card: what it needs is taken or was not given. See what has "
             "it (`grep -i -e pci -e reserved /proc/iomem`, `dmesg | grep -e 'BAR ' -e reserve -e "
             "conflict`). Update firmware of host and card, switch on decoding above 4 GB in the setup, or "
-            "start Linux with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots)."
+            "start Linux with `pci=realloc` (addresses) or `pci=hpbussize=8` (buses of hot-plug slots). A "
+            "virtual machine needs a larger 64-bit MMIO window from its host."
         )
+    if all(what_happened(event) == NOT_STARTED for event in losses):
+        return _START_IT
+    if (sleeper := _only_slept(view, losses)) is not None:
+        return _WAKE_IT.replace("BDF", str(sleeper))
+    if any(_OF_A_DRIVE.search(event.line) for event in losses):
+        return LOST.fix.replace(*_SLEEP_OF_A_DRIVE)
     return None
+
+
+def _only_slept(view: View, losses: list[KernelEvent]) -> Address | None:
+    """Return a device of which no more is known than that it does not wake; not a part of a lost GPU."""
+    address = losses[-1].address
+    asleep = all(e.kind is EventKind.NO_RETURN and _ASLEEP.search(e.line) for e in losses)
+    if address is None or not asleep:
+        return None
+    gpus = (e.address for e in view.machine.events if e.kind is EventKind.GPU_LOST and e.address is not None)
+    return address if all(gpu.slot != address.slot for gpu in gpus) else None
 
 
 def _first_of_each_kind(events: list[KernelEvent]) -> list[KernelEvent]:

@@ -54,7 +54,8 @@ SPEED = Rule(
     "fails, and stay there until they are retrained; a port whose Target Link Speed is low, by a firmware "
     "setting or by a kernel that could not train it otherwise, does not try.",
     severity="warning; info on links below 1.9 GB/s whose port is told to stay slow and whose device is "
-    "not known, and for devices whose own wires or media need no more",
+    "not known, for devices whose own wires or media need no more, and where nothing tells what a device is "
+    "that has all of its lanes at 2.5 or 5 GT/s",
     cost="simulated: the link alone, DMA both ways, at its present speed and at the speed that both ends "
     "have, on its present lanes",
     fix="Look for a speed limit of that slot in the firmware setup and update firmware; reseat the card; "
@@ -125,6 +126,8 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             word = "and" if held[0] is link.device and held[0].link.target_gt_s == held[1] else "because"
             reason = f", {word} {held[0].address.short} {_how(held)}"
             evidence.append(_register_line(held))
+        elif _may_be_idle_gpu(link):
+            severity, reason = Severity.INFO, ", as idle GPUs do; what it is the source does not say"
         if link.upper.link.bandwidth_autonomous or link.device.link.bandwidth_autonomous:
             evidence.append(
                 f"{link.upper.address.short} LnkSta: ABWMgmt+ (it changed speed or width at some time)"
@@ -140,6 +143,13 @@ def slow_links(view: View, this: Rule) -> Iterable[Finding]:
             if _cost_without_dma(link)
             else _trial(view, link, link.now, LinkMode(link.limit.gt_s, link.now.width)),
         )
+
+
+def _may_be_idle_gpu(link: Link) -> bool:
+    """Whether a device of which nothing but its link is known has all its lanes at the lowest speed."""
+    identity, slowest = link.device.identity, (link.now.gt_s or 0.0) <= IDLE_GPU_GT_S
+    nameless = identity.class_code is None and identity.device_id is None and identity.device_name is None
+    return nameless and slowest and not link.below_width and not link.device.is_bridge
 
 
 def _cost_without_dma(link: Link) -> str | None:

@@ -53,9 +53,9 @@ LIMITED = Rule(
     cost="stated: the device cannot reach what it could",
     fix="Reseat the card, look at riser and bifurcation; if its slot has no more, use another one.",
     references=("Linux, drivers/pci/pci.c (__pcie_print_link_status)",),
-    not_said="Functions inside processors and chipsets; "
-    "GPUs that were idle at that time; links of which the dump says the same (see `link-width`, "
-    "`link-speed`, `device-above-slot`).",
+    not_said="Functions inside processors and chipsets; devices behind a Thunderbolt or USB4 cable, whose "
+    "links say 2.5 GT/s; GPUs that were idle at that time; links of which the dump says the same (see "
+    "`link-width`, `link-speed`, `device-above-slot`).",
     bearing=Bearing.EXPLAINS,
 )
 
@@ -135,6 +135,8 @@ def limited_devices(view: View, this: Rule) -> Iterable[Finding]:
     for address, event in latest.items():
         function = view.machine.functions.get(address)
         if event.now is None or event.able is None or address.function or _is_told(view, function, event):
+            continue
+        if event.port in tunnels and event.now.gt_s == SPEEDS_GT_S[0]:
             continue
         if function is not None and (is_inside_chip(function) or _is_on_die(view, function)):
             continue

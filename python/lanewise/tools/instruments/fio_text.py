@@ -34,12 +34,12 @@ _JOB = re.compile(
     r"(?: \(.{0,200}?error=([^)]{1,80})\))?"
 )
 _RATE = re.compile(
-    r"^[ \t]++(read|write|trim|mixed) ?: (?:"
+    r"^[ \t]*+(read|write|trim|mixed) ?: (?:"
     r"IOPS=([\d.]{1,12})([kKM]?), BW=([\d.]{1,12})([KMGT]?i?[Bb]?)(?:/s)?\b"
     r"|io=.{1,20}?, bw=([\d.]{1,12})([KMGT]?B)/s, iops=([\d.]{1,12}))"
 )
-_CLAT = re.compile(r"^[ \t]++clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
-_STATS = re.compile(r"^[ \t]++([\w!-]{1,40}): ios=\d{1,15}/\d")
+_CLAT = re.compile(r"^[ \t]*+clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
+_STATS = re.compile(r"^[ \t]*+([\w!-]{1,40}): ios=\d{1,15}/\d")
 COMMAND = re.compile(r"\bfio[ \t](?P<options>.{0,400}?[ \t]-{1,2}[a-z].{0,4000})")
 _OPTION = re.compile(
     r"(?<!\S)-{1,2}([a-z_]{2,20})(?:(?:=| (?!-))([^\s'\"]{1,200}|'[^']{1,200}'|\"[^\"]{1,200}\")|(?=\s|$))"

@@ -51,7 +51,9 @@ def recognizes(text: str) -> bool:
 def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output; ImportProblemError says what is wrong with it."""
     brace = text.find("{")
-    if brace >= 0 and (not text[:brace].strip() or re.match(r'\{\s*"nvbandwidth"', text[brace:])):
+    if brace >= 0 and re.match(
+        r'\{\s*+"' if not text[:brace].strip() else r'\{\s*+"nvbandwidth"', text[brace:]
+    ):
         return _parse_json(text[brace:], source)
     return _parse_text(text, source)
 

@@ -156,6 +156,29 @@ class TestPerftest:
         (case,) = parse_measurement(PERFTEST).cases
         assert (case.target, case.workers, case.queue_depth) == ("mlx5_3", 4, 128)
 
+    @pytest.mark.parametrize(
+        ("local", "remote", "is_one"),
+        [
+            ("LID 0xd06 QPN 0x092f", "LID 0xd06 QPN 0x092e", True),
+            ("LID 0xd06 QPN 0x092f", "LID 0xd07 QPN 0x092f", False),
+            ("LID 0000 QPN 0x0108", "LID 0000 QPN 0x0109", False),
+            (
+                "LID 0000 QPN 0x0108 PSN 1\n GID: 00:255:255:10:00",
+                "LID 0000 QPN 1 PSN 1\n GID: 00:255:255:10:00",
+                True,
+            ),
+            (
+                "LID 0000 QPN 0x0108 PSN 1\n GID: 00:255:255:10:00",
+                "LID 0000 QPN 1 PSN 1\n GID: 00:255:255:10:01",
+                False,
+            ),
+        ],
+    )
+    def test_both_ends_may_be_one_port(self, local: str, remote: str, is_one: bool) -> None:
+        ends = f" local address: {local}\n remote address: {remote}\n #bytes"
+        (case,) = parse_measurement(PERFTEST.replace(" #bytes", ends)).cases
+        assert case.raw.get("one port", False) is is_one
+
     def test_a_server_is_the_other_side(self) -> None:
         there, here = parse_measurement(PERFTEST + SERVER + PERFTEST).cases
         assert (there.raw.get("side"), here.raw.get("side")) == (None, "server")

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from lanewise.tools.instruments.measurement import Case, Measurement
 
 _IN_MEMORY = ("/dev/shm/", "/dev/ram", "/dev/zram", "/dev/null", "/dev/zero", "/dev/pmem", "/dev/dax")
+_WITHIN = {
+    "loopback": "both ends on one machine (loopback): nothing crosses PCI Express",
+    "one port": "both ends are one port (loopback): its link carries the data both ways, and no wire is "
+    "between",
+    "fabrics": "a drive of another machine, over a network (NVMe over Fabrics)",
+}
+"""What is said of a case, by the field that its reader sets."""
 _NO_ENGINES = frozenset({"null", "cpuio"})
 _MODEL = re.compile(
     r"\b(?:GH|GB|H|A|B|V|P|L|T|MI)\d{1,3}[SXA]?(?=\b|-)|\b(?:RTX|GTX) (?:PRO )?A?\d{4}\b|\bRTX A\d{4}\b"
@@ -21,11 +28,9 @@ _MODEL = re.compile(
 
 
 def not_over_pcie(case: Case, tool: str) -> str:
-    """Say why a result did not cross PCI Express, as far as the output tells; empty when it may have."""
-    if case.raw.get("loopback"):
-        return "both ends on one machine (loopback): nothing crosses PCI Express"
-    if case.raw.get("fabrics"):
-        return "a drive of another machine, over a network (NVMe over Fabrics)"
+    """Say why a result is not of one device's link, as far as the output tells; empty when it may be."""
+    if within := next((words for field, words in _WITHIN.items() if case.raw.get(field)), ""):
+        return within
     if other := case.raw.get("elsewhere"):
         return f"a result of {other}, of no drive of this machine"
     if name := case.raw.get("in memory"):

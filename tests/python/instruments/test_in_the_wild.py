@@ -266,6 +266,20 @@ class TestCopies:
         assert measurement.raw["device names"] == ["NVIDIA GeForce RTX 4090"]
         assert measurement.cases[0].target == "GPU 0"
 
+    def test_runs_one_below_the_other_have_gpus_of_their_own(self) -> None:
+        run = "nvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A40 (00000000:{}:00)\n\nRunning host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.13\n\n"
+        measurement = parse_measurement(run.format(41) + "$ ./nvbandwidth\n" + run.format(42))
+        assert targets(measurement) == ["0000:41:00.0", "0000:42:00.0"]
+        assert [case.raw["device"] for case in measurement.cases] == [("NVIDIA A40",)] * 2
+
+    def test_an_error_behind_results_is_told(self) -> None:
+        table = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.10\n\n"
+        error = "[CUDA_ERROR_PEER_ACCESS_UNSUPPORTED] peer access is not supported between these two devices"
+        (said,) = parse_measurement(
+            f"{table}Running device_to_device_memcpy_read_ce.\n{error}\n"
+        ).not_understood
+        assert error in said
+
     def test_tables_whose_arrow_alone_names_the_test(self) -> None:
         text = "".join(
             f"$ ./nvbandwidth -t {number}\nmemcpy CE CPU(row) {arrow} GPU(column) bandwidth (GB/s)\n           0\n 0      {rate}\n\n"

@@ -6,7 +6,7 @@ The output itself tells: addresses of both ends, the file that was read, what th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
@@ -20,6 +20,7 @@ _WITHIN = {
     "fabrics": "a drive of another machine, over a network (NVMe over Fabrics)",
 }
 """What is said of a case, by the field that its reader sets."""
+_NVIDIA = 0x10DE
 _NO_ENGINES = frozenset({"null", "cpuio"})
 _MODEL = re.compile(
     r"\b(?:GH|GB|H|A|B|V|P|L|T|MI)\d{1,3}[SXA]?(?=\b|-)|\b(?:RTX|GTX) (?:PRO )?A?\d{4}\b|\bRTX A\d{4}\b"
@@ -61,11 +62,24 @@ def _host(name: object) -> str:
     return first if is_name else ""
 
 
-def another_machine(measurement: Measurement, machine: Machine) -> str:
-    """Say why a result was not measured on this machine: its GPUs are none of this machine's."""
-    measured = {model for name in measurement.listed("device names") for model in _models(name)}
-    here = {model for gpu in machine if gpu.is_gpu for model in _models(gpu.name)}
-    if not measured or not here or measured & here:
+def another_machine(case: Case, measurement: Measurement, machine: Machine) -> str:
+    """Say why a result was not measured on this machine: its GPUs are none of this machine's.
+
+    The GPUs are those that a case names, where its tool names them for each; a paste may be of several
+    machines.
+    """
+    gpus = [gpu for gpu in machine if gpu.is_gpu]
+    here = {model for gpu in gpus for model in _models(gpu.name)}
+    own = case.raw.get("device") or ()
+    names = [own] if isinstance(own, str) else list(cast("tuple[str, ...]", own))
+    if names and any(gpu.identity.vendor_id == _NVIDIA and not _models(gpu.name) for gpu in gpus):
+        # Of several, the one that is not known by name may be the one.
+        names = []
+    told = [*map(_models, names)] or [
+        {model for name in measurement.listed("device names") for model in _models(name)}
+    ]
+    measured = {model for models in told if here and not models & here for model in models}
+    if not measured:
         return ""
     return (
         f"measured on {', '.join(sorted(measured))}, and the GPUs here are {', '.join(sorted(here))}: "

@@ -167,6 +167,8 @@ GPUS = """\
         (ONE.replace("L40S", "H200"), "another machine"),
         (IPERF.replace("10.0.0.2", "127.0.0.1").replace("10.0.0.1", "127.0.0.1"), "loopback"),
         (FIO.replace("nvme0n1", "null"), "in memory"),
+        (FIO.replace("nvme0n1", "rbd0"), "is a drive over a network"),
+        (FIO.replace("nvme0n1", "mmcblk0"), "is an SD card or eMMC"),
     ],
 )
 def test_what_is_not_pci_express_is_not_judged_and_it_is_said_why(text: str, reason: str) -> None:

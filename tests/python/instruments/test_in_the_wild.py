@@ -92,9 +92,38 @@ class TestRunsOfFio:
         ]
         measurement = parse_measurement("\n".join([*texts, *all_clients]))
         assert [case.raw["hostname"] for case in measurement.cases] == ["rig1", "rig2"]
+        (alone,) = parse_measurement("\n".join(all_clients)).cases
+        assert alone.raw["elsewhere"] == "all servers together"
+
+    @pytest.mark.parametrize(
+        ("reached", "hosts"),
+        [
+            (
+                "hostname={}, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.9, flags=1\n",
+                ["server 1", "server 2"],
+            ),
+            ("", [None, None]),
+        ],
+    )
+    def test_servers_that_are_not_named_are_no_clones(self, reached: str, hosts: list[str | None]) -> None:
+        text = "".join(map(reached.format, ("rig1", "rig2"))) + fio_run("nvme0n1")
+        job = "\n".join(text.splitlines()[-12:])
+        measurement = parse_measurement(f"{text}\n{job[job.index('a: (groupid') :]}")
+        assert [case.raw.get("hostname") for case in measurement.cases] == hosts
+
+    def test_a_server_may_be_named_above_its_job(self) -> None:
+        job = fio_run("nvme0n1").replace("a: (groupid", "<rig1>\na: (groupid")
+        (case,) = parse_measurement(job).cases
+        assert case.raw["hostname"] == "rig1"
 
 
 class TestFioJson:
+    def test_servers_of_older_versions_have_no_names(self) -> None:
+        read = {"total_ios": 10, "bw_bytes": 10**9, "iops": 1.0}
+        jobs = [{"jobname": name, "job options": {}, "read": read} for name in ("a", "a", "All clients")]
+        measurement = parse_measurement(json.dumps({"fio version": "fio-3.2", "client_stats": jobs}))
+        assert [case.raw["hostname"] for case in measurement.cases] == ["server 1", "server 2"]
+
     def test_without_options_size_and_depth_are_not_known(self) -> None:
         job = {"jobname": "seq", "write": {"io_bytes": 361984, "bw": 68118, "iops": 133}}
         (case,) = parse_measurement(json.dumps({"fio version": "fio-2.1.4", "jobs": [job]})).cases

@@ -20,6 +20,10 @@ _WITHIN = {
     "fabrics": "a drive of another machine, over a network (NVMe over Fabrics)",
 }
 """What is said of a case, by the field that its reader sets."""
+_OTHER_DRIVES = (
+    (re.compile(r"/dev/(?:rbd|nbd|drbd)\d"), "is a drive over a network"),
+    (re.compile(r"/dev/mmcblk\d"), "is an SD card or eMMC, and no drive on PCI Express"),
+)
 _NVIDIA = 0x10DE
 _NO_ENGINES = frozenset({"null", "cpuio"})
 _MODEL = re.compile(
@@ -39,6 +43,8 @@ def not_over_pcie(case: Case, tool: str) -> str:
     target = str(case.target or "")
     if tool == "fio" and target.startswith(_IN_MEMORY):
         return f"'{target}' is in memory: nothing crosses PCI Express"
+    if other := next((words for form, words in _OTHER_DRIVES if form.match(target)), ""):
+        return f"'{target}' {other}"
     engine = str(case.options.get("ioengine", ""))
     return (
         f"fio's engine '{engine}' moves nothing to a device"

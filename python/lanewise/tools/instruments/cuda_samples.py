@@ -22,7 +22,12 @@ from lanewise.tools.instruments.measurement import Case, ImportProblemError, Lat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
+_SECTION = re.compile(
+    r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device"
+    r"(?:\(s\), (Paged|Pinned) memory)?"
+)
+"""NVIDIA's sample for OpenCL names the memory there."""
+_MEMORY = {"Paged": "pageable", "Pinned": "pinned"}
 _SECTIONS = re.compile(
     r"^[ \t]*+(?:Host to Device|Device to Host|Device to Device) Bandwidth, \d{1,3} Device", re.MULTILINE
 )
@@ -105,7 +110,7 @@ def _copies(lines: list[str]) -> Iterator[Case]:
         if match := _CSV.match(line.strip()):
             yield _csv_case(match, device, name)
         elif match := _SECTION.match(line):
-            section = match[1]
+            section, memory = match[1], _MEMORY.get(match[3] or "", memory)
         elif "Memory Transfers" in line:
             memory = line.split()[0].lower()
         elif match := _COLUMNS.search(line):

@@ -36,7 +36,7 @@ _RANK = r"\[\d{1,5},\d{1,5}\]<std(?:out|err)>:"
 _BEFORE_A_LINE = tuple(re.compile(s, re.ASCII) for s in (*(rf"(?:{s})(?: |$)" for s in _STAMPS), _RANK))
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 """What a terminal is told: colours, and to clear a line."""
-_TOKEN = re.compile(r"[ \t]*+\d++|[ \t]++|[A-Za-z]++|.")
+_TOKEN = re.compile(r"[ \t]++(?:\d++)?|\d++|[A-Za-z]++|.")
 _NUMBER = "0"
 """Any number, and the blanks before it."""
 _LONGEST_STAMP = 160

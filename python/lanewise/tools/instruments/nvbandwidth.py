@@ -37,6 +37,9 @@ _QUOTE = "> \t"
 _FAILED = re.compile(
     r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error|ASSERT)\b|^Invalid value when checking"
 )
+_OBJECT = re.compile(r'\{\s*+"')
+_DOCUMENT = re.compile(r'\{\s*+"nvbandwidth"')
+"""What begins its JSON, behind other text."""
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _HOST_AND_GPU = re.compile(r"^memcpy (?P<engine>CE|SM) CPU\(row\) (?P<way><->|->|<-) GPU\(column\)")
 _DEVICE = re.compile(
@@ -55,9 +58,7 @@ def recognizes(text: str) -> bool:
 def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output; ImportProblemError says what is wrong with it."""
     brace = text.find("{")
-    if brace >= 0 and re.match(
-        r'\{\s*+"' if not text[:brace].strip() else r'\{\s*+"nvbandwidth"', text[brace:]
-    ):
+    if brace >= 0 and (_DOCUMENT if text[:brace].strip() else _OBJECT).match(text, brace):
         return _parse_json(text[brace:], source)
     return _parse_text(text, source)
 

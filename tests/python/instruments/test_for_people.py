@@ -186,6 +186,16 @@ def test_names_of_gpus_tell_machines_apart() -> None:
     assert "GH200" in another_machine(case, other, machine)
 
 
+def test_one_number_of_a_device_may_be_two_models() -> None:
+    machine = read_bytes(
+        b"07:00.0 3D controller: NVIDIA Corporation TU102GL [Quadro RTX 6000/8000] (rev a1)\n"
+    )
+    measurement = parse_measurement(ONE)
+    for name, is_here in (("Quadro RTX 8000", True), ("Quadro RTX 6000", True), ("Quadro RTX 5000", False)):
+        named = replace(measurement, raw={**measurement.raw, "device names": [name]})
+        assert (another_machine(measurement.cases[-1], named, machine) == "") is is_here
+
+
 def test_a_paste_of_several_machines_has_cases_of_this_one() -> None:
     one = (
         "[CUDA Bandwidth Test] - Starting...\n Device 0: {}\n Host to Device Bandwidth, 1 Device(s)\n"

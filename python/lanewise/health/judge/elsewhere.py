@@ -30,6 +30,8 @@ _MODEL = re.compile(
     r"\b(?:GH|GB|H|A|B|V|P|L|T|MI)\d{1,3}[SXA]?(?=\b|-)|\b(?:RTX|GTX) (?:PRO )?A?\d{4}\b|\bRTX A\d{4}\b"
 )
 """What tells one model of GPU from another. Longer names of one model differ in memory and shape."""
+_SEVERAL = re.compile(r"\b((?:RTX|GTX) )(\d{4})/(\d{4})\b")
+"""Models that one number of a device stands for, like ``Quadro RTX 6000/8000``."""
 
 
 def not_over_pcie(case: Case, tool: str) -> str:
@@ -96,4 +98,4 @@ def another_machine(case: Case, measurement: Measurement, machine: Machine) -> s
 def _models(name: str) -> set[str]:
     """Return the models in a GPU's name, such as H100 or MI300X; brackets hold the name that is sold."""
     sold = re.search(r"\[([^\]]{1,80})\]", name)
-    return set(_MODEL.findall(sold[1] if sold else name))
+    return set(_MODEL.findall(_SEVERAL.sub(r"\1\2 \1\3", sold[1] if sold else name)))

@@ -87,6 +87,23 @@ def test_redirection_holds_back_peers_and_no_copies_from_the_host() -> None:
     assert {case.verdict for case in judged(PEERS, gpus).cases} == {Verdict.WRONG}
 
 
+def test_more_than_simulated_is_not_more_than_the_link_carries() -> None:
+    """Only what no link of PCI Express carries tells of links that the description does not show."""
+    gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
+    small = [  # Its packets have 128 B.
+        replace(one, identity=replace(one.identity, device_name="AD102 [GeForce RTX 4090]"))
+        if one.kind is Kind.ENDPOINT
+        else one
+        for one in gpus
+    ]
+    (within, _) = judged(PEERS.replace("12.0", "28.0"), machine(*small)).cases
+    assert within.ratio == pytest.approx(1.1, abs=0.05)
+    assert within.verdict is Verdict.GOOD
+    assert any("within the 28." in line for line in within.evidence)
+    (beyond, _) = judged(PEERS.replace("12.0", "56.0"), gpus).cases
+    assert (beyond.verdict, "NVLink" in beyond.binding) == (Verdict.NONE, True)
+
+
 def test_a_copy_from_a_gpu_to_itself_crosses_no_link() -> None:
     gpus = switched(*[{"class_code": GPU, "vendor": 0x10DE}] * 2)
     case = Case(name="copy", target="GPU0 -> GPU0", bandwidth_bytes_per_s=1e12)

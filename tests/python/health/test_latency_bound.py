@@ -38,6 +38,14 @@ def test_small_copies_are_latency_bound_and_large_ones_as_good_as_it_gets() -> N
     assert "8.0 us besides their bytes" in cases[0].evidence[0]
 
 
+def test_large_copies_at_two_rates_are_no_launch() -> None:
+    """A line through 8.1 GB/s at 64 MiB and 9.2 GB/s at 192 MiB begins at 1.4 ms, which no launch takes."""
+    large = sweep([1 << 26], launch_us=0.0, gb_per_s=8.1), sweep([3 << 26], launch_us=0.0, gb_per_s=9.2)
+    gpu = pair(port={"can": "16 x16"}, can="16 x16", class_code=GPU, vendor=0x10DE)
+    cases = judge(parse("".join(large)), machine(*gpu.functions.values())).cases
+    assert [case.verdict for case in cases] == [Verdict.HOST] * 2
+
+
 def test_a_slow_host_shows_at_the_largest_sizes() -> None:
     verdicts = [case.verdict for case in judged(SIZES, launch_us=8.0, gb_per_s=6.0)]
     assert verdicts[0] is Verdict.LATENCY

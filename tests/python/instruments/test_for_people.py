@@ -167,6 +167,8 @@ GPUS = """\
         (ONE.replace("L40S", "H200"), "another machine"),
         (IPERF.replace("10.0.0.2", "127.0.0.1").replace("10.0.0.1", "127.0.0.1"), "loopback"),
         (FIO.replace("nvme0n1", "null"), "in memory"),
+        (FIO.replace("nvme0n1", "rbd0"), "is a drive over a network"),
+        (FIO.replace("nvme0n1", "mmcblk0"), "is an SD card or eMMC"),
     ],
 )
 def test_what_is_not_pci_express_is_not_judged_and_it_is_said_why(text: str, reason: str) -> None:
@@ -178,6 +180,42 @@ def test_what_is_not_pci_express_is_not_judged_and_it_is_said_why(text: str, rea
 def test_names_of_gpus_tell_machines_apart() -> None:
     measurement = parse_measurement(ONE)
     machine = read_bytes(GPUS.encode())
-    assert another_machine(measurement, machine) == ""
+    (*_, case) = measurement.cases
+    assert another_machine(case, measurement, machine) == ""
     other = replace(measurement, raw={**measurement.raw, "device names": ["NVIDIA GH200 480GB"]})
-    assert "GH200" in another_machine(other, machine)
+    assert "GH200" in another_machine(case, other, machine)
+
+
+def test_one_number_of_a_device_may_be_two_models() -> None:
+    machine = read_bytes(
+        b"07:00.0 3D controller: NVIDIA Corporation TU102GL [Quadro RTX 6000/8000] (rev a1)\n"
+    )
+    measurement = parse_measurement(ONE)
+    for name, is_here in (("Quadro RTX 8000", True), ("Quadro RTX 6000", True), ("Quadro RTX 5000", False)):
+        named = replace(measurement, raw={**measurement.raw, "device names": [name]})
+        assert (another_machine(measurement.cases[-1], named, machine) == "") is is_here
+
+
+def test_a_paste_of_several_machines_has_cases_of_this_one() -> None:
+    one = (
+        "[CUDA Bandwidth Test] - Starting...\n Device 0: {}\n Host to Device Bandwidth, 1 Device(s)\n"
+        " PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t12.3\n\n"
+        "Result = PASS\n"
+    )
+    judgement = judge(
+        parse_measurement(one.format("NVIDIA L40S") + one.format("Tesla T4")), read_bytes(GPUS.encode())
+    )
+    assert ["T4" in case.binding for case in judgement.cases] == [False, True]
+
+
+def test_each_of_two_peers_is_one_of_this_machine() -> None:
+    text = (
+        "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"
+        "Device: 0, NVIDIA L40S, pciBusID: 7, pciDeviceID: 0, pciDomainID:0\n"
+        "Device: 1, {}, pciBusID: a, pciDeviceID: 0, pciDomainID:0\n"
+        "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1\n"
+        "     0 700.0  26.3\n     1  26.3 700.0\n"
+    )
+    for name, is_elsewhere in (("NVIDIA L40S", False), ("NVIDIA GeForce RTX 5090", True)):
+        judgement = judge(parse_measurement(text.format(name)), read_bytes(GPUS.encode()))
+        assert {"RTX 5090" in case.binding for case in judgement.cases} == {is_elsewhere}

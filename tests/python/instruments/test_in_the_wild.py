@@ -92,9 +92,38 @@ class TestRunsOfFio:
         ]
         measurement = parse_measurement("\n".join([*texts, *all_clients]))
         assert [case.raw["hostname"] for case in measurement.cases] == ["rig1", "rig2"]
+        (alone,) = parse_measurement("\n".join(all_clients)).cases
+        assert alone.raw["elsewhere"] == "all servers together"
+
+    @pytest.mark.parametrize(
+        ("reached", "hosts"),
+        [
+            (
+                "hostname={}, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.9, flags=1\n",
+                ["server 1", "server 2"],
+            ),
+            ("", [None, None]),
+        ],
+    )
+    def test_servers_that_are_not_named_are_no_clones(self, reached: str, hosts: list[str | None]) -> None:
+        text = "".join(map(reached.format, ("rig1", "rig2"))) + fio_run("nvme0n1")
+        job = "\n".join(text.splitlines()[-12:])
+        measurement = parse_measurement(f"{text}\n{job[job.index('a: (groupid') :]}")
+        assert [case.raw.get("hostname") for case in measurement.cases] == hosts
+
+    def test_a_server_may_be_named_above_its_job(self) -> None:
+        job = fio_run("nvme0n1").replace("a: (groupid", "<rig1>\na: (groupid")
+        (case,) = parse_measurement(job).cases
+        assert case.raw["hostname"] == "rig1"
 
 
 class TestFioJson:
+    def test_servers_of_older_versions_have_no_names(self) -> None:
+        read = {"total_ios": 10, "bw_bytes": 10**9, "iops": 1.0}
+        jobs = [{"jobname": name, "job options": {}, "read": read} for name in ("a", "a", "All clients")]
+        measurement = parse_measurement(json.dumps({"fio version": "fio-3.2", "client_stats": jobs}))
+        assert [case.raw["hostname"] for case in measurement.cases] == ["server 1", "server 2"]
+
     def test_without_options_size_and_depth_are_not_known(self) -> None:
         job = {"jobname": "seq", "write": {"io_bytes": 361984, "bw": 68118, "iops": 133}}
         (case,) = parse_measurement(json.dumps({"fio version": "fio-2.1.4", "jobs": [job]})).cases
@@ -155,6 +184,29 @@ class TestPerftest:
     def test_tabs_that_a_terminal_made_blanks(self) -> None:
         (case,) = parse_measurement(PERFTEST).cases
         assert (case.target, case.workers, case.queue_depth) == ("mlx5_3", 4, 128)
+
+    @pytest.mark.parametrize(
+        ("local", "remote", "is_one"),
+        [
+            ("LID 0xd06 QPN 0x092f", "LID 0xd06 QPN 0x092e", True),
+            ("LID 0xd06 QPN 0x092f", "LID 0xd07 QPN 0x092f", False),
+            ("LID 0000 QPN 0x0108", "LID 0000 QPN 0x0109", False),
+            (
+                "LID 0000 QPN 0x0108 PSN 1\n GID: 00:255:255:10:00",
+                "LID 0000 QPN 1 PSN 1\n GID: 00:255:255:10:00",
+                True,
+            ),
+            (
+                "LID 0000 QPN 0x0108 PSN 1\n GID: 00:255:255:10:00",
+                "LID 0000 QPN 1 PSN 1\n GID: 00:255:255:10:01",
+                False,
+            ),
+        ],
+    )
+    def test_both_ends_may_be_one_port(self, local: str, remote: str, is_one: bool) -> None:
+        ends = f" local address: {local}\n remote address: {remote}\n #bytes"
+        (case,) = parse_measurement(PERFTEST.replace(" #bytes", ends)).cases
+        assert case.raw.get("one port", False) is is_one
 
     def test_a_server_is_the_other_side(self) -> None:
         there, here = parse_measurement(PERFTEST + SERVER + PERFTEST).cases
@@ -242,6 +294,20 @@ class TestCopies:
         )
         assert measurement.raw["device names"] == ["NVIDIA GeForce RTX 4090"]
         assert measurement.cases[0].target == "GPU 0"
+
+    def test_runs_one_below_the_other_have_gpus_of_their_own(self) -> None:
+        run = "nvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A40 (00000000:{}:00)\n\nRunning host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.13\n\n"
+        measurement = parse_measurement(run.format(41) + "$ ./nvbandwidth\n" + run.format(42))
+        assert targets(measurement) == ["0000:41:00.0", "0000:42:00.0"]
+        assert [case.raw["device"] for case in measurement.cases] == [("NVIDIA A40",)] * 2
+
+    def test_an_error_behind_results_is_told(self) -> None:
+        table = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     25.10\n\n"
+        error = "[CUDA_ERROR_PEER_ACCESS_UNSUPPORTED] peer access is not supported between these two devices"
+        (said,) = parse_measurement(
+            f"{table}Running device_to_device_memcpy_read_ce.\n{error}\n"
+        ).not_understood
+        assert error in said
 
     def test_tables_whose_arrow_alone_names_the_test(self) -> None:
         text = "".join(

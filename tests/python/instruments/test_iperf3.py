@@ -127,3 +127,18 @@ def test_sums_of_several_tests_are_not_added_up() -> None:
     line = "[SUM]   0.00-5.00   sec  1.79 MBytes  3.00 Mbits/sec  0.048 ms  0/29292 (0%)  receiver\n"
     found = parse_measurement(3 * line).cases
     assert [case.bandwidth_bytes_per_s for case in found] == [3e6 / 8] * 3
+
+
+def test_sums_of_udp_before_version_3_2_have_no_last_word() -> None:
+    text = """\
+Connecting to host 10.0.0.10, port 6666
+[  4] local 10.0.0.9 port 42142 connected to 10.0.0.10 port 6666
+[ ID] Interval           Transfer     Bandwidth       Total Datagrams
+[  4]   0.00-1.00   sec   112 MBytes   937 Mbits/sec  14270
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bandwidth       Jitter    Lost/Total Datagrams
+[  4]   0.00-10.00  sec  1.09 GBytes   935 Mbits/sec  0.015 ms  0/142700 (0%)
+[  4] Sent 142700 datagrams
+"""
+    (case,) = parse_measurement(text).cases
+    assert (case.name, case.direction, case.bandwidth_bytes_per_s) == ("UDP send", "send", 935e6 / 8)

@@ -152,6 +152,38 @@ def test_tools_that_are_not_read_are_named(text: str, tool: str) -> None:
         parse_measurement(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fio: pid=8281, err=84/file:io_u.c:2141, func=io_u_queued_complete, error=X\n", "an error of fio"),
+        ("sha256: verify failed at file a.0.0 offset 6, length 3\n", "an error of fio"),
+        ("a: (g=0): rw=read, bs=(R) 1024KiB-1024KiB\n...\nfio-3.16\n", "the beginning of an output of fio"),
+        ("Jobs: 4 (f=4): [R(4)][36.4%][r=395MiB/s]\n", "the beginning of an output of fio"),
+        ("==\n= Dbench Summary =\n==\nSequential Read/Write: 65MiB/s / 43MiB/s\n", "dbench's summary"),
+        (
+            "iperf3: error - control socket has closed unexpectedly\n",
+            "iperf3 failed: iperf3: error - control",
+        ),
+    ],
+)
+def test_what_has_no_result_says_what_it_is(text: str, said: str) -> None:
+    with pytest.raises(ImportProblemError, match=said):
+        parse_measurement(text)
+
+
+def test_buffers_of_gpus_are_told() -> None:
+    text = "# OSU MPI-CUDA Bandwidth Test v5.7\n# Send Buffer on HOST (H) and Receive Buffer on {} ({})\n# Size      Bandwidth (MB/s)\n4194304              4036.15\n"
+    for where, gpu in (("DEVICE", ""), ("HOST", None)):
+        (case,) = parse_measurement(text.format(where, where[0])).cases
+        assert case.raw.get("gpu") == gpu
+
+
+def test_memory_of_the_sample_for_opencl() -> None:
+    text = "[oclBandwidthTest] starting...\nHost to Device Bandwidth, 1 Device(s), Paged memory, direct access\n   Transfer Size (Bytes)\tBandwidth(MB/s)\n   33554432\t\t\t9471.2\n"
+    (case,) = parse_measurement(text).cases
+    assert (case.raw["memory"], case.bandwidth_bytes_per_s) == ("pageable", 9471.2 * 2**20)
+
+
 # In the form of reports of CrystalDiskMark 3.0.1 to 3.0.3; numbers of one on a public page.
 OF_CRYSTALDISKMARK_3 = """\
 -----------------------------------------------------------------------

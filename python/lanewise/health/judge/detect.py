@@ -25,6 +25,12 @@ _TERSE_OF_FIO = re.compile(r"^2;[^;\n]{1,200};\d{1,9};\d{1,9};\d{1,15};\d", re.M
 """A version of the format that has other fields."""
 _JOBS_OF_FIO = re.compile(r"^[ \t]*\[[^\]\n]{1,100}\][ \t]*$", re.MULTILINE)
 _OPTION_OF_FIO = re.compile(r"^[ \t]*(?:rw|readwrite|ioengine|iodepth|blocksize|bs)[ \t]*=", re.MULTILINE)
+_ERROR_OF_FIO = re.compile(
+    r"^(?:fio: pid=\d{1,9}, err=|\w{1,20}: verify failed at file ).{0,160}", re.MULTILINE
+)
+_BEGINNING_OF_FIO = re.compile(r"^[^\n:]{1,100}: \(g=\d{1,6}\): rw=|^Jobs: \d{1,6} \(f=\d", re.MULTILINE)
+_OF_DBENCH = re.compile(r"^= Dbench Summary =$", re.MULTILINE)
+_ERROR_OF_IPERF3 = re.compile(r"^iperf3: error - .{1,160}", re.MULTILINE)
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "Lanewise reads outputs of fio (text, terse or JSON), CrystalDiskMark, DISKSPD (text or XML), SPDK's "
@@ -151,7 +157,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         raise ImportProblemError(f"'{source or '-'}' is JSON that is incomplete or damaged: {broken}")
     if (scenario := said_of_a_scenario(text, source or "-")) is not None:
         raise ImportProblemError(scenario)
-    if said := _said_of_fio(text, source or "-"):
+    if said := _said_of_fio(text, source or "-") or _said_of_parts(text, source or "-"):
         raise ImportProblemError(said)
     from lanewise.machine.sources.wrapping import HEADER
 
@@ -190,6 +196,22 @@ def _said_of_fio(text: str, name: str) -> str:
             "simulates it; "
             "of a real run, give what fio printed"
         )
+    return ""
+
+
+def _said_of_parts(text: str, name: str) -> str:
+    """Say what of a tool that is read has no result in it: an error, a beginning, a summary; else empty."""
+    if error := _ERROR_OF_FIO.search(text):
+        return f"'{name}' is an error of fio without any job's result: {error[0].strip()}"
+    if error := _ERROR_OF_IPERF3.search(text):
+        return f"'{name}' has no result, as iperf3 failed: {error[0].strip()}"
+    if _BEGINNING_OF_FIO.search(text):
+        return (
+            f"'{name}' is the beginning of an output of fio, before its results; keep it to its end, best "
+            "that of fio with --output-format=json"
+        )
+    if _OF_DBENCH.search(text):
+        return f"'{name}' is dbench's summary; give what fio printed above it"
     return ""
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _LAUNCH_S = 20e-6
 """What a copy may take besides its bytes. Assumed: call, launch and interrupt are some microseconds each."""
 
+_LONGEST_START_S = 500e-6
+"""The most that a sweep may say of it. Assumed: ranks of a collective and drivers in a guest start within
+that, and a line that says more goes through rates that differ."""
+
 
 class FixedTimes:
     """What copies of a measurement take besides their bytes."""
@@ -41,6 +45,8 @@ class FixedTimes:
         if sweep is None or seconds is None or not size:
             return None
         fixed = _intercept(sweep)
+        if fixed is not None and fixed > _LONGEST_START_S:
+            return None
         if fixed is not None:
             return min(fixed, seconds)
         beyond = seconds - size / possible_bytes_per_s

@@ -86,7 +86,9 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
     tool = str(case.raw.get("tool", measurement.tool))
     measurement = replace(measurement, tool=tool)
     elsewhere = (
-        another_machine(measurement, machine) or another_host(case, machine) or not_over_pcie(case, tool)
+        another_machine(case, measurement, machine)
+        or another_host(case, machine)
+        or not_over_pcie(case, tool)
     )
     if elsewhere:
         return Match(reason=elsewhere)

@@ -306,7 +306,9 @@ def _judged(
         return JudgedCase(case.name, bdf, measured, None, None, Verdict.NONE, reason)
     predicted = row.alone_gb_per_s * found.share
     ratio = measured / predicted
-    if found.benchmark.peer is not None and found.benchmark.function.is_gpu and ratio > _TOO_GOOD:
+    beyond = found.benchmark.peer is not None and found.benchmark.function.is_gpu and ratio > _TOO_GOOD
+    carried = (row.ceiling_gb_per_s or predicted) * found.share
+    if beyond and measured > carried:
         return JudgedCase(case.name, bdf, measured, predicted, ratio, Verdict.NONE, _OWN_LINKS)
     small = _latency_bound(case, predicted, ratio, fixed)
     if small is not None:
@@ -315,7 +317,7 @@ def _judged(
     on_the_way = _on_the_way(simulator.machine, found.benchmark, findings)
     faults = [f for f in on_the_way if _is_fault(f, bearings[f.rule], found.benchmark, ratio)]
     explanations = [f for f in on_the_way if bearings[f.rule] is Bearing.EXPLAINS]
-    verdict = _verdict(ratio, faults)
+    verdict = _verdict(1.0 if beyond else ratio, faults)
     evidence = [f"{finding.title} [{finding.rule}]" for finding in faults]
     asleep = link_asleep(simulator.machine, found.benchmark, predicted)
     if verdict is Verdict.HOST and asleep is not None and _is_all_of(asleep.gb_per_s, measured, case):
@@ -324,6 +326,11 @@ def _judged(
         evidence += _beyond_the_link(case, predicted, found.benchmark)
     if verdict is Verdict.TOO_GOOD:
         evidence.append(_NOT_THIS_LINK)
+    if beyond:
+        evidence.append(
+            f"more than the {predicted:.2f} GB/s that are simulated, and within the {carried:.2f} GB/s that "
+            "the narrowest link carries: these GPUs send larger packets, or this is not the way between them"
+        )
     if found.benchmark.also:
         drives = ", ".join(drive.address.short for drive in found.benchmark.parties)
         evidence.append(f"one job on several drives, which are set beside it together: {drives}")

@@ -22,7 +22,12 @@ from lanewise.tools.instruments.measurement import Case, ImportProblemError, Lat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SECTION = re.compile(r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
+_SECTION = re.compile(
+    r"^\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device"
+    r"(?:\(s\), (Paged|Pinned) memory)?"
+)
+"""NVIDIA's sample for OpenCL names the memory there."""
+_MEMORY = {"Paged": "pageable", "Pinned": "pinned"}
 _SECTIONS = re.compile(
     r"^[ \t]*+(?:Host to Device|Device to Host|Device to Device) Bandwidth, \d{1,3} Device", re.MULTILINE
 )
@@ -41,6 +46,7 @@ _PEER_DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
     r"pciDomainID: ?([0-9a-fA-F]+)"
 )
+_PEER_TITLE = "P2P (Peer-to-Peer) GPU Bandwidth Latency Test"
 _NO_ACCESS = re.compile(r"^Device=(\d{1,3}) CANNOT Access Peer Device=(\d{1,3})")
 _TEST_DEVICE = re.compile(r"^\s*Device (\d+): (\S.*)$")
 _GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
@@ -53,7 +59,7 @@ def recognizes(text: str) -> bool:
         or _SECTIONS.search(text)
         or "bandwidthTest-H2D" in text
         or "bandwidthTest-D2H" in text
-        or "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text
+        or _PEER_TITLE in text
         or re.search(r"^[ \t]*+(?:Dst|D\\D)\S*+[ \t]++(?:GPU)?0[ \t]++(?:GPU)?1", text, re.MULTILINE)
     )
 
@@ -62,7 +68,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one capture; ImportProblemError says what is wrong with it."""
     lines = text.splitlines()
     devices = _addresses(lines)
-    cases = [*bounded(chain(_copies(lines), _matrices(lines, devices), _bare_matrix(lines)))]
+    cases = [*bounded(chain(_copies(lines), _matrices(lines), _bare_matrix(lines)))]
     if not cases:
         raise ImportProblemError(
             "no table of bandwidthTest and no matrix of p2pBandwidthLatencyTest found; expected lines like "
@@ -104,7 +110,7 @@ def _copies(lines: list[str]) -> Iterator[Case]:
         if match := _CSV.match(line.strip()):
             yield _csv_case(match, device, name)
         elif match := _SECTION.match(line):
-            section = match[1]
+            section, memory = match[1], _MEMORY.get(match[3] or "", memory)
         elif "Memory Transfers" in line:
             memory = line.split()[0].lower()
         elif match := _COLUMNS.search(line):
@@ -141,11 +147,20 @@ def _csv_case(match: re.Match[str], device: str, name: str) -> Case:
     )
 
 
-def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
+def _matrices(lines: list[str]) -> Iterator[Case]:
     """Matrices of p2pBandwidthLatencyTest, without the diagonal: that is the GPU's own memory.
 
-    Pairs that cannot access each other are copied by way of the host in both kinds of matrices.
+    Pairs that cannot access each other are copied by way of the host in both kinds of matrices. Each run has
+    its own list of GPUs.
     """
+    starts = [0, *(number for number, line in enumerate(lines) if number and _PEER_TITLE in line)]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield from _matrices_of_run(lines[start:end])
+
+
+def _matrices_of_run(lines: list[str]) -> Iterator[Case]:
+    devices = _addresses(lines)
+    names = {int(match[1]): match[2].strip() for line in lines if (match := _PEER_DEVICE.match(line))}
     apart = {(int(found[1]), int(found[2])) for line in lines if (found := _NO_ACCESS.match(line))}
     for number, line in enumerate(lines):
         match = _MATRIX.match(line)
@@ -175,6 +190,11 @@ def _matrices(lines: list[str], devices: dict[int, str]) -> Iterator[Case]:
                     "peer_access": peer == "Enabled" and (row, column) not in apart,
                     "row": row,
                     "column": column,
+                    **(
+                        {"device": tuple(names[end] for end in (row, column) if end in names)}
+                        if names
+                        else {}
+                    ),
                 },
             )
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _COMMAND = "Command Line: "
-_PATH = re.compile(r"^[ \t]++path: '(.{1,400})'")
-_BLOCK = re.compile(r"^[ \t]++block size: (\d{1,12})([KMGT]i?)?B?\b")
-_AT_ONCE = re.compile(r"^[ \t]++number of outstanding I/O operations(?: per thread)?: (\d{1,6})")
-_THREADS = re.compile(r"^[ \t]++threads per file: (\d{1,6})")
+_PATH = re.compile(r"^[ \t]*+path: '(.{1,400})'")
+_BLOCK = re.compile(r"^[ \t]*+block size: (\d{1,12})([KMGT]i?)?B?\b")
+_AT_ONCE = re.compile(r"^[ \t]*+number of outstanding I/O operations(?: per thread)?: (\d{1,6})")
+_THREADS = re.compile(r"^[ \t]*+threads per file: (\d{1,6})")
 _RESULTS = re.compile(r"^[ \t]*+Results for timespan (\d{1,6})")
 _TIME = re.compile(r"^[ \t]*+actual test time:[ \t]*+([\d.]{1,12})s")
 _COUNT = re.compile(r"^[ \t]*+thread count:[ \t]*+(\d{1,6})")

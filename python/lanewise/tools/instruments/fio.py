@@ -75,7 +75,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     return Measurement(
         tool="fio",
         version=version.removeprefix("fio-"),
-        cases=tuple(cases),
+        cases=of_servers(cases),
         source=source,
         simulated="lanewise" in version,
         not_understood=(*_failed(outputs), *around),
@@ -122,10 +122,11 @@ def _jobs_of(document: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _all_jobs(document: Mapping[str, object]) -> list[dict[str, object]]:
-    """Return the jobs of a run; of a client those of each server, without the sum over all."""
-    jobs = _entries(document.get("jobs"))
+    """Return the jobs of a run; of a client those of each server, which older versions do not name."""
     clients = _entries(document.get("client_stats"))
-    return jobs or [job for job in clients if job.get("jobname") != _ALL] or clients
+    if any(job.get("jobname") == _ALL for job in clients):
+        clients = [{"hostname": f"server {number}", **job} for number, job in enumerate(clients, 1)]
+    return _entries(document.get("jobs")) or clients
 
 
 def _global_options(document: Mapping[str, object]) -> dict[str, object]:
@@ -139,6 +140,14 @@ def _cases_of(document: Mapping[str, object]) -> Iterator[Case]:
     options = _global_options(document)
     for job in _all_jobs(document):
         yield from _cases(job, options)
+
+
+def of_servers(cases: list[Case]) -> tuple[Case, ...]:
+    """Return the cases of servers without what a client adds up; that alone is of no one machine's drive."""
+    own = [case for case in cases if case.name.rpartition(" ")[0] != _ALL]
+    return tuple(
+        own or [replace(case, raw={**case.raw, "elsewhere": "all servers together"}) for case in cases]
+    )
 
 
 def _entries(value: object) -> list[dict[str, object]]:

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lanewise.tools.instruments.fio import outstanding, said_of_failure
+from lanewise.tools.instruments.fio import of_servers, outstanding, said_of_failure
 from lanewise.tools.instruments.measurement import (
     Case,
     ImportProblemError,
@@ -34,12 +34,12 @@ _JOB = re.compile(
     r"(?: \(.{0,200}?error=([^)]{1,80})\))?"
 )
 _RATE = re.compile(
-    r"^[ \t]++(read|write|trim|mixed) ?: (?:"
+    r"^[ \t]*+(read|write|trim|mixed) ?: (?:"
     r"IOPS=([\d.]{1,12})([kKM]?), BW=([\d.]{1,12})([KMGT]?i?[Bb]?)(?:/s)?\b"
     r"|io=.{1,20}?, bw=([\d.]{1,12})([KMGT]?B)/s, iops=([\d.]{1,12}))"
 )
-_CLAT = re.compile(r"^[ \t]++clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
-_STATS = re.compile(r"^[ \t]++([\w!-]{1,40}): ios=\d{1,15}/\d")
+_CLAT = re.compile(r"^[ \t]*+clat \(([num]sec)\): min=.{1,20}?, max=.{1,20}?, avg=([ \d.]{1,16}), stdev=")
+_STATS = re.compile(r"^[ \t]*+([\w!-]{1,40}): ios=\d{1,15}/\d")
 COMMAND = re.compile(r"\bfio[ \t](?P<options>.{0,400}?[ \t]-{1,2}[a-z].{0,4000})")
 _OPTION = re.compile(
     r"(?<!\S)-{1,2}([a-z_]{2,20})(?:(?:=| (?!-))([^\s'\"]{1,200}|'[^']{1,200}'|\"[^\"]{1,200}\")|(?=\s|$))"
@@ -47,13 +47,13 @@ _OPTION = re.compile(
 """One with a value, or a switch without any."""
 _SWITCHES = frozenset({"group_reporting", "time_based", "gtod_reduce", "norandommap", "thread"})
 _HOST = re.compile(r"^<([\w.:-]{1,80})> ?")
-"""Before the lines of a server, where a client prints them."""
+"""Before the lines of a server, where a client prints them, or above them."""
+_SERVER = re.compile(r"^hostname=[^\s,]{1,80}, be=\d")
+"""What a client prints of each server that it has reached."""
 _SIZE = re.compile(r"(?:\((R|W|T)\) )?([\d.]{1,12})([KMG]?)(?:i?B)?")
 _VERSION = re.compile(r"^fio-(\d[\w.-]{0,20})$", re.MULTILINE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _TIMES = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
-_ALL = "All clients"
-"""What fio calls the sum over all servers."""
 
 
 @dataclass
@@ -93,9 +93,14 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     failed: list[str] = []
     job: re.Match[str] | None = None
     host: str | None = None
+    above: str | None = None
+    servers, jobs = 0, 0
     for written in text.splitlines():
         named = _HOST.match(written)
         line = written[named.end() :] if named else written
+        servers += _SERVER.match(line) is not None
+        if named and not line:
+            above = named[1]
         command, head = COMMAND.search(line), HEAD.match(line)
         if (command or head or _VERSION.match(line)) and runs[-1].cases:
             # One command may stand above several runs: those of a loop.
@@ -103,7 +108,11 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
         if head:
             runs[-1].heads[head[1]] = _Job(head[2], head[3], head[4], int(head[5]))
         elif job_here := _JOB.match(line):
-            job, host = job_here, named[1] if named else None
+            job, jobs = job_here, jobs + 1
+            host = named[1] if named else above
+            if host is None and servers > 1:
+                # Each server has a drive of its own.
+                host = f"server {jobs}"
             if job[4] != "0":
                 failed.append(said_of_failure(job[1], int(job[4]), job[5]))
         elif command:
@@ -122,7 +131,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
     return Measurement(
         tool="fio",
         version=version[1] if version else None,
-        cases=tuple(case for case in cases if case.name.rpartition(" ")[0] != _ALL) or tuple(cases),
+        cases=of_servers(cases),
         source=source,
         not_understood=tuple(dict.fromkeys(failed)),
         raw={"rounded": True, "disks": [drive for run in runs for drive in run.drives]},

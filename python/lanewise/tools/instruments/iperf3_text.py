@@ -27,8 +27,11 @@ _LOCAL = re.compile(
 )
 _END = re.compile(
     r"^\[ *(SUM|\d{1,5})\](?:\[([RT])X-[CS]\])?[ \t]++[\d.]{1,12}-[\d.]{1,12}[ \t]++sec[ \t]++"
-    r"[\d.]{1,12} [KMGT]?Bytes[ \t]++([\d.]{1,12}) ([KMGT]?)bits/sec\b(.{0,80}?)\b(sender|receiver)[ \t]*+$"
+    r"[\d.]{1,12} [KMGT]?Bytes[ \t]++([\d.]{1,12}) ([KMGT]?)bits/sec\b(.{0,80}?)"
+    r"(?:\b(sender|receiver))?[ \t]*+$"
 )
+_SUMS = "- - - -"
+"""Above the sums. Those of UDP have no last word before version 3.2."""
 _LOST = re.compile(r"\d ms +\d+/\d+ \(")
 """Jitter and datagrams lost: a test of UDP."""
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -42,6 +45,8 @@ class _Test:
     receives: bool = False
     loopback: bool = False
     udp: bool = False
+    sums: bool = False
+    """Whether the line above its sums was read."""
     ends: list[re.Match[str]] = field(default_factory=list)
     first: int = 0
     last: int = 0
@@ -94,7 +99,9 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             test.loopback = local[1] == local[2]
         elif "Lost/Total Datagrams" in line:
             test.udp = True
-        elif end := _END.match(line):
+        elif line.startswith(_SUMS):
+            test.sums = True
+        elif (end := _END.match(line)) and (end[6] or (test.sums and _LOST.search(end[5]))):
             if test.has(end):
                 test = begin(title, number, receives=test.receives)
             test.udp = test.udp or _LOST.search(end[5]) is not None
@@ -116,7 +123,7 @@ def _cases(test: _Test, number: int, others: Sequence[_Test]) -> Iterator[Case]:
     for way in dict.fromkeys(end[2] for end in ends):
         mine = [end for end in ends if end[2] == way]
         for who in ("receiver", "sender"):
-            told = [end for end in mine if end[6] == who]
+            told = [end for end in mine if (end[6] or "sender") == who]
             sums = [end for end in told if end[1] == "SUM"] or told
             rate = sum(float(end[3]) * _FACTORS[end[4]] for end in sums) / 8
             if rate:

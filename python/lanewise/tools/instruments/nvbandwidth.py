@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.measurement import (
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _RUNNING = re.compile(r"^Running (?:benchmark )?(?P<name>\w+)\.$")
+_VERSION = "nvbandwidth Version:"
+"""What a run begins with."""
+_WAIVED = ("Waived:", "WAIVED:")
 _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 """Below the matrices of a test, with its name again."""
 _MOST_BELOW = 1024
@@ -33,6 +37,9 @@ _QUOTE = "> \t"
 _FAILED = re.compile(
     r"CUDA_ERROR_|cudaError|NVML_ERROR|^(?:ERROR|Error|ASSERT)\b|^Invalid value when checking"
 )
+_OBJECT = re.compile(r'\{\s*+"')
+_DOCUMENT = re.compile(r'\{\s*+"nvbandwidth"')
+"""What begins its JSON, behind other text."""
 _TITLE = re.compile(r"\((?P<unit>GB/s|ns)\)\s*$")
 _HOST_AND_GPU = re.compile(r"^memcpy (?P<engine>CE|SM) CPU\(row\) (?P<way><->|->|<-) GPU\(column\)")
 _DEVICE = re.compile(
@@ -51,7 +58,7 @@ def recognizes(text: str) -> bool:
 def parse(text: str, *, source: str | None = None) -> Measurement:
     """Read one output; ImportProblemError says what is wrong with it."""
     brace = text.find("{")
-    if brace >= 0 and (not text[:brace].strip() or re.match(r'\{\s*"nvbandwidth"', text[brace:])):
+    if brace >= 0 and (_DOCUMENT if text[:brace].strip() else _OBJECT).match(text, brace):
         return _parse_json(text[brace:], source)
     return _parse_text(text, source)
 
@@ -64,9 +71,8 @@ def _parse_json(text: str, source: str | None) -> Measurement:
     document = root.get("nvbandwidth") if isinstance(root, dict) else None
     if not isinstance(document, dict):
         raise ImportProblemError("not an output of nvbandwidth -j: there is no 'nvbandwidth' object")
-    devices = _devices(
-        f"Device {line}" for line in document.get("GPU Device list") or [] if isinstance(line, str)
-    )
+    listed = [f"Device {line}" for line in document.get("GPU Device list") or [] if isinstance(line, str)]
+    devices, names = _devices(listed), tuple(_names(listed))
     cases: list[Case] = []
     unread: list[str] = []
     for test in document.get("testcases") or []:
@@ -76,7 +82,8 @@ def _parse_json(text: str, source: str | None) -> Measurement:
             continue
         description = str(test.get("bandwidth_description", ""))
         rows = [[_value(cell) for cell in row or []] for row in matrix]
-        cases += bounded(_matrix_cases(name, description, rows, devices))
+        found = bounded(_matrix_cases(name, description, rows, devices))
+        cases += (replace(case, raw={**case.raw, "device": names}) if names else case for case in found)
         refuse_too_many(cases)
     if not cases:
         reason = f": {document['error']}" if document.get("error") else ""
@@ -90,36 +97,21 @@ def _parse_json(text: str, source: str | None) -> Measurement:
         raw={key: value for key, value in document.items() if key != "testcases"}
         | {
             "devices": devices,
-            "device names": _names(f"Device {line}" for line in document.get("GPU Device list") or []),
+            "device names": list(names),
         },
     )
 
 
 def _parse_text(text: str, source: str | None) -> Measurement:
     lines = [line.lstrip(_QUOTE) for line in text.splitlines()]
-    version = next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("nvbandwidth Version:")), None
-    )
-    devices = _devices(lines)
+    version = next((line.split(":", 1)[1].strip() for line in lines if line.startswith(_VERSION)), None)
+    starts = [0, *(number for number, line in enumerate(lines) if number and line.startswith(_VERSION))]
     cases: list[Case] = []
     unread: list[str] = []
-    waived = 0
-    name: str | None = None
-
-    def below(number: int) -> list[str]:
-        return lines[number + 1 : number + _MOST_BELOW]
-
-    for number, line in enumerate(lines):
-        if running := _RUNNING.match(line.strip()):
-            name = running["name"]
-        elif _TITLE.search(line) and (test := name or _named_by_title(line) or _named_below(below(number))):
-            matrix = list(_rows(below(number)))
-            cases += bounded(_matrix_cases(test, line.strip(), matrix, devices))
-            refuse_too_many(cases)
-        elif line.strip() in ("Waived:", "WAIVED:"):
-            waived += 1
-        elif line.startswith(("ERROR", "Waived", "WAIVED", "Error")):
-            unread.append(f"line {number + 1}: {line.strip()[:120]}")
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        cases += _run(lines[start:end], start, unread)
+        refuse_too_many(cases)
+    waived = sum(line.strip() in _WAIVED for line in lines)
     if waived:
         unread.append(f"{waived} test{'s were' if waived > 1 else ' was'} waived")
     if not cases:
@@ -135,8 +127,27 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={"devices": devices, "device names": _names(lines)},
+        raw={"devices": _devices(lines), "device names": _names(lines)},
     )
+
+
+def _run(lines: list[str], before: int, unread: list[str]) -> Iterator[Case]:
+    """Yield the cases of one run, which has GPUs of its own; `before` are the lines above it."""
+    devices, names = _devices(lines), tuple(_names(lines))
+    name: str | None = None
+
+    def below(number: int) -> list[str]:
+        return lines[number + 1 : number + _MOST_BELOW]
+
+    for number, line in enumerate(lines):
+        if running := _RUNNING.match(line.strip()):
+            name = running["name"]
+        elif _TITLE.search(line) and (test := name or _named_by_title(line) or _named_below(below(number))):
+            matrix = list(_rows(below(number)))
+            for case in bounded(_matrix_cases(test, line.strip(), matrix, devices)):
+                yield replace(case, raw={**case.raw, "device": names}) if names else case
+        elif _FAILED.search(line) or (line.startswith(("Waived", "WAIVED")) and line.strip() not in _WAIVED):
+            unread.append(f"line {before + number + 1}: {line.strip()[:120]}")
 
 
 def _named_below(lines: list[str]) -> str | None:

@@ -1,8 +1,9 @@
 """OSU Micro-Benchmarks: reads the tables of osu_bw, osu_bibw, osu_latency and the like, and writes them.
 
 MB are 10^6 bytes; osu_bibw counts both directions; the latency is half a round trip. Lines begin with the
-size, or with ``#``. Tails (``-z``) of a latency are percentiles; those of a bandwidth, and whether data was
-validated (``-c``), stay in `raw`. Source: outputs of versions 5.3 and 7.4; 3.1.1 has the columns of 5.3.
+size, or with ``#``. Which GPU a buffer is on is not told. Tails (``-z``) of a latency are percentiles; those
+of a bandwidth, and whether data was validated (``-c``), stay in `raw`. Source: outputs of versions 5.3 and
+7.4; 3.1.1 has the columns of 5.3.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _TITLE = re.compile(
 )
 _BEGINNING = re.compile(r"^#[ \t]*+OSU ", re.MULTILINE)
 _DATATYPE = re.compile(r"^# Datatype: (?P<datatype>\w+)")
+_ON_A_GPU = re.compile(r"^#[ \t]*+Send Buffer on .{0,60}(?:DEVICE|MANAGED)", re.IGNORECASE)
+"""Where the buffers of both sides are, of versions for GPUs."""
 _PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>\d{1,9}) \] \[ window size: (?P<window>\d{1,9}) \]")
 _COLUMN = re.compile(r"[^\s(][^(]{0,60}?\((?:us|MB/s)\)|\S+")
 _TAIL = re.compile(r"P(\d{1,2}(?:\.\d{1,9})?) Tail Lat\(us\)")
@@ -55,6 +58,8 @@ class _Table:
     datatype: str | None = None
     pairs: int | None = None
     window: int | None = None
+    gpu: bool = False
+    """Whether a buffer is in the memory of a GPU."""
     columns: list[str] = field(default_factory=list)
     """Names of the columns behind the size."""
 
@@ -75,6 +80,8 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             table, version = _Table(test=match["test"]), match["version"] or version
         elif match := _DATATYPE.match(line):
             table.datatype = match["datatype"]
+        elif _ON_A_GPU.match(line):
+            table.gpu = True
         elif match := _PAIRS.match(line):
             table.pairs, table.window = int(match["pairs"]), int(match["window"])
         elif line.startswith(("# Size", "#Size")):
@@ -123,7 +130,12 @@ def _case(table: _Table, line: str, number: int) -> Case:
         bandwidth_bytes_per_s=None if bandwidth is None else bandwidth * MEGABYTE,
         operations_per_s=rate if rate is not None else bandwidth and size and bandwidth * MEGABYTE / size,
         latency=_latency(row),
-        raw={"Size": size, **row, **{name: texts[name] for name in texts.keys() - row.keys()}},
+        raw={
+            "Size": size,
+            **row,
+            **{name: texts[name] for name in texts.keys() - row.keys()},
+            **({"gpu": ""} if table.gpu else {}),
+        },
     )
 
 

@@ -54,6 +54,9 @@ _SETTING = re.compile(
 """Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
 _PART = re.compile(r"^\s*(Local|Remote) results:\s*$")
 """Above what one side sent of a bidirectional test, with ``--report-both``."""
+_ADDRESS = re.compile(r"^\s*(local|remote) address: LID (?:0x)?([0-9a-fA-F]{1,8})\b")
+_GID = re.compile(r"^\s*GID: ([\d:]{7,80})\s*$")
+"""Below an address, of adapters whose ports have one."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
 
 _TITLES = {
@@ -105,7 +108,7 @@ def parse(text: str, *, source: str | None = None) -> Measurement:
             refuse_too_many(cases)
         elif part := _PART.match(line):
             block.part, block.columns = f"{part[1].lower()} results", []
-        elif _says_before(line, said_before, gpus):
+        elif _says_before(line, said_before, gpus) or _says_an_end(line, block.ends):
             continue
         elif ":" in line and not block.columns:
             block.settings |= {name.strip(): value for name, value in _SETTING.findall(line)}
@@ -140,6 +143,17 @@ def _says_before(line: str, said: dict[str, str], gpus: dict[str, str]) -> bool:
     return True
 
 
+def _says_an_end(line: str, ends: list[tuple[str, str]]) -> bool:
+    """Keep which side has which address, as LID or GID; False for other lines."""
+    if address := _ADDRESS.match(line):
+        ends.append((address[1], "" if int(address[2], 16) == 0 else f"LID {int(address[2], 16)}"))
+    elif (gid := _GID.match(line)) and ends:
+        ends.append((ends[-1][0], gid[1]))
+    else:
+        return False
+    return True
+
+
 @dataclass
 class _Block:
     """What stands above the rows of one test."""
@@ -151,6 +165,14 @@ class _Block:
     columns: list[str] = field(default_factory=list)
     part: str = ""
     """Which side's part of a bidirectional bandwidth the rows are."""
+    ends: list[tuple[str, str]] = field(default_factory=list)
+    """Side and address; ports of Ethernet have no LID."""
+
+    @property
+    def is_one_port(self) -> bool:
+        """Whether both sides are one port: they have an address in common."""
+        local, remote = ({at for side, at in self.ends if side == end and at} for end in ("local", "remote"))
+        return bool(local & remote)
 
 
 def _put_beside(cases: list[Case], part: Case, name: str) -> bool:
@@ -242,7 +264,13 @@ def _case(block: _Block, line: str, number: int) -> Case:
         operations_per_s=1e6 * row["MsgRate[Mpps]"] if "MsgRate[Mpps]" in row else None,
         operations=int(row["#iterations"]),
         latency=_latency(row),
-        raw={"test": block.title, "settings": dict(settings), "row": row, **block.said},
+        raw={
+            "test": block.title,
+            "settings": dict(settings),
+            "row": row,
+            **block.said,
+            **({"one port": True} if block.is_one_port else {}),
+        },
     )
 
 

@@ -120,7 +120,9 @@ class _Rig:
 
     def bridges(self) -> list[str]:
         """Return a line for each non-transparent bridge: its sides are in the pictures of two hosts."""
-        sides = {path.removesuffix(_OTHER_SIDE): to for path, to in self._values.items() if _OTHER_SIDE in path}
+        sides = {
+            path.removesuffix(_OTHER_SIDE): to for path, to in self._values.items() if _OTHER_SIDE in path
+        }
         return [f"{one} and {to} are one non-transparent bridge" for one, to in sides.items() if to != "none"]
 
     def tops(self) -> list[Node]:

@@ -189,6 +189,7 @@ class TestPerftest:
         ("local", "remote", "is_one"),
         [
             ("LID 0xd06 QPN 0x092f", "LID 0xd06 QPN 0x092e", True),
+            ("LID 0xd06 QPN 0x092f", "LID 0xd06 QPN 0x092f", False),
             ("LID 0xd06 QPN 0x092f", "LID 0xd07 QPN 0x092f", False),
             ("LID 0000 QPN 0x0108", "LID 0000 QPN 0x0109", False),
             (

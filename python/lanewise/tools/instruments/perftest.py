@@ -54,7 +54,7 @@ _SETTING = re.compile(
 """Two of them on a line are apart by tabs, or by the blanks that a terminal made of them."""
 _PART = re.compile(r"^\s*(Local|Remote) results:\s*$")
 """Above what one side sent of a bidirectional test, with ``--report-both``."""
-_ADDRESS = re.compile(r"^\s*(local|remote) address: LID (?:0x)?([0-9a-fA-F]{1,8})\b")
+_ADDRESS = re.compile(r"^\s*(local|remote) address: LID (?:0x)?([0-9a-fA-F]{1,8}) QPN (\w{1,10})\b")
 _GID = re.compile(r"^\s*GID: ([\d:]{7,80})\s*$")
 """Below an address, of adapters whose ports have one."""
 _WAITING = re.compile(r"\s*\* Waiting for client to connect")
@@ -144,9 +144,10 @@ def _says_before(line: str, said: dict[str, str], gpus: dict[str, str]) -> bool:
 
 
 def _says_an_end(line: str, ends: list[tuple[str, str]]) -> bool:
-    """Keep which side has which address, as LID or GID; False for other lines."""
+    """Keep which side has which queue pair and address, as LID or GID; False for other lines."""
     if address := _ADDRESS.match(line):
-        ends.append((address[1], "" if int(address[2], 16) == 0 else f"LID {int(address[2], 16)}"))
+        lid, queue_pair = int(address[2], 16), f"QPN {address[3]}"
+        ends += [(address[1], queue_pair), (address[1], "" if lid == 0 else f"LID {lid}")]
     elif (gid := _GID.match(line)) and ends:
         ends.append((ends[-1][0], gid[1]))
     else:
@@ -166,13 +167,14 @@ class _Block:
     part: str = ""
     """Which side's part of a bidirectional bandwidth the rows are."""
     ends: list[tuple[str, str]] = field(default_factory=list)
-    """Side and address; ports of Ethernet have no LID."""
+    """Side with its queue pair and its address; ports of Ethernet have no LID."""
 
     @property
     def is_one_port(self) -> bool:
-        """Whether both sides are one port: they have an address in common."""
+        """Whether both sides are one port: they have an address in common, and no number of a queue pair."""
         local, remote = ({at for side, at in self.ends if side == end and at} for end in ("local", "remote"))
-        return bool(local & remote)
+        common = local & remote
+        return bool(common) and not any(each.startswith("QPN") for each in common)
 
 
 def _put_beside(cases: list[Case], part: Case, name: str) -> bool:

@@ -377,7 +377,7 @@ fn endpoint(
         warm_buffers: parameters.buffers == BuffersChoice::Warm,
         side_link: side_link::of_device(inputs, instance),
         errors: errors::of_device(&parameters.errors),
-        bridge: inputs.bridges.get(&instance).copied(),
+        bridge: inputs.bridge_of(instance).copied(),
     }
 }
 

@@ -71,7 +71,6 @@ use computed::Computed;
 use kinds::WorkloadKind;
 use lanewise_fabric::config::{BridgeConfig, FabricConfig};
 use lanewise_workload::LoadConfig;
-use std::collections::BTreeMap;
 
 /// Every kind of workload, in the order of the reference.
 pub(crate) const WORKLOAD_KINDS: [WorkloadKind; 18] = [
@@ -106,8 +105,8 @@ pub(crate) struct Inputs<'f> {
     pub links: Vec<Option<LinkParameters>>,
     /// Drives that change hosts, in the order of time.
     pub moves: Vec<reassign::Move<'f>>,
-    /// By endpoint, the bridge that it is one side of.
-    pub bridges: BTreeMap<usize, BridgeConfig>,
+    /// By instance, the bridge that it is one side of.
+    pub bridges: Vec<Option<BridgeConfig>>,
 }
 
 /// What comes out of resolving.
@@ -133,7 +132,7 @@ pub(crate) fn resolve(file: &ScenarioFile, output: &mut Output) -> Option<Resolu
     let settings = file.components.iter().map(read).collect();
     let topology = topology::build(file, output);
     let links = file.components.iter().map(|component| link_parameters(component, output)).collect();
-    let (moves, bridges) = (Vec::new(), BTreeMap::new());
+    let (moves, bridges) = (Vec::new(), Vec::new());
     let mut inputs = Inputs { file, topology, firmware: firmware?, settings, links, moves, bridges };
     inputs.moves = reassign::read(&mut inputs, run.as_ref()?, output);
     inputs.bridges = ntb::read(&inputs, output);
@@ -225,6 +224,11 @@ impl PortView<'_> {
 }
 
 impl<'f> Inputs<'f> {
+    /// The bridge that an instance is one side of.
+    pub fn bridge_of(&self, instance: usize) -> Option<&BridgeConfig> {
+        self.bridges.get(instance)?.as_ref()
+    }
+
     /// The one device that a name such as `nic` or `nic[3]` means.
     pub fn one_instance(&self, name: InstanceName<'_>) -> Option<usize> {
         let mut instances = name.among(self.topology.instances_of(self.find(name.component)?))?;

@@ -9,11 +9,10 @@ use crate::problem::Problem;
 use crate::structure::ComponentKind;
 use lanewise_fabric::config::{BridgeConfig, DeviceKind, FabricConfig, Forwarding};
 use lanewise_units::Rate;
-use std::collections::BTreeMap;
 
-/// By endpoint, the bridge that it is one side of. Reports sides that do not belong together.
-pub(super) fn read(inputs: &Inputs<'_>, output: &mut Output) -> BTreeMap<usize, BridgeConfig> {
-    let mut sides = BTreeMap::new();
+/// By instance, the bridge that it is one side of. Reports sides that do not belong together.
+pub(super) fn read(inputs: &Inputs<'_>, output: &mut Output) -> Vec<Option<BridgeConfig>> {
+    let mut sides = vec![None; inputs.topology.instances.len()];
     for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Endpoint(endpoint)) = settings else { continue };
         if endpoint.ntb.to == NOTHING {
@@ -22,8 +21,8 @@ pub(super) fn read(inputs: &Inputs<'_>, output: &mut Output) -> BTreeMap<usize, 
         match pairs(inputs, component, &endpoint.ntb, &sides) {
             Ok(pairs) => {
                 for (one, other) in pairs {
-                    sides.insert(one, bridge(inputs, (one, other), &endpoint.ntb));
-                    sides.insert(other, bridge(inputs, (other, one), &endpoint.ntb));
+                    sides[one] = Some(bridge(inputs, (one, other), &endpoint.ntb));
+                    sides[other] = Some(bridge(inputs, (other, one), &endpoint.ntb));
                 }
             }
             Err(reason) => {
@@ -44,26 +43,25 @@ fn refuse(inputs: &Inputs<'_>, component: usize, ntb: &NtbParameters, reason: St
 /// Reports hosts that may have more reads under way than a bridge can tell apart.
 pub(super) fn check_room(inputs: &Inputs<'_>, fabric: &FabricConfig, output: &mut Output) {
     let host = |at: usize| inputs.topology.path_up(at).last();
-    let mut tags: BTreeMap<Option<usize>, u64> = BTreeMap::new();
-    if !inputs.bridges.is_empty() {
+    // By host, of devices that may send through a bridge.
+    let mut tags = vec![0; inputs.bridges.len()];
+    if inputs.bridges.iter().any(Option::is_some) {
         for (instance, device) in fabric.devices.iter().enumerate() {
-            if let DeviceKind::Endpoint(endpoint) = &device.kind
-                && endpoint.bridge.is_none()
-            {
-                *tags.entry(host(instance)).or_default() += u64::from(endpoint.tags);
+            if let (DeviceKind::Endpoint(endpoint), Some(host)) = (&device.kind, host(instance)) {
+                tags[host] += u64::from(endpoint.tags) * u64::from(endpoint.bridge.is_none());
             }
         }
     }
     for (component, settings) in inputs.settings.iter().enumerate() {
         let Some(Settings::Endpoint(endpoint)) = settings else { continue };
-        let sides = inputs
-            .topology
-            .instances_of(component)
-            .filter_map(|one| Some([one, inputs.bridges.get(&one)?.other]));
-        let most = sides.flatten().filter_map(|side| tags.get(&host(side))).max();
-        if endpoint.ntb.to != NOTHING
-            && let Some(most) = most.filter(|most| **most > MOST_READS)
-        {
+        let mut most = 0;
+        for one in inputs.topology.instances_of(component).filter(|_| endpoint.ntb.to != NOTHING) {
+            let sides = [Some(one), inputs.bridge_of(one).map(|bridge| bridge.other)];
+            for host in sides.into_iter().flatten().filter_map(host) {
+                most = tags[host].max(most);
+            }
+        }
+        if most > MOST_READS {
             let reason =
                 format!("devices of one host have {most} tags, and a bridge tells {MOST_READS} reads apart");
             refuse(inputs, component, &endpoint.ntb, reason, output);
@@ -81,7 +79,7 @@ fn pairs(
     inputs: &Inputs<'_>,
     component: usize,
     written: &NtbParameters,
-    known: &BTreeMap<usize, BridgeConfig>,
+    known: &[Option<BridgeConfig>],
 ) -> Result<Vec<(usize, usize)>, String> {
     let is_endpoint = |at: &usize| inputs.file.components[*at].kind == ComponentKind::Endpoint;
     let other = inputs.find(&written.to).filter(is_endpoint).ok_or("there is no endpoint of this name")?;
@@ -97,7 +95,7 @@ fn pairs(
     }
     let pairs: Vec<(usize, usize)> = ones.zip(others).collect();
     let host = |at: usize| inputs.topology.path_up(at).last();
-    if pairs.iter().any(|(_, other)| known.contains_key(other)) {
+    if pairs.iter().any(|(_, other)| known[*other].is_some()) {
         return Err("that is a side of another bridge".to_owned());
     }
     if pairs.iter().any(|(one, other)| host(*one) == host(*other)) {

@@ -98,7 +98,7 @@ pub(crate) fn named(
         return Vec::new();
     }
     let asks = key != "target" && !kind_of(workload).is_some_and(|kind| kind.is_of_cores);
-    if asks && instances.iter().any(|instance| inputs.bridges.contains_key(instance)) {
+    if asks && instances.iter().any(|instance| inputs.bridge_of(*instance).is_some()) {
         let expected =
             "it is a side of a non-transparent bridge, which asks for nothing by itself".to_owned();
         let problem =

@@ -9,7 +9,7 @@
 //! bridging function joins, of a Microsemi PM8534); Linux, `Documentation/driver-api/ntb.rst` (windows that translate addresses).
 //!
 //! Left out: windows to devices of the other host; doorbells, scratchpads and messages, which carry next to nothing; engines
-//! that move data in the chip itself; that tables of real chips hold a few dozen requesters.
+//! that move data in the chip itself; limits of the table of requesters, and of room for completions, which endpoints do not have.
 
 use crate::addresses::{Addresses, Window};
 use crate::packet::{Flags, Packet, PacketId, PacketPool, RouteEnd};

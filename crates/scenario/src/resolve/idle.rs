@@ -2,7 +2,7 @@
 //! without what it drives.
 
 use super::kinds::Group;
-use super::{Inputs, WORKLOAD_KINDS, channels, errors, kind_of, memory_path, side_link, standby};
+use super::{Inputs, WORKLOAD_KINDS, channels, errors, kind_of, memory_path, ntb, side_link, standby};
 use crate::idle::Idle;
 use crate::parameters::{CoreChoice, EndpointParameters, EthernetRateChoice, SwitchParameters, WireChoice};
 use crate::settings::Settings;
@@ -69,10 +69,6 @@ fn of_components(inputs: &Inputs<'_>, idle: &mut Idle) {
             Some(Settings::Switch(switch)) => of_switch(&component.name, switch, &around, idle),
             Some(Settings::Endpoint(endpoint)) => {
                 of_endpoint(&component.name, endpoint, idle);
-                if endpoint.ntb.to == "none" {
-                    let path = format!("{}.ntb", component.name);
-                    idle.because_of(path, ".to", "without `ntb.to` it is no bridge");
-                }
                 if endpoint.side_link.rate.is_some() && !side_link::joins_any(inputs, number) {
                     let path = format!("{}.side_link", component.name);
                     idle.because(path, "it joins no other device: none of its host has one");
@@ -130,6 +126,7 @@ fn of_endpoint(name: &str, endpoint: &EndpointParameters, idle: &mut Idle) {
         (is_expander, "link.cxl", ".capacity", "without `expander.capacity` it is no memory expander"),
         (has_wire, "adapter", ".wire", "without `adapter.wire` it is none"),
         (has_side_link, "side_link", ".rate", "without `side_link.rate` it has none"),
+        (endpoint.ntb.to != ntb::NOTHING, "ntb", ".to", "without `ntb.to` it is no bridge"),
         (is_drive, "nvme", ".capacity", "without `nvme.capacity` it is no drive"),
         (endpoint.rdma.ports > 0, "rdma", ".ports", "without `rdma.ports` it is no RDMA adapter"),
         (endpoint.sriov.functions > 0, "sriov", ".functions", "without `sriov.functions` it has none"),

@@ -69,7 +69,8 @@ pub(super) fn check_room(inputs: &Inputs<'_>, fabric: &FabricConfig, output: &mu
     }
 }
 
-const NOTHING: &str = "none";
+/// What a device that is no bridge names as its other side.
+pub(super) const NOTHING: &str = "none";
 
 /// Reads that a bridge of the fabric tells apart.
 const MOST_READS: u64 = 1 << 16;

@@ -1057,11 +1057,13 @@ class Matrix(TypedDict):
     devices: list[MatrixDevice]
     """Devices that copy."""
     pairs: list[MatrixPair]
-    """Each two of them, either way."""
+    """Each two of them that can copy, either way."""
     queued_start: str
     """time of a queued copy before its first request, in latency_us."""
     kinds: int
     """pairs that were run: the others are like one of them."""
+    blocked: list[MatrixBlocked]
+    """Each two that cannot copy directly, either way."""
 
 
 class MatrixDevice(TypedDict):
@@ -1100,6 +1102,17 @@ class MatrixPair(TypedDict):
     """What the second reads while the first reads, too, 10⁹ B/s."""
     latency_us: float
     """mean of a copy of 16 B, one after another in a stream."""
+
+
+class MatrixBlocked(TypedDict):
+    """A part of a document."""
+
+    first: int
+    """Number of the device whose copy engine would be used."""
+    second: int
+    """Number of its peer."""
+    why: str
+    """What is in the way."""
 
 
 class Measure(TypedDict):

@@ -929,12 +929,14 @@ export interface Matrix {
   title: string;
   /** Devices that copy. */
   devices: MatrixDevice[];
-  /** Each two of them, either way. */
+  /** Each two of them that can copy, either way. */
   pairs: MatrixPair[];
   /** time of a queued copy before its first request, in latency_us */
   queued_start: string;
   /** pairs that were run: the others are like one of them */
   kinds: number;
+  /** Each two that cannot copy directly, either way. */
+  blocked: MatrixBlocked[];
 }
 
 export interface MatrixDevice {
@@ -969,6 +971,15 @@ export interface MatrixPair {
   both_read_second_gb_per_s: number;
   /** mean of a copy of 16 B, one after another in a stream */
   latency_us: number;
+}
+
+export interface MatrixBlocked {
+  /** Number of the device whose copy engine would be used. */
+  first: number;
+  /** Number of its peer. */
+  second: number;
+  /** What is in the way. */
+  why: string;
 }
 
 /** lanewise measure TARGET --json */

@@ -60,7 +60,7 @@ def _devices(matrix: CopyMatrix) -> Group:
             style.fixed(each.to_host_gb_per_s, 1),
         )
     alike = f"{len(matrix.copies)} pairs of {matrix.kinds} kind{'' if matrix.kinds == 1 else 's'}"
-    return style.titled("Devices", table, note=alike)
+    return style.titled("Devices", table, note=f"{alike}; {style.GB_PER_S}")
 
 
 def _square(

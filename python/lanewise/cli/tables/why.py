@@ -37,6 +37,6 @@ def _ranking(result: WhyResult) -> Group:
             *(style.fixed(row[name], digits) for name in columns),
             f"{row['gain_percent']:+.1f} %",
         )
-    unit = "GB/s of all data" if moves_bytes else "operations a second"
+    unit = "GB/s (10⁹ bytes/s) of all data" if moves_bytes else "operations a second"
     note = f"{unit}; its share: of the time, in the unchanged run"
     return style.titled("What would bring more", table, note=note)

@@ -150,6 +150,10 @@ impl Fabric {
         if let Some(Err(what)) = self.cxl.as_ref().map(|cxl| cxl.audit()) {
             return Err(Discrepancy { port: None, what });
         }
+        let iommus = self.root_complexes.iter().flat_map(|host| &host.path).flat_map(|path| &path.iommu);
+        for iommu in iommus {
+            iommu.audit().map_err(|what| Discrepancy { port: None, what })?;
+        }
         self.audit_bytes()
     }
 
@@ -427,7 +431,8 @@ fn sum<'a>(credits: impl Iterator<Item = &'a Credits>) -> [u32; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::common::{Stream, advance, behind_switch, us};
+    use crate::common::{Stream, advance, behind_switch, root_mut, us};
+    use crate::config::IommuConfig;
     use crate::port::PortId;
     use crate::ports::Tally;
     use crate::workload::{DeviceId, Direction};
@@ -509,6 +514,28 @@ mod tests {
     }
 
     /// Number and time of requests, from either side: entries of reads, latencies that were stated, instants of writes, packets.
+    #[test]
+    fn a_page_that_is_walked_for_twice_is_found() {
+        let mut config = behind_switch(Generation::Gen3, Width::X8, Width::X4, 2, 256);
+        root_mut(&mut config).iommu = Some(IommuConfig {
+            entries: 4,
+            ways: 4,
+            page: Bytes::from_kib(4),
+            walk_steps: 2,
+            walk_step_latency: Span::from_us(1),
+            walkers: 1,
+            walk_interval: Span::ZERO,
+        });
+        let mut simulation = Simulation::build(&config).expect("a tree");
+        simulation.add_workload(Box::new(Stream::new(2, Direction::Write, 4096, 8)));
+        advance(&mut simulation, us(20));
+        assert_eq!(simulation.fabric.audit(), Ok(()));
+        let path = simulation.fabric.root_complexes[0].path.as_mut().expect("addresses are translated");
+        path.iommu.as_mut().expect("by this").walk_twice();
+        let found = simulation.fabric.audit().expect_err("it is noticed").what;
+        assert!(found.contains("two walks look for page"), "{found}");
+    }
+
     #[test]
     fn a_fault_in_numbers_or_times_of_requests_breaks_littles_law() {
         let young = found(|fabric, _| fabric.endpoints[1].age_a_read(Span::from_ns(1)));

@@ -104,7 +104,7 @@ fn what_was_left_open_is_told_as_what_it_came_to() {
         ("workload.job.assigned_to", "h"),
         ("workload.copy.traffic_class", "3"),
         ("ssd.memory_read_latency", "100 ns"),
-        ("h.iommu.ways", "96"),
+        ("h.iommu.ways", "80"),
     ] {
         assert_eq!(explained(&scenario, path).value, value, "{path}");
     }

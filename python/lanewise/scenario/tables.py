@@ -1131,7 +1131,7 @@ class HostIommu(TypedDict, total=False):
     enabled: bool | Sourced
     """Whether addresses are translated; off, and in pass-through mode, they are not. Default: false."""
     entries: int | Sourced
-    """Translations that its cache (IOTLB) holds. Default: 96."""
+    """Translations that its cache (IOTLB) holds. Default: 80."""
     ways: Literal["auto"] | int | Sourced
     """Entries in which one page can be; "auto" for all of them. Default: auto."""
     page: str | Sourced

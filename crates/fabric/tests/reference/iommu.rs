@@ -1,4 +1,5 @@
-//! Address translation of a root complex: a cache of translations, and walks of page tables for those that it does not have.
+//! Address translation of a root complex: a cache of translations, and walks of page tables for those that it does not have. The cache
+//! has a translation from the end of its walk on.
 //!
 //! Rules: docs/explanation/root-complex.md ("Address translation"). The bandwidth of a walk is taken when it is asked for, as that of reads is.
 
@@ -11,11 +12,10 @@ use lanewise_units::{Span, Time};
 /// What one read of a page table moves.
 const LINE: u64 = 64;
 
+#[derive(Clone, Copy, PartialEq)]
 struct Translation {
     requester: usize,
     page: u64,
-    /// When its walk ends.
-    ready: Time,
 }
 
 /// A translation unit.
@@ -24,6 +24,8 @@ pub struct Iommu {
     ways: usize,
     /// Those of each set, in the order of their last use.
     sets: Vec<Vec<Translation>>,
+    /// What is walked for and when it is found, in the order in which it was asked for.
+    sought: Vec<(Time, Translation)>,
     /// When the last walk began, and when each ends, in order of time.
     last_start: Option<Time>,
     ends: Vec<Time>,
@@ -36,26 +38,52 @@ impl Iommu {
         let ways = config.ways.min(config.entries);
         let sets = (0..config.entries / ways).map(|_| Vec::new()).collect();
         let posted = vec![Time::ZERO; ports];
-        Self { config: config.clone(), ways: ways as usize, sets, last_start: None, ends: Vec::new(), posted }
+        Self {
+            config: config.clone(),
+            ways: ways as usize,
+            sets,
+            sought: Vec::new(),
+            last_start: None,
+            ends: Vec::new(),
+            posted,
+        }
     }
 
-    /// When the translation of an address of a requester is there. In a full set it takes the place of the one used longest ago.
+    /// When the translation of an address of a requester is there. Who asks for what is walked for waits for that walk.
     fn find(&mut self, now: Time, requester: usize, address: u64, memory: &mut Memory) -> Time {
-        let page = address / self.config.page.get();
-        let set = (page % self.sets.len() as u64) as usize;
-        let is_it = |known: &Translation| (known.requester, known.page) == (requester, page);
-        if let Some(place) = self.sets[set].iter().position(is_it) {
-            let known = self.sets[set].remove(place);
-            let ready = known.ready;
-            self.sets[set].push(known);
-            return ready.max(now);
+        self.take_what_is_found(now);
+        let wanted = Translation { requester, page: address / self.config.page.get() };
+        let set = self.set_of(wanted);
+        if let Some(place) = self.sets[set].iter().position(|known| *known == wanted) {
+            self.sets[set].remove(place);
+            self.sets[set].push(wanted);
+            return now;
         }
-        let ready = self.walk(now, page, memory);
-        if self.sets[set].len() == self.ways {
-            self.sets[set].remove(0);
+        if let Some((ready, _)) = self.sought.iter().find(|(_, other)| *other == wanted) {
+            return *ready;
         }
-        self.sets[set].push(Translation { requester, page, ready });
+        let ready = self.walk(now, wanted.page, memory);
+        self.sought.push((ready, wanted));
         ready
+    }
+
+    fn set_of(&self, translation: Translation) -> usize {
+        (translation.page % self.sets.len() as u64) as usize
+    }
+
+    /// What has been found by now goes into the cache, in the order in which it was found. In a full set it takes the place of the one used
+    /// longest ago.
+    fn take_what_is_found(&mut self, now: Time) {
+        let (mut found, sought): (Vec<_>, Vec<_>) = self.sought.iter().partition(|(ready, _)| *ready <= now);
+        self.sought = sought;
+        found.sort_by_key(|(ready, _)| *ready);
+        for (_, translation) in found {
+            let set = self.set_of(translation);
+            if self.sets[set].len() == self.ways {
+                self.sets[set].remove(0);
+            }
+            self.sets[set].push(translation);
+        }
     }
 
     /// When a walk ends that is asked for now: it starts when a walker is free, and a while after the one before it at the earliest.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lanewise.cli.console import stdout
 from lanewise.cli.tables import style
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from lanewise.side_by_side.explained import Explanation, Outcome, Tried
 
 _UNITS = {"goodput_gb_per_s": ("GB/s", 3, "all data"), "operations_per_s": ("1/s", 0, "all operations")}
+_NUMBERS = 30
+"""Columns of a terminal that numbers take, and what is between columns."""
 _MOST_ROWS = 12
 _MOST_NAMES = 3
 
@@ -37,8 +40,9 @@ def explained(
         return
     tried = any(each.alone is not None for each in explanation.tried) and len(explanation.tried) > 1
     table = style.table()
-    style.words(table, "\nwhat differs", at_least=10)
-    style.words(table, f"\nin {a}", f"\nin {b}", at_least=5)
+    room = max(32, stdout().width - _NUMBERS)
+    style.words(table, "\nwhat differs", at_least=10, at_most=room // 2)
+    style.words(table, f"\nin {a}", f"\nin {b}", at_least=5, at_most=room // 4)
     if tried:
         style.numbers(table, "only\nthis", "without\nit", "\nshare")
     for each in explanation.tried[:_MOST_ROWS]:

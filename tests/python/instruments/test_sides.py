@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from test_gpu_copies import NVBANDWIDTH_TEXT, PEER_TEST
 from test_output_schema import check
 
 import lanewise
@@ -16,9 +16,6 @@ from lanewise.side_by_side.found import Found, of_measurement
 from lanewise.side_by_side.rows import matched
 from lanewise.side_by_side.several import SideBySide
 
-sys.path.insert(0, str(Path(__file__).parent / "instruments"))
-from test_gpu_copies import NVBANDWIDTH_TEXT, PEER_TEST
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
     CommandLine = Callable[..., Result]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CAPTURED = ROOT / "tests/python/captured"
 WRITE = CAPTURED / "perftest-6.06-ib_write_bw.txt"
 ALL_SIZES = CAPTURED / "perftest-6.06-ib_write_bw-all.txt"

@@ -72,7 +72,7 @@ class Row:
             ("queue depth", "queue_depth"),
             ("workers", "workers"),
         )
-        for words, name in named:
+        for words, name in named[_is_of_jobs(self.first) :]:
             values = tuple(None if side is None else getattr(side, name) for side in self.sides)
             told = {value for value in values if value not in (None, "")}
             if len(told) > 1:

@@ -41,7 +41,7 @@ _OWN_WORDS = (
 )
 _OF_ONE_RUN = re.compile(
     r"time|cookie|stamp|\bpid\b|socket|_port\b|^port$|cpu|disk|busbw|algbw|^error$|rounded|document|connected"
-    r"|^version$|^git|^host$|^name$",
+    r"|^version$|^git|^host$|^name$|^bs$|^blocksize$",
     re.IGNORECASE,
 )
 """Keys of what is a result, differs from run to run, or is said elsewhere."""

@@ -56,12 +56,12 @@ def explained(
     if tried:
         ends = (_number(side, explanation, digits) for side in (explanation.a, explanation.b))
         note = (
-            f"{unit} of {of}: {a} has {next(ends)}, {b} has {next(ends)}; only this: {a} with it as in {b}; "
-            f"without it: {b} with it as in {a}; share: of the difference, only this"
+            f"{unit} of {of}: {a} {next(ends)}, {b} {next(ends)}. Only this: {a} with it as in {b}. Without "
+            f"it: {b} with it as in {a}. Share: of the difference, what it brings alone."
         )
     left = len(explanation.tried) - _MOST_ROWS
     if left > 0:
-        note += f"{'; ' if note else ''}--json has {left} more"
+        note += f"{' ' if note else ''}--json has {left} more."
     yield style.noted(table, note)
 
 

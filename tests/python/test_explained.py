@@ -156,6 +156,13 @@ def test_finished_runs_are_tried_only_when_that_is_asked_for(lanewise: CommandLi
     assert never.not_tried == "--no-explain says so"
 
 
+def test_long_runs_are_tried_only_when_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.side_by_side.explained.MOST_EVENTS", 1000)
+    b = NARROW_SLOT.replace("outstanding = 16", "outstanding = 32")
+    assert explanation(RIG, b).not_tried == "2 more runs of this length take long; --explain does them"
+    assert explanation(RIG, b, explain=True).not_tried is None
+
+
 def test_a_run_that_does_not_come_out_again_is_not_explained(lanewise: CommandLine, tmp_path: Path) -> None:
     """The scenario that a folder was kept with has been edited since."""
     rig = tmp_path / "rig.toml"

@@ -67,7 +67,7 @@ def _short(comparison: SideBySide) -> Iterator[str]:
         spread = comparison.spread(number)
         if number and spread is not None:
             yield (
-                f"{letter} of A: {spread.median:.3f} in the middle of {spread.rows} rows, from "
+                f"{letter} of A: median {spread.median:.3f} of {spread.rows} rows, from "
                 f"{spread.lowest:.3f} ({spread.lowest_row}) to {spread.highest:.3f} ({spread.highest_row})."
             )
 

@@ -122,7 +122,7 @@ def test_outputs_of_two_tools_are_matched_by_the_way_of_their_bytes() -> None:
 def test_a_copy_is_of_its_pair_of_gpus_whatever_tool_made_it() -> None:
     keys = {"kind": "is_gpu", "direction": "write", "on_link": "write", "random": False, "target": None}
     nvbandwidth = [job(f"{i}", ends=(i, 1 - i), tool="nvbandwidth", test="write", **keys) for i in (0, 1)]
-    peers = [job(f"P{i}", ends=(i, 1 - i), tool="p2p", test="uni", **keys) for i in (1, 0)]
+    peers = [job(f"P{i}", ends=(i, 1 - i), tool="p2p", test="uni", size_bytes=None, **keys) for i in (1, 0)]
     assert pairs(nvbandwidth, peers) == [("0", "P0"), ("1", "P1")]
     through_host = [
         job("P0", ends=(0, 1), tool="p2p", test="uni", is_direct=False, **keys | {"on_link": None})
@@ -186,6 +186,12 @@ def test_versions_of_drivers_are_what_differs(tmp_path: Path) -> None:
     found = compared(tmp_path / "a", tmp_path / "b")
     assert {each.what: each.values for each in found.said} == {"Driver Version": ("570.00", "580.82")}
     assert all(row.ratio(1) == 1.0 for row in found.shared)
+
+
+def test_that_tests_differ_is_said_by_the_tools() -> None:
+    said = {each.what: each.values for each in compared(ALL_SIZES, OSU).said}
+    assert said["tool"] == ("perftest", "osu")
+    assert "test" not in said
 
 
 def test_three_sides_have_a_column_each_or_a_line_each(

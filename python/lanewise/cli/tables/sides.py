@@ -81,7 +81,7 @@ def _heads(comparison: SideBySide) -> Iterator[RenderableType]:
         spread = comparison.spread(number)
         if number and spread is not None and not comparison.are_runs and spread.rows > 1:
             yield Text(
-                f"   Of A: {spread.median:.3f} in the middle of {spread.rows} rows, from {spread.lowest:.3f} "
+                f"   Of A: median {spread.median:.3f} of {spread.rows} rows, from {spread.lowest:.3f} "
                 f"({spread.lowest_row}) to {spread.highest:.3f} ({spread.highest_row})."
             )
 

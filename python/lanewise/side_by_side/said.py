@@ -151,11 +151,13 @@ def _of_rows(rows: Sequence[Row], sides: int, found: Sequence[Said]) -> Iterator
     for (what, values), count in counted.items():
         by_what.setdefault(what, []).append((values, count))
     for what, each in by_what.items():
+        if what in told:
+            continue
         if len(each) == 1:
             values, count = each[0]
             texts = tuple(None if value is None else str(value) for value in values)
             if texts not in known:
                 yield Said(what, texts, count)
-        elif what not in told:
+        else:
             total = sum(count for _, count in each)
             yield Said(what, ("differs by row",) * sides, total)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from lanewise import _core
 from lanewise.errors import InputError
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 MOST_THREADS = 64
 """A run is shared among so many threads at most: a host has not that much to give to others."""
 
+Ran = TypeVar("Ran", bound=RunResult)
+
 Overrides: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
 """Dotted paths and values: texts with their unit as `explain` prints them, numbers, truths, lists of such."""
 
@@ -75,6 +77,7 @@ def run(
     progress: Callable[[Progress], bool | None] | None = None,
     flows_every_s: float | None = None,
     threads: int | None = None,
+    sensitivity: bool = False,
 ) -> RunResult:
     """Simulate a scenario: the path of a file, TOML text, or a dictionary of what a file would say.
 
@@ -86,9 +89,10 @@ def run(
     (simulated_s, time_limit_s, events, measuring_since_s); returning False ends the run, which keeps what was
     measured so far. Every `flows_every_s` seconds it has `flows`, too: rates of each since the last time, and
     of the whole test. `threads` is how many share the run, 1 to 64: results are the same, but for the number
-    of events, and say under `threads` how many took part, or why only one did. Raises
-    `lanewise.ScenarioError`, and `lanewise.InputError` when `out` exists or cannot be written, and for a
-    wrong number of threads.
+    of events, and say under `threads` how many took part, or why only one did. With `sensitivity`, values
+    that no specification fixes are varied by 20 %, in up to 60 more runs of one thread each, and `rests_on`
+    of the result says which of them move its throughput or latency. Raises `lanewise.ScenarioError`, and
+    `lanewise.InputError` when `out` exists or cannot be written, and for a wrong number of threads.
 
     >>> import lanewise
     >>> result = lanewise.run("scenarios/switch.toml", overrides={"sw0.latency": "300 ns"}, seed=2)
@@ -105,6 +109,8 @@ def run(
 
         check_free(Path(out))
     result = simulate(scenario, pairs, progress, flows_every_s=flows_every_s, threads=threads)
+    if sensitivity:
+        result = _with_what_it_rests_on(scenario, result, progress)
     if out is not None:
         from lanewise.runs.folder import save_run
 
@@ -118,7 +124,7 @@ def why(
     overrides: Overrides = (),
     seed: int | None = None,
     time_limit: str | None = None,
-    assumptions: bool = False,
+    sensitivity: bool = False,
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Find what limits a scenario: run it, and again with each candidate for the limit ten times larger.
@@ -127,10 +133,8 @@ def why(
     Candidates are the links, resources, tags, windows and credits that the first run speaks for, at most
     eight, and the latencies of the hosts' memory and of switches. Where the likeliest brings little, it
     is made larger together with what lies behind it, up to three. Goodput is of all flows of data.
-    `progress` hears of each run in turn; returning False ends all, with what is known by then. With
-    `assumptions`, values that no specification fixes are varied by 20 %, too, in up to 60 more runs, and
-    `rests_on` of the result says which of them move its throughput or latency. Raises
-    `lanewise.ScenarioError`.
+    `progress` hears of each run in turn; returning False ends all, with what is known by then.
+    `sensitivity` is as in `run`. Raises `lanewise.ScenarioError`.
 
     >>> import lanewise
     >>> found = lanewise.why("scenarios/switch.toml")
@@ -138,11 +142,20 @@ def why(
     ('wire', True)
     """
     found = prove(scenario, run_pairs(overrides, seed, time_limit), progress)
-    if assumptions and found.end_reason != "Interrupted":
-        from lanewise.experiment.dependence import rests_on
+    return _with_what_it_rests_on(scenario, found, progress) if sensitivity else found
 
-        return replace(found, rests_on=rests_on(scenario, found, progress))
-    return found
+
+def _with_what_it_rests_on(
+    scenario: Scenario, result: Ran, progress: Callable[[Progress], bool | None] | None
+) -> Ran:
+    """Return a run with what it rests on; one that was interrupted as it is."""
+    proof = result.document.get("why")
+    if result.end_reason == "Interrupted" or (proof is not None and proof["interrupted"]):
+        return result
+    from lanewise.experiment.dependence import rests_on
+
+    found = rests_on(scenario, result, progress)
+    return replace(result, document={**result.document, "rests_on": found.document()})
 
 
 def run_sizes(

@@ -1208,11 +1208,13 @@ class Matrix(TypedDict):
     devices: list[MatrixDevice]
     """Devices that copy."""
     pairs: list[MatrixPair]
-    """Each two of them, either way."""
+    """Each two of them that can copy, either way."""
     queued_start: str
     """time of a queued copy before its first request, in latency_us."""
     kinds: int
     """pairs that were run: the others are like one of them."""
+    blocked: list[MatrixBlocked]
+    """Each two that cannot copy directly, either way."""
 
 
 class MatrixDevice(TypedDict):
@@ -1251,6 +1253,17 @@ class MatrixPair(TypedDict):
     """What the second reads while the first reads, too, 10⁹ B/s."""
     latency_us: float
     """mean of a copy of 16 B, one after another in a stream."""
+
+
+class MatrixBlocked(TypedDict):
+    """A part of a document."""
+
+    first: int
+    """Number of the device whose copy engine would be used."""
+    second: int
+    """Number of its peer."""
+    why: str
+    """What is in the way."""
 
 
 class Measure(TypedDict):
@@ -2008,6 +2021,59 @@ class Resource(TypedDict):
     """How many waited at a time, mean."""
 
 
+class RestsOn(TypedDict):
+    """Which values that no specification fixes move a run: of run --sensitivity."""
+
+    varied: int
+    """How many values were varied by 20 %, or halved and doubled where that is refused; equal ones of equal
+    parts count once.
+    """
+    runs: int
+    """How many runs it took."""
+    interrupted: bool
+    """Whether the search was ended before its end."""
+    effects: list[RestsOnEffect]
+    """Values that move goodput or latency by 1 % or more, the strongest first."""
+    one_way: list[str]
+    """Paths of what was varied one way: the scenario does not allow the other one."""
+    refused: list[str]
+    """Paths of what was not varied: the scenario allows neither a lower nor a higher value."""
+    left_out: list[str]
+    """Paths of what was not looked at: it would have taken too many runs, or the search was interrupted."""
+
+
+class RestsOnEffect(TypedDict):
+    """A part of a document."""
+
+    paths: list[str]
+    """Paths of the parameters that have the value, all varied at once."""
+    value: str
+    """The value in force."""
+    provenance: Provenance
+    """Where the value is from."""
+    source: str
+    """The source in words."""
+    lower: RestsOnMoved
+    """With a lower value."""
+    higher: RestsOnMoved
+    """With a higher value."""
+
+
+class RestsOnMoved(TypedDict):
+    """A part of a document."""
+
+    value: str
+    """The value that was tried."""
+    goodput_percent: float | None
+    """Change of the goodput of all data, of operations where no bytes are counted; null where the scenario
+    does not allow the value.
+    """
+    latency_percent: float | None
+    """Change of the mean latency of the flow that moves most; null where it has none, or the scenario does
+    not allow the value.
+    """
+
+
 class Run(TypedDict):
     """Everything about one run."""
 
@@ -2070,6 +2136,8 @@ class Run(TypedDict):
     """What each candidate for the limit would bring if it were so many times larger; with `--why` only."""
     threads: NotRequired[Threads]
     """How it was shared among threads, which changes nothing but `events`; with `--threads` only."""
+    rests_on: NotRequired[RestsOn]
+    """Where it was asked for only."""
 
 
 class RunGroups(TypedDict):

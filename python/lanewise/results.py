@@ -42,6 +42,7 @@ from lanewise.columns import (
 from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
+from lanewise.rests_on import RestsOn
 from lanewise.written import DASH
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from nanoarrow import Array
 
     from lanewise import documents
-    from lanewise.experiment.dependence import RestsOn
 
 _FLOWS_SHOWN = (
     "flow",
@@ -114,9 +114,6 @@ class RunResult(Result):
     made: str | None = None
     """When it was simulated, in UTC, like '2026-11-23 10:59'; None where it was not noted."""
 
-    rests_on: RestsOn | None = None
-    """Which values that no specification fixes move it; None where it was not tried."""
-
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""
         return (
@@ -147,6 +144,12 @@ class RunResult(Result):
     def fingerprint(self) -> str:
         """Hash of the trajectory, 16 hexadecimal digits: equal for the same scenario, seed and version."""
         return str(self.document["fingerprint"])
+
+    @property
+    def rests_on(self) -> RestsOn | None:
+        """Which values that no specification fixes move it; None where it was not tried."""
+        found = self.document.get("rests_on")
+        return None if found is None else RestsOn.of(found)
 
     @property
     def goodput_gb_per_s(self) -> float:

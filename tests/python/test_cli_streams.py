@@ -13,7 +13,7 @@ import pytest
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "first_rig.toml"
 DUMP = Path(__file__).parent / "machine" / "dumps" / "qemu.vvv"
-COMMAND = [sys.executable, "-c", "from lanewise.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "lanewise"]
 
 
 def lanewise(*arguments: str, encoding: str = "utf-8", **how: Any) -> subprocess.CompletedProcess[bytes]:

@@ -48,6 +48,7 @@ def check(verb: str, document: Any) -> None:
         ["run", "scenarios/drives_change_hosts.toml"],
         ["run", "scenarios/replay.toml"],
         ["run", "scenarios/switch.toml", "--why"],
+        ["run", "scenarios/first_rig.toml", "--sensitivity"],
         ["explain", "scenarios/storage.toml"],
         ["trace", "scenarios/switch.toml", "--for", "2 us", "--kind", "tlp,blocked,queued"],
         ["trace", "scenarios/replay.toml", "--around", "replay"],

@@ -90,7 +90,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def switch() -> WhyResult:
-    return package.why("scenarios/switch.toml", assumptions=True)
+    return package.why("scenarios/switch.toml", sensitivity=True)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def test_a_page_answers_three_questions(html: str) -> None:
 def test_a_run_without_the_proof_says_how_to_get_it() -> None:
     text = writing.text_of([("", package.run("scenarios/switch.toml"))], as_markdown=True)
     assert "With --why" in text
-    assert "None was varied in this run" in text
+    assert "None was varied; with --sensitivity" in text
 
 
 def test_a_run_without_the_proof_says_what_to_try_and_that_helps() -> None:

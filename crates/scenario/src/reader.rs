@@ -10,6 +10,7 @@ use crate::parameter::{
 use crate::problem::Problem;
 use crate::schema::one_line;
 use crate::source::Place;
+use crate::structure::ComponentKind;
 use crate::value::{AnySlot, ParameterType, Reading, Slot};
 use std::borrow::Cow;
 
@@ -20,6 +21,8 @@ pub struct Reader<'t, 'o> {
     place: Option<Place>,
     /// Whether a layer could not be read, which may have had what nobody else has.
     lacks_a_layer: bool,
+    /// Whether it names no part of the catalog, which could have what is missing.
+    lacks_a_part: bool,
     output: &'o mut Output,
 }
 
@@ -65,14 +68,16 @@ pub fn read_entry<P: ParameterTable + ParameterType>(node: &Node, reading: &mut 
 impl<'t, 'o> Reader<'t, 'o> {
     /// A component at `path`, its layers strongest first.
     pub fn new(path: impl Into<String>, layers: Vec<LayerTable<'t>>, output: &'o mut Output) -> Self {
-        Self { path: path.into(), layers, place: None, lacks_a_layer: false, output }
+        Self { path: path.into(), layers, place: None, lacks_a_layer: false, lacks_a_part: false, output }
     }
 
     /// A component as written.
     pub fn of(component: &'t Component, output: &'o mut Output) -> Self {
         let lacks_a_layer = component.part_is_unreadable;
+        let has_parts = matches!(component.kind, ComponentKind::Endpoint | ComponentKind::Switch);
+        let lacks_a_part = has_parts && component.part.is_none();
         let (path, layers, place) = (component.name.clone(), component.layers(), Some(component.place));
-        Self { path, layers, place, lacks_a_layer, output }
+        Self { path, layers, place, lacks_a_layer, lacks_a_part, output }
     }
 
     /// The same, knowing where the component is named: the place of what is missing from an empty one.
@@ -136,7 +141,7 @@ impl<'t, 'o> Reader<'t, 'o> {
             }
         }
         let (place, lacks_a_layer) = (self.place, self.lacks_a_layer);
-        G::read(&mut Reader { path, layers, place, lacks_a_layer, output: self.output })
+        G::read(&mut Reader { path, layers, place, lacks_a_layer, lacks_a_part: false, output: self.output })
     }
 
     /// Reads what a layer has; whether it is a value within the range.
@@ -232,7 +237,10 @@ impl<'t, 'o> Reader<'t, 'o> {
     fn missing(&mut self, field: &Field) {
         let (path, key, expected) = (self.path.clone(), field.key.to_owned(), (field.expected)());
         let problem = Problem::MissingKey { path, key, expected };
-        let meaning = format!("`{}`: {}", field.key, one_line(field.doc));
+        let mut meaning = format!("`{}`: {}", field.key, one_line(field.doc));
+        if self.lacks_a_part {
+            meaning += " Or name a `part` that has it: `lanewise parts` lists them";
+        }
         // Any place inside the component beats none.
         let place =
             self.layers.iter().find_map(|layer| layer.table.iter().next().map(|entry| entry.key_place));

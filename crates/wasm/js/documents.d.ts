@@ -1059,12 +1059,14 @@ export interface Matrix {
   title: string;
   /** Devices that copy. */
   devices: MatrixDevice[];
-  /** Each two of them, either way. */
+  /** Each two of them that can copy, either way. */
   pairs: MatrixPair[];
   /** time of a queued copy before its first request, in latency_us */
   queued_start: string;
   /** pairs that were run: the others are like one of them */
   kinds: number;
+  /** Each two that cannot copy directly, either way. */
+  blocked: MatrixBlocked[];
 }
 
 export interface MatrixDevice {
@@ -1099,6 +1101,15 @@ export interface MatrixPair {
   both_read_second_gb_per_s: number;
   /** mean of a copy of 16 B, one after another in a stream */
   latency_us: number;
+}
+
+export interface MatrixBlocked {
+  /** Number of the device whose copy engine would be used. */
+  first: number;
+  /** Number of its peer. */
+  second: number;
+  /** What is in the way. */
+  why: string;
 }
 
 /** lanewise measure TARGET --json */
@@ -1772,6 +1783,48 @@ export interface Resource {
   waiting_mean: number | null;
 }
 
+/** Which values that no specification fixes move a run: of run --sensitivity. */
+export interface RestsOn {
+  /** How many values were varied by 20 %, or halved and doubled where that is refused; equal ones of equal parts count once. */
+  varied: number;
+  /** How many runs it took. */
+  runs: number;
+  /** Whether the search was ended before its end. */
+  interrupted: boolean;
+  /** Values that move goodput or latency by 1 % or more, the strongest first. */
+  effects: RestsOnEffect[];
+  /** Paths of what was varied one way: the scenario does not allow the other one. */
+  one_way: string[];
+  /** Paths of what was not varied: the scenario allows neither a lower nor a higher value. */
+  refused: string[];
+  /** Paths of what was not looked at: it would have taken too many runs, or the search was interrupted. */
+  left_out: string[];
+}
+
+export interface RestsOnEffect {
+  /** Paths of the parameters that have the value, all varied at once. */
+  paths: string[];
+  /** The value in force. */
+  value: string;
+  /** Where the value is from. */
+  provenance: Provenance;
+  /** The source in words. */
+  source: string;
+  /** With a lower value. */
+  lower: RestsOnMoved;
+  /** With a higher value. */
+  higher: RestsOnMoved;
+}
+
+export interface RestsOnMoved {
+  /** The value that was tried. */
+  value: string;
+  /** Change of the goodput of all data, of operations where no bytes are counted; null where the scenario does not allow the value. */
+  goodput_percent: number | null;
+  /** Change of the mean latency of the flow that moves most; null where it has none, or the scenario does not allow the value. */
+  latency_percent: number | null;
+}
+
 /** Whether a parameter says something about hardware or only what the user wants. */
 export type Role = "claim" | "choice";
 
@@ -1834,6 +1887,8 @@ export interface Run {
   why?: Why;
   /** How it was shared among threads, which changes nothing but `events`; with `--threads` only. */
   threads?: Threads;
+  /** Where it was asked for only. */
+  rests_on?: RestsOn;
 }
 
 /** lanewise run FILE --fio JOBFILE --json, where stonewall makes several runs of a job file. */

@@ -1,4 +1,4 @@
-"""The verb `run`: one run, the proof of its limit, a run for each size, or a job file of fio.
+"""The verb `run`: one run, what limits it and what it rests on, a run for each size, or fio's job file.
 
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
 """
@@ -16,6 +16,15 @@ from lanewise.cli.streams import print_json
 
 if TYPE_CHECKING:
     from lanewise.results import RunResult
+
+_NOT_TOGETHER = {
+    "--as": ("--json",),
+    "--why": ("--fio", "--sizes", "--threads", "--as", "--live", "--out", "--until"),
+    "--sensitivity": ("--fio", "--sizes", "--threads", "--as", "--live"),
+    "--fio": ("--until", "--threads", "--report", "--sizes"),
+    "--sizes": ("--until", "--threads", "--report", "--out", "--live"),
+}
+"""Options that ask for different runs, or for different output of one."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -124,6 +133,14 @@ def _run(
             help="Prove the limit: run again with each possible limit ten times larger, and rank them.",
         ),
     ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Vary each value by 20 % that no specification fixes, in up to 60 more runs, and say which "
+            "of them move the result.",
+        ),
+    ] = False,
     report: Report = None,
     as_json: AsJson = False,
 ) -> None:
@@ -132,22 +149,27 @@ def _run(
     from lanewise.cli.report_verb import check
     from lanewise.cli.run_progress import run_progress
 
-    refuse_together(("--as", as_tool is not None), ("--json", as_json))
-    for option, given in (("--why", why), ("--until", until is not None)):
-        refuse_together((option, given), ("--fio", fio is not None))
-        refuse_together((option, given), ("--sizes", sizes is not None))
-    for option, given in (("--why", why), ("--fio", fio is not None), ("--sizes", sizes is not None)):
-        refuse_together(("--threads", threads is not None), (option, given))
-    for other, value in (("--as", as_tool), ("--out", out), ("--live", live), ("--until", until)):
-        refuse_together(("--why", why), (other, value is not None))
-    for other, given in (("--fio", fio is not None), ("--sizes", sizes is not None)):
-        refuse_together(("--report", report is not None), (other, given))
+    given = {
+        "--as": as_tool is not None,
+        "--json": as_json,
+        "--why": why,
+        "--sensitivity": sensitivity,
+        "--until": until is not None,
+        "--fio": fio is not None,
+        "--sizes": sizes is not None,
+        "--threads": threads is not None,
+        "--live": live is not None,
+        "--out": out is not None,
+        "--report": report is not None,
+    }
+    for option, others in _NOT_TOGETHER.items():
+        for other in others:
+            refuse_together((option, given[option]), (other, given[other]))
     overrides = pairs(settings)
     check(report)
     if fio is not None:
         from lanewise.cli.job_file import run_job_file
 
-        refuse_together(("--fio", True), ("--sizes", sizes is not None))
         run_job_file(
             scenario,
             fio,
@@ -163,7 +185,6 @@ def _run(
     if drive or section:
         raise typer.BadParameter("--map and --section need --fio, whose job file they are about")
     if sizes is not None:
-        refuse_together(("--sizes", True), ("--out", out is not None), ("--live", live is not None))
         if as_tool is None:
             raise typer.BadParameter("--sizes needs --as osu or --as perftest, whose table it fills")
         _run_sizes(scenario, as_tool, sizes, overrides, seed=seed, time_limit=time_limit)
@@ -173,7 +194,15 @@ def _run(
 
         check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
     if why:
-        _run_why(scenario, overrides, seed=seed, time_limit=time_limit, report=report, as_json=as_json)
+        _run_why(
+            scenario,
+            overrides,
+            seed=seed,
+            time_limit=time_limit,
+            sensitivity=sensitivity or report is not None,
+            report=report,
+            as_json=as_json,
+        )
         return
     paths = api.run_pairs(overrides, seed, time_limit, until)
     if out is not None:
@@ -187,6 +216,7 @@ def _run(
             progress=progress,
             flows_every_s=progress.flows_every_s,
             threads=threads,
+            sensitivity=sensitivity,
         )
     _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
@@ -228,6 +258,7 @@ def _run_why(
     *,
     seed: int | None,
     time_limit: str | None,
+    sensitivity: bool,
     report: Path | None,
     as_json: bool,
 ) -> None:
@@ -242,7 +273,7 @@ def _run_why(
             overrides=overrides,
             seed=seed,
             time_limit=time_limit,
-            assumptions=report is not None,
+            sensitivity=sensitivity,
             progress=progress,
         )
     if as_json:

@@ -18,7 +18,7 @@ from lanewise.quantity import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from lanewise.documents import Assumption, ExplainedParameter
+    from lanewise.documents import Assumption, ExplainedParameter, Run
 
 STEP = 0.2
 """Relative change of a varied number."""
@@ -31,6 +31,9 @@ _NOT_VARIED = (
     *("seed", "count", "event_limit", "memory_limit", "confidence_level"),
 )
 """What moves no time when it is varied a little, or says how a run is made."""
+_JUST_WRITTEN = ("written in the scenario without a source", "given on the command line")
+"""Sources of what the person who runs it has chosen."""
+_MOST_SAID = 3
 _CHOICES = ("workload", "run")
 """Tables whose choices are varied; a choice elsewhere says which machine it is."""
 
@@ -85,6 +88,23 @@ def candidates_of(
             continue
         harmful = _harmful(value, low, high, ())
         yield Candidate(name, tuple(paths), value, provenance, low, high, harmful)
+
+
+def size_of_limit(run: Run) -> str:
+    """Say which values that no specification fixes make the limit of a run as large as it is.
+
+    Nothing of a wire: how fast that is, is a choice. Nothing of a value that the scenario states itself.
+    """
+    limit = run.get("limited_by")
+    if limit is None or limit["kind"] == "wire":
+        return ""
+    # Results of older versions have no edits.
+    sizes = {setting["path"] for edit in limit.get("edits", []) for setting in edit["settings"]}
+    of_others = [row for row in run["assumptions"] if row["source"] not in _JUST_WRITTEN]
+    found = [one for one in candidates_of(of_others) if sizes.intersection(one.paths)]
+    said = [f"{one.paths[0]} = {one.value} ({one.provenance})" for one in found[:_MOST_SAID]]
+    more = f" and {len(found) - _MOST_SAID} more" if len(found) > _MOST_SAID else ""
+    return f"Its size comes from {', '.join(said)}{more}." if said else ""
 
 
 def tried(

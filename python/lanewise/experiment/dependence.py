@@ -8,11 +8,11 @@ group, one that only helps, and what moves the result by less than `MATTERS_FROM
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanewise.errors import ScenarioError
 from lanewise.experiment.candidates import by_component, candidates_of, tried
+from lanewise.rests_on import Dependence, Moved, RestsOn
 from lanewise.runs.simulator import resolve, simulate
 
 if TYPE_CHECKING:
@@ -27,58 +27,6 @@ MATTERS_FROM_PERCENT = 1.0
 """A smaller change is not told: a run stops when its results are as narrow as half of that."""
 MOST_RUNS = 60
 """So many runs at most; what is not looked at by then is said to be so."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Changes of a run when a value is another one, in percent of what it was without."""
-
-    value: str
-    goodput_percent: float | None
-    """Of all flows of data; of their operations where no bytes are counted; None when it cannot be so."""
-    latency_percent: float | None
-    """Mean latency of the flow that moves most; None when it has none."""
-
-    @property
-    def size(self) -> float:
-        """The larger of both changes, without its sign."""
-        return max(abs(self.goodput_percent or 0.0), abs(self.latency_percent or 0.0))
-
-
-@dataclass(frozen=True)
-class Dependence:
-    """A value that a run rests on, varied both ways."""
-
-    paths: tuple[str, ...]
-    """Parameters that have it, all varied at once."""
-    value: str
-    provenance: str
-    source: str
-    lower: Moved
-    higher: Moved
-
-    @property
-    def size(self) -> float:
-        """The largest change, in percent without its sign."""
-        return max(self.lower.size, self.higher.size)
-
-
-@dataclass(frozen=True)
-class RestsOn:
-    """What a run rests on, the largest effect first."""
-
-    effects: tuple[Dependence, ...]
-    varied: int
-    """How many values were varied, equal ones of equal parts counted once."""
-    runs: int
-    left_out: tuple[str, ...] = ()
-    """Parameters that were not looked at: it would have taken too many runs, or the search was ended."""
-    refused: tuple[str, ...] = ()
-    """Parameters that were not varied: the scenario allows neither a lower nor a higher value."""
-    one_way: tuple[str, ...] = ()
-    """Parameters that were varied one way: the scenario does not allow the other one."""
-    is_whole: bool = True
-    """The search was not ended from outside."""
 
 
 def rests_on(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from lanewise.experiment.candidates import STEP, candidates_of
 from lanewise.report.content import Section, Table
-from lanewise.written import DASH, counted, percent
+from lanewise.written import DASH, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lanewise.columns import Row
-    from lanewise.experiment.dependence import Dependence, RestsOn
+    from lanewise.rests_on import Dependence
     from lanewise.results import RunResult
 
 _ORDER = {"assumed": 0, "calibrated": 1, "published": 2, "datasheet": 3}
@@ -38,7 +38,7 @@ def section(result: RunResult) -> Section:
     found = result.rests_on
     said, effects = _not_varied(result, len(rows)), []
     if found is not None:
-        said, effects = _varied(found, len(rows)), [_effect(each) for each in found.effects]
+        said, effects = found.said(len(rows)), [_effect(each) for each in found.effects]
     matter = _that_may_matter(result, rows)
     chosen = {row["path"] for row in matter}
     others = [row for row in rows if row["path"] not in chosen]
@@ -62,39 +62,10 @@ def section(result: RunResult) -> Section:
 def _not_varied(result: RunResult, number: int) -> list[str]:
     limit = _limit_of(result)
     return [
-        f"{number} values in force are fixed by no specification. None was varied in this run; with --why, "
+        f"{number} values in force are fixed by no specification. None was varied; with --sensitivity, "
         f"Lanewise varies them and says which move the result. Listed are those of what the data went through"
         f"{f', of {limit} first' if limit else ''}. To try one: lanewise whatif FILE PATH=VALUE."
     ]
-
-
-def _varied(found: RestsOn, number: int) -> list[str]:
-    said = [
-        f"{number} values in force are fixed by no specification. {found.varied} that are numbers were "
-        f"varied, in {found.runs} runs; "
-        + (
-            f"{len(found.effects)} of them {'moves' if len(found.effects) == 1 else 'move'} the goodput of "
-            "all data or the mean latency of the flow that moves most by 1 % or more."
-            if found.effects
-            else "none of them moves goodput or latency by 1 % or more."
-        )
-    ]
-    for paths, what in (
-        (found.refused, "Not varied, as the scenario allows neither a lower nor a higher value"),
-        (found.one_way, "Varied one way, as the scenario does not allow the other one"),
-    ):
-        if paths:
-            said.append(f"{what}: {counted(len(paths), 'parameter')}, {_some(paths)}.")
-    if found.left_out:
-        why = "it would have taken too many runs" if found.is_whole else "the search was ended before"
-        said.append(
-            f"{len(found.left_out)} parameters were not looked at, because {why}: {_some(found.left_out)}."
-        )
-    return said
-
-
-def _some(paths: Sequence[str]) -> str:
-    return f"{', '.join(paths[:5])}{' and others' if len(paths) > 5 else ''}"
 
 
 def _effect(each: Dependence) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from lanewise.experiment.candidates import size_of_limit
 from lanewise.flow_limits import other_limits
 from lanewise.known_uses import STATES
 from lanewise.report import assumptions, run_figures
@@ -188,6 +189,7 @@ def _limit(result: RunResult, *, drawn: bool) -> Section:
     )
     if not isinstance(result, WhyResult):
         said = [f"{result.limited_by}."] if result.limited_by else []
+        said += [size] if (size := size_of_limit(result.document)) else []
         return Section("Limited by", sentences=said, tables=others)
     moves_bytes = bool((result.larger["goodput_before_gb_per_s"] > 0).any())
     counts, usual = ("goodput_{}_gb_per_s", 3) if moves_bytes else ("operations_{}_per_s", 0)

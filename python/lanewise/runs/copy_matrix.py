@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import permutations
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from lanewise.documents import Matrix, MatrixDevice, MatrixPair
+    from lanewise.documents import Matrix, MatrixBlocked, MatrixDevice, MatrixPair
     from lanewise.results import RunResult
 
 QUEUED_START = "2 us"
@@ -92,6 +93,18 @@ class Copies:
     """Mean of a copy of 16 B, one after another in a stream."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Blocked:
+    """Two devices between which no packet gets through, so that neither can copy to the other directly."""
+
+    first: int
+    """Number of the device whose copy engine would be used."""
+    second: int
+    """Number of its peer."""
+    why: str
+    """What is in the way."""
+
+
 @dataclass(frozen=True)
 class CopyMatrix:
     """Copies between each two of a scenario's devices."""
@@ -100,11 +113,13 @@ class CopyMatrix:
     """Of the scenario."""
     devices: tuple[Device, ...]
     copies: tuple[Copies, ...]
-    """One for each ordered pair."""
+    """One for each ordered pair that can copy."""
     queued_start: str
     """Time of a queued copy before its first request, in `latency_us`."""
     kinds: int
     """How many pairs were run: the others are like one of them."""
+    blocked: tuple[Blocked, ...] = ()
+    """One for each ordered pair that cannot copy."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -136,6 +151,7 @@ class CopyMatrix:
             "pairs": [cast("MatrixPair", dict(vars(each))) for each in self.copies],
             "queued_start": self.queued_start,
             "kinds": self.kinds,
+            "blocked": [cast("MatrixBlocked", dict(vars(each))) for each in self.blocked],
         }
 
     def to_json(self) -> str:
@@ -154,7 +170,8 @@ def copy_matrix(
     """Simulate copies between each two devices; without any named, between all with copy engines of a part.
 
     `devices` are names, or patterns such as ``gpu*``. `on_progress` hears the pair in progress. Raises
-    `InputError` where there are fewer than two devices, and `ScenarioError` as a run does.
+    `InputError` where there are fewer than two devices, or no two that can copy, and `ScenarioError` as a run
+    does.
     """
     _refuse_own(overrides)
     explained = resolve(scenario, overrides).document
@@ -165,23 +182,28 @@ def copy_matrix(
         _check_start(scenario, overrides, chosen[0], queued_start)
     runs = _Runs(kinds, _without_workloads(scenario), overrides, queued_start)
     by_kind: dict[Hashable, tuple[float, ...]] = {}
-    copies = []
-    for first in chosen:
-        for second in chosen:
-            if first == second:
+    copies, blocked = [], []
+    for first, second in permutations(range(len(chosen)), 2):
+        names = chosen[first], chosen[second]
+        kind = kinds.kind(*names)
+        if kind not in by_kind:
+            if on_progress:
+                on_progress(" and ".join(names))
+            try:
+                by_kind[kind] = runs.pair(*names)
+            except _BlockedError as error:
+                blocked.append(Blocked(first=first, second=second, why=str(error)))
                 continue
-            kind = kinds.kind(first, second)
-            if kind not in by_kind:
-                if on_progress:
-                    on_progress(f"{first} and {second}")
-                by_kind[kind] = runs.pair(first, second)
-            copies.append(_copies(chosen.index(first), chosen.index(second), by_kind[kind]))
+        copies.append(_copies(first, second, by_kind[kind]))
+    if not copies:
+        raise InputError(blocked[0].why)
     return CopyMatrix(
         title=explained["title"],
         devices=tuple(_devices(kinds, chosen, runs, on_progress)),
         copies=tuple(copies),
         queued_start=queued_start,
         kinds=len(by_kind),
+        blocked=tuple(blocked),
     )
 
 
@@ -217,6 +239,10 @@ def _devices(
             to_device_gb_per_s=found[kind][0],
             to_host_gb_per_s=found[kind][1],
         )
+
+
+class _BlockedError(InputError):
+    """No packet gets from one device to another."""
 
 
 class _Runs:
@@ -313,7 +339,8 @@ def _refused(error: ScenarioError, workloads: Sequence[dict[str, Any]]) -> Input
     for each in workloads:
         copy = f"a copy between {each['device']} and {each.get('target', 'its host')}"
         message = message.replace(f"`workload.{each['name']}`", copy)
-    return InputError("; ".join(said for said in (message, problem["hint"]) if said))
+    kind = _BlockedError if problem["code"] == "peer-to-peer-blocked" else InputError
+    return kind("; ".join(said for said in (message, problem["hint"]) if said))
 
 
 def _nothing_moved(workload: dict[str, Any], *, is_whole: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from lanewise.runs.copy_matrix import Copies, CopyMatrix, Device
 from lanewise.runs.pair_kinds import PairKinds
 from lanewise.tools.instruments import cuda_samples, nvbandwidth
 from lanewise.tools.instruments.copy_matrices import write_as, write_nvbandwidth, write_p2p
+from lanewise.written import DASH
 
 PAIRS = """\
 title = "Two switches with two GPUs each, at two sockets"
@@ -243,6 +245,26 @@ def test_a_pair_that_cannot_copy_is_named_by_its_devices() -> None:
         "a copy between gpu0 and gpu2 crosses root ports of `server`, which forwards no peer-to-peer "
         "traffic; set `server.peer_to_peer = true` if it does, or put both below one switch"
     )
+
+
+def test_pairs_that_cannot_copy_leave_the_others_theirs(tmp_path: Path) -> None:
+    rig = tmp_path / "pairs.toml"
+    rig.write_text(PAIRS.replace("peer_to_peer = true", "peer_to_peer = false"), encoding="utf-8")
+    devices = ["gpu0", "gpu1", "gpu2", "gpu3"]
+    matrix = lanewise.copy_matrix(rig, devices)
+    assert {(each.first, each.second) for each in matrix.copies} == {(0, 1), (1, 0), (2, 3), (3, 2)}
+    assert len(matrix.blocked) == 8
+    assert matrix.blocked[-1].why.startswith("a copy between gpu3 and gpu1 crosses root ports of `server`")
+    text = CliRunner().invoke(app, ["matrix", str(rig), *devices]).stdout
+    rows = [line.split() for line in text.partition("Writes")[2].partition("Reads")[0].splitlines()]
+    near = f"{matrix.copies[0].write_gb_per_s:.1f}"
+    assert ["0", "X", near, DASH, DASH] in rows
+    assert "8 pairs cannot copy directly: a copy between gpu0 and gpu2 crosses" in " ".join(text.split())
+    read = nvbandwidth.parse(write_nvbandwidth(matrix))
+    assert read.not_understood == ()
+    assert len([case for case in read.cases if case.name.startswith("device_to_device_memcpy_write")]) == 4
+    connected = write_p2p(matrix).partition("P2P Connectivity Matrix")[2].splitlines()
+    assert connected[2].split() == ["0", "1", "1", "0", "0"]
 
 
 def test_one_device_set_apart_has_pairs_of_its_own() -> None:

@@ -32,6 +32,9 @@ const NAMES: [(&str, &str); 7] = [
 /// Of these, the documents, which leave the core with their format in front.
 const DOCUMENTS: [&str; 5] = ["explain", "parts", "run", "state", "trace"];
 
+/// What Python adds to documents of the core where it was asked for it: a key of a document, and the definition of that name.
+const ADDED: [(&str, &str); 1] = [("run", "rests_on")];
+
 /// Definitions of documents that a verb prints, in the order of the page about them.
 const PRINTED: &[&str] = &[
     "run",
@@ -107,7 +110,11 @@ fn definitions() -> Result<Map<String, Value>, String> {
     let own = |(name, schema): (String, Value)| {
         let name = renamed(&name);
         let schema = tidied(schema);
-        let schema = if DOCUMENTS.contains(&name.as_str()) { stamped(schema) } else { schema };
+        let mut schema = if DOCUMENTS.contains(&name.as_str()) { stamped(schema) } else { schema };
+        for (_, key) in ADDED.iter().filter(|(document, _)| *document == name) {
+            schema["properties"][key] = reference(key);
+            schema["properties"][key]["description"] = "Where it was asked for only.".into();
+        }
         (name, schema)
     };
     let mut all: Vec<(String, Value)> = made.into_iter().map(own).collect();

@@ -31,13 +31,11 @@ def print_diagnosis(diagnosis: Diagnosis, *, details: bool = False) -> None:
 
 
 def _pieces(diagnosis: Diagnosis, *, details: bool) -> Iterator[RenderableType]:
-    heading = Text(diagnosis.source or "this machine", style="bold")
-    heading.append(
-        f"   {style.counted(diagnosis.functions, 'function')}, {style.counted(diagnosis.links, 'link')}, "
-        f"{style.counted(diagnosis.rules, 'rule')}",
-        style="dim not bold",
-    )
-    yield heading
+    looked_at = ((diagnosis.functions, "function"), (diagnosis.links, "link"), (diagnosis.rules, "rule"))
+    notes = [", ".join(style.counted(number, noun) for number, noun in looked_at)]
+    if any(finding.cost is not None and finding.cost.gb_per_s is not None for finding in diagnosis.findings):
+        notes.append(style.GB_PER_S)
+    yield style.heading(diagnosis.source or "this machine", *notes)
     yield ""
     counting, waived = diagnosis.counting, [f for f in diagnosis.findings if f.waived is not None]
     groups = [Alike(finding) for finding in counting] if details else together(counting)

@@ -36,7 +36,9 @@ def print_judgement(judgement: Judgement) -> None:
 def _pieces(judgement: Judgement) -> Iterator[RenderableType]:
     measurement = judgement.measurement
     version = f" {measurement.version}" if measurement.version else ""
-    yield Text(f"{measurement.tool}{version} on {judgement.machine or 'this machine'}", style="bold")
+    yield style.heading(
+        f"{measurement.tool}{version} on {judgement.machine or 'this machine'}", style.GB_PER_S
+    )
     yield ""
     judged = [case for case in judgement.cases if case.verdict is not Verdict.NONE]
     if judged:

@@ -37,6 +37,14 @@ def _pieces(matrix: CopyMatrix) -> Iterator[RenderableType]:
         lambda pair: pair.latency_us,
         digits=2,
     )
+    yield from _blocked(matrix)
+
+
+def _blocked(matrix: CopyMatrix) -> Iterator[str]:
+    """Say of pairs that cannot copy what is in the way, of the first of them with its names."""
+    if matrix.blocked:
+        count = style.counted(len(matrix.blocked), "pair")
+        yield f"{style.DASH}: {count} cannot copy directly: {matrix.blocked[0].why}."
 
 
 def _devices(matrix: CopyMatrix) -> Group:
@@ -52,7 +60,7 @@ def _devices(matrix: CopyMatrix) -> Group:
             style.fixed(each.to_host_gb_per_s, 1),
         )
     alike = f"{len(matrix.copies)} pairs of {matrix.kinds} kind{'' if matrix.kinds == 1 else 's'}"
-    return style.titled("Devices", table, note=alike)
+    return style.titled("Devices", table, note=f"{alike}; {style.GB_PER_S}")
 
 
 def _square(
@@ -62,6 +70,7 @@ def _square(
     names = [str(each.number) for each in matrix.devices]
 
     def cell(row: int, column: int) -> str:
-        return SAME if row == column else style.fixed(figure(pairs[row, column]), digits)
+        pair = pairs.get((row, column))
+        return SAME if row == column else style.fixed(None if pair is None else figure(pair), digits)
 
     yield from square(title, note, names, names, cell)

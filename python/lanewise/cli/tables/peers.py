@@ -29,7 +29,7 @@ def print_peers(peers: PeerPrediction) -> None:
 
 
 def _pieces(peers: PeerPrediction) -> Iterator[RenderableType]:
-    yield Text(peers.source or "this machine", style="bold")
+    yield style.heading(peers.source or "this machine", style.GB_PER_S)
     for change in peers.changes:
         yield Text(f"What if: {change}")
     yield ""

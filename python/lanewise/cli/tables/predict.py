@@ -27,7 +27,7 @@ def print_prediction(prediction: Prediction) -> None:
 
 
 def _pieces(prediction: Prediction) -> Iterator[RenderableType]:
-    yield Text(prediction.source or "this machine", style="bold")
+    yield style.heading(prediction.source or "this machine", style.GB_PER_S)
     for change in prediction.changes:
         yield Text(f"What if: {change}")
     yield ""

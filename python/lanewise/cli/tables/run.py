@@ -11,6 +11,8 @@ from lanewise.cli.tables import collapse, style
 from lanewise.cli.tables.phases import phases_table
 from lanewise.cli.tables.remarks import remarks
 from lanewise.cli.tables.resources import resources
+from lanewise.cli.tables.rests_on import rests_on
+from lanewise.experiment.candidates import size_of_limit
 from lanewise.flow_limits import other_limits
 from lanewise.rungs import rungs_of
 from lanewise.tools.instruments.native import WRITTEN
@@ -68,7 +70,8 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
         yield _requesters(result.requesters)
     yield from resources(result.resources)
     yield from _errors(result.document.get("errors", []))
-    yield from _assumptions(result.assumptions)
+    yield from rests_on(result)
+    yield from _assumptions(result)
 
 
 def _errors(errors: list[documents.ErrorCount]) -> Iterator[RenderableType]:
@@ -88,6 +91,8 @@ def _heading(result: RunResult) -> Iterator[RenderableType]:
     document = result.document
     if result.limited_by is not None:
         yield Text(f"{result.limited_by} (by waiting time; --why proves it).", style="bold")
+        if said := size_of_limit(document):
+            yield Text(said)
     spans = (document["simulated_s"], document["warm_up_s"], document["measured_s"])
     simulated, warm_up, measured = (1e3 * span for span in spans)
     yield Text(result.title or document["scenario_path"], style="bold")
@@ -343,8 +348,10 @@ def _requesters(requesters: pl.DataFrame) -> Group:
     return style.titled("What held the requesters back", table, note=note)
 
 
-def _assumptions(assumptions: pl.DataFrame) -> Iterator[RenderableType]:
-    counts = assumptions.group_by("provenance", maintain_order=True).len().iter_rows()
+def _assumptions(result: RunResult) -> Iterator[RenderableType]:
+    if result.assumptions.is_empty():
+        return
+    counts = result.assumptions.group_by("provenance", maintain_order=True).len().iter_rows()
     text = ", ".join(f"{count} {provenance}" for provenance, count in counts)
-    if text:
-        yield f"Parameters that no specification fixes: {text}. 'lanewise explain' lists them."
+    more = "" if result.rests_on else ", and --sensitivity finds those that move the result"
+    yield f"Parameters that no specification fixes: {text}. 'lanewise explain' lists them{more}."

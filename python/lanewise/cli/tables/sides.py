@@ -99,7 +99,7 @@ def _tables(comparison: SideBySide) -> Iterator[RenderableType]:
         total = None
     title = "Flows" if comparison.are_runs else "Bandwidth"
     if lines:
-        yield _table(title, "GB/s is 10⁹ bytes/s; ratios are to A", lines, comparison, total)
+        yield _table(title, f"{style.GB_PER_S}; ratios are to A", lines, comparison, total)
     counted = [row for row in shared if row not in bytes_ and _any(row, "operations_per_s")]
     if counted:
         lines = [_line(row, comparison, "operations_per_s", 1.0) for row in counted]
@@ -218,7 +218,7 @@ def _links(comparison: SideBySide) -> Group:
         name = together([link[0]["link"] for link in group])
         lines += [(name, row["direction"], row["gb_per_s"], row["ratio"]) for row in group[0]]
     busy = [line for line in lines if any(line[2])]
-    return _table("Goodput of links", "GB/s is 10⁹ bytes/s; ratios are to A", busy, comparison)
+    return _table("Goodput of links", f"{style.GB_PER_S}; ratios are to A", busy, comparison)
 
 
 def _said(comparison: SideBySide) -> Group:

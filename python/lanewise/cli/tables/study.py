@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from lanewise.cli.console import stdout
+from lanewise.cli.tables.style import GB_PER_S
 from lanewise.study.knees import alike, knees
 from lanewise.study.sobol import all_indices
 from lanewise.written import DASH, plain, with_unit
@@ -58,6 +59,7 @@ def _print_points(result: StudyResult, *, everything: bool) -> None:
         console.print(
             f"The first {shown.height} of {result.table.height} points; --all prints all.", style="dim"
         )
+    console.print(f"{GB_PER_S}.", style="dim")
 
 
 def _given(row: dict[str, object], metrics: tuple[str, ...]) -> list[str]:

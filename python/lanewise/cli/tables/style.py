@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DASH",
+    "GB_PER_S",
     "Remarks",
     "counted",
     "emit",
     "fixed",
+    "heading",
     "labels",
     "noted",
     "numbers",
@@ -38,6 +40,8 @@ __all__ = [
     "titled",
     "words",
 ]
+GB_PER_S = "GB/s is 10⁹ bytes/s"
+"""Said once in every output that has rates."""
 _WIDEST = 1_000
 """No table needs more columns."""
 
@@ -79,14 +83,19 @@ class Remarks:
         return lines
 
 
+def heading(text: str, *notes: str) -> Text:
+    """Return the first line of an output, with notes behind it."""
+    shown = Text(text, style="bold")
+    if notes:
+        shown.append(f"   {'; '.join(notes)}", style="dim not bold")
+    return shown
+
+
 def titled(title: str, table: Table, *, note: str = "", remarks: Remarks | None = None) -> Group:
     """Put a title above a table, a note behind the title; remarks and an empty line below."""
-    heading = Text(title, style="bold")
-    if note:
-        heading.append(f"   {note}", style="dim not bold")
     _keep_whole(table)
     below: list[RenderableType] = ["", remarks.below()] if remarks is not None and remarks.are_any else []
-    return Group(heading, table, *below, "")
+    return Group(heading(title, *([note] if note else [])), table, *below, "")
 
 
 def noted(table: Table, note: str) -> Group:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lanewise.cli.tables import style
+from lanewise.cli.tables.rests_on import rests_on
 from lanewise.written import decimals
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def print_why(result: WhyResult) -> None:
-    """Print the verdict and the ranking behind it."""
-    style.emit(Text(f"{result.verdict}."), "", *([_ranking(result)] if result.larger.height else []))
+    """Print the verdict, the ranking behind it, and what the result rests on where that was tried."""
+    ranking = [_ranking(result)] if result.larger.height else []
+    style.emit(Text(f"{result.verdict}."), "", *ranking, *rests_on(result))
 
 
 def _ranking(result: WhyResult) -> Group:
@@ -35,6 +37,6 @@ def _ranking(result: WhyResult) -> Group:
             *(style.fixed(row[name], digits) for name in columns),
             f"{row['gain_percent']:+.1f} %",
         )
-    unit = "GB/s of all data" if moves_bytes else "operations a second"
+    unit = "GB/s (10⁹ bytes/s) of all data" if moves_bytes else "operations a second"
     note = f"{unit}; its share: of the time, in the unchanged run"
     return style.titled("What would bring more", table, note=note)

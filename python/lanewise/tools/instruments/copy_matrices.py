@@ -1,9 +1,10 @@
 """Writes copies between devices as nvbandwidth and p2pBandwidthLatencyTest print them.
 
 What is not simulated has no number: N/A on nvbandwidth's diagonals, as it prints them itself, and nan on
-those of p2pBandwidthLatencyTest, where real ones have copies within a GPU. Matrices without peer access,
-and those of the time that the host takes to queue a copy, are left out. Rows are the device whose copy
-engine is used.
+those of p2pBandwidthLatencyTest, where real ones have copies within a GPU. So it is of pairs that cannot
+copy directly, where a real p2pBandwidthLatencyTest has copies by way of host memory. Matrices without
+peer access, and those of the time that the host takes to queue a copy, are left out. Rows are the device
+whose copy engine is used.
 Source: nvbandwidth 0.8, `output.cpp`, `inline_common.h` and `testcases_ce.cpp`; NVIDIA/cuda-samples,
 Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
 """
@@ -102,7 +103,10 @@ def write_p2p(matrix: CopyMatrix) -> str:
         )
     count = range(len(matrix.devices))
     lines += ["", "P2P Connectivity Matrix", "     D\\D" + "".join(f"{column:6}" for column in count)]
-    lines += [f"{row:6}\t" + "".join(f"{1:6}" for _ in count) for row in count]
+    blocked = {(pair.first, pair.second) for pair in matrix.blocked}
+    lines += [
+        f"{row:6}\t" + "".join(f"{int((row, column) not in blocked):6}" for column in count) for row in count
+    ]
     for title, corner, figure in (
         (
             "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)",
@@ -127,7 +131,7 @@ def write_p2p(matrix: CopyMatrix) -> str:
 
 
 def _square(matrix: CopyMatrix, figure: Callable[[Copies], float]) -> list[list[float | None]]:
-    """Return rows of a figure of each pair, and None on the diagonal."""
+    """Return rows of a figure of each pair; None on the diagonal, and for a pair that cannot copy."""
     size = len(matrix.devices)
     cells: list[list[float | None]] = [[None] * size for _ in range(size)]
     for pair in matrix.copies:

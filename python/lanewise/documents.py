@@ -313,8 +313,12 @@ class CompareExplained(TypedDict):
 
     sentence: str
     """In short."""
-    quantity: Literal["goodput_gb_per_s", "operations_per_s"]
-    """What `alone` and `all_but_it` are of: operations where no bytes move."""
+    quantity: Literal["goodput_gb_per_s", "operations_per_s", "latency_ns_mean"]
+    """What `alone` and `all_but_it` are of: goodput; operations where no bytes move; the mean latency of a
+    flow where these are the same.
+    """
+    of: str | None
+    """The flow whose latency it is, that which differs most; null for sums over all."""
     differences: list[CompareExplainedDifference]
     """What differs between the two scenarios, what moves most first."""
     not_tried: str | None

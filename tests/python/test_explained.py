@@ -132,10 +132,18 @@ def test_many_alike_are_tried_as_one() -> None:
     assert one.lines == [("c0\N{EN DASH}7.width \N{MULTIPLICATION SIGN}8", "x4", "x2")]
 
 
-def test_latency_alone_is_no_difference_of_goodput() -> None:
-    found = explanation(
-        RIG, RIG, overrides_b={"server.memory_latency": "900 ns", "card.receive_latency": "90 ns"}
-    )
+def test_where_goodput_is_the_same_the_latency_that_moved_most_is_explained() -> None:
+    """Posted writes fill the link either way; the time to check a packet is in the latency of each."""
+    slower = {"server.receive_latency": "500 ns", "server.memory_bandwidth": "900 GB/s"}
+    found = explanation(RIG, RIG, overrides={"workload.write.outstanding": 64}, overrides_b=slower)
+    assert found.measure.called == "write of card (write)"
+    assert found.document()["quantity"] == "latency_ns_mean"
+    assert found.sentence == "server.receive_latency alone brings 100 % of the difference in latency"
+
+
+def test_what_changes_nothing_is_said_to() -> None:
+    idle = {"card.tag_hold": "10 ns", "server.memory_latency": "900 ns"}
+    found = explanation(RIG, RIG, overrides_b=idle)
     assert found.sentence == "There is next to no difference, and none of what differs makes one"
     assert all(each.share is None for each in found.tried)
 

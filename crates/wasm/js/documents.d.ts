@@ -256,8 +256,10 @@ export interface CompareTimeAttributionChange {
 export interface CompareExplained {
   /** In short. */
   sentence: string;
-  /** What `alone` and `all_but_it` are of: operations where no bytes move. */
-  quantity: "goodput_gb_per_s" | "operations_per_s";
+  /** What `alone` and `all_but_it` are of: goodput; operations where no bytes move; the mean latency of a flow where these are the same. */
+  quantity: "goodput_gb_per_s" | "operations_per_s" | "latency_ns_mean";
+  /** The flow whose latency it is, that which differs most; null for sums over all. */
+  of: string | null;
   /** What differs between the two scenarios, what moves most first. */
   differences: CompareExplainedDifference[];
   /** Why differences were not tried; null where they were, or where there is at most one. */

@@ -11,7 +11,11 @@ from lanewise.written import DASH, fixed
 if TYPE_CHECKING:
     from lanewise.side_by_side.explained import Explanation, Outcome, Tried
 
-_UNITS = {"goodput_gb_per_s": ("GB/s of all data", 3), "operations_per_s": ("operations a second", 0)}
+_UNITS = {
+    "goodput_gb_per_s": ("GB/s of all data", 3),
+    "operations_per_s": ("operations a second", 0),
+    "latency_ns_mean": ("mean latency in ns", 2),
+}
 _MOST_NAMES = 6
 
 
@@ -20,7 +24,9 @@ def explained_section(explanation: Explanation | None, a: str = "A", b: str = "B
     title = "What explains the difference"
     if explanation is None:
         return Section(title)
-    unit, digits = _UNITS[explanation.quantity]
+    unit, digits = _UNITS[explanation.measure.quantity]
+    if explanation.measure.called is not None:
+        unit += f" of {explanation.measure.called}"
     sentences = [f"{explanation.sentence}."]
     if explanation.not_tried is not None and explanation.tried:
         sentences.append(f"Not tried: {explanation.not_tried}.")
@@ -34,7 +40,7 @@ def explained_section(explanation: Explanation | None, a: str = "A", b: str = "B
     )
 
     def number(outcome: Outcome | None) -> str:
-        return fixed(None if outcome is None else getattr(outcome, explanation.quantity), digits)
+        return fixed(None if outcome is None else explanation.measure.of(outcome), digits)
 
     rows = [
         (

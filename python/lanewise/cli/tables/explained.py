@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
     from lanewise.side_by_side.explained import Explanation, Outcome, Tried
 
-_UNITS = {"goodput_gb_per_s": ("GB/s", 3, "all data"), "operations_per_s": ("1/s", 0, "all operations")}
+_UNITS = {
+    "goodput_gb_per_s": ("GB/s of all data", 3),
+    "operations_per_s": ("Operations a second", 0),
+    "latency_ns_mean": ("Mean latency in ns", 2),
+}
 _NUMBERS = 30
 """Columns of a terminal that numbers take, and what is between columns."""
 _MOST_ROWS = 12
@@ -31,7 +35,9 @@ def explained(
     With `several`, there are others besides.
     """
     title = f"What explains the difference from {a} to {b}" if several else "What explains the difference"
-    unit, digits, of = _UNITS[explanation.quantity]
+    unit, digits = _UNITS[explanation.measure.quantity]
+    if explanation.measure.called is not None:
+        unit += f" of {explanation.measure.called}"
     yield Text.assemble((f"{title}   ", "bold"), f"{explanation.sentence}.")
     if explanation.not_tried is not None and explanation.tried:
         yield Text(f"Not tried: {explanation.not_tried}.", style="dim")
@@ -56,7 +62,7 @@ def explained(
     if tried:
         ends = (_number(side, explanation, digits) for side in (explanation.a, explanation.b))
         note = (
-            f"{unit} of {of}: {a} {next(ends)}, {b} {next(ends)}. Only this: {a} with it as in {b}. Without "
+            f"{unit}: {a} {next(ends)}, {b} {next(ends)}. Only this: {a} with it as in {b}. Without "
             f"it: {b} with it as in {a}. Share: of the difference, what it brings alone."
         )
     left = len(explanation.tried) - _MOST_ROWS
@@ -66,7 +72,7 @@ def explained(
 
 
 def _number(outcome: Outcome | None, explanation: Explanation, digits: int) -> str:
-    return style.fixed(None if outcome is None else getattr(outcome, explanation.quantity), digits)
+    return style.fixed(None if outcome is None else explanation.measure.of(outcome), digits)
 
 
 def _share(tried: Tried) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _OF_SCENARIOS = frozenset(("host", "switch", "endpoint", "storage", "network", "system", "workload"))
 _OF_RUNS = frozenset(("flows", "links", "fingerprint"))
+_OF_RECORDS = frozenset(("tool", "cases", "commands"))
+"""What `measure --out` writes has what the tool printed."""
+_OF_JUDGEMENTS = frozenset(("format", "results"))
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,14 @@ def _file(path: Path) -> Given:
     tables = {} if text is None else written_tables(text)
     if tables.keys() >= _OF_RUNS:
         return Given(name, run=run_of(tables, path))
+    if tables.keys() >= _OF_RECORDS and isinstance(tables["commands"], list):
+        commands = [each for each in tables["commands"] if isinstance(each, dict)]
+        printed = "\n".join(str(each.get("output", "")) for each in commands)
+        return Given(name, measurement=_measured(name, printed, printed))
+    if tables.keys() >= _OF_JUDGEMENTS:
+        raise InputError(
+            f"'{name}' is what 'lanewise import --json' said of a result: give the output that it was made from"
+        )
     is_scenario = (
         path.suffix.lower() == ".toml"
         or bool(tables.keys() & _OF_SCENARIOS)
@@ -78,7 +89,7 @@ def _file(path: Path) -> Given:
     )
     if is_scenario or not (is_input or path.exists()):
         return Given(name, scenario=name)
-    return Given(name, measurement=_measured(name, text))
+    return Given(name, measurement=_measured(name, text, text if is_input else None))
 
 
 def _text_of(path: Path) -> str | None:
@@ -90,17 +101,14 @@ def _text_of(path: Path) -> str | None:
         return None
 
 
-def _measured(name: str, text: str | None) -> Measurement:
-    """Read a benchmark's output; InputError says what a side can be where it is none."""
+def _measured(name: str, text: str | None, printed: str | None = None) -> Measurement:
+    """Read a benchmark's output: what was `printed`, or the file; InputError says what a side can be."""
     if text is not None and not text.strip():
         raise InputError(f"'{name}' is empty: give a scenario, a run folder, or the output of a benchmark")
     try:
-        if name == STANDARD_INPUT:
-            return parse_measurement(text or "", source=name)
-        return read_measurement(name)
+        return read_measurement(name) if printed is None else parse_measurement(printed, source=name)
     except ImportProblemError as error:
         said = str(error) if name in str(error) else f"'{name}': {error}"
         raise InputError(
-            f"{said}\nhint: what is compared are scenarios, run folders, files of 'run --json', and outputs "
-            "of benchmarks"
+            f"{said}; beside outputs, 'compare' takes scenarios, run folders and files of 'run --json'"
         ) from error

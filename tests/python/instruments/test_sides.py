@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -333,6 +335,28 @@ def test_a_file_of_run_json_is_a_run(lanewise: CommandLine, tmp_path: Path) -> N
     document = json.loads(lanewise("compare", kept, rig, "--json").stdout)
     assert document["totals"][0]["ratio"] == 1.0
     assert document["explained"]["sentence"].startswith("What differs is not known: A came without")
+
+
+def test_a_record_of_measure_is_what_its_tool_printed(lanewise: CommandLine, tmp_path: Path) -> None:
+    record, judged = tmp_path / "record.json", tmp_path / "judged.json"
+    command = {"command": ["fio"], "output": FIO.read_text()}
+    record.write_text(json.dumps({"format": 1, "tool": "fio", "cases": [], "commands": [command]}))
+    result = lanewise("compare", record, FIO, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [row["ratio"] for row in json.loads(result.stdout)["rows"]] == [[1.0, 1.0]] * 3
+    judged.write_text(json.dumps({"format": 1, "results": []}))
+    assert "give the output that it was made from" in lanewise("compare", judged, FIO).stderr
+
+
+def test_an_output_on_standard_input_is_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from lanewise.cli import main; main()", "compare", "-", str(WRITE), "--json"],
+        input=WRITE.read_text(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["rows"][0]["ratio"] == [1.0, 1.0]
 
 
 def test_a_report_on_sides_has_their_rows(lanewise: CommandLine, tmp_path: Path) -> None:

@@ -107,6 +107,12 @@ def test_what_cannot_be_changed_alone_is_changed_together() -> None:
     assert len(named(RIG, wider)) == 2
 
 
+def test_a_load_by_another_name_takes_the_place_of_the_first() -> None:
+    other = NARROW_SLOT.replace('name = "write"', 'name = "video"')
+    assert named(RIG, other) == [("server.slots.slot1",), ("workload.write", "workload.video")]
+    assert explanation(RIG, other).sentence == "server.slots.slot1 alone brings 100 % of the difference"
+
+
 def test_an_override_and_the_file_are_one_difference() -> None:
     a = Written.read(RIG, (("workload.write.outstanding", "4"),))
     b = Written.read(RIG.replace("outstanding = 16", "outstanding = 8"), ())

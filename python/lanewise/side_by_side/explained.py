@@ -62,7 +62,7 @@ class Outcome:
         each = {
             (str(flow), str(device), str(direction)): float(mean)
             for (flow, device, direction), (count, mean) in zip(keys, latencies, strict=True)
-            if count and mean is not None
+            if count and mean
         }
         return cls(run.goodput_gb_per_s, operations, mean_latency(latencies), run.limited_by, each)
 
@@ -303,12 +303,7 @@ def _sentence(
     first, second = letters
     what = "the difference" if measure.flow is None else "the difference in latency"
     if not _moved(a, b, measure):
-        size = max(measure.of(a), measure.of(b))
-        moving = [each for each in tried if _weight(each, a, b, measure) > _SAME * size]
-        if not moving:
-            return "There is next to no difference, and none of what differs makes one"
-        those = "; ".join(named(each.difference) for each in moving[:3])
-        return f"There is next to no difference, although these make one each: {those}"
+        return _of_no_difference(tried, a, b, measure)
     whole = [each for each in tried if each.share is not None and _ALL <= each.share <= 2 - _ALL]
     if whole:
         rest = "" if len(whole) == 1 else f"; so does {named(whole[1].difference)}"
@@ -319,13 +314,24 @@ def _sentence(
     alone = f"Alone, of {what}: {listed}"
     if parts and abs(sum(each.share or 0.0 for each in tried) - 1) <= _LITTLE:
         return alone
-    needed = [each for each in tried if _lost(each, a, b, measure) > _ALL / 2]
+    needed = [each for each in tried if _lost(each, a, b, measure) > _ALL / 2 and each not in parts]
     if not needed:
-        several = f"it takes several together to get from {first} to {second}"
-        return f"{alone}; {several}" if parts else f"None of what differs brings it alone: {several}"
+        if parts:
+            return f"{alone}; what they bring together is not the sum"
+        return f"None of what differs brings it alone: it takes several to get from {first} to {second}"
     names = "; ".join(named(each.difference) for each in needed[:4])
     most = f"of these, {second} needs {'each' if len(needed) > 1 else 'this'}: {names}"
     return f"{alone}; {most}" if parts else f"It takes several together; {most}"
+
+
+def _of_no_difference(tried: Sequence[Tried], a: Outcome, b: Outcome, measure: Measure) -> str:
+    """Say what makes a difference where there is next to none altogether."""
+    size = max(measure.of(a), measure.of(b))
+    moving = [each for each in tried if _weight(each, a, b, measure) > _SAME * size]
+    if not moving:
+        return "There is next to no difference, and none of what differs makes one"
+    those = "; ".join(named(each.difference) for each in moving[:3])
+    return f"There is next to no difference, although these make one each: {those}"
 
 
 def _lost(tried: Tried, a: Outcome, b: Outcome, measure: Measure) -> float:

@@ -80,7 +80,8 @@ def _file(path: Path) -> Given:
         return Given(name, measurement=_measured(name, printed, printed))
     if tables.keys() >= _OF_JUDGEMENTS:
         raise InputError(
-            f"'{name}' is what 'lanewise import --json' said of a result: give the output that it was made from"
+            f"'{name}' is what 'lanewise import --json' said of a result: give the output that it was made "
+            "from"
         )
     is_scenario = (
         path.suffix.lower() == ".toml"

@@ -186,7 +186,7 @@ def differences(a: Written, b: Written) -> list[Difference]:
 
     What can only be applied with others (a switch, and a card that moves behind it) is one difference.
     """
-    found = [each for each in _by_name(_raw(a, b)) if _matters(each, a, b)]
+    found = _loads_as_one([each for each in _by_name(_raw(a, b)) if _matters(each, a, b)])
     if len(found) < 2:
         return [_told(each, a, b) for each in found]
     alone = [each for each in found if _fits(each, a, b)]
@@ -197,6 +197,16 @@ def differences(a: Written, b: Written) -> list[Difference]:
             alone, whole = [], together(found)
         return [_told(each, a, b) for each in (*alone, whole)]
     return [_told(each, a, b) for each in alone]
+
+
+def _loads_as_one(found: Sequence[Difference]) -> list[Difference]:
+    """Put workloads that only one scenario has together: with none of them nothing is asked for."""
+    loads = [
+        each for each in found if all(place[:-1] == ("workload",) for place in each.places) and not each.paths
+    ]
+    return (
+        list(found) if len(loads) < 2 else [*(each for each in found if each not in loads), together(loads)]
+    )
 
 
 def fewer(found: Sequence[Difference], most: int) -> list[Difference]:

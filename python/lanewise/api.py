@@ -13,16 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from lanewise import _core
-from lanewise.errors import InputError, ScenarioError
+from lanewise.errors import InputError
 from lanewise.extras import need
 from lanewise.output_format import FORMAT
 from lanewise.results import BenchResult, ExplainResult, PartsResult, RunResult, TraceResult, WhyResult
 from lanewise.runs.simulator import (
     Scenario,
-    is_file,
     is_unicode,
     list_wires,
     prove,
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from lanewise.experiment.sensitivity import Sensitivity
     from lanewise.runs.cache import RunCache
     from lanewise.runs.copy_matrix import CopyMatrix
+    from lanewise.side_by_side.several import SideBySide
+    from lanewise.tools.instruments.measurement import Measurement
     from lanewise.tools.job_file.plan import JobRuns
     from lanewise.trace_files import TraceForm
 
@@ -377,50 +378,76 @@ def _refuse_window(
         )
 
 
+@overload
 def compare(
-    a: Scenario | RunResult,
-    b: Scenario | RunResult,
+    a: RunResult,
+    b: RunResult,
     *,
     overrides: Overrides = (),
     overrides_a: Overrides = (),
     overrides_b: Overrides = (),
+    explain: bool | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
-) -> Comparison:
-    """Set two runs side by side, `a` and `b`; each a scenario (it is run), a run folder, or a result.
+) -> Comparison: ...
 
-    `overrides` apply to both scenarios, `overrides_a` and `overrides_b` to one each, and none to a run that
-    is finished. Sides that would be
-    called alike are named by the overrides in which they differ. `progress` hears of both as in `run`;
-    interrupting either run interrupts the comparison. Raises `lanewise.ScenarioError`, and
-    `lanewise.InputError` for a folder that holds no run, and for overrides of a run that is finished.
+
+@overload
+def compare(
+    a: Scenario | RunResult | Measurement,
+    b: Scenario | RunResult | Measurement,
+    *more: Scenario | RunResult | Measurement,
+    overrides: Overrides = (),
+    overrides_a: Overrides = (),
+    overrides_b: Overrides = (),
+    explain: bool | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> Comparison | SideBySide: ...
+
+
+def compare(
+    a: Scenario | RunResult | Measurement,
+    b: Scenario | RunResult | Measurement,
+    *more: Scenario | RunResult | Measurement,
+    overrides: Overrides = (),
+    overrides_a: Overrides = (),
+    overrides_b: Overrides = (),
+    explain: bool | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+) -> Comparison | SideBySide:
+    """Set runs and measurements side by side, and say what explains the difference; ratios are to `a`.
+
+    Each side is a scenario (it is run), a run folder or a file of ``run --json``, a result of `run`, or a
+    benchmark's output: its file, or what was read from one. Two runs make a `Comparison`; more sides, and
+    measurements, a `SideBySide`, whose `table` has a row for each result and side. Results are matched by
+    what was measured, and with a run by its workload of the same kind, or by direction and size.
+
+    `overrides` apply to all scenarios, `overrides_a` and `overrides_b` to the first and the second alone, and
+    none to a run that is finished. Sides that would be called alike are named by the overrides in which they
+    differ. With `explain`, what differs between two runs is applied to the first alone, taken back from the
+    second alone, and simulated; without it, scenarios whose runs take little are. `progress` hears of each
+    run as in `run`; interrupting one interrupts the comparison. Raises `lanewise.ScenarioError`, and
+    `lanewise.InputError` for what is no side, for overrides of what is finished or was measured, and where
+    nothing that was measured can be matched.
 
     >>> import lanewise
     >>> one = lanewise.run("scenarios/switch.toml")
     >>> comparison = lanewise.compare(one, one)
     >>> comparison.goodput_ratio
     1.0
+    >>> outputs = ["osu-5.3-osu_bw.txt", "osu-7.4-osu_bw-tail.txt"]
+    >>> measured = lanewise.compare(*(f"tests/python/captured/{name}" for name in outputs))
+    >>> measured.table.filter(side="B", size_bytes=4096)["ratio"].round(2).item()
+    0.07
     """
-    from lanewise.comparison import compare_runs, names_of
+    from lanewise.side_by_side.comparing import compare_sides
 
-    own = [_pairs(overrides_a), _pairs(overrides_b)]
-    both = _pairs(overrides)
-    for side, pairs in zip((a, b), own, strict=True):
-        runs = not isinstance(side, RunResult) and not _is_folder(side)
-        if (pairs or both) and not runs:
-            name = side.title if isinstance(side, RunResult) else side
-            hint = "" if pairs else "\nhint: what one side alone changes is said with --set-a or --set-b"
-            raise InputError(f"'{name}' is a finished run: give its scenario to change a parameter{hint}")
-        # What is wrong with the second is said before the first is simulated.
-        if runs and not isinstance(side, RunResult):
-            try:
-                resolve(side, [*both, *pairs])
-            except ScenarioError as error:
-                # An override that fits the other scenario does not say which one it does not fit.
-                error.add_note(f"in the scenario '{side}'" if is_file(side) else "in one of the scenarios")
-                raise
-    sides = [_result_of(side, [*both, *pairs], progress) for side, pairs in zip((a, b), own, strict=True)]
-    names = [str(side) if is_file(side) else result.title for side, result in zip((a, b), sides, strict=True)]
-    return compare_runs(sides[0], sides[1], names=names_of((names[0], names[1]), (sides[0], sides[1])))
+    return compare_sides(
+        [a, b, *more],
+        overrides=_pairs(overrides),
+        own=[_pairs(overrides_a), _pairs(overrides_b)],
+        wanted=explain,
+        progress=progress,
+    )
 
 
 def whatif(
@@ -428,12 +455,13 @@ def whatif(
     changes: Overrides,
     *,
     overrides: Overrides = (),
+    explain: bool | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> Comparison:
     """Run a scenario as it is, and with changes: side by side, and what explains the difference.
 
-    `changes` are dotted paths and values, at least one; `overrides` apply to both runs; `scenario` and
-    `progress` are as in `run`. Raises
+    `changes` are dotted paths and values, at least one; `overrides` apply to both runs; `explain` is as in
+    `compare`, `scenario` and `progress` as in `run`. Raises
     `lanewise.ScenarioError`, and `lanewise.InputError` when nothing is changed.
 
     >>> import lanewise
@@ -441,10 +469,12 @@ def whatif(
     >>> changed.goodput_ratio < 0.7
     True
     """
+    from lanewise.side_by_side.comparing import compare_changed
+
     pairs = _pairs(changes)
     if not pairs:
         raise InputError("give at least one change: PATH=VALUE, like 'sw0.latency=150 ns'")
-    return compare(scenario, scenario, overrides=overrides, overrides_b=pairs, progress=progress)
+    return compare_changed(scenario, pairs, overrides=_pairs(overrides), wanted=explain, progress=progress)
 
 
 def reproduce(
@@ -635,24 +665,3 @@ def override_pair(item: object) -> tuple[str, str]:
     if not is_unicode(path + text):
         raise InputError(f"the override {f'{path}={text}'!a} is not in UTF-8")
     return path, text
-
-
-def _is_folder(side: Scenario) -> TypeGuard[str | Path]:
-    return is_file(side) and Path(str(side)).is_dir()
-
-
-def _result_of(
-    side: Scenario | RunResult,
-    overrides: list[tuple[str, str]],
-    progress: Callable[[Progress], bool | None] | None,
-) -> RunResult:
-    if isinstance(side, RunResult):
-        return side
-    if _is_folder(side):
-        from lanewise.runs.folder import load_run
-
-        return load_run(Path(side))
-    result = run(side, overrides=overrides, progress=progress)
-    if result.end_reason == "Interrupted":
-        raise KeyboardInterrupt
-    return result

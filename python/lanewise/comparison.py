@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from lanewise.results import RunResult
+    from lanewise.side_by_side.explained import Explanation
 
 _CHANGE_FLOOR_POINTS = 0.05
 """Changes of a category's share below this many percentage points are noise of the window, and left out."""
@@ -52,6 +53,8 @@ class Comparison:
     """Links that only b has."""
     runs: tuple[RunResult, RunResult]
     """The two themselves."""
+    explanation: Explanation | None = None
+    """What explains the difference; None where it was not looked for."""
 
     @cached_property
     def flows_to_show(self) -> pl.DataFrame:
@@ -139,6 +142,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the names, sums and flows."""
         said = [f"{side}: {name}" for side, name in zip("ab", self.names, strict=True)]
+        if self.explanation is not None:
+            said.append(f"{self.explanation.sentence}.")
         shown = [("Sums", self.totals), ("Flows", self.flows), ("Where the time went instead", self.changes)]
         return html("Comparison", said, shown)
 
@@ -157,6 +162,7 @@ class Comparison:
             "time_attribution_changes": self.changes.to_dicts(),
             "links_only_in_a": list(self.only_in_a),
             "links_only_in_b": list(self.only_in_b),
+            "explained": None if self.explanation is None else self.explanation.document(),
         }
         return json.dumps(stamped(document), indent=indent, ensure_ascii=False)
 

@@ -191,7 +191,7 @@ class ChangedValue(TypedDict):
 
 
 class Compare(TypedDict):
-    """lanewise compare A B --json, and lanewise whatif FILE PATH=VALUE... --json."""
+    """lanewise compare A B --json of two runs, and lanewise whatif FILE PATH=VALUE... --json."""
 
     format: Format
     a: CompareA
@@ -212,6 +212,8 @@ class Compare(TypedDict):
     """Names of links that only a has."""
     links_only_in_b: list[str]
     """Names of links that only b has."""
+    explained: CompareExplained | None
+    """What explains the difference; null where it was not looked for."""
 
 
 class CompareA(TypedDict):
@@ -304,6 +306,159 @@ class CompareTimeAttributionChange(TypedDict):
     """Share of the measured time in b, percent."""
     change_points: float
     """b less a, percentage points."""
+
+
+class CompareExplained(TypedDict):
+    """What explains the difference between two runs, a and b."""
+
+    sentence: str
+    """In short."""
+    quantity: Literal["goodput_gb_per_s", "operations_per_s", "latency_ns_mean"]
+    """What `alone` and `all_but_it` are of: goodput; operations where no bytes move; the mean latency of a
+    flow where these are the same.
+    """
+    of: str | None
+    """The flow whose latency it is, that which differs most; null for sums over all."""
+    differences: list[CompareExplainedDifference]
+    """What differs between the two scenarios, what moves most first."""
+    not_tried: str | None
+    """Why differences were not tried; null where they were, or where there is at most one."""
+
+
+class CompareExplainedDifference(TypedDict):
+    """A part of a document."""
+
+    parameters: list[str]
+    """Paths as `explain` prints them, or names of components; several that can only be changed together, or
+    that were tried together.
+    """
+    a: list[str]
+    """What each is in a; a dash for nothing."""
+    b: list[str]
+    """What each is in b."""
+    alone: float | None
+    """What a gives with only this as in b; null where it was not tried."""
+    all_but_it: float | None
+    """What b gives with only this as in a; null where it was not tried."""
+    share: float | None
+    """Part of the difference between a and b that it brings alone, 1 for all of it; null where there is next
+    to none, and where it was not tried.
+    """
+    alone_latency_ns_mean: float | None
+    """Mean latency over the operations of all flows of data in the run of `alone`, ns."""
+    alone_limited_by: str | None
+    """What limits that run, in a sentence."""
+
+
+class CompareSide(TypedDict):
+    """What a side says of a row."""
+
+    name: str
+    """As the tool or the scenario names it."""
+    target: str | None
+    """Device, port, drive or GPU that it is about."""
+    queue_depth: int | None
+    """Operations outstanding at once."""
+    workers: int | None
+    """Threads, processes, queue pairs or streams."""
+    alike: int
+    """How many flows it stands for, each of which reached the same."""
+    gb_per_s: float | None
+    """Payload, 10⁹ B/s."""
+    operations_per_s: float | None
+    """Operations a second."""
+    latency_ns_mean: float | None
+    """Mean latency of an operation, ns, as the tool counts it."""
+    latency_ns_p99: float | None
+    """The latency that one operation in a hundred exceeds, ns."""
+
+
+class CompareSides(TypedDict):
+    """lanewise compare A B C... --json of more than two sides, or with a benchmark's output among them."""
+
+    format: Format
+    sides: list[CompareSidesSide]
+    """What is compared, in the order of the command line. All lists below have an entry for each."""
+    rows: list[CompareSidesRow]
+    """Flows and results that belong together, matched by what was run or measured."""
+    links: list[CompareSidesLink]
+    """Directions of links that several runs have."""
+    said: list[CompareSidesSaid]
+    """What outputs of benchmarks say differently about how they were made: version, host, options, devices,
+    depths.
+    """
+    explained: list[CompareExplained | None]
+    """What explains the difference of each side to the first, where both are runs; `a` there is the first
+    side, `b` this one.
+    """
+    notes: list[str]
+    """What was left unread, a sentence each."""
+
+
+class CompareSidesSide(TypedDict):
+    """A part of a document."""
+
+    letter: str
+    """A for the first, to which all ratios are, then B and so on."""
+    name: str
+    """What it is called."""
+    what: Literal["run", "measurement"]
+    """A simulated run, or the output of a benchmark."""
+    end_reason: EndReason | None
+    """Why the run ended; null for a measurement."""
+    limited_by: str | None
+    """In a sentence, as run prints it."""
+    goodput_gb_per_s: float | None
+    """Of all data of a run, 10⁹ B/s."""
+    tool: str | None
+    """Of a measurement; null for a run."""
+    version: str | None
+    """As the tool states it."""
+    host: str | None
+    """Machine it was measured on, where the output has it."""
+
+
+class CompareSidesRow(TypedDict):
+    """A part of a document."""
+
+    name: str
+    """Name of the flow or the result at the first side that has it."""
+    direction: str | None
+    """`read`, `write`, or the tool's word; null where it says none."""
+    size_bytes: int | None
+    """Bytes of an operation, a message or a copy."""
+    compared: Literal["gb_per_s", "operations_per_s", "latency_ns_mean"] | None
+    """What `ratio` is of: the first of these that all its sides state."""
+    sides: list[CompareSide | None]
+    """What each side says; null for one that has no such row."""
+    ratio: list[float | None]
+    """Each side over the first; null where either is not there, or the first is 0."""
+
+
+class CompareSidesLink(TypedDict):
+    """A part of a document."""
+
+    link: str
+    """Name of the link."""
+    direction: str
+    """`upstream` or `downstream`."""
+    gb_per_s: list[float | None]
+    """Goodput of each side, 10⁹ B/s; null where it has no such link."""
+    utilisation: list[float | None]
+    """Share of the measured time with anything on the wire, 0 to 1."""
+    ratio: list[float | None]
+    """Goodput of each side over that of the first."""
+
+
+class CompareSidesSaid(TypedDict):
+    """A part of a document."""
+
+    what: str
+    """The tool's own name for it, or `queue depth` and the like."""
+    values: list[str | None]
+    """Of each side; null where it does not say."""
+    rows: int | None
+    """How many rows it is about; null where it is about whole outputs."""
 
 
 class Direction(TypedDict):

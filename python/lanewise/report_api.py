@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from lanewise.comparison import Comparison
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.report import writing
+    from lanewise.side_by_side.several import SideBySide
 
 
-def write_report(*subjects: RunResult | Comparison | Reproduction | str | Path, out: str | Path) -> Path:
+def write_report(
+    *subjects: RunResult | Comparison | SideBySide | Reproduction | str | Path, out: str | Path
+) -> Path:
     """Write a report on what was run, compared, measured or reproduced: one file, whole or not at all.
 
     `subjects` are results of `run`, `why`, `compare`, `whatif` or `reproduce`, run folders, and files that
@@ -33,6 +36,7 @@ def write_report(*subjects: RunResult | Comparison | Reproduction | str | Path, 
     from lanewise.experiment.reproduction import Reproduction as Reproduced
     from lanewise.report import writing
     from lanewise.report.sources import read
+    from lanewise.side_by_side.several import SideBySide
 
     path = Path(out)
     writing.check_place(path)
@@ -47,7 +51,7 @@ def write_report(*subjects: RunResult | Comparison | Reproduction | str | Path, 
     for subject in subjects:
         if isinstance(subject, RunResult):
             found.append((subject.title, subject))
-        elif isinstance(subject, Compared):
+        elif isinstance(subject, Compared | SideBySide):
             found.append((" and ".join(subject.names), subject))
         elif isinstance(subject, str | Path):
             found += read([Path(subject)])

@@ -153,7 +153,7 @@ def test_json_has_everything() -> None:
     document = json.loads(comparison().to_json())
     assert set(document) == {
         *("format", "a", "b", "totals", "flows", "links"),
-        *("time_attribution_changes", "links_only_in_a", "links_only_in_b"),
+        *("time_attribution_changes", "links_only_in_a", "links_only_in_b", "explained"),
     }
 
 

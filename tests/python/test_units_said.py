@@ -19,6 +19,7 @@ SERVER = "examples/gpu-server.txt"
         ["run", "scenarios/first_rig.toml"],
         ["run", "scenarios/first_rig.toml", "--why"],
         ["compare", "scenarios/switch.toml", "scenarios/switch.toml", "--set-b", "sw0.latency=300 ns"],
+        ["compare", "examples/laptop-fio.json", "examples/laptop-fio.json"],
         ["whatif", "scenarios/switch.toml", "sw0.latency=300 ns"],
         ["sweep", "scenarios/switch.toml", "--over", "card0.link.force_width=x1,x4"],
         ["matrix", "scenarios/l40s.toml", "gpu[0]", "gpu[2]"],

@@ -147,7 +147,7 @@ export interface ChangedValue {
   after: string;
 }
 
-/** lanewise compare A B --json, and lanewise whatif FILE PATH=VALUE... --json */
+/** lanewise compare A B --json of two runs, and lanewise whatif FILE PATH=VALUE... --json */
 export interface Compare {
   format: Format;
   /** The first of the two. */
@@ -166,6 +166,8 @@ export interface Compare {
   links_only_in_a: string[];
   /** Names of links that only b has. */
   links_only_in_b: string[];
+  /** What explains the difference; null where it was not looked for. */
+  explained: CompareExplained | null;
 }
 
 /** The first of the two. */
@@ -248,6 +250,136 @@ export interface CompareTimeAttributionChange {
   b_percent: number;
   /** b less a, percentage points. */
   change_points: number;
+}
+
+/** What explains the difference between two runs, a and b. */
+export interface CompareExplained {
+  /** In short. */
+  sentence: string;
+  /** What `alone` and `all_but_it` are of: goodput; operations where no bytes move; the mean latency of a flow where these are the same. */
+  quantity: "goodput_gb_per_s" | "operations_per_s" | "latency_ns_mean";
+  /** The flow whose latency it is, that which differs most; null for sums over all. */
+  of: string | null;
+  /** What differs between the two scenarios, what moves most first. */
+  differences: CompareExplainedDifference[];
+  /** Why differences were not tried; null where they were, or where there is at most one. */
+  not_tried: string | null;
+}
+
+export interface CompareExplainedDifference {
+  /** Paths as `explain` prints them, or names of components; several that can only be changed together, or that were tried together. */
+  parameters: string[];
+  /** What each is in a; a dash for nothing. */
+  a: string[];
+  /** What each is in b. */
+  b: string[];
+  /** What a gives with only this as in b; null where it was not tried. */
+  alone: number | null;
+  /** What b gives with only this as in a; null where it was not tried. */
+  all_but_it: number | null;
+  /** Part of the difference between a and b that it brings alone, 1 for all of it; null where there is next to none, and where it was not tried. */
+  share: number | null;
+  /** Mean latency over the operations of all flows of data in the run of `alone`, ns. */
+  alone_latency_ns_mean: number | null;
+  /** What limits that run, in a sentence. */
+  alone_limited_by: string | null;
+}
+
+/** What a side says of a row. */
+export interface CompareSide {
+  /** As the tool or the scenario names it. */
+  name: string;
+  /** Device, port, drive or GPU that it is about. */
+  target: string | null;
+  /** Operations outstanding at once. */
+  queue_depth: number | null;
+  /** Threads, processes, queue pairs or streams. */
+  workers: number | null;
+  /** How many flows it stands for, each of which reached the same. */
+  alike: number;
+  /** Payload, 10⁹ B/s. */
+  gb_per_s: number | null;
+  /** Operations a second. */
+  operations_per_s: number | null;
+  /** Mean latency of an operation, ns, as the tool counts it. */
+  latency_ns_mean: number | null;
+  /** The latency that one operation in a hundred exceeds, ns. */
+  latency_ns_p99: number | null;
+}
+
+/** lanewise compare A B C... --json of more than two sides, or with a benchmark's output among them. */
+export interface CompareSides {
+  format: Format;
+  /** What is compared, in the order of the command line. All lists below have an entry for each. */
+  sides: CompareSidesSide[];
+  /** Flows and results that belong together, matched by what was run or measured. */
+  rows: CompareSidesRow[];
+  /** Directions of links that several runs have. */
+  links: CompareSidesLink[];
+  /** What outputs of benchmarks say differently about how they were made: version, host, options, devices, depths. */
+  said: CompareSidesSaid[];
+  /** What explains the difference of each side to the first, where both are runs; `a` there is the first side, `b` this one. */
+  explained: (CompareExplained | null)[];
+  /** What was left unread, a sentence each. */
+  notes: string[];
+}
+
+export interface CompareSidesSide {
+  /** A for the first, to which all ratios are, then B and so on. */
+  letter: string;
+  /** What it is called. */
+  name: string;
+  /** A simulated run, or the output of a benchmark. */
+  what: "run" | "measurement";
+  /** Why the run ended; null for a measurement. */
+  end_reason: EndReason | null;
+  /** In a sentence, as run prints it. */
+  limited_by: string | null;
+  /** Of all data of a run, 10⁹ B/s. */
+  goodput_gb_per_s: number | null;
+  /** Of a measurement; null for a run. */
+  tool: string | null;
+  /** As the tool states it. */
+  version: string | null;
+  /** Machine it was measured on, where the output has it. */
+  host: string | null;
+}
+
+export interface CompareSidesRow {
+  /** Name of the flow or the result at the first side that has it. */
+  name: string;
+  /** `read`, `write`, or the tool's word; null where it says none. */
+  direction: string | null;
+  /** Bytes of an operation, a message or a copy. */
+  size_bytes: number | null;
+  /** What `ratio` is of: the first of these that all its sides state. */
+  compared: "gb_per_s" | "operations_per_s" | "latency_ns_mean" | null;
+  /** What each side says; null for one that has no such row. */
+  sides: (CompareSide | null)[];
+  /** Each side over the first; null where either is not there, or the first is 0. */
+  ratio: (number | null)[];
+}
+
+export interface CompareSidesLink {
+  /** Name of the link. */
+  link: string;
+  /** `upstream` or `downstream`. */
+  direction: string;
+  /** Goodput of each side, 10⁹ B/s; null where it has no such link. */
+  gb_per_s: (number | null)[];
+  /** Share of the measured time with anything on the wire, 0 to 1. */
+  utilisation: (number | null)[];
+  /** Goodput of each side over that of the first. */
+  ratio: (number | null)[];
+}
+
+export interface CompareSidesSaid {
+  /** The tool's own name for it, or `queue depth` and the like. */
+  what: string;
+  /** Of each side; null where it does not say. */
+  values: (string | null)[];
+  /** How many rows it is about; null where it is about whole outputs. */
+  rows: number | null;
 }
 
 /** One direction of a link. */

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lanewise.comparison import flow_pairs
 from lanewise.report import run_figures
 from lanewise.report.content import Part, Section, Table
+from lanewise.report.explained_part import explained_section
 from lanewise.report.rows import rows_of
 from lanewise.report.run_part import facts
 from lanewise.report.topology import topology_figure
@@ -35,6 +36,7 @@ def comparison_part(comparison: Comparison, *, drawn: bool) -> Part:
     a, b = comparison.runs
     sections = (
         _in_short(comparison),
+        explained_section(comparison.explanation),
         _what_moved(comparison),
         _limits(comparison, drawn=drawn),
         _machines(comparison, drawn=drawn),

@@ -19,8 +19,10 @@ from lanewise.report.markdown import markdown
 from lanewise.report.measurement_part import Measured, measurement_part
 from lanewise.report.run_part import run_part
 from lanewise.report.several_part import several_part
+from lanewise.report.sides_part import sides_part
 from lanewise.report.study_part import study_part
 from lanewise.results import RunResult
+from lanewise.side_by_side.several import LETTERS, SideBySide
 from lanewise.study.study import StudyResult
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from lanewise.report.content import Part
 
-Subject: TypeAlias = RunResult | Comparison | Measured | StudyResult
+Subject: TypeAlias = RunResult | Comparison | SideBySide | Measured | StudyResult
 """What a report can be about."""
 
 MARKDOWN = (".md", ".markdown")
@@ -90,6 +92,13 @@ def _parts(subjects: Sequence[tuple[str, Subject]], *, drawn: bool) -> list[Part
         parts += [
             run_part(run, drawn=drawn, folded=True, name=f"{letter}: {name}")
             for letter, name, run in zip("AB", comparison.names, comparison.runs, strict=True)
+        ]
+    for sides in (subject for _, subject in subjects if isinstance(subject, SideBySide)):
+        parts.append(sides_part(sides))
+        parts += [
+            run_part(side.run, drawn=drawn, folded=True, name=f"{letter}: {side.name}")
+            for letter, side in zip(LETTERS, sides.sides, strict=False)
+            if side.run is not None
         ]
     if len(runs) > 2:
         parts.append(several_part(runs, drawn=drawn))

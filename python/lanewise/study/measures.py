@@ -139,7 +139,7 @@ def row_of(
     row: dict[str, Value] = {
         "goodput_gb_per_s": document["goodput_gb_per_s"],
         "operations_per_s": sum(flow["operations_per_s"] for flow in flows),
-        "latency_ns_mean": _mean_latency(means),
+        "latency_ns_mean": mean_latency(means),
         "latency_ns_p99": max(tails, default=None),
         "limited_by": None if limit is None else limit["name"],
         "limited_kind": None if limit is None else limit["kind"],
@@ -157,7 +157,8 @@ def row_of(
     return row, "; ".join(dict.fromkeys(lacking)) or None
 
 
-def _mean_latency(flows: Sequence[tuple[int, float | None]]) -> float | None:
+def mean_latency(flows: Sequence[tuple[int, float | None]]) -> float | None:
+    """Return the mean latency of flows in ns, by operations and mean of each; None where none is known."""
     known = [(count, mean) for count, mean in flows if count and mean is not None]
     total = sum(count for count, _ in known)
     return sum(count * mean for count, mean in known) / total if total else None

@@ -5,5 +5,6 @@ import type { Whole } from "./state.ts";
 
 export function documentOf(a: Whole, b: Whole): Compare {
   const side = ({ name, results }: Whole): Compare["a"] => ({ name, end_reason: results.end_reason, limited_by: results.limited_by?.sentence ?? null });
-  return { format: 1, a: side(a), b: side(b), ...compared(a.results, b.results) };
+  // What differs is shown beside the texts; each of it alone is for the command line, which has the time.
+  return { format: 1, a: side(a), b: side(b), ...compared(a.results, b.results), explained: null };
 }

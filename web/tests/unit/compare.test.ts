@@ -31,14 +31,14 @@ function assertSame(ours: unknown, theirs: unknown, place = ""): void {
 }
 
 test("a comparison has the numbers of the command line, in their order", () => {
-  const { a: _, b: __, format: ___, ...theirs } = lanewise<Compare>("compare", RIG, RIG, ...SETS.flatMap((set) => ["--set-b", set]));
+  const { a: _, b: __, format: ___, explained: ____, ...theirs } = lanewise<Compare>("compare", RIG, RIG, ...SETS.flatMap((set) => ["--set-b", set]));
   assert.ok(theirs.time_attribution_changes.length > 20 && theirs.links.length > 8);
   assertSame(compared(a, b), theirs);
 });
 
 test("rigs with other flows and links are compared with nothing", () => {
   const other = lanewise<Results>("run", "scenarios/first_rig.toml");
-  const { a: _, b: __, format: ___, ...theirs } = lanewise<Compare>("compare", RIG, "scenarios/first_rig.toml");
+  const { a: _, b: __, format: ___, explained: ____, ...theirs } = lanewise<Compare>("compare", RIG, "scenarios/first_rig.toml");
   assert.deepEqual(theirs.links_only_in_b, ["nvme0"]);
   assertSame(compared(a, other), theirs);
 });
@@ -46,7 +46,7 @@ test("rigs with other flows and links are compared with nothing", () => {
 test("flows of several devices that have one name are matched by device", () => {
   const ring = lanewise<Results>("run", "scenarios/collective.toml");
   assert.ok(new Set(ring.flows.map((flow) => flow.name + flow.direction)).size < ring.flows.length);
-  const { a: _, b: __, format: ___, ...theirs } = lanewise<Compare>("compare", "scenarios/collective.toml", "scenarios/collective.toml");
+  const { a: _, b: __, format: ___, explained: ____, ...theirs } = lanewise<Compare>("compare", "scenarios/collective.toml", "scenarios/collective.toml");
   assert.equal(theirs.flows.length, ring.flows.length);
   assertSame(compared(ring, ring), theirs);
 });

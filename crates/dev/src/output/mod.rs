@@ -59,6 +59,7 @@ const PRINTED: &[&str] = &[
     "lab",
     "serve",
     "run_groups",
+    "compare_sides",
     "error",
 ];
 

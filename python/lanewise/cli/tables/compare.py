@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lanewise.alike_names import together
 from lanewise.cli.tables import collapse, style
+from lanewise.cli.tables.explained import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +42,10 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
     for letter, links in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
         if links:
             yield f"Only {letter} has the {'link' if len(links) == 1 else 'links'} {', '.join(links)}."
+    if comparison.explanation is not None:
+        if comparison.only_in_a or comparison.only_in_b:
+            yield ""
+        yield from explained(comparison.explanation)
 
 
 def _flows(comparison: Comparison) -> Group:

@@ -29,6 +29,7 @@ __all__ = [
     "fixed",
     "heading",
     "labels",
+    "noted",
     "numbers",
     "percent",
     "shares_in_words",
@@ -95,6 +96,12 @@ def titled(title: str, table: Table, *, note: str = "", remarks: Remarks | None 
     _keep_whole(table)
     below: list[RenderableType] = ["", remarks.below()] if remarks is not None and remarks.are_any else []
     return Group(heading(title, *([note] if note else [])), table, *below, "")
+
+
+def noted(table: Table, note: str) -> Group:
+    """Put a note above a table that has its title elsewhere, and an empty line below."""
+    _keep_whole(table)
+    return Group(*([Text(note, style="dim")] if note else []), table, "")
 
 
 def _keep_whole(table: Table) -> None:

@@ -47,7 +47,7 @@ _CLASSES = {
     "smartflow": "is_nic",
 }
 _OF_RDMA = ("perftest", "ucx_perftest")
-_MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
+MEASURED = {"is_storage": "drives", "is_nic": "network adapters", "is_gpu": "GPUs"}
 """What tools of a class measure, in words."""
 _MOST_NAMED = 8
 GPU_TOOLS = (
@@ -105,17 +105,22 @@ def match(case: Case, measurement: Measurement, machine: Machine, chosen: Functi
     return _device(case, measurement, machine, chosen)
 
 
+def class_of(tool: str) -> str:
+    """Return which devices a tool measures, as `Function` says that one is such: a key of `MEASURED`."""
+    return "is_gpu" if tool in (*GPU_TOOLS, "nccl-tests") else _CLASSES.get(tool, "is_storage")
+
+
 def _of_another_kind(chosen: Function, case: Case, measurement: Measurement, machine: Machine) -> str:
     """Say that a tool does not measure what was chosen; empty where it does, or nobody knows its kind."""
     tool = measurement.tool
-    wanted = "is_gpu" if tool in GPU_TOOLS else _CLASSES.get(tool, "is_storage")
+    wanted = class_of(tool)
     kind = _kind_of(chosen)
     if not kind or getattr(chosen, wanted):
         return ""
     fitting = (
         _devices(machine, wanted) if wanted == "is_gpu" else _candidates(case, measurement, machine, wanted)
     )
-    measured = "RDMA adapters" if tool in _OF_RDMA else _MEASURED[wanted]
+    measured = "RDMA adapters" if tool in _OF_RDMA else MEASURED[wanted]
     there = ", ".join(function.address.short for function in fitting[:_MOST_NAMED]) or "none"
     return f"{tool} measures {measured}, and {chosen.address.short} is {kind}; the machine has {there}"
 
@@ -135,7 +140,7 @@ def _kind_of(function: Function) -> str:
 def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Function | None) -> Match:
     """Match a case of a drive or an adapter."""
     tool = measurement.tool
-    wanted = _CLASSES.get(tool, "is_storage")
+    wanted = class_of(tool)
     candidates = _candidates(case, measurement, machine, wanted)
     # gdsio names files, which may lie on an array of drives.
     only = candidates[0] if len(candidates) == 1 and tool != "gdsio" else None
@@ -262,10 +267,10 @@ def _network(case: Case, function: Function, machine: Machine) -> Match:
         return _gpu_direct(case, function, machine)
     size = min(case.block_bytes or LARGE, 1 << 20)
     depth = max(16, LARGE // max(1, size))
-    return Match(function, _plain(function, _on_the_link(case), size, depth, 30, 60))
+    return Match(function, _plain(function, on_the_link(case), size, depth, 30, 60))
 
 
-def _on_the_link(case: Case) -> Direction:
+def on_the_link(case: Case) -> Direction:
     """Return how an adapter's data goes on its link: what it sends it reads, what arrives it writes."""
     if case.direction == "both":
         return "both"
@@ -283,7 +288,7 @@ def _gpu_direct(case: Case, function: Function, machine: Machine) -> Match:
     if gpu is None:
         named = f"{address} is no GPU of this machine" if address else "the output does not say of which"
         return Match(function, reason=f"from or to the memory of a GPU: {named}")
-    return Match(function, large(function, gpu, _on_the_link(case)))
+    return Match(function, large(function, gpu, on_the_link(case)))
 
 
 def _plain(function: Function, direction: str, size: int, depth: int, settle: int, measure: int) -> Benchmark:

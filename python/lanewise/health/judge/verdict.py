@@ -9,7 +9,7 @@ comes first. A prediction says nothing about media, wires and processors, and ne
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -21,6 +21,7 @@ from lanewise.health.judge.asked import is_buffered
 from lanewise.health.judge.asleep import link_asleep
 from lanewise.health.judge.latency import FixedTimes
 from lanewise.health.judge.matching import GPU_TOOLS, match
+from lanewise.health.judge.parts_of_a_job import run_of, summed
 from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.simulator import Simulator
 from lanewise.machine.missing_ports import with_missing_ports
@@ -219,15 +220,15 @@ def judge(measurement: Measurement, machine: Machine, *, device: Address | None 
     machine, notes = with_missing_ports(machine)
     simulator = Simulator(machine, {})
     chosen = None if device is None else machine.find(device)
-    summed = _summed(measurement.cases)
+    whole = summed(measurement.cases)
     copies = (*GPU_TOOLS, "nccl-tests")
-    fixed = FixedTimes(case for case in summed if case.raw.get("tool", measurement.tool) in copies)
-    matches = [match(case, measurement, machine, chosen) for case in summed]
-    tools = [str(case.raw.get("tool", measurement.tool)) for case in summed]
-    shares = _share_their_way(summed, tools, matches)
+    fixed = FixedTimes(case for case in whole if case.raw.get("tool", measurement.tool) in copies)
+    matches = [match(case, measurement, machine, chosen) for case in whole]
+    tools = [str(case.raw.get("tool", measurement.tool)) for case in whole]
+    shares = _share_their_way(whole, tools, matches)
     cases = tuple(
         _judged(case, found, simulator, [f for f in findings if shared or f.rule not in _SHARED], fixed)
-        for case, found, shared in zip(summed, matches, shares, strict=True)
+        for case, found, shared in zip(whole, matches, shares, strict=True)
     )
     return Judgement(
         measurement, machine.source, cases, (*machine.notes, *notes, *_few(measurement.not_understood))
@@ -252,7 +253,7 @@ def _share_their_way(cases: Sequence[Case], tools: Sequence[str], matches: Seque
     device at a time.
     """
     devices: dict[tuple[object, ...], set[Address]] = {}
-    runs = [(tool, *_run_of(case)) for case, tool in zip(cases, tools, strict=True)]
+    runs = [(tool, *run_of(case)) for case, tool in zip(cases, tools, strict=True)]
     for run, found in zip(runs, matches, strict=True):
         if run[0] in _AT_ONCE and found.function is not None:
             devices.setdefault(run, set()).add(found.function.address)
@@ -262,37 +263,6 @@ def _share_their_way(cases: Sequence[Case], tools: Sequence[str], matches: Seque
         or (run[0] in _AT_ONCE and str(case.target or "").count("/dev/") > 1)
         for case, run in zip(cases, runs, strict=True)
     ]
-
-
-def _run_of(case: Case) -> tuple[object, ...]:
-    """Return what jobs have in common that run at once: host, run, and group of fio."""
-    return tuple(case.raw.get(name) for name in ("hostname", "document", "groupid"))
-
-
-def _summed(cases: Sequence[Case]) -> list[Case]:
-    """Put clones of one job together, and tests at the same time: each reports its own part.
-
-    Jobs of other hosts, of other runs, and of groups that fio runs one after another are no clones.
-    """
-    groups: dict[tuple[object, ...], list[Case]] = {}
-    for number, case in enumerate(cases):
-        is_part = "job options" in case.raw or "clone" in case.raw
-        clone = case.bandwidth_bytes_per_s is not None and is_part
-        at = map(str, _run_of(case))
-        key = (case.name, case.direction, case.target, case.block_bytes, *at) if clone else (number,)
-        groups.setdefault(key, []).append(case)
-    return [_sum(alike) if len(alike) > 1 else alike[0] for alike in groups.values()]
-
-
-def _sum(alike: list[Case]) -> Case:
-    first = alike[0]
-    return replace(
-        first,
-        name=f"{first.name} ({len(alike)} {'clones' if first.options else 'at once'})",
-        bandwidth_bytes_per_s=sum(case.bandwidth_bytes_per_s or 0.0 for case in alike),
-        queue_depth=sum(case.queue_depth or 1 for case in alike),
-        workers=sum(case.workers or 1 for case in alike),
-    )
 
 
 def _judged(

@@ -24,6 +24,11 @@ _KINDS = {"nccl-tests": "collective"}
 """Kind of the workloads of a tool, where that is no name of a tool."""
 
 
+def kind_of_workload(tool: str) -> str:
+    """Return the kind of the workloads whose results are written as this tool's."""
+    return _KINDS.get(tool, tool)
+
+
 def check_known(tool: str) -> None:
     """Raise InputError unless this tool's output can be written; asked before simulating, too."""
     if tool not in WRITTEN:
@@ -34,7 +39,7 @@ def check_has(tool: str, scenario: str | Path, overrides: Sequence[tuple[str, st
     """Raise InputError unless the scenario has a workload of the tool; asked before simulating, too."""
     check_known(tool)
     begun = simulate(scenario, [*overrides, ("run.event_limit", "1")])
-    SimulatedRun(begun, {}).instruments(_KINDS.get(tool, tool))
+    SimulatedRun(begun, {}).instruments(kind_of_workload(tool))
 
 
 def write_as(tool: str, result: RunResult, explained: ExplainResult) -> str:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _RUNNING = re.compile(r"^Running (?:benchmark )?(?P<name>\w+)\.$")
 _VERSION = "nvbandwidth Version:"
 """What a run begins with."""
+_VERSION_OF = re.compile(
+    r"^(?P<what>CUDA Runtime Version|CUDA Driver Version|Driver Version): (?P<version>\S{1,40})\s*$"
+)
 _WAIVED = ("Waived:", "WAIVED:")
 _SUM = re.compile(r"^SUM (?P<name>\w+) ")
 """Below the matrices of a test, with its name again."""
@@ -127,8 +130,14 @@ def _parse_text(text: str, source: str | None) -> Measurement:
         cases=tuple(cases),
         source=source,
         not_understood=tuple(unread),
-        raw={"devices": _devices(lines), "device names": _names(lines)},
+        raw=_stated(lines) | {"devices": _devices(lines), "device names": _names(lines)},
     )
+
+
+def _stated(lines: list[str]) -> dict[str, object]:
+    """Return the versions of driver and runtime that an output states, by the names of its JSON."""
+    found = (_VERSION_OF.match(line) for line in lines)
+    return {match["what"]: match["version"] for match in found if match}
 
 
 def _run(lines: list[str], before: int, unread: list[str]) -> Iterator[Case]:

@@ -607,7 +607,9 @@ class ExplainedParameter(TypedDict):
     source: str
     """Source, in a sentence."""
     place: str
-    """`rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`."""
+    """`rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`; of a part in a file
+    its path and line.
+    """
     fitted_on: list[str]
     """Cells it was fitted on."""
     role: Role

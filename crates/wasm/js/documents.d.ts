@@ -529,7 +529,7 @@ export interface ExplainedParameter {
   provenance: Provenance;
   /** Source, in a sentence. */
   source: string;
-  /** `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`. */
+  /** `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`; of a part in a file its path and line. */
   place: string;
   /** Cells it was fitted on. */
   fitted_on: string[];

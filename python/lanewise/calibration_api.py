@@ -53,7 +53,7 @@ def calibrate(
     """Fit parameters to measurements: of a scenario to a file, or those that an experiment names.
 
     With `data`, `scenario` is as in `run`, and `data` the path of a table in CSV or TOML, or of the output
-    of a benchmark that `import_results` reads: each row has values of parameters and what was measured
+    of a benchmark that `judge` reads: each row has values of parameters and what was measured
     there, as in ``size,goodput GB/s``. `fit` names parameters, with what they lie between if that is not a
     quarter to four times their values: "nic.path_latency=0 ns..400 ns", "nic0.tags & nic1.tags". Rows in
     `hold_out` are not fitted: their numbers, "2,5..7", or "size=64 KiB". `overrides` hold in every run,

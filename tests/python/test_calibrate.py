@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,14 @@ import pytest
 from test_output_schema import check
 
 import lanewise as package
+from lanewise.calibration import joint
+from lanewise.calibration.joint import JointFit, fit_together
 from lanewise.calibration.measures import measured_column, split_unit
+from lanewise.calibration.named import Wanted
 from lanewise.calibration.table import read_table
 from lanewise.errors import InputError, ScenarioError
+from lanewise.experiment.definition import Cell, Experiment, Fit
+from lanewise.experiment.trials import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -495,6 +501,75 @@ def test_the_output_of_a_tool_is_rows_of_sizes_and_depths() -> None:
     assert found.parameters[0].known.wanted.parameters == ("nic0.path_latency", "nic1.path_latency")
     with pytest.raises(InputError, match="Or write a table"):
         package.calibrate("rig.toml", __file__, "nic.tags")
+
+
+@pytest.mark.usefixtures("rig")
+def test_a_fit_that_predicts_no_better_than_before_is_told() -> None:
+    """Fitted rows of another machine: what is held out is of this one."""
+    here = package.run(RIG, overrides={"workload.read.size": "4 KiB"}).document["goodput_gb_per_s"]
+    rows = measured().splitlines()
+    Path("m.csv").write_text("\n".join([*rows[:3], f"4 KiB,{here:.4g},held out"]))
+    found = package.calibrate("rig.toml", "m.csv", LATENCY)
+    assert found.is_determined
+    (remark,) = found.remarks
+    assert "the scenario before the fit meets held-out rows better than the fit" in remark
+
+
+TRUTH = {"lat": 437.0, "bw": 8.0}
+
+
+def noisy(seed: int, names: Sequence[str]) -> JointFit:
+    """Fit a line in the inverse of goodput to cells of it with noise of 2 %."""
+    draw = random.Random(seed)
+    ranges = {"lat": (100.0, 900.0, "ns"), "bw": (2.0, 32.0, "GB/s")}
+    wanted = [
+        Wanted(name, (f"x.{name}",), ranges[name][2], *ranges[name][:2], None, "none", "assumed", "default")
+        for name in names
+    ]
+    cells = [
+        Cell(
+            id=str(size),
+            unit="GB/s",
+            published=line(TRUTH, size) * (1 + draw.gauss(0, 0.02)),
+            verdict="C",
+            role="calibrated",
+            printed_to=1e-9,
+        )
+        for size in (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+    ]
+    ids = tuple(cell.id for cell in cells)
+    fits = tuple(Fit(one.name, one.parameters, ids, one.unit, (one.low, one.high), "", "h") for one in wanted)
+    return fit_together(Experiment("h", "", "", Path(), tuple(cells), (), fits, {}), wanted, cells)
+
+
+def line(values: dict[str, float], size: float) -> float:
+    """Goodput of one read at a time, GB/s."""
+    return size / (values["lat"] + size / values["bw"])
+
+
+@pytest.mark.parametrize("names", [("lat",), ("lat", "bw")], ids=" and ".join)
+def test_intervals_of_profiles_cover_in_19_cases_of_20(
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 tables with noise, 95 intervals have the truth in them; 88 to 100 may, by chance."""
+
+    def answers_of(
+        trials: Sequence[Experiment], cells: Sequence[Cell], **_: object
+    ) -> tuple[list[Answer], int]:
+        values = [
+            {**TRUTH, **{name: number(value.value) for name, value in trial.fitted.items()}}
+            for trial in trials
+        ]
+        means = [tuple(line(each, float(cell.id)) for cell in cells) for each in values]
+        return [Answer(each, (0.0,) * len(cells)) for each in means], len(trials) * len(cells)
+
+    monkeypatch.setattr(joint, "answers_of", answers_of)
+    fits = [noisy(seed, names) for seed in range(100)]
+    for at, name in enumerate(names):
+        assert all(fit.known[at].is_determined for fit in fits)
+        covered = sum(fit.known[at].low <= TRUTH[name] <= fit.known[at].high for fit in fits)
+        assert 88 <= covered < 100, name
+    assert sum(fit.runs for fit in fits) / 100 / 8 < (50 if len(names) == 1 else 150), "runs of each row"
 
 
 def test_heads_of_columns_are_measures_and_units() -> None:

@@ -41,6 +41,9 @@ MOST_SEEDS = 1_000
 FAR_PERCENT = 10
 """Median error of fitted rows beyond which it is said that the scenario is not the machine. Assumed."""
 
+WELL_PERCENT = 1
+"""Median error of held-out rows that is good, whatever else is better. Assumed."""
+
 FIT, HELD_OUT = "fit", "held out"
 """Roles of rows."""
 
@@ -283,7 +286,24 @@ class OwnCalibration:
                 "lacks "
                 f"something that this machine has, and what was fitted makes up for a part of it"
             )
-        return list(told.values())
+        return [*told.values(), *self._against_nulls()]
+
+    def _against_nulls(self) -> Iterable[str]:
+        """Say where held-out rows are met no better than they would be without the fit."""
+        held_out = self.spread(HELD_OUT)
+        others = {
+            "the scenario before the fit": self.spread(HELD_OUT, "before_percent"),
+            "the nearest fitted row in their place": self.spread(HELD_OUT, "null_percent"),
+            "a straight line": self.spread(HELD_OUT, "line_percent"),
+        }
+        for name, other in others.items():
+            # A fit that is as good as rows are known is not worse than what happens to be better.
+            if held_out and other and held_out.median_percent > max(other.median_percent, WELL_PERCENT):
+                yield (
+                    f"{name} meets held-out rows better than the fit (median error "
+                    f"{other.median_percent:.1f} % "
+                    f"against {held_out.median_percent:.1f} %): the fitted values predict nothing here"
+                )
 
     @property
     def fitted_on(self) -> tuple[str, ...]:

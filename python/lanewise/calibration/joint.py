@@ -12,7 +12,9 @@ makes up for the other.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from lanewise.errors import ScenarioError
@@ -42,14 +44,20 @@ _STEPS = (0.03, 0.004)
 _MOST_STEPS = (12, 8)
 """Of the search with each."""
 
-_PROFILE_STEPS = 6
+_PROFILE_STEPS = 4
 """Of the search for the others at one value of a parameter."""
+
+_GAIN = 0.5
+"""Part of what a descent has still to gain that a step has to gain: steps gain less and less."""
 
 _LOG = 50
 """A range whose upper end is so many times the lower one is searched in equal ratios."""
 
 _FINEST = 0.0005
-"""Share of the range to which the end of an interval is looked for."""
+"""Share of the range to which the end of an interval is looked for, at least."""
+
+_EDGE = 0.1
+"""The same as a share of the interval: it is as much wider than it need be, at most."""
 
 _MET = 0.002
 """Relative error of a cell that counts as met: a simulation goes in steps."""
@@ -174,7 +182,7 @@ class _Search:
         if len(self.wanted) == 1:
             return [(number / _FIRST,) for number in range(_FIRST + 1)]
         # A power of two is what the sequence is even over.
-        count = (_FIRST // 2 * len(self.wanted)).bit_length()
+        count = (_FIRST // 2 * len(self.wanted) - 1).bit_length()
         points = qmc.Sobol(len(self.wanted), scramble=False).random_base2(count)
         return [tuple(map(float, point)) for point in points]
 
@@ -208,11 +216,16 @@ class _Search:
         return min(self.points.values(), key=self._cost)
 
     def _descend(
-        self, start: Point, free: tuple[int, ...], step: float, most: int, enough: float | None = None
-    ) -> None:
-        """Go down from a point with some parameters free; StopIteration as soon as the cost is `enough`."""
+        self, start: Point, free: tuple[int, ...], step: float, most: int, enough: float = -inf
+    ) -> float:
+        """Go down from a point with some parameters free; return the least cost on the way.
+
+        It ends as soon as that is `enough`, and where a step shows that it will not come to be.
+        """
         import numpy as np
         from scipy.optimize import least_squares
+
+        costs: list[float] = []
 
         def whole(shares: NDArray[np.float64]) -> Point:
             point = list(start)
@@ -222,7 +235,8 @@ class _Search:
 
         def errors(shares: NDArray[np.float64], /) -> list[float]:
             point = whole(shares)
-            if enough is not None and self._cost(point) <= enough:
+            costs.append(self._cost(point))
+            if costs[-1] <= enough or _is_hopeless(costs, enough):
                 raise StopIteration
             return list(self._errors(point))
 
@@ -230,9 +244,11 @@ class _Search:
             return np.array(self._slopes(whole(shares), free, step)).T
 
         first = [min(max(start[index], 1e-6), 1 - 1e-6) for index in free]
-        least_squares(
-            errors, first, jac=slopes, bounds=(0, 1), xtol=1e-5, ftol=1e-7, gtol=1e-12, max_nfev=most
-        )
+        with suppress(StopIteration):
+            least_squares(
+                errors, first, jac=slopes, bounds=(0, 1), xtol=1e-5, ftol=1e-7, gtol=1e-12, max_nfev=most
+            )
+        return min(costs)
 
     def _slopes(self, at: Point, free: Sequence[int], step: float) -> list[tuple[float, ...]]:
         """Return the change of every error over each free parameter's share of its range."""
@@ -253,7 +269,7 @@ class _Search:
 
     def _known(self, index: int, best: Point, rise: float) -> Known:
         one = self.wanted[index]
-        self.doing = f"interval of {one.name},"
+        self.doing = f"interval of {one.name}"
         limit = self._cost(best) + rise
         others = tuple(other for other in range(len(self.wanted)) if other != index)
         slopes = self._slopes(best, tuple(range(len(self.wanted))), _STEPS[1])
@@ -269,7 +285,8 @@ class _Search:
                 ends.append((bound, True))
                 continue
             step = min(max(first, _FINEST), room)
-            within, beyond = end_of_range(is_in, best[index], step, bound, _FINEST)
+            finest = max(_FINEST, _EDGE * step)
+            within, beyond = end_of_range(is_in, best[index], step, bound, finest)
             ends.append((beyond, within == bound))
         (low, open_below), (high, open_above) = ends
         at_ends = [_with(best, index, bound) for bound in (0.0, 1.0)]
@@ -297,18 +314,10 @@ class _Search:
         """Whether the other parameters can make up for this value of one."""
         far = share - best[index]
         along = tuple(min(max(at + far * slope, 0.0), 1.0) for at, slope in zip(best, ridge, strict=True))
-        near = [_with(best, index, share), _with(along, index, share)]
-        # What was tried at or beyond this value and is good enough says so, too, at no cost.
-        self._simulate(near)
-        if min(map(self._cost, near)) <= limit:
-            return True
-        if not others:
-            return False
-        try:
-            self._descend(min(near, key=self._cost), others, _STEPS[0], _PROFILE_STEPS, enough=limit)
-        except StopIteration:
-            return True
-        return False
+        start = _with(along, index, share)
+        if not others or self._cost(start) <= limit:
+            return self._cost(start) <= limit
+        return self._descend(start, others, _STEPS[0], _PROFILE_STEPS, enough=limit) <= limit
 
     def _is_other(self, point: Point, best: Point) -> bool:
         """Whether any cell differs by more than it is known."""
@@ -380,6 +389,11 @@ class _Search:
             value = int(text) if one.is_whole and not one.unit else text
             fitted[one.name] = FittedValue(one.name, one.parameters, value, fits[one.name].fitted_on)
         return replace(self.experiment, fitted=fitted)
+
+
+def _is_hopeless(costs: Sequence[float], enough: float) -> bool:
+    """Whether the last step of a descent gained too little of what it has still to gain."""
+    return len(costs) > 1 and 0 <= costs[-2] - costs[-1] < _GAIN * (costs[-1] - enough) < inf
 
 
 def _is_log(one: Wanted) -> bool:

@@ -8,6 +8,7 @@ that file says.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,9 @@ _KINDS = ("host", "switch", "endpoint", "storage", "network", "retimer", "cable"
 """Tables of components, which parts describe."""
 
 _ENDING = ".toml"
+
+_ALONE = re.compile(r"^\[(parameters\.[\w-]+)\]\n\n(?=\[\1\.)", re.MULTILINE)
+"""The heading of a group that has nothing but values with headings of their own."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,8 @@ def _text(
         f'A scenario in this folder names it: part = "{name}".',
         "",
     ]
-    return toml.document(document, head=head, headed=headed, spread=spread)
+    text = toml.document(document, head=head, headed=headed, spread=spread)
+    return _ALONE.sub("", text)
 
 
 def _base(calibration: OwnCalibration, component: Component) -> dict[str, object]:

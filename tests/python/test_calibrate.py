@@ -269,6 +269,29 @@ def test_several_components_have_a_part_each(lanewise: Callable[..., Result]) ->
 
 
 @pytest.mark.usefixtures("rig")
+def test_what_no_part_can_have_is_refused_before_anything_is_fitted(lanewise: Callable[..., Result]) -> None:
+    for fit, says in [
+        ("nic.link.propagation=2 ns..400 ns", "is of a link, which no part has"),
+        ("server.memory_latency", "cannot be written"),
+    ]:
+        done = lanewise("calibrate", "rig.toml", "measured.csv", "--fit", fit, "--out", "measured.csv/x.toml")
+        assert done.exit_code == 2, done.output
+        assert says in done.stderr
+        assert done.stdout == ""
+
+
+@pytest.mark.usefixtures("rig")
+def test_a_scenario_in_python_is_fitted_too() -> None:
+    for scenario in (RIG, tomllib.loads(RIG)):
+        found = package.calibrate(scenario, "measured.csv", LATENCY, out="server.toml")
+        _, low, high = only(found)
+        assert low <= HIDDEN_NS <= high
+        written = Path("server.toml").read_text()
+        assert "Made by `lanewise.calibrate` with a scenario in Python" in written
+        assert tomllib.loads(written)["part"] == "generic-gen4-server"
+
+
+@pytest.mark.usefixtures("rig")
 def test_what_the_scenario_states_stands_above_the_part_and_that_is_said(
     lanewise: Callable[..., Result],
 ) -> None:

@@ -26,7 +26,7 @@ from lanewise.experiment.metric import MetricError
 from lanewise.experiment.trials import answers_of
 from lanewise.experiment.values import UndefinedCellError
 from lanewise.output_format import stamped
-from lanewise.runs.simulator import called, hashable, resolve
+from lanewise.runs.simulator import called, hashable, is_file, resolve
 from lanewise.toml import short
 
 if TYPE_CHECKING:
@@ -251,6 +251,20 @@ class OwnCalibration:
     hold_out: tuple[str, ...] = ()
     """Rows that were asked to be held out, beside those whose role says so."""
     seeds: int = 1
+
+    @property
+    def scenario_in_words(self) -> str:
+        """What sources call the scenario."""
+        return Path(self.name).name if is_file(self.scenario) else "a scenario in Python"
+
+    @property
+    def made_by(self) -> str:
+        """What to do to have it again."""
+        return (
+            f"`{self.command}`"
+            if is_file(self.scenario)
+            else f"`lanewise.calibrate` with {self.scenario_in_words}"
+        )
 
     @property
     def command(self) -> str:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 from lanewise import toml
 from lanewise._core import VERSION
 from lanewise.calibration.named import FitError
+from lanewise.errors import ScenarioError
 from lanewise.files import refuse_unwritable, write_whole
-from lanewise.runs.simulator import given, is_file
+from lanewise.inputs import STANDARD_INPUT
+from lanewise.runs.simulator import given, is_file, resolve
 from lanewise.scenario_text import written_tables
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _KINDS = ("host", "switch", "endpoint", "storage", "network", "retimer", "cable")
 """Tables of components, which parts describe."""
+
+_LINK = "link"
 
 _ENDING = ".toml"
 
@@ -88,6 +92,7 @@ def write_parts(calibration: OwnCalibration, out: Path) -> list[WrittenPart]:
         if not own:
             continue
         write_whole(place, _text(calibration, component, own, place.name))
+        _refuse_unusable(calibration, component, place)
         stated = tuple(
             f"{path} ({one.known.wanted.place})"
             for one, path in own
@@ -95,6 +100,21 @@ def write_parts(calibration: OwnCalibration, out: Path) -> list[WrittenPart]:
         )
         written.append(WrittenPart(place, component, stated))
     return written
+
+
+def _refuse_unusable(calibration: OwnCalibration, component: Component, place: Path) -> None:
+    """Take a part away, and raise FitError, where the scenario does not take it."""
+    if not is_file(calibration.scenario) or calibration.name == STANDARD_INPUT:
+        return
+    named = (f"{component.name}.part", str(place.absolute()))
+    try:
+        resolve(calibration.scenario, [*calibration.overrides, named])
+    except ScenarioError as error:
+        place.unlink()
+        said = "; ".join(each["message"] for each in error.diagnostics)
+        raise FitError(
+            f"the fitted values cannot be in a part: {said}. Write them into the scenario"
+        ) from error
 
 
 def components_of(
@@ -117,6 +137,11 @@ def components_of(
                 f"'{path}' cannot be in a part: '{owner}' is not a component that {name} declares. Leave "
                 "out --out, "
                 f"and write the value into the scenario"
+            )
+        if path.split(".")[1] == _LINK:
+            raise FitError(
+                f"'{path}' is of a link, which no part has: leave out --out, and write the value into the "
+                "scenario"
             )
         kind, table = known[owner]
         part = dict(overrides).get(f"{owner}.part") or table.get("part")
@@ -164,7 +189,7 @@ def _text(
         headed.add(place)
         spread.add((*place, "fitted_on"))
     head = [
-        f"Made by `{calibration.command}`, Lanewise {VERSION}.",
+        f"Made by {calibration.made_by}, Lanewise {VERSION}.",
         f'A scenario in this folder names it: part = "{name}".',
         "",
     ]
@@ -197,5 +222,5 @@ def _source(calibration: OwnCalibration, one: FittedParameter) -> str:
     )
     return (
         f"least squares over {len(calibration.fitted_on)} cells of {Path(calibration.data).name} with "
-        f"{Path(calibration.name).name}{together}; 95 % interval {one.interval}{met}"
+        f"{calibration.scenario_in_words}{together}; 95 % interval {one.interval}{met}"
     )

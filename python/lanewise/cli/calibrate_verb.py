@@ -29,11 +29,11 @@ def _calibrate(
             metavar="FILE",
             help="Scenario. Without DATA: ID or folder of a published experiment.",
             show_default=False,
-            autocompletion=completion.experiments,
+            autocompletion=completion.scenarios_or_experiments,
         ),
     ],
     data: Annotated[
-        str | None,
+        Path | None,
         typer.Argument(
             metavar="DATA",
             help="Measurements: a table in CSV or TOML with a column for each parameter that rows set, like "

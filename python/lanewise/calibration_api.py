@@ -103,9 +103,8 @@ def _refuse_for_an_experiment(**given: bool) -> None:
     wrong = [name for name, is_given in given.items() if is_given]
     if wrong:
         raise InputError(
-            f"'{wrong[0]}' goes with a scenario and its measurements: without a file of measurements the ID "
-            "or folder "
-            f"of an experiment is meant, which says itself what is fitted to what"
+            f"'{wrong[0]}' goes with a scenario and its measurements: without a file of measurements the "
+            "ID or folder of an experiment is meant, which says itself what is fitted to what"
         )
 
 
@@ -123,8 +122,8 @@ def _experiment(
     if str(experiment).endswith(".toml"):
         raise InputError(
             f"'{experiment}' is fitted to measurements: name their file, too, like 'lanewise calibrate "
-            f"{experiment} "
-            f"measured.csv --fit nic.tags'. Without one, give the ID or the folder of an experiment"
+            f"{experiment} measured.csv --fit nic.tags'. Without one, give the ID or the folder of an "
+            "experiment"
         )
     calibration = calibrate_experiment(
         load_experiment(experiment_folder(experiment)), on_progress=on_progress

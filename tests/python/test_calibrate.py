@@ -522,6 +522,14 @@ def test_the_output_of_a_tool_is_rows_of_sizes_and_depths() -> None:
     assert dict(last.overrides)["workload.perftest0.size"] == "8388608 B"
     assert (last.measured, last.unit) == (0.89, "GB/s")
     assert found.parameters[0].known.wanted.parameters == ("nic0.path_latency", "nic1.path_latency")
+    for other, says in [
+        ("iperf3-3.12-tcp.json", "iperf3, which is not read here"),
+        ("fio-3.33-two-jobs.json", "fio, which goes with a workload of kind fio or iometer or gdsio or dma"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            package.calibrate(scenario, output.with_name(other), "nic*.path_latency=0 ns..300 ns")
+    with pytest.raises(InputError, match="has results of read and write"):
+        package.calibrate("rig.toml", output.with_name("fio-3.33-two-jobs.json"), "nic.tags")
     with pytest.raises(InputError, match="Or write a table"):
         package.calibrate("rig.toml", __file__, "nic.tags")
 

@@ -138,16 +138,14 @@ class FittedParameter:
             others = " and ".join(self.known.alike)
             return (
                 f"{self.name} and {others} cannot be told apart by these rows: one makes up for the other. "
-                "Fit "
-                "one of them, give the other a value with a source, or measure rows that only one of them "
-                "changes"
+                "Fit one of them, give the other a value with a source, or measure rows that only one of "
+                "them changes"
             )
         if self.known.is_at_bound:
             end = one.high if self.known.is_open_above else one.low
             return (
                 f"{self.name} fits best at the end of what was searched, {one.written(end, 12)}: search "
-                "further "
-                f"with --fit '{one.name}=LOW..HIGH', or something else is wrong with the scenario"
+                f"further with --fit '{one.name}=LOW..HIGH', or something else is wrong with the scenario"
             )
         if self.status == NOT_DETERMINED:
             return (
@@ -156,8 +154,7 @@ class FittedParameter:
             )
         return (
             f"{self.name} is {self.interval}: from there on, no row follows it. Measure rows that do, or "
-            "give it "
-            f"a value with a source"
+            "give it a value with a source"
         )
 
     def _remark_by_status(self) -> str:
@@ -170,8 +167,7 @@ class FittedParameter:
             return (
                 f"no {self.name} between {one.shown_range} gives what was measured; the nearest is "
                 f"{one.written(self.known.best, 3)}. Something else limits these rows, or the scenario is "
-                "not "
-                f"this machine"
+                "not this machine"
             )
         return ""
 
@@ -297,8 +293,7 @@ class OwnCalibration:
         if fitted is not None and fitted.median_percent > FAR_PERCENT and is_met:
             told[frozenset()] = (
                 f"half of the fitted rows are off by more than {fitted.median_percent:.0f} %: the scenario "
-                "lacks "
-                f"something that this machine has, and what was fitted makes up for a part of it"
+                "lacks something that this machine has, and what was fitted makes up for a part of it"
             )
         return [*told.values(), *self._against_nulls()]
 
@@ -315,8 +310,8 @@ class OwnCalibration:
             if held_out and other and held_out.median_percent > max(other.median_percent, WELL_PERCENT):
                 yield (
                     f"{name} meets held-out rows better than the fit (median error "
-                    f"{other.median_percent:.1f} % "
-                    f"against {held_out.median_percent:.1f} %): the fitted values predict nothing here"
+                    f"{other.median_percent:.1f} % against {held_out.median_percent:.1f} %): the fitted "
+                    "values predict nothing here"
                 )
 
     @property
@@ -438,7 +433,7 @@ def calibrate_scenario(
     if not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"there are 1 to {MOST_SEEDS:,} seeds; found {seeds}")
     explained = resolve(scenario, overrides).document
-    measured = read_measured(read_data(str(data), explained), scenario, overrides, hold_out)
+    measured = read_measured(read_data(str(data), explained, scenario), scenario, overrides, hold_out)
     asked = wanted(fit, scenario, overrides, measured.parameters)
     if out is not None:
         refuse_parts(scenario, asked, overrides, out)
@@ -469,9 +464,9 @@ def _fitted(
     fitted_on = [cell for cell in measured.cells if not cell.is_held_out]
     if len(fitted_on) < len(asked):
         raise FitError(
-            f"{_counted(len(asked), 'parameter')} cannot be fitted to {_counted(len(fitted_on), 'number')}: "
-            "measure "
-            f"more rows, hold fewer out, or fit fewer parameters"
+            f"{_counted(len(asked), 'parameter')} cannot be fitted to "
+            f"{_counted(len(fitted_on), 'number')}: measure more rows, hold fewer out, or fit fewer "
+            "parameters"
         )
     cells = [_cell(cell, scenario, overrides, seeds, asked) for cell in measured.cells]
     experiment = _experiment(scenario, measured, asked, cells)

@@ -197,9 +197,8 @@ class _Reader:
         )
         meant = f"; did you mean '{near[0]}'?" if near else ""
         return (
-            f"column '{head}' is nothing that is measured, like {examples()}, no parameter of the scenario, "
-            "and none "
-            f"of {', '.join(WORDS)}{meant}"
+            f"column '{head}' is nothing that is measured, like {examples()}, no parameter of the "
+            f"scenario, and none of {', '.join(WORDS)}{meant}"
         )
 
     def _cells(self, number: int, row: TableRow, *, is_held_out: bool) -> Iterator[MeasuredCell]:
@@ -259,7 +258,8 @@ class _Reader:
         if unit is None:
             self.problems.append(
                 f"{at}: '{column.head}' is {text} without a unit: call the column '{column.head} "
-                f"{column.allowed.partition(',')[0]}', or write the unit behind the number ({column.allowed})"
+                f"{column.allowed.partition(',')[0]}', or write the unit behind the number "
+                f"({column.allowed})"
             )
             return None
         if column.factor(unit) is None:

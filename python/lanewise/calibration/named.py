@@ -146,8 +146,8 @@ def _paths(name: str, scenario: Scenario, known: Mapping[str, ExplainedParameter
     hint = f"did you mean '{near[0]}'? " if near else ""
     listed = component if any(path.startswith(f"{component}.") for path in known) else "*"
     raise FitError(
-        f"'{called(scenario)}' has no parameter '{name}'; {hint}"
-        f"'lanewise explain {called(scenario)} '{listed}.*'' lists them"
+        f"'{called(scenario)}' has no parameter '{name}'; {hint}To list them: lanewise explain "
+        f"{called(scenario)} '{listed}.*'"
     )
 
 
@@ -157,16 +157,13 @@ def _refuse_fixed(rows: Sequence[ExplainedParameter]) -> None:
         if row["provenance"] == "spec":
             raise FitError(
                 f"'{path}' is {row['value']}, which a specification fixes ({row['source']}): it is not "
-                "fitted. What "
-                "the rows show has another cause; fit a parameter of the host or the device, or set what "
-                "this "
-                f"machine really has with --set"
+                "fitted. What the rows show has another cause; fit a parameter of the host or the device, "
+                "or set what this machine really has with --set"
             )
         if path.partition(".")[0] in _SECTIONS:
             raise FitError(
                 f"'{path}' says what was asked of the machine, and is no property of it: give it a column "
-                "of the "
-                f"measurements, or set it with --set"
+                "of the measurements, or set it with --set"
             )
 
 
@@ -204,16 +201,14 @@ def _around(
     if len(values) > 1:
         raise FitError(
             f"'{name}' has several values, {', '.join(values[:4])}: say between which one value for all of "
-            "them lies, "
-            f"like --fit '{name}={values[0]}..{values[-1]}'"
+            f"them lies, like --fit '{name}={values[0]}..{values[-1]}'"
         )
     value, path = values[0], row["path"]
     example = f"--fit '{name}=LOW..HIGH'"
     if not is_number and value not in ("none", "auto"):
         raise FitError(
             f"'{path}' is {value}, a choice and no amount, which cannot be fitted: 'lanewise sweep' tries "
-            "one after "
-            f"the other"
+            "one after the other"
         )
     unit = value.partition(" ")[2]
     amount = _amount(unit, value) if is_number else None
@@ -253,8 +248,7 @@ def _tried(one: Wanted, scenario: Scenario, overrides: Sequence[tuple[str, str]]
     if not one.low < one.high:
         raise FitError(
             f"'{one.name}' is {one.was}, and there is nothing between {one.shown_range} to look for: say "
-            "between which "
-            f"values it lies, with --fit '{one.name}=LOW..HIGH'"
+            f"between which values it lies, with --fit '{one.name}=LOW..HIGH'"
         )
     for value in (one.low, one.high, one.low + 0.37 * (one.high - one.low)):
         mistakes = refused(one.written(value, _EXACT))
@@ -266,12 +260,10 @@ def _tried(one: Wanted, scenario: Scenario, overrides: Sequence[tuple[str, str]]
         if any(each["code"] in _CERTAIN for each in mistakes):
             raise FitError(
                 f"'{one.name}' takes certain values only, and a fit looks between them: {why}. 'lanewise "
-                "sweep' tries "
-                f"one after the other"
+                "sweep' tries one after the other"
             )
         raise FitError(
-            f"'{one.name}' is looked for between {one.shown_range}, but {one.written(value, _EXACT)} is not "
-            "possible: "
-            f"{why}. Say between which values with --fit '{one.name}=LOW..HIGH'"
+            f"'{one.name}' is looked for between {one.shown_range}, but {one.written(value, _EXACT)} is "
+            f"not possible: {why}. Say between which values with --fit '{one.name}=LOW..HIGH'"
         )
     return one

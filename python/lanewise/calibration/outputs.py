@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.calibration.table import MOST_BYTES, DataTable, TableError, TableRow, read_table
+from lanewise.calibration.tables import kinds_of_workloads
 from lanewise.health.judge.detect import decoded, parse_measurement
+from lanewise.health.judge.matching import GPU_TOOLS
 from lanewise.inputs import read_input
 from lanewise.tools.instruments.measurement import ImportProblemError
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lanewise.documents import Explain
+    from lanewise.runs.simulator import Scenario
     from lanewise.tools.instruments.measurement import Case, Measurement
 
 _SIZES = ("bs", "size")
@@ -29,11 +32,23 @@ _JOBS = "numjobs"
 _OF_TABLES = (".csv", ".toml", ".tsv")
 """How the names of tables end; a file with another name may be one, too."""
 
+_STORAGE = ("fio", "iometer", "gdsio")
+_KINDS = {
+    **dict.fromkeys(("fio", "CrystalDiskMark", "KDiskMark", "SPDK perf", "bdevperf", "DISKSPD"), _STORAGE),
+    **dict.fromkeys(("elbencho", "vdbench", "iometer", "gdsio"), _STORAGE),
+    **dict.fromkeys(("perftest", "ucx_perftest"), ("perftest",)),
+    "osu": ("osu", "perftest"),
+    **dict.fromkeys(GPU_TOOLS, ("copy", "peer_copies")),
+}
+"""Kinds of workloads that do what a tool does; plain transfers do, too."""
+
+_PLAIN = "dma"
+
 _DIGITS = 4
 """Of a bandwidth: tools print as many, or more than repeat."""
 
 
-def read_data(name: str, explained: Explain) -> DataTable:
+def read_data(name: str, explained: Explain, scenario: Scenario) -> DataTable:
     """Read a file; InputError says what is wrong with it."""
     data = read_input(name, MOST_BYTES)
     if len(data) > MOST_BYTES:
@@ -47,6 +62,7 @@ def read_data(name: str, explained: Explain) -> DataTable:
         if name.lower().endswith(_OF_TABLES) or _is_a_table(text):
             return read_table(name, text)
         raise TableError(f"{error}. Or write a table: {_EXAMPLE}") from error
+    _refuse_another_tool(name, measurement.tool, kinds_of_workloads(scenario))
     return _of_output(name, measurement, explained)
 
 
@@ -64,15 +80,26 @@ def _is_a_table(text: str) -> bool:
     )
 
 
+def _refuse_another_tool(name: str, tool: str, kinds: Sequence[str]) -> None:
+    """Raise TableError for the output of a tool that does something else than the scenario."""
+    allowed = (*_KINDS.get(tool, ()), _PLAIN) if tool in _KINDS else ()
+    wrong = next((kind for kind in kinds if kind not in allowed), None)
+    if wrong is not None:
+        listed = f"goes with a workload of kind {' or '.join(allowed)}" if allowed else "is not read here"
+        raise TableError(
+            f"'{name}' is an output of {tool}, which {listed}, and the scenario's is '{wrong}'. Write a "
+            f"table: {_EXAMPLE}"
+        )
+
+
 def _of_output(name: str, measurement: Measurement, explained: Explain) -> DataTable:
     known = {each["path"]: each["value"] for each in explained["parameters"]}
     workloads = list(dict.fromkeys(path.rpartition(".")[0] for path in known if path.startswith("workload.")))
     if len(workloads) != 1:
         names = ", ".join(workload.partition(".")[2] for workload in workloads)
         raise TableError(
-            f"'{name}' is an output of {measurement.tool}, which goes with a scenario of one workload; this "
-            "one has "
-            f"{names or 'none'}. Write a table with the whole paths: {_EXAMPLE}"
+            f"'{name}' is an output of {measurement.tool}, which goes with a scenario of one workload; "
+            f"this one has {names or 'none'}. Write a table with the whole paths: {_EXAMPLE}"
         )
     (workload,) = workloads
     size, depth = _first(known, workload, _SIZES), _first(known, workload, _DEPTHS)
@@ -87,8 +114,7 @@ def _of_output(name: str, measurement: Measurement, explained: Explain) -> DataT
     if len(directions) > 1:
         raise TableError(
             f"'{name}' has results of {' and '.join(sorted(map(str, directions)))}, but the scenario has "
-            "one workload. "
-            f"Write a table with the results that are meant: {_EXAMPLE}"
+            f"one workload. Write a table with the results that are meant: {_EXAMPLE}"
         )
     has_depth = depth is not None and all(
         case.queue_depth and case.queue_depth % jobs == 0 for case in usable

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from lanewise import toml
 from lanewise._core import VERSION
 from lanewise.calibration.named import FitError
+from lanewise.calibration.tables import tables_of
 from lanewise.errors import ScenarioError
 from lanewise.files import refuse_unwritable, write_whole
 from lanewise.inputs import STANDARD_INPUT
-from lanewise.runs.simulator import given, is_file, resolve
-from lanewise.scenario_text import written_tables
+from lanewise.runs.simulator import called, is_file, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,8 +121,7 @@ def components_of(
     scenario: Scenario, paths: Sequence[str], overrides: Sequence[tuple[str, str]]
 ) -> list[Component]:
     """Return the components that parameters belong to; FitError for a parameter that a part cannot have."""
-    name, text = given(scenario)
-    tables = written_tables(Path(name).read_text(encoding="utf-8") if text is None else text)
+    tables = tables_of(scenario)
     known = {
         each: (kind, table)
         for kind in _KINDS
@@ -134,9 +133,8 @@ def components_of(
         owner = path.partition(".")[0]
         if owner not in known:
             raise FitError(
-                f"'{path}' cannot be in a part: '{owner}' is not a component that {name} declares. Leave "
-                "out --out, "
-                f"and write the value into the scenario"
+                f"'{path}' cannot be in a part: '{owner}' is not a component that {called(scenario)} "
+                "declares. Leave out --out, and write the value into the scenario"
             )
         if path.split(".")[1] == _LINK:
             raise FitError(
@@ -157,8 +155,7 @@ def _places(components: Sequence[Component], out: Path) -> list[Path]:
         files = " and ".join(f"{component.name}{_ENDING}" for component in components)
         raise FitError(
             f"the fitted parameters belong to {names}, and a file has one part: give --out a folder, which "
-            "then has "
-            f"{files}"
+            f"then has {files}"
         )
     return [out if is_one_file else out / f"{component.name}{_ENDING}" for component in components]
 

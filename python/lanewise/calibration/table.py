@@ -81,8 +81,7 @@ def _of_csv(name: str, text: str) -> DataTable:
         if len(cells) > len(columns):
             problems.append(
                 f"{name}:{line}: {len(cells)} values for {len(columns)} columns; a value with a "
-                f"'{separator}' in it "
-                "stands in double quotes"
+                f"'{separator}' in it stands in double quotes"
             )
             continue
         pairs = zip(columns, cells, strict=False)

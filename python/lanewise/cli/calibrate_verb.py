@@ -154,6 +154,5 @@ def _refuse_without_data(**given: object) -> None:
     if wrong is not None:
         raise InputError(
             f"--{wrong} needs measurements: lanewise calibrate FILE DATA --fit PARAMETER. Without DATA, a "
-            "published "
-            f"experiment is fitted as it says itself"
+            "published experiment is fitted as it says itself"
         )

@@ -141,7 +141,7 @@ def _paths(name: str, scenario: Scenario, known: Mapping[str, ExplainedParameter
             return matching
     if name in known:
         return [name]
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
     component = name.partition(".")[0]
     hint = f"did you mean '{near[0]}'? " if near else ""
     listed = component if any(path.startswith(f"{component}.") for path in known) else "*"

@@ -29,7 +29,8 @@ def print_own(found: OwnCalibration) -> None:
     )
     for remark in found.remarks:
         style.emit(Text(f"{remark}."), "")
-    style.emit(style.titled("Measured and simulated", _cells(found.cells[:_MOST_ROWS]), note=_about(found)))
+    title, note = _titles(found)
+    style.emit(style.titled(title, _cells(found.cells[:_MOST_ROWS]), note=note))
     if len(found.cells) > _MOST_ROWS:
         style.emit(f"{len(found.cells) - _MOST_ROWS} more rows are in --json.", "")
     style.emit(style.titled("Errors", _errors(found), note="without their signs"))
@@ -48,11 +49,11 @@ def _parameters(found: OwnCalibration) -> Table:
     return table
 
 
-def _about(found: OwnCalibration) -> str:
+def _titles(found: OwnCalibration) -> tuple[str, str]:
+    """Return the title above the numbers with the unit that they all have, and what is to be said of it."""
     units = list(dict.fromkeys(one.cell.unit for one in found.cells))
-    held_out = any(one.cell.is_held_out for one in found.cells)
-    in_unit = f"in {units[0]}; " if len(units) == 1 and units[0] else ""
-    return f"{in_unit}errors in %" + ("; held-out rows were not fitted" if held_out else "")
+    title = "Measured and simulated" + (f", {units[0]}" if len(units) == 1 and units[0] else "")
+    return title, "errors in %" + (f"; {style.GB_PER_S}" if "GB/s" in units else "")
 
 
 def _cells(cells: tuple[CellResult, ...]) -> Table:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from lanewise.columns import FLOW_COLUMNS
 from lanewise.errors import InputError
@@ -17,6 +20,9 @@ from lanewise.experiment.metric import Metric
 from lanewise.quantity import kind_of, size_of
 from lanewise.study.measures import Measure, unit_of_measure
 from lanewise.units import unit_of
+
+if TYPE_CHECKING:
+    from lanewise.results import RunResult
 
 _COUNTED = {"in_total": ("true",)}
 """Flows that count: not those of control, nor bytes that another one counts."""
@@ -56,6 +62,17 @@ _PER_S = {
 
 _WITH_UNIT = re.compile(r"(?P<name>.*?)(?:\s*[\[(](?P<boxed>[^\[\]()]+)[\])]|,?\s+(?P<last>\S+))\s*")
 _PERCENTILES = re.compile(r"latency p(?:9|5)")
+
+
+@dataclass(frozen=True)
+class OfOperations(Metric):
+    """A latency of operations, as tools measure it: of a whole transfer, and not of each request of it."""
+
+    def read(self, result: RunResult) -> float:
+        """Return the number; MetricError when no flow has it. Requests may be operations."""
+        flows = result.tables[self.table].filter(pl.col("in_total"))
+        values = flows.select(pl.coalesce(f"operation_{self.column}", self.column)).to_series().drop_nulls()
+        return super().read(result) if values.is_empty() else float(getattr(values, self.reduction)())
 
 
 @dataclass(frozen=True)
@@ -134,9 +151,10 @@ def _of_flows(head: str) -> MeasuredColumn | None:
     reduction, column = _FLOWS[known]
     if unit is None and plain == "iops":
         unit = "IOPS"
+    kind = OfOperations if known.startswith("latency") else Metric
     return MeasuredColumn(
         head,
-        Metric(reduction, "flows", column, _COUNTED),
+        kind(reduction, "flows", column, _COUNTED),
         unit,
         unit_of(column) or "",
         is_percentile=_PERCENTILES.match(known) is not None,

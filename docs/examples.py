@@ -5,10 +5,10 @@ A page shows a command and what it printed in a ``console`` block:
     $ lanewise run rig.toml
     ...output...
 
-and gives the files that its commands need in ``toml`` blocks that carry a file name. Commands run in a
-scratch folder in which these files and the repository's ``scenarios``, ``experiments``, ``examples`` and
-``catalog`` lie. So does Python in ``python`` blocks, each after those before it on the page. Tables of
-results stand between two comments and are made from ``lanewise reproduce``.
+and gives the files that its commands need in ``toml`` and ``csv`` blocks that carry a file name. Commands
+run in a scratch folder in which these files and the repository's ``scenarios``, ``experiments``,
+``examples`` and ``catalog`` lie. So does Python in ``python`` blocks, each after those before it on the page.
+Tables of results stand between two comments and are made from ``lanewise reproduce``.
 
     .venv/bin/python docs/examples.py           rewrite the outputs and the table
     .venv/bin/python docs/examples.py --check   say which outputs are not what would be printed now
@@ -34,7 +34,7 @@ PAGES = (
 )
 LINKED = ("scenarios", "experiments", "examples", "catalog")
 BLOCK = re.compile(
-    r"^```(?P<kind>toml|console|python)(?: (?P<name>\S+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```(?P<kind>toml|csv|console|python)(?: (?P<name>\S+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 TABLE = re.compile(r"(?<=<!-- reproduce )(?P<id>\S+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
@@ -68,7 +68,7 @@ def refreshed(text: str, *, with_tables: bool) -> str:
                 return match[0]
             # Blocks that follow one another run in one process, and before what comes next can change files.
             run_code()
-            if match["kind"] == "toml":
+            if match["kind"] in ("toml", "csv"):
                 if match["name"]:
                     (folder / match["name"]).parent.mkdir(exist_ok=True)
                     (folder / match["name"]).write_text(match["body"], encoding="utf-8")

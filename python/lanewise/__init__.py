@@ -26,7 +26,6 @@ from lanewise._core import VERSION as __version__  # noqa: N811  (a constant the
 
 if TYPE_CHECKING:
     from lanewise.api import bench as bench
-    from lanewise.api import calibrate as calibrate
     from lanewise.api import compare as compare
     from lanewise.api import copy_matrix as copy_matrix
     from lanewise.api import explain as explain
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
 _NAMES = {
     "lanewise.api": (
         "bench",
-        "calibrate",
         "compare",
         "copy_matrix",
         "explain",
@@ -80,6 +78,7 @@ _NAMES = {
     "lanewise.picture_api": ("picture",),
     "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
+    "lanewise.calibration_api": ("calibrate",),
     "lanewise.study_api": ("load_study", "query_study", "search", "sweep"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

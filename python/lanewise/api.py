@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from lanewise.comparison import Comparison
     from lanewise.documents import Progress, TraceEnd
-    from lanewise.experiment.calibration import Calibration
-    from lanewise.experiment.definition import Experiment
     from lanewise.experiment.reproduction import Reproduction
     from lanewise.experiment.runner import RunsDone
     from lanewise.experiment.sensitivity import Sensitivity
@@ -545,30 +543,6 @@ def stale_sensitivities(*experiments: str | Path) -> dict[str, Sensitivity]:
     folders = [experiment_folder(name) for name in experiments] or list(_experiments().values())
     found = {definition.id: stored(definition) for definition in map(load_experiment, folders)}
     return {id_: each for id_, each in found.items() if each is not None and each.stale}
-
-
-def calibrate(
-    experiment: str | Path,
-    *,
-    write: bool = True,
-    on_progress: Callable[[str, int], None] | None = None,
-) -> Calibration:
-    """Fit the parameters that an experiment names, and write its ``fitted.toml`` unless told not to.
-
-    `experiment` is an id or a folder; one that names no parameter gets no file, and without `write` none
-    does. `on_progress` hears the name of the fit and how many runs it took so far. Needs the extra
-    ``calibrate``. Raises `lanewise.InputError` when that is not installed, when a cell cannot be met within
-    the bounds of its parameter, and when cells leave a parameter open up to a bound.
-    """
-    need("calibrate", "calibrate")
-    from lanewise.experiment.calibration import calibrate_experiment
-    from lanewise.experiment.folders import load_experiment
-
-    definition: Experiment = load_experiment(experiment_folder(experiment))
-    calibration = calibrate_experiment(definition, on_progress=on_progress)
-    if write and calibration.fits:
-        calibration.save()
-    return calibration
 
 
 def parts() -> PartsResult:

@@ -179,6 +179,107 @@ class CalibrateFitCell(TypedDict):
     """Simulated over published, less one, percent."""
 
 
+class Calibrated(TypedDict):
+    """lanewise calibrate FILE DATA --json."""
+
+    format: Format
+    scenario: str
+    """File of the scenario."""
+    data: str
+    """File of the measurements."""
+    is_determined: bool
+    """Whether the rows determine every parameter."""
+    parameters: list[CalibratedParameter]
+    """What was fitted."""
+    cells: list[CalibratedCell]
+    """Each measured number, with the fitted values in force."""
+    errors: CalibratedErrors
+    """How large errors are without their signs; null where there is nothing of the kind."""
+    remarks: list[str]
+    """What is to be said of the fit, in sentences."""
+    runs: int
+    """How many runs it took."""
+
+
+class CalibratedErrors(TypedDict):
+    """How large errors are without their signs; null where there is nothing of the kind."""
+
+    fitted: ErrorSizes | None
+    """Of rows that were fitted."""
+    fitted_before: ErrorSizes | None
+    """The same with the values of the scenario."""
+    held_out: ErrorSizes | None
+    """Of rows that were not fitted."""
+    held_out_before: ErrorSizes | None
+    """The same with the values of the scenario."""
+    held_out_null: ErrorSizes | None
+    """The nearest fitted row in the place of each held-out one."""
+    held_out_line: ErrorSizes | None
+    """A straight line through the two nearest fitted rows, where one number tells rows apart."""
+
+
+class CalibratedCell(TypedDict):
+    """A measured number, and what the simulation gives for it."""
+
+    row: int
+    """Row of the measurements, from 1."""
+    line: int
+    """Line of the file; of an output of a tool the number of the result."""
+    cell: str
+    """What it was measured at."""
+    role: Literal["fit", "held out"]
+    """Whether it was fitted."""
+    unit: str
+    """Unit of both numbers."""
+    measured: float
+    """As measured."""
+    simulated: float
+    """As simulated, with the fitted values."""
+    error_percent: float
+    """Simulated over measured, less one."""
+    before_percent: float | None
+    """The same with the values of the scenario; null where they make no scenario."""
+    null_percent: float | None
+    """Error of the nearest fitted row in its place; null for fitted rows."""
+    line_percent: float | None
+    """Error of a straight line through the two nearest fitted rows; null where there is none."""
+
+
+class CalibratedParameter(TypedDict):
+    """A parameter that was fitted to measurements."""
+
+    name: str
+    """As it was asked for."""
+    parameters: list[str]
+    """Paths that have the value."""
+    status: Literal["determined", "open", "not determined", "no effect", "not met"]
+    """How well the rows determine it: the interval has two ends, one, or none; it changes no row; or no value
+    gives what was measured.
+    """
+    value: str | int | None
+    """As a scenario writes it, with the digits that the interval leaves; null where it is not determined."""
+    low: str | None
+    """Lower end of the interval of 95 %; null where the rows leave it open."""
+    high: str | None
+    """Upper end of the interval; null where the rows leave it open."""
+    unit: str
+    """Its unit; empty for a number without one."""
+    searched_from: str
+    """Lower end of what was searched."""
+    searched_to: str
+    """Upper end of what was searched."""
+    before: str
+    """What the scenario has, or `several`."""
+    provenance_before: str
+    """How that is known."""
+    place_before: str
+    """Where that is said."""
+    alike: list[str]
+    """Fitted parameters that make up for it, so that the rows do not tell them apart."""
+    remark: str | None
+    """Why it is not determined, in a sentence."""
+
+
 class ChangedValue(TypedDict):
     """A value that is another one from now on."""
 
@@ -717,6 +818,17 @@ class ErrorGroups(TypedDict):
     """Those that could have come out otherwise."""
 
 
+class ErrorSizes(TypedDict):
+    """How large some errors are."""
+
+    cells: int
+    """How many numbers."""
+    median_percent: float
+    """Median, without signs."""
+    worst_percent: float
+    """The largest."""
+
+
 class Errors(TypedDict):
     """A part of a document."""
 
@@ -762,7 +874,9 @@ class ExplainedParameter(TypedDict):
     source: str
     """Source, in a sentence."""
     place: str
-    """`rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`."""
+    """`rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`; of a part in a file
+    its path and line.
+    """
     fitted_on: list[str]
     """Cells it was fitted on."""
     role: Role

@@ -42,6 +42,8 @@ FOLDERS = (
 CODE = re.compile(r"`([^`\n]+)`")
 FUNCTION = re.compile(r"([\w./-]+\.(?:rs|py))::(\w+)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+NAMED_TOML = re.compile(r"^```toml ([\w.-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PRINTED_TOML = re.compile(r"^\$ cat ([\w-]+\.toml)\n(.*?)(?=^\$ |^```$)", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LAYERS = (
@@ -137,8 +139,16 @@ def test_tables_are_whole(page: str) -> None:
             assert len(set(widths)) == 1, f"{page}:{token.map[0] + 1}: rows of {sorted(set(widths))} bars"
 
 
+def files_shown(page: str) -> list[tuple[str, str]]:
+    """Return the files of a page that have a name: its TOML blocks, and what `cat` prints of one."""
+    text = text_of(page)
+    return [*NAMED_TOML.findall(text), *PRINTED_TOML.findall(text)]
+
+
 @pytest.mark.parametrize(("page", "index", "text"), scenarios())
 def test_scenarios_resolve(page: str, index: int, text: str, tmp_path: Path) -> None:
+    for name, shown in files_shown(page):
+        (tmp_path / name).write_text(shown, encoding="utf-8")
     file = tmp_path / f"{Path(page).stem}_{index}.toml"
     file.write_text(text, encoding="utf-8")
     assert lanewise.explain(file).document["parameters"]

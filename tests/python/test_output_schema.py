@@ -111,6 +111,7 @@ def test_the_schema_is_one_and_covers_every_verb() -> None:
     assert {reference["$ref"].rpartition("/")[2] for reference in SCHEMA["anyOf"]} == verbs | {
         "run_groups",
         "compare_sides",
+        "calibrated",
         "error",
     }
     assert SCHEMA["$id"] == f"urn:lanewise:output:{FORMAT}"

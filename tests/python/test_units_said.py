@@ -22,6 +22,7 @@ SERVER = "examples/gpu-server.txt"
         ["compare", "examples/laptop-fio.json", "examples/laptop-fio.json"],
         ["whatif", "scenarios/switch.toml", "sw0.latency=300 ns"],
         ["sweep", "scenarios/switch.toml", "--over", "card0.link.force_width=x1,x4"],
+        ["calibrate", "scenarios/first_rig.toml", "DATA", "--fit", "server.memory_latency"],
         ["matrix", "scenarios/l40s.toml", "gpu[0]", "gpu[2]"],
         ["doctor", SERVER, "--fail-on", "never"],
         ["predict", SERVER, "--device", "18:00.0"],
@@ -31,10 +32,12 @@ SERVER = "examples/gpu-server.txt"
     ids=" ".join,
 )
 def test_an_output_with_rates_says_what_their_unit_is(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(ROOT)
-    result = CliRunner().invoke(app, arguments)
+    (tmp_path / "measured.csv").write_text("goodput GB/s\n3\n")
+    data = str(tmp_path / "measured.csv")
+    result = CliRunner().invoke(app, [data if each == "DATA" else each for each in arguments])
     assert result.exit_code in (0, 1), result.stderr
     assert "GB/s" in result.stdout
     assert "10⁹ bytes" in result.stdout.replace("\n", " ")

@@ -124,6 +124,7 @@ pub fn source_of(path: &str, source: Option<String>) -> Result<Source, lanewise_
         Some(text) => Ok(Source::from_text(path, text)),
         None => Source::read(path, &NativeFiles),
     }
+    .map(|source| source.with_part_files(&NativeFiles))
 }
 
 fn job_file((path, text, jobs): FioJobs) -> JobFile {

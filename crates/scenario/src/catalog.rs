@@ -1,7 +1,8 @@
 //! The catalog: one TOML file per part, every value with its provenance and source.
 //!
-//! The files of the repository are compiled in; a folder of further parts can be added. A part of the same name
-//! in the folder replaces the built-in one. A part need only say what differs from the one that it is `like`.
+//! The files of the repository are compiled in, and further parts can be added. One of the same name replaces the built-in
+//! one. A part need only say what differs from the one that it is `like`, or what is known better of the one that it is, its
+//! `part`. A name that ends in `.toml` is that of a file with a part, in the folder of the scenario.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{self, Table, Value, shortened};
@@ -10,16 +11,19 @@ use crate::parameter::{
 };
 use crate::problem::Problem;
 use crate::reader::Reader;
-use crate::relative::{Citation, cite, take_over};
+use crate::relative::{Citation, add_known, cite, take_over};
 use crate::settings::Settings;
 use crate::slots::read_slots;
-use crate::source::{Place, SourceFile, SourceMap};
+use crate::source::{FileSystem, Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
 use lzma_rust2::LzmaReader;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
 use std::io::Read;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 mod likeness;
@@ -34,7 +38,27 @@ static CATALOG_TEXTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalog_
 pub struct Catalog {
     /// Name and text of every part, sorted by name.
     files: Arc<Vec<(String, SourceFile)>>,
+    /// Parts in files of their own that were read, by the name that the scenario has for them.
+    own: Vec<(String, SourceFile)>,
+    /// Where such files are looked for.
+    folder: Option<Folder>,
 }
+
+/// A folder of files with parts.
+#[derive(Clone)]
+struct Folder {
+    path: String,
+    files: &'static (dyn FileSystem + Send + Sync),
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Folder").field(&self.path).finish()
+    }
+}
+
+/// How the name of a part ends that is in a file of its own.
+const FILE_ENDING: &str = ".toml";
 
 /// One part as written.
 #[derive(Clone, Debug)]
@@ -52,17 +76,33 @@ pub struct Part {
 }
 
 /// Keys of the head of a file, and its parameters.
-const HEAD: [&str; 7] = ["title", "kind", "like", "known_as", "provenance", "source", "parameters"];
+const HEAD: [&str; 8] = ["title", "kind", "like", "part", "known_as", "provenance", "source", "parameters"];
 
 /// The file of a part, before anything is taken over.
 struct Written {
     title: String,
     /// Nothing where the part that it is like says it.
     kind: Option<ComponentKind>,
-    /// The part that it is like, and where that is written.
-    like: Option<(String, Place)>,
+    /// The part that the rest is taken from.
+    relative: Option<Relative>,
     known_as: Option<String>,
     table: Table,
+}
+
+/// A part that another one is like, or is.
+struct Relative {
+    name: String,
+    /// Where it is named.
+    place: Place,
+    /// Whether it is the same device, so that what is known of it is known as well as there.
+    is_same: bool,
+}
+
+impl Relative {
+    /// The key that names it.
+    fn key(&self) -> &'static str {
+        if self.is_same { "part" } else { "like" }
+    }
 }
 
 /// One part as the `parts` command lists it.
@@ -147,7 +187,7 @@ pub fn catalog() -> Catalog {
             start = end;
             (name.to_owned(), file)
         });
-        Catalog { files: Arc::new(files.collect()) }
+        Catalog { files: Arc::new(files.collect()), own: Vec::new(), folder: None }
     });
     BUILT_IN.clone()
 }
@@ -160,7 +200,49 @@ impl Catalog {
 
     /// Whether there is such a part.
     pub fn contains(&self, name: &str) -> bool {
-        self.position(name).is_ok()
+        self.source(name).is_some()
+    }
+
+    /// The same, with names that end in `.toml` being those of files in a folder.
+    pub(crate) fn with_files_in(
+        mut self,
+        path: String,
+        files: &'static (dyn FileSystem + Send + Sync),
+    ) -> Self {
+        self.folder = Some(Folder { path, files });
+        self
+    }
+
+    /// The catalog with a part in it, which is read if it is in a file of its own.
+    ///
+    /// # Errors
+    /// Why that file cannot be read; nothing for a name that is not one of a file.
+    pub(crate) fn with_part(&self, name: &str) -> Result<Cow<'_, Self>, Option<String>> {
+        if self.contains(name) {
+            return Ok(Cow::Borrowed(self));
+        }
+        if !name.ends_with(FILE_ENDING) {
+            return Err(None);
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Some("this scenario is in no file, and so has no folder to look in".to_owned()));
+        };
+        let path = Path::new(&folder.path).join(name.strip_prefix("./").unwrap_or(name));
+        let file = SourceFile::read(&path.to_string_lossy(), folder.files).map_err(|problem| {
+            Some(match problem {
+                Problem::UnreadableFile { reason, .. } => reason,
+                other => other.to_string(),
+            })
+        })?;
+        let mut all = self.clone();
+        all.own.push((name.to_owned(), file));
+        Ok(Cow::Owned(all))
+    }
+
+    /// The file of a part.
+    fn source(&self, name: &str) -> Option<&SourceFile> {
+        let own = self.own.iter().find(|(other, _)| other == name).map(|(_, file)| file);
+        own.or_else(|| Some(&self.files[self.position(name).ok()?].1))
     }
 
     /// Adds or replaces a part given as text.
@@ -204,7 +286,7 @@ impl Catalog {
         self.files.binary_search_by(|(other, _)| other.as_str().cmp(name))
     }
 
-    /// Reads a part with what it takes over from the parts that it is `like`, and checks its keys.
+    /// Reads a part with what it takes over from the part that it is and those that it is `like`, and checks its keys.
     pub(crate) fn read_part(
         &self,
         name: &str,
@@ -212,29 +294,33 @@ impl Catalog {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Part> {
         let mut part = self.read_alone(name, sources, diagnostics)?;
-        let (mut passed, mut next) = (vec![name.to_owned()], part.like.take());
-        while let Some((relative, place)) = next {
-            if !self.contains(&relative) {
-                let problem =
-                    Problem::UnknownPart { path: format!("{name}.like"), part: shortened(&relative) };
-                diagnostics.push(Diagnostic::at(place, problem).hint(self.offer(&relative)));
+        let (mut passed, mut next) = (vec![name.to_owned()], part.relative.take());
+        while let Some(relative) = next {
+            let (theirs, place, key) = (relative.name.as_str(), relative.place, relative.key());
+            if !self.contains(theirs) {
+                let problem = Problem::UnknownPart { path: format!("{name}.{key}"), part: shortened(theirs) };
+                diagnostics.push(Diagnostic::at(place, problem).hint(self.offer(theirs)));
                 return None;
             }
-            if passed.contains(&relative) {
+            if passed.iter().any(|other| other == theirs) {
                 let reason = format!("it is like itself: {}", passed.join(", "));
                 diagnostics.push(Diagnostic::at(place, Problem::MalformedPart { reason }));
                 return None;
             }
-            let theirs = self.read_alone(&relative, sources, diagnostics)?;
+            let theirs = self.read_alone(theirs, sources, diagnostics)?;
             if part.kind.is_some() && theirs.kind.is_some() && part.kind != theirs.kind {
-                let reason = format!("`{relative}`, which it is like, is of another kind");
+                let reason = format!("`{}`, its `{key}`, is of another kind", relative.name);
                 diagnostics.push(Diagnostic::at(place, Problem::MalformedPart { reason }));
                 return None;
             }
             part.kind = part.kind.or(theirs.kind);
-            take_over(&mut part.table, &relative, theirs.table);
-            passed.push(relative);
-            next = theirs.like;
+            if relative.is_same {
+                add_known(&mut part.table, theirs.table);
+            } else {
+                take_over(&mut part.table, &relative.name, theirs.table);
+            }
+            passed.push(relative.name);
+            next = theirs.relative;
         }
         let Written { title, kind, known_as, table, .. } = part;
         let kind = kind?;
@@ -249,7 +335,7 @@ impl Catalog {
         sources: &mut SourceMap,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Written> {
-        let source = &self.files[self.position(name).ok()?].1;
+        let source = self.source(name)?;
         let file = sources.add(source.clone());
         let (mut root, _) = document::parse(file, source, diagnostics);
         let place = Place::new(file, 0..0);
@@ -258,16 +344,22 @@ impl Catalog {
             let node = root.get(key)?;
             Some((String::read(node, &mut Reading { path: key, diagnostics })?, node.place))
         };
-        let (title, like, known_as) = (text("title"), text("like"), text("known_as"));
+        let (title, like, same, known_as) = (text("title"), text("like"), text("part"), text("known_as"));
+        if like.is_some() && same.is_some() {
+            malformed("it is `like` another part, or it is a `part`, not both", place, diagnostics);
+            return None;
+        }
+        let is_same = same.is_some();
+        let relative = like.or(same).map(|(name, place)| Relative { name, place, is_same });
         let kind = root.get("kind").map(|node| node.as_str().and_then(ComponentKind::from_word));
-        if kind == Some(None) || (kind.is_none() && like.is_none()) {
+        if kind == Some(None) || (kind.is_none() && relative.is_none()) {
             let kinds: Vec<&str> = ComponentKind::words().collect();
             malformed(&format!("`kind` is {}", quoted_words(&kinds)), place, diagnostics);
             return None;
         }
         let mut table = match root.remove("parameters").map(|entry| entry.node.value) {
             Some(Value::Table(table)) => table,
-            None if like.is_some() => Table::default(),
+            None if relative.is_some() => Table::default(),
             _ => {
                 malformed("there is no `[parameters]` table", place, diagnostics);
                 return None;
@@ -286,7 +378,7 @@ impl Catalog {
             return None;
         };
         let known_as = known_as.map(|(text, _)| text);
-        Some(Written { title, kind: kind.flatten(), like, known_as, table })
+        Some(Written { title, kind: kind.flatten(), relative, known_as, table })
     }
 }
 

@@ -510,11 +510,13 @@ fn find_parts(
         let Some((name, place)) = named else { continue };
         let path = component.name.clone();
         if !read.iter().any(|(other, _)| *other == name) {
-            if !catalog.contains(&name) {
-                let problem = Problem::UnknownPart { path, part: shortened(&name) };
-                diagnostics.push(Diagnostic::at(place, problem).hint(catalog.offer(&name)));
-                continue;
-            }
+            let catalog = match catalog.with_part(&name) {
+                Ok(catalog) => catalog,
+                Err(why) => {
+                    diagnostics.push(no_part(path, &name, why, catalog, place));
+                    continue;
+                }
+            };
             read.push((name.clone(), catalog.read_part(&name, sources, diagnostics)));
         }
         let part = read.iter().find(|(other, _)| *other == name).and_then(|(_, part)| part.clone());
@@ -531,6 +533,16 @@ fn find_parts(
                 component.part = part;
             }
         }
+    }
+}
+
+/// What is wrong with the name of a part that is not there; `why` says it of one that is a file.
+fn no_part(path: String, name: &str, why: Option<String>, catalog: &Catalog, place: Place) -> Diagnostic {
+    let part = shortened(name);
+    match why {
+        None => Diagnostic::at(place, Problem::UnknownPart { path, part }).hint(catalog.offer(name)),
+        Some(reason) => Diagnostic::at(place, Problem::UnreadablePart { path, part, reason })
+            .hint("a name that ends in `.toml` is a file with one part, in the folder of the scenario"),
     }
 }
 

@@ -82,6 +82,8 @@ problems! {
     "duplicate-name" DuplicateName { name } = "the name `{name}` is given twice";
     /// A part that the catalog does not have.
     "unknown-part" UnknownPart { path, part } = "`{path}` names the part `{part}`, which is not in the catalog";
+    /// A part in a file of its own, which cannot be read.
+    "unreadable-part" UnreadablePart { path, part, reason } = "`{path}` names the part `{part}`, a file that cannot be read: {reason}";
     /// A part of another kind than the component.
     "wrong-part-kind" WrongPartKind { path, part, found, expected } = "`{path}` is {expected}, but the part `{part}` is {found}";
     /// A value in the catalog that does not say where it comes from.

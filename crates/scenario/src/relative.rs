@@ -1,5 +1,5 @@
 //! What a part of the catalog need not write at each value: the source that stands once in its head, and what it takes over
-//! from a relative that it is `like`.
+//! from a relative that it is `like`, or from the part that it is.
 
 use crate::document::{Node, Table, Value};
 
@@ -36,10 +36,20 @@ const WHOLE: [&str; 2] = ["slots", "ports"];
 /// Adds what a relative states and the part does not. It is assumed of the part, whatever it is of the relative, and its source
 /// says of whom it is known, and how.
 pub(crate) fn take_over(own: &mut Table, relative: &str, theirs: Table) {
+    add_missing(own, theirs, &mut |node| attribute(node, relative));
+}
+
+/// Adds what is known of the same device and the part does not state. It is known as well as before.
+pub(crate) fn add_known(own: &mut Table, theirs: Table) {
+    add_missing(own, theirs, &mut |_| {});
+}
+
+/// Adds the values of another part that this one does not state, each after `change`.
+fn add_missing(own: &mut Table, theirs: Table, change: &mut dyn FnMut(&mut Node)) {
     let is_group = |node: &Node| node.as_table().is_some_and(|table| table.get("value").is_none());
     for mut entry in theirs.into_entries() {
         let Some(node) = own.get_mut(&entry.key) else {
-            attribute(&mut entry.node, relative);
+            change(&mut entry.node);
             own.push(entry);
             continue;
         };
@@ -47,7 +57,7 @@ pub(crate) fn take_over(own: &mut Table, relative: &str, theirs: Table) {
             continue;
         }
         if let (Value::Table(group), Value::Table(their_group)) = (&mut node.value, entry.node.value) {
-            take_over(group, relative, their_group);
+            add_missing(group, their_group, change);
         }
     }
 }
@@ -124,6 +134,25 @@ mod tests {
     }
 
     #[test]
+    fn a_part_that_is_another_keeps_what_is_known_of_it() {
+        let own = "title = 'B'\npart = 'one'\n[parameters]\n\
+            tags = { value = 48, provenance = 'calibrated', source = 'a fit', fitted_on = ['my.csv 1'] }\n";
+        let all = with(&[("one", DRIVE), ("two", own), ("three", "title = 'C'\nlike = 'two'\n")]);
+        let mut two = rows(&listed(&all, "two"));
+        two.sort();
+        let known = [
+            "generation gen4 datasheet sheet",
+            "nvme.capacity 2 TB published review",
+            "nvme.read_rate 7 GB/s published review",
+            "tags 48 calibrated a fit",
+            "width x4 datasheet sheet",
+        ];
+        assert_eq!(two, known);
+        let three = rows(&listed(&all, "three"));
+        assert!(three.contains(&"tags 48 assumed as two, calibrated: a fit".to_owned()), "{three:?}");
+    }
+
+    #[test]
     fn slots_are_taken_over_as_a_whole_or_not_at_all() {
         let own = "title = 'B'\nlike = 'one'\n[parameters.slots]\n\
             slot1 = { value = 'gen3 x8', provenance = 'assumed', source = 'its board' }\n";
@@ -140,6 +169,9 @@ mod tests {
         assert_eq!(codes(&circle), ["malformed-part", "malformed-part"]);
         let kinds = [("one", DRIVE), ("two", "title = 'B'\nkind = 'host'\nlike = 'one'\n")];
         assert_eq!(codes(&kinds), ["malformed-part"]);
+        assert_eq!(codes(&[("one", "title = 'A'\npart = 'nothing-of-the-kind'\n")]), ["unknown-part"]);
+        let both = [("one", DRIVE), ("two", "title = 'B'\nlike = 'one'\npart = 'one'\n")];
+        assert_eq!(codes(&both), ["malformed-part"]);
         let half = [("one", "title = 'A'\nkind = 'endpoint'\nsource = 'x'\n[parameters]\ntags = 8\n")];
         assert_eq!(codes(&half), ["malformed-part"]);
     }

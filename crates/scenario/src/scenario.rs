@@ -46,6 +46,19 @@ impl Source {
         Ok(Self { file, catalog: catalog(), jobs: None })
     }
 
+    /// The same with parts of its own in files: a name that ends in `.toml` is looked for in the folder of the scenario.
+    ///
+    /// A text that is in no file, which is called something like `<text>`, has no folder.
+    #[must_use]
+    pub fn with_part_files(mut self, files: &'static (dyn FileSystem + Send + Sync)) -> Self {
+        if !self.file.path.starts_with('<') {
+            let folder = std::path::Path::new(&self.file.path).parent();
+            let folder = folder.map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
+            self.catalog = self.catalog.with_files_in(folder, files);
+        }
+        self
+    }
+
     /// The same with another catalog.
     #[must_use]
     pub fn with_catalog(mut self, catalog: Catalog) -> Self {
@@ -144,7 +157,7 @@ pub struct ExplainedParameter {
     pub provenance: String,
     /// Source, in a sentence.
     pub source: Cow<'static, str>,
-    /// `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`.
+    /// `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`; of a part in a file its path and line.
     pub place: Cow<'static, str>,
     /// Cells it was fitted on.
     pub fitted_on: Vec<String>,

@@ -77,7 +77,8 @@ parameters! {
 
 const PART: StructuralKey = StructuralKey {
     key: "part",
-    doc: "Name of a catalog part, whose values hold where nothing else is written.",
+    doc: "Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your own, from the folder \
+          of the scenario: \"my-nic.toml\".",
     schema: String::schema,
     names: None,
 };

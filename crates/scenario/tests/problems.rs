@@ -184,6 +184,11 @@ fn every_addition_triggers_its_code() {
     }
 }
 
+/// The rig with an adapter that is this part.
+fn naming(part: &str) -> String {
+    RIG.replace("[endpoint.nic0]\n", &format!("[endpoint.nic0]\npart = \"{part}\"\n"))
+}
+
 /// Codes that need something else than an addition to the rig.
 fn others() -> Vec<(&'static str, Vec<&'static str>)> {
     struct Nothing;
@@ -195,8 +200,7 @@ fn others() -> Vec<(&'static str, Vec<&'static str>)> {
     let with_part = |text: &str| {
         let mut parts = catalog();
         parts.add("mine", SourceFile::new("mine.toml", text));
-        let scenario = RIG.replace("[endpoint.nic0]\n", "[endpoint.nic0]\npart = \"mine\"\n");
-        let source = Source::from_text("rig.toml", scenario).with_catalog(parts);
+        let source = Source::from_text("rig.toml", naming("mine")).with_catalog(parts);
         load(&source, &[]).map_or_else(|problems| problems.codes(), |_| Vec::new())
     };
     let unreadable =
@@ -211,6 +215,7 @@ fn others() -> Vec<(&'static str, Vec<&'static str>)> {
         ("not-a-scenario", codes("<?xml version=\"1.0\"?>\n<system/>\n", &[])),
         ("no-host", codes("title = \"nothing\"\n", &[])),
         ("bad-override", codes(RIG, &[("nic9.mps", "128 B")])),
+        ("unreadable-part", codes(&naming("mine.toml"), &[])),
         ("malformed-part", with_part("kind = \"endpoint\"\n")),
         ("missing-provenance", with_part("title = \"Mine\"\nkind = \"endpoint\"\n[parameters]\ntags = 8\n")),
     ]
@@ -225,6 +230,46 @@ fn every_code_of_the_reference_is_triggered() {
         additions().iter().map(|(code, _)| *code).chain(others().iter().map(|(code, _)| *code)).collect();
     for (code, _) in all_codes() {
         assert!(triggered.contains(code), "nothing here triggers {code}");
+    }
+}
+
+#[test]
+fn a_part_in_a_file_is_looked_for_in_the_folder_of_the_scenario() {
+    struct Rack;
+    impl FileSystem for Rack {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            let own = "title = 'Mine'\nkind = 'endpoint'\n[parameters]\n\
+                tags = { value = 48, provenance = 'calibrated', source = 'a fit', fitted_on = ['mine.csv 1'] }\n";
+            match path {
+                "rigs/mine.toml" | "/parts/mine.toml" => Ok(own.into()),
+                "rigs/broken.toml" => {
+                    Ok("title = 'Mine'\nkind = 'endpoint'\n[parameters]\ntags = 48\n".into())
+                }
+                _ => Err(format!("nothing at {path}")),
+            }
+        }
+    }
+    let loaded =
+        |path: &str, part: &str| load(&Source::from_text(path, naming(part)).with_part_files(&Rack), &[]);
+    for part in ["mine.toml", "./mine.toml", "/parts/mine.toml"] {
+        let scenario = loaded("rigs/rig.toml", part).unwrap_or_else(|found| panic!("{part}: {found}"));
+        let explained = scenario.into_explanation();
+        let tags = explained.parameters.iter().find(|each| each.path == "nic0.tags").expect("it has tags");
+        let place = if part.starts_with('/') { "/parts/mine.toml:4" } else { "rigs/mine.toml:4" };
+        assert_eq!(
+            (tags.value.as_str(), tags.provenance.as_str(), &*tags.place),
+            ("48", "calibrated", place)
+        );
+        assert_eq!(tags.fitted_on, ["mine.csv 1"]);
+    }
+    for (path, part, code) in [
+        ("rigs/rig.toml", "other.toml", "unreadable-part"),
+        ("rig.toml", "mine.toml", "unreadable-part"),
+        ("<text>", "/parts/mine.toml", "unreadable-part"),
+        ("rigs/rig.toml", "broken.toml", "missing-provenance"),
+        ("rigs/rig.toml", "mine", "unknown-part"),
+    ] {
+        assert_eq!(loaded(path, part).unwrap_err().codes(), [code], "{path} {part}");
     }
 }
 

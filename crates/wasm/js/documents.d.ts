@@ -137,6 +137,101 @@ export interface CalibrateFitCell {
   error_percent: number | null;
 }
 
+/** lanewise calibrate FILE DATA --json */
+export interface Calibrated {
+  format: Format;
+  /** File of the scenario. */
+  scenario: string;
+  /** File of the measurements. */
+  data: string;
+  /** Whether the rows determine every parameter. */
+  is_determined: boolean;
+  /** What was fitted. */
+  parameters: CalibratedParameter[];
+  /** Each measured number, with the fitted values in force. */
+  cells: CalibratedCell[];
+  /** How large errors are without their signs; null where there is nothing of the kind. */
+  errors: CalibratedErrors;
+  /** What is to be said of the fit, in sentences. */
+  remarks: string[];
+  /** How many runs it took. */
+  runs: number;
+}
+
+/** How large errors are without their signs; null where there is nothing of the kind. */
+export interface CalibratedErrors {
+  /** Of rows that were fitted. */
+  fitted: ErrorSizes | null;
+  /** The same with the values of the scenario. */
+  fitted_before: ErrorSizes | null;
+  /** Of rows that were not fitted. */
+  held_out: ErrorSizes | null;
+  /** The same with the values of the scenario. */
+  held_out_before: ErrorSizes | null;
+  /** The nearest fitted row in the place of each held-out one. */
+  held_out_null: ErrorSizes | null;
+  /** A straight line through the two nearest fitted rows, where one number tells rows apart. */
+  held_out_line: ErrorSizes | null;
+}
+
+/** A measured number, and what the simulation gives for it. */
+export interface CalibratedCell {
+  /** Row of the measurements, from 1. */
+  row: number;
+  /** Line of the file; of an output of a tool the number of the result. */
+  line: number;
+  /** What it was measured at. */
+  cell: string;
+  /** Whether it was fitted. */
+  role: "fit" | "held out";
+  /** Unit of both numbers. */
+  unit: string;
+  /** As measured. */
+  measured: number;
+  /** As simulated, with the fitted values. */
+  simulated: number;
+  /** Simulated over measured, less one. */
+  error_percent: number;
+  /** The same with the values of the scenario; null where they make no scenario. */
+  before_percent: number | null;
+  /** Error of the nearest fitted row in its place; null for fitted rows. */
+  null_percent: number | null;
+  /** Error of a straight line through the two nearest fitted rows; null where there is none. */
+  line_percent: number | null;
+}
+
+/** A parameter that was fitted to measurements. */
+export interface CalibratedParameter {
+  /** As it was asked for. */
+  name: string;
+  /** Paths that have the value. */
+  parameters: string[];
+  /** How well the rows determine it: the interval has two ends, one, or none; it changes no row; or no value gives what was measured. */
+  status: "determined" | "open" | "not determined" | "no effect" | "not met";
+  /** As a scenario writes it, with the digits that the interval leaves; null where it is not determined. */
+  value: string | number | null;
+  /** Lower end of the interval of 95 %; null where the rows leave it open. */
+  low: string | null;
+  /** Upper end of the interval; null where the rows leave it open. */
+  high: string | null;
+  /** Its unit; empty for a number without one. */
+  unit: string;
+  /** Lower end of what was searched. */
+  searched_from: string;
+  /** Upper end of what was searched. */
+  searched_to: string;
+  /** What the scenario has, or `several`. */
+  before: string;
+  /** How that is known. */
+  provenance_before: string;
+  /** Where that is said. */
+  place_before: string;
+  /** Fitted parameters that make up for it, so that the rows do not tell them apart. */
+  alike: string[];
+  /** Why it is not determined, in a sentence. */
+  remark: string | null;
+}
+
 /** A value that is another one from now on. */
 export interface ChangedValue {
   /** Dotted path. */
@@ -621,6 +716,16 @@ export interface ErrorGroups {
   without_exact: Errors;
 }
 
+/** How large some errors are. */
+export interface ErrorSizes {
+  /** How many numbers. */
+  cells: number;
+  /** Median, without signs. */
+  median_percent: number;
+  /** The largest. */
+  worst_percent: number;
+}
+
 export interface Errors {
   /** How many cells. */
   cells: number;
@@ -661,7 +766,7 @@ export interface ExplainedParameter {
   provenance: Provenance;
   /** Source, in a sentence. */
   source: string;
-  /** `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`. */
+  /** `rig.toml:12`, `catalog/PART.toml:5`, `command line:1`, `default` or `computed`; of a part in a file its path and line. */
   place: string;
   /** Cells it was fitted on. */
   fitted_on: string[];

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli import completion
+from lanewise.cli.calibrate_verb import add_to as add_calibrate
 from lanewise.cli.draw_verb import add_to as add_draw
 from lanewise.cli.experiment_verbs import add_to as add_experiments
 from lanewise.cli.guard import GuardedGroup
@@ -92,6 +93,7 @@ add_lab(app)
 
 
 add_experiments(app)
+add_calibrate(app)
 
 
 @app.command()

@@ -31,6 +31,15 @@ def experiments(incomplete: str) -> list[str]:
     return _starting(find_experiments(experiments_root()), incomplete)
 
 
+def scenarios_or_experiments(incomplete: str) -> list[str]:
+    """Return published experiments, and files and folders that begin so."""
+    from glob import escape
+    from pathlib import Path
+
+    files = [f"{path}/" if path.is_dir() else str(path) for path in Path().glob(f"{escape(incomplete)}*")]
+    return [*experiments(incomplete), *sorted(files)]
+
+
 def benchmarks(incomplete: str) -> list[str]:
     """Return benchmarks of the simulator."""
     from lanewise import _core

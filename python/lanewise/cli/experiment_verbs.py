@@ -1,4 +1,4 @@
-"""The verbs `reproduce` and `calibrate`: published experiments, and fits to their cells.
+"""The verb `reproduce`: published experiments.
 
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
 """
@@ -15,9 +15,8 @@ from lanewise.cli.streams import print_json
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add both verbs."""
+    """Add the verb."""
     app.command("reproduce")(_reproduce)
-    app.command("calibrate")(_calibrate)
 
 
 def _reproduce(
@@ -126,32 +125,3 @@ def _page_for(report: Path | None, *, everything: bool) -> Path | None:
     page = report or Path("lanewise-report.html")
     refuse_folder(page)
     return page
-
-
-def _calibrate(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID",
-            help="ID of an experiment, or its folder.",
-            show_default=False,
-            autocompletion=completion.experiments,
-        ),
-    ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the fit, but do not write fitted.toml.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Fit parameters of an experiment to its measurements."""
-    from lanewise import api
-    from lanewise.cli.progress import fits_progress
-
-    with fits_progress("fitting") as on_progress:
-        calibration = api.calibrate(experiment, write=not dry_run, on_progress=on_progress)
-    if as_json:
-        print_json(calibration.to_json())
-    else:
-        from lanewise.cli.tables.calibrate import print_calibration
-
-        print_calibration(calibration)

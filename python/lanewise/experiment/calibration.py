@@ -34,12 +34,9 @@ from lanewise.experiment.fit_interval import (
     from_residuals,
     rounded,
 )
-from lanewise.experiment.runner import run_all
-from lanewise.experiment.spread import half_width, mean
-from lanewise.experiment.values import jobs_behind, samples_of
+from lanewise.experiment.trials import Answer, answers_of, jobs_of, refused_because_of
 from lanewise.files import write_whole
 from lanewise.output_format import stamped
-from lanewise.runs.simulator import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -272,9 +269,7 @@ class _Search:
         if unusable:
             raise CalibrationError(f"{fit.name} cannot be fitted on '{unusable[0]}': no number to meet")
         self.published = [cell.published for cell in self.cells if cell.published]
-        self.tried: dict[str, tuple[float, ...]] = {}
-        self.spreads: dict[str, tuple[float, ...]] = {}
-        """Half of the interval of each cell's mean over seeds."""
+        self.tried: dict[str, Answer] = {}
         self.runs = 0
 
     def result(self) -> CalibratedFit:
@@ -451,14 +446,7 @@ class _Search:
 
     def _known(self, value: float) -> list[float]:
         """Return half of the interval of each cell, relative to what was published."""
-        from math import hypot
-
-        self._simulate(value)
-        spreads = self.spreads[self._text(value)]
-        return [
-            hypot(spread, cell.rounding) / abs(published)
-            for cell, spread, published in zip(self.cells, spreads, self.published, strict=True)
-        ]
+        return self._answer(value).known(self.cells)
 
     def _slope_at(self, value: float) -> list[float]:
         """Return how steeply the one cell follows, to the nearest value tried where that is clear."""
@@ -489,52 +477,35 @@ class _Search:
 
     def _errors(self, value: float) -> tuple[float, ...]:
         """Return the relative error of every cell when the parameters have this value."""
-        simulated = self._simulate(value)
-        return tuple(
-            number / published - 1 for number, published in zip(simulated, self.published, strict=True)
-        )
+        return self._answer(value).errors(self.cells)
 
     def _simulate(self, value: float) -> tuple[float, ...]:
+        return self._answer(value).means
+
+    def _answer(self, value: float) -> Answer:
         text = self._text(value)
         if text not in self.tried:
             fitted = {**self.experiment.fitted, self.fit.name: self._fitted(value)}
             trial = replace(self.experiment, fitted=fitted)
             self.done_after[text] = _calibrate(trial, self.after, self.on_progress)
             trial = _with_values(trial, self.done_after[text])
-            jobs = [job for cell in self.cells for job in jobs_behind(trial, cell)]
             try:
-                results = run_all(jobs)
+                (self.tried[text],), runs = answers_of([trial], self.cells)
             except ScenarioError as error:
-                raise self._blamed(error, jobs, text) from error
-            self.runs += len(results) + sum(fit.runs for fit in self.done_after[text])
-            samples = [samples_of(trial, cell, results) or () for cell in self.cells]
-            self.tried[text] = tuple(mean(each) for each in samples)
-            self.spreads[text] = tuple(half_width(each) or 0.0 for each in samples)
+                raise self._blamed(error, jobs_of([trial], self.cells), text) from error
+            self.runs += runs + sum(fit.runs for fit in self.done_after[text])
             if self.on_progress:
                 self.on_progress(self.fit.name, self.runs)
         return self.tried[text]
 
     def _blamed(self, error: ScenarioError, jobs: Sequence[Job], text: str) -> InputError:
         """Return an error that names the fit, where a scenario is right without its parameters."""
-
-        def is_refused(job: Job, *, with_fit: bool) -> bool:
-            own = [each for each in job.overrides if with_fit or each[0] not in self.fit.parameters]
-            try:
-                resolve(job.scenario, own)
-            except ScenarioError:
-                return True
-            return False
-
-        if not any(is_refused(job, with_fit=True) and not is_refused(job, with_fit=False) for job in jobs):
+        mistakes = refused_because_of(error, jobs, self.fit.parameters)
+        if mistakes is None:
             return error
-        mistakes = [
-            f"{mistake['message']}{'; ' + mistake['hint'] if mistake['hint'] else ''}"
-            for mistake in error.diagnostics
-        ]
         where = f"{self.experiment.folder / 'expected.toml'}: fit {self.fit.name!r}"
         return CalibrationError(
-            f"{where}: {text!r} cannot be the value of {', '.join(self.fit.parameters)}: "
-            f"{'; '.join(mistakes)}"
+            f"{where}: {text!r} cannot be the value of {', '.join(self.fit.parameters)}: {mistakes}"
         )
 
     def _fitted(self, value: float, plus_minus: str = "") -> FittedValue:

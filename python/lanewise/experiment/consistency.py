@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.experiment.definition import REASONED_ROLES, ROLES, VERDICTS
@@ -51,7 +52,7 @@ def source_problems(quantity: Quantity) -> Iterator[str]:
     ways = (quantity.scenario, quantity.ladder, quantity.formula)
     if sum(way is not None for way in ways) != 1:
         yield f"name one of: a 'scenario', a 'rung', or what it is computed from ({', '.join(FORMULAS)})"
-    if quantity.scenario is not None and not quantity.scenario.is_file():
+    if isinstance(quantity.scenario, Path) and not quantity.scenario.is_file():
         yield f"there is no file '{quantity.scenario.name}'"
     if quantity.scenario is not None and quantity.metric is None:
         yield "'metric' is missing"

@@ -54,7 +54,8 @@ class Quantity:
 
     id: str
     unit: str
-    scenario: Path | None = None
+    scenario: Path | str | None = None
+    """The path of a file, or TOML text."""
     overrides: tuple[Override, ...] = ()
     fits: tuple[str, ...] = ()
     """Names of the fits whose values are in force in the run."""

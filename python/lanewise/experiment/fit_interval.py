@@ -38,10 +38,30 @@ def from_residuals(slopes: Sequence[float], residuals: Sequence[float]) -> float
 
     `slopes` are changes of each residual over the parameter, at the fit. There are two residuals at least.
     """
-    freedom = len(residuals) - 1
+    return sqrt(_rise_of_residuals(residuals, 1) / sum(slope * slope for slope in slopes))
+
+
+def _rise_of_residuals(residuals: Sequence[float], parameters: int) -> float:
+    """Return by how much the sum of squares of residuals rises at the ends of the interval of one parameter.
+
+    It is the variance of the residuals times the square of Student's t. Of as many residuals as parameters
+    it is not known, and 0.
+    """
+    freedom = len(residuals) - parameters
+    if freedom == 0:
+        return 0.0
     variance = sum(residual * residual for residual in residuals) / freedom
-    steepness = sum(slope * slope for slope in slopes)
-    return student_t((1 + CONFIDENCE) / 2, freedom) * sqrt(variance / steepness)
+    return float(student_t((1 + CONFIDENCE) / 2, freedom) ** 2 * variance)
+
+
+def rise_within(residuals: Sequence[float], half_widths: Sequence[float], parameters: int) -> float:
+    """Return how much the sum of squares may rise within the interval of one of several parameters.
+
+    The others are at their best then: the profile of the sum of squares (Bates and Watts, chapter 6). Cells
+    that are each known to half of an interval move it as much as the mean square of those, at least.
+    """
+    of_cells = sum(half * half for half in half_widths) / len(half_widths)
+    return max(_rise_of_residuals(residuals, parameters), of_cells)
 
 
 def from_cells(slopes: Sequence[float], half_widths: Sequence[float]) -> float:

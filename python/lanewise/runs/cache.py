@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from lanewise import _core
 from lanewise.files import HALF, NotWrittenError, write_whole
 from lanewise.results import RunResult
+from lanewise.runs.part_files import part_files
 from lanewise.runs.simulator import text_of_file
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ def key_of(job: Job, text: str) -> str:
         "path": str(job.scenario),
         "overrides": [list(pair) for pair in job.overrides],
     }
+    if own := part_files(str(job.scenario), text, job.overrides):
+        parts["own_parts"] = own
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -36,7 +36,9 @@ class Endpoint(TypedDict, total=False):
     """A device at a leaf: network adapter, host bus adapter, drive, accelerator."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     attach: str
     """Where it is plugged in: "server.slot1", "sw0.port1", or "sw0.*" for the next free ports. "sw[*].*"
     fills the first of several switches first, "sw[*].port1..port2" these two ports of each; `explain` draws
@@ -754,7 +756,9 @@ class Host(TypedDict, total=False):
     """Root ports, host bridge and memory."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     maker: str
     """Maker of the processor, "intel" or "amd": with the generation of its fastest slot it decides which set
     of defaults holds where neither scenario nor part says anything.
@@ -1383,7 +1387,9 @@ class Network(TypedDict, total=False):
     """Wires between ports of RDMA adapters, or between them and switches."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     ends: list[str]
     """The two ports that it joins, such as ["nic0.port1", "nic1.port1"]; or adapters and switches, or
     switches and switches, each with as many wires as they have: ["nic[*]", "leaf[*]"] gives each adapter a
@@ -1478,7 +1484,9 @@ class ScenarioNetworkSwitch(TypedDict, total=False):
     """A switch of an InfiniBand or Ethernet network. Its wires are those of the networks that end at it."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     count: int
     """So many of them, named `name[0]`, `name[1]` and so on."""
     ports: int | Sourced
@@ -1512,7 +1520,9 @@ class ScenarioRetimer(TypedDict, total=False):
     """
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     latency: str | Sourced
     """From a bit at its receiver to the same bit at its transmitter, in either direction. Default: auto."""
     generation: Literal["none"] | str | int | Sourced
@@ -1527,7 +1537,9 @@ class ScenarioLinkCable(TypedDict, total=False):
     """
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     metres: int | Sourced
     """Its length in metres. Default: 1."""
     latency_per_metre: str | Sourced
@@ -1559,7 +1571,9 @@ class Storage(TypedDict, total=False):
     """Drives behind a host bus adapter, all alike."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     attach: str
     """The host bus adapter that the drives are behind: the name of an endpoint with a wire."""
     count: int | Sourced
@@ -1605,7 +1619,9 @@ class Switch(TypedDict, total=False):
     """A switch."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     attach: str
     """Where it is plugged in: "server.slot1", "sw0.port1", or "sw0.*" for the next free ports. "sw[*].*"
     fills the first of several switches first, "sw[*].port1..port2" these two ports of each; `explain` draws
@@ -1959,7 +1975,9 @@ class System(TypedDict, total=False):
     """The operating system of a host, as far as it bridges frames between Ethernet ports."""
 
     part: str
-    """Name of a catalog part, whose values hold where nothing else is written."""
+    """Name of a catalog part, whose values hold where nothing else is written. Or a file with a part of your
+    own, from the folder of the scenario: "my-nic.toml".
+    """
     attach: str
     """The host that it runs on."""
     cores: int | Sourced

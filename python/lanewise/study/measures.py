@@ -84,6 +84,11 @@ class Measure:
         return cls(text, metric)
 
     @property
+    def metric(self) -> Metric | None:
+        """The number of a table that it is; None for one of the rig."""
+        return self._metric
+
+    @property
     def needs_tables(self) -> bool:
         """Whether it is a number of a table."""
         return self._metric is not None

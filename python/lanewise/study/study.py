@@ -138,7 +138,17 @@ class Study:
             "lanewise_version": __version__,
             "core": core_hash(),
             "scenario": self.text,
+            **({"own_parts": own} if (own := self._own_parts()) else {}),
         }
+
+    def _own_parts(self) -> dict[str, str]:
+        """Return the files with parts that the scenario, an override or an axis names."""
+        from lanewise.runs.part_files import part_files
+
+        of_axes = [
+            pair for axis in self.axes for row in axis.rows for pair in zip(axis.paths, row, strict=True)
+        ]
+        return part_files(self.name, self.text, [*self.overrides, *of_axes])
 
     def _makers(self) -> str | None:
         if self.search is not None:

@@ -460,3 +460,23 @@ def test_other_axes_are_looked_up_once_for_each_parameter() -> None:
 
     assert [effect.path for effect in effects(found, ["b", "a"], apart=apart)] == ["a", "b"]
     assert asked == ["b", "a"]
+
+
+def test_a_part_in_a_file_is_asked_for(tmp_path: Path) -> None:
+    """A study goes on only with the parts it was begun with, whether the scenario or an axis names them."""
+    rig, part = tmp_path / "rig.toml", tmp_path / "mine.toml"
+    text = (ROOT / "scenarios" / "first_rig.toml").read_text(encoding="utf-8")
+    host = re.search(r"^\[endpoint\.(\w+)\]\n", text, re.MULTILINE)
+    assert host is not None
+    rig.write_text(text, encoding="utf-8")
+    own = (
+        'title = "Mine"\nkind = "endpoint"\n[parameters]\n'
+        'tags = {{ value = {}, provenance = "assumed", source = "s" }}\n'
+    )
+    asked = []
+    for tags in (8, 16):
+        part.write_text(own.format(tags), encoding="utf-8")
+        asked.append(make_study(rig, over=[f"{host[1]}.part=mine.toml"]).asked())
+    assert asked[0]["own_parts"] == {"mine.toml": own.format(8)}
+    assert asked[0] != asked[1]
+    assert "own_parts" not in make_study(rig, over=[f"{host[1]}.tags=8,16"]).asked()

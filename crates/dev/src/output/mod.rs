@@ -42,6 +42,7 @@ const PRINTED: &[&str] = &[
     "compare",
     "reproduce",
     "calibrate",
+    "calibrated",
     "parts",
     "trace",
     "draw",

@@ -19,7 +19,7 @@ use crate::memory::{Memory, Place};
 use crate::packet::{Flags, Packet, RouteEnd};
 use crate::ports::LINE;
 use crate::server::Book;
-use lanewise_units::{Bytes, Span, SpanSum, Time};
+use lanewise_units::{Bytes, Span, SpanSum, Time, order};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -299,7 +299,7 @@ impl Iommu {
             ));
         }
         let mut sought: Vec<_> = self.walks.iter().map(|walk| (walk.requester, walk.page)).collect();
-        sought.sort_unstable();
+        order::sort(&mut sought);
         if let Some(twice) = sought.windows(2).find(|both| both[0] == both[1]) {
             let (requester, page) = twice[0];
             return Err(format!("two walks look for page {page:#x} of requester {requester}"));

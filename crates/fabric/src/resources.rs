@@ -237,21 +237,32 @@ impl Listed<'_> {
         self,
         part: impl Into<Part>,
         name: &str,
-        (places, limit): (u32, String),
+        size: (u32, String),
         book: Book,
     ) -> ResourceReading {
-        let id = ResourceId::of(self.device, part);
-        ResourceReading { id, name: format!("{}.{name}", self.name), places, limit, book }
+        self.reading(part.into(), name, size, book)
     }
 
     /// A part of it that is a rate.
     pub(crate) fn rate(self, part: impl Into<Part>, name: &str, server: &Server) -> ResourceReading {
-        self.part(part, name, (1, server.rate().to_string()), server.book_at(self.at))
+        self.of_server(part.into(), name, server)
+    }
+
+    #[cold]
+    fn of_server(self, part: Part, name: &str, server: &Server) -> ResourceReading {
+        self.reading(part, name, (1, server.rate().to_string()), server.book_at(self.at))
+    }
+
+    #[cold]
+    fn reading(self, part: Part, name: &str, (places, limit): (u32, String), book: Book) -> ResourceReading {
+        let id = ResourceId::of(self.device, part);
+        ResourceReading { id, name: format!("{}.{name}", self.name), places, limit, book }
     }
 }
 
 impl Fabric {
     /// Every resource of the fabric that was ever asked for, with the index of its device. `names` are those of the devices and of their ports.
+    #[cold]
     pub(crate) fn resources(
         &self,
         names: (&[String], &[PortNames]),

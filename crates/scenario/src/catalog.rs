@@ -14,7 +14,7 @@ use crate::reader::Reader;
 use crate::relative::{Citation, add_known, cite, take_over};
 use crate::settings::Settings;
 use crate::slots::read_slots;
-use crate::source::{FileSystem, Place, SourceFile, SourceMap};
+use crate::source::{Place, SourceFile, SourceMap};
 use crate::structure::ComponentKind;
 use crate::value::{ParameterType, Reading, quoted_words};
 use lzma_rust2::LzmaReader;
@@ -23,7 +23,6 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 mod likeness;
@@ -38,22 +37,17 @@ static CATALOG_TEXTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalog_
 pub struct Catalog {
     /// Name and text of every part, sorted by name.
     files: Arc<Vec<(String, SourceFile)>>,
-    /// Parts in files of their own that were read, by the name that the scenario has for them.
-    own: Vec<(String, SourceFile)>,
-    /// Where such files are looked for.
-    folder: Option<Folder>,
+    /// Reads a part that is in a file of its own; none where there are no such files.
+    own: Option<PartFiles>,
 }
 
-/// A folder of files with parts.
+/// Reads the file that a name of a part is that of, or says why it cannot.
 #[derive(Clone)]
-struct Folder {
-    path: String,
-    files: &'static (dyn FileSystem + Send + Sync),
-}
+struct PartFiles(Arc<dyn Fn(&str) -> Result<SourceFile, String> + Send + Sync>);
 
-impl fmt::Debug for Folder {
+impl fmt::Debug for PartFiles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Folder").field(&self.path).finish()
+        formatter.write_str("PartFiles")
     }
 }
 
@@ -187,7 +181,7 @@ pub fn catalog() -> Catalog {
             start = end;
             (name.to_owned(), file)
         });
-        Catalog { files: Arc::new(files.collect()), own: Vec::new(), folder: None }
+        Catalog { files: Arc::new(files.collect()), own: None }
     });
     BUILT_IN.clone()
 }
@@ -200,16 +194,15 @@ impl Catalog {
 
     /// Whether there is such a part.
     pub fn contains(&self, name: &str) -> bool {
-        self.source(name).is_some()
+        self.position(name).is_ok()
     }
 
-    /// The same, with names that end in `.toml` being those of files in a folder.
-    pub(crate) fn with_files_in(
+    /// The same, with names that end in `.toml` being those of files, which `read` reads.
+    pub(crate) fn with_part_files(
         mut self,
-        path: String,
-        files: &'static (dyn FileSystem + Send + Sync),
+        read: impl Fn(&str) -> Result<SourceFile, String> + Send + Sync + 'static,
     ) -> Self {
-        self.folder = Some(Folder { path, files });
+        self.own = Some(PartFiles(Arc::new(read)));
         self
     }
 
@@ -224,25 +217,13 @@ impl Catalog {
         if !name.ends_with(FILE_ENDING) {
             return Err(None);
         }
-        let Some(folder) = &self.folder else {
+        let Some(PartFiles(read)) = &self.own else {
             return Err(Some("this scenario is in no file, and so has no folder to look in".to_owned()));
         };
-        let path = Path::new(&folder.path).join(name.strip_prefix("./").unwrap_or(name));
-        let file = SourceFile::read(&path.to_string_lossy(), folder.files).map_err(|problem| {
-            Some(match problem {
-                Problem::UnreadableFile { reason, .. } => reason,
-                other => other.to_string(),
-            })
-        })?;
+        let file = read(name).map_err(Some)?;
         let mut all = self.clone();
-        all.own.push((name.to_owned(), file));
+        all.add(name, file);
         Ok(Cow::Owned(all))
-    }
-
-    /// The file of a part.
-    fn source(&self, name: &str) -> Option<&SourceFile> {
-        let own = self.own.iter().find(|(other, _)| other == name).map(|(_, file)| file);
-        own.or_else(|| Some(&self.files[self.position(name).ok()?].1))
     }
 
     /// Adds or replaces a part given as text.
@@ -335,7 +316,7 @@ impl Catalog {
         sources: &mut SourceMap,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Written> {
-        let source = self.source(name)?;
+        let source = &self.files[self.position(name).ok()?].1;
         let file = sources.add(source.clone());
         let (mut root, _) = document::parse(file, source, diagnostics);
         let place = Place::new(file, 0..0);

@@ -22,6 +22,7 @@ use lanewise_workload::{LoadConfig, WorkloadEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::path::Path;
 
 /// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
 #[derive(Clone, Debug)]
@@ -52,9 +53,14 @@ impl Source {
     #[must_use]
     pub fn with_part_files(mut self, files: &'static (dyn FileSystem + Send + Sync)) -> Self {
         if !self.file.path.starts_with('<') {
-            let folder = std::path::Path::new(&self.file.path).parent();
-            let folder = folder.map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
-            self.catalog = self.catalog.with_files_in(folder, files);
+            let folder = Path::new(&self.file.path).parent().map(Path::to_path_buf).unwrap_or_default();
+            self.catalog = self.catalog.with_part_files(move |name| {
+                let path = folder.join(name.strip_prefix("./").unwrap_or(name));
+                SourceFile::read(&path.to_string_lossy(), files).map_err(|problem| match problem {
+                    Problem::UnreadableFile { reason, .. } => reason,
+                    other => other.to_string(),
+                })
+            });
         }
         self
     }

@@ -14,7 +14,7 @@ _PICTURE = re.compile(rb"\s*<svg\b")
 _DRAWN = b'class="lw-topology"'
 _JSON = re.compile(rb'\s*\{\s*"format": ?\d+,')
 _CHECKED = re.compile(rb'"name": ?"lanewise doctor"|<testsuite name="lanewise doctor|# HELP lanewise_')
-_FINDINGS = re.compile(rb"[^\n]*   \d+ functions?, \d+ links?, \d+ rules(?:; [^\n]*)?\n")
+_FINDINGS = re.compile(rb"[^\n]*   \d+ functions?, \d+ links?, \d+ rules(?:; [^\n]{1,40})?\n")
 _REPORT = b"Made by Lanewise "
 _OF_LSPCI = re.compile(rb"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] \S", re.MULTILINE)
 """The first line of a function, where it is not indented and in no table."""

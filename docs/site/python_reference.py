@@ -40,7 +40,14 @@ RETURNED = (
     (
         "results",
         "Results of runs",
-        ("lanewise.results", "lanewise.comparison", "lanewise.session", "lanewise.trace_files"),
+        (
+            "lanewise.results",
+            "lanewise.rests_on",
+            "lanewise.comparison",
+            "lanewise.side_by_side",
+            "lanewise.session",
+            "lanewise.trace_files",
+        ),
     ),
     (
         "machine-results",
@@ -50,7 +57,7 @@ RETURNED = (
     (
         "experiment-results",
         "Results of experiments",
-        ("lanewise.experiment", "lanewise.runs", "lanewise.study"),
+        ("lanewise.experiment", "lanewise.calibration", "lanewise.runs", "lanewise.study"),
     ),
     ("drawings", "Drawings", ("lanewise.picture_api", "lanewise.draw")),
 )

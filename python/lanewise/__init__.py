@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lanewise.api import whatif as whatif
     from lanewise.api import why as why
     from lanewise.api import write_trace as write_trace
+    from lanewise.calibration_api import calibrate as calibrate
     from lanewise.errors import InputError as InputError
     from lanewise.errors import ScenarioError as ScenarioError
     from lanewise.machine_api import baseline as baseline
@@ -73,12 +74,12 @@ _NAMES = {
         "why",
         "write_trace",
     ),
+    "lanewise.calibration_api": ("calibrate",),
     "lanewise.errors": ("InputError", "ScenarioError"),
     "lanewise.machine_api": ("baseline", "diagnose", "judge", "measure", "predict", "predict_peers", "scan"),
     "lanewise.picture_api": ("picture",),
     "lanewise.report_api": ("write_report",),
     "lanewise.session": ("Session",),
-    "lanewise.calibration_api": ("calibrate",),
     "lanewise.study_api": ("load_study", "query_study", "search", "sweep"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

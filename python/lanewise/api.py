@@ -414,10 +414,11 @@ def compare(
 ) -> Comparison | SideBySide:
     """Set runs and measurements side by side, and say what explains the difference; ratios are to `a`.
 
-    Each side is a scenario (it is run), a run folder or a file of ``run --json``, a result of `run`, or a
-    benchmark's output: its file, or what was read from one. Two runs make a `Comparison`; more sides, and
-    measurements, a `SideBySide`, whose `table` has a row for each result and side. Results are matched by
-    what was measured, and with a run by its workload of the same kind, or by direction and size.
+    Each side, `a`, `b` or one `more`, is a scenario (it is run), a run folder or a file of ``run --json``, a
+    result of `run`, or a benchmark's output: its file, or what was read from one. Two runs make a
+    `Comparison`; more sides, and measurements, a `SideBySide`, whose `table` has a row for each result and
+    side. Results are matched by what was measured, and with a run by its workload of the same kind, or by
+    direction and size.
 
     `overrides` apply to all scenarios, `overrides_a` and `overrides_b` to the first and the second alone, and
     none to a run that is finished. Sides that would be called alike are named by the overrides in which they

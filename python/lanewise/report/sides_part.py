@@ -65,7 +65,7 @@ def _short(comparison: SideBySide) -> Iterator[str]:
             limit = side.run.limited_by or "nothing was found to limit it"
             yield f"{letter} moves {side.run.goodput_gb_per_s:.3f} GB/s of data. {limit}."
         spread = comparison.spread(number)
-        if number and spread is not None:
+        if number and spread is not None and spread.rows > 1:
             yield (
                 f"{letter} of A: median {spread.median:.3f} of {spread.rows} rows, from "
                 f"{spread.lowest:.3f} ({spread.lowest_row}) to {spread.highest:.3f} ({spread.highest_row})."

@@ -225,9 +225,12 @@ def _resolved_again(run: RunResult) -> ExplainResult | None:
 
 def _notes(done: Sequence[Given], rows: Sequence[Row]) -> Iterator[str]:
     """Say which sides have nothing to compare, and what of outputs was left unread."""
+    shared = [row for row in rows if row.is_shared]
+    if not shared:
+        yield "No flow or result of one side is that of another"
     for number, (each, letter) in enumerate(zip(done, LETTERS, strict=False)):
-        if not any(row.is_shared and row.sides[number] is not None for row in rows):
-            yield f"nothing of {letter} is what another side has"
+        if shared and all(row.sides[number] is None for row in shared):
+            yield f"Nothing of {letter} is what another side has"
         unread = () if each.measurement is None else each.measurement.not_understood
         if unread:
             more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""

@@ -258,9 +258,11 @@ def _tried(one: Wanted, scenario: Scenario, overrides: Sequence[tuple[str, str]]
             f"{each['message']}{'; ' + each['hint'] if each['hint'] else ''}" for each in mistakes
         )
         if any(each["code"] in _CERTAIN for each in mistakes):
+            # What the core offers is a value, and no value is asked for here.
+            messages = "; ".join(each["message"] for each in mistakes)
             raise FitError(
-                f"'{one.name}' takes certain values only, and a fit looks between them: {why}. 'lanewise "
-                "sweep' tries one after the other"
+                f"'{one.name}' takes certain values only, and a fit looks between them: {messages}. "
+                "'lanewise sweep' tries one after the other"
             )
         raise FitError(
             f"'{one.name}' is looked for between {one.shown_range}, but {one.written(value, _EXACT)} is "

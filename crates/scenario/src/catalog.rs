@@ -42,8 +42,10 @@ pub struct Catalog {
 }
 
 /// Reads the file that a name of a part is that of, or says why it cannot.
+type ReadPart = dyn Fn(&str) -> Result<SourceFile, String> + Send + Sync;
+
 #[derive(Clone)]
-struct PartFiles(Arc<dyn Fn(&str) -> Result<SourceFile, String> + Send + Sync>);
+struct PartFiles(Arc<ReadPart>);
 
 impl fmt::Debug for PartFiles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,6 +63,11 @@ def percent(share: float | None, digits: int = 1) -> str:
     return DASH if share is None else f"{100 * share:.{digits}f} %"
 
 
+def gain(percent_more: float | None) -> str:
+    """Write a change in percent, where nothing is not below zero; a dash for none."""
+    return DASH if percent_more is None else f"{round(percent_more, 1) + 0.0:+.1f} %"
+
+
 def time_scale(nanoseconds: Iterable[float | None]) -> tuple[str, float]:
     """Choose a unit that suits the largest of these times: its name, and nanoseconds in one of it."""
     largest = max((value for value in nanoseconds if value is not None), default=0.0)

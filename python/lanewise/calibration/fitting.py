@@ -28,6 +28,7 @@ from lanewise.experiment.values import UndefinedCellError
 from lanewise.output_format import stamped
 from lanewise.runs.simulator import called, hashable, is_file, resolve
 from lanewise.toml import short
+from lanewise.written import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -464,8 +465,8 @@ def _fitted(
     fitted_on = [cell for cell in measured.cells if not cell.is_held_out]
     if len(fitted_on) < len(asked):
         raise FitError(
-            f"{_counted(len(asked), 'parameter')} cannot be fitted to "
-            f"{_counted(len(fitted_on), 'number')}: measure more rows, hold fewer out, or fit fewer "
+            f"{counted(len(asked), 'parameter')} cannot be fitted to "
+            f"{counted(len(fitted_on), 'number')}: measure more rows, hold fewer out, or fit fewer "
             "parameters"
         )
     cells = [_cell(cell, scenario, overrides, seeds, asked) for cell in measured.cells]
@@ -543,7 +544,3 @@ def _before(experiment: Experiment, cells: Sequence[Cell]) -> Answer | None:
     except ScenarioError:
         return None
     return answer
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"

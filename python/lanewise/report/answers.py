@@ -9,7 +9,7 @@ from lanewise.flow_limits import limiting_wires
 from lanewise.report.content import Section
 from lanewise.report.rows import alike_groups, called
 from lanewise.results import WhyResult
-from lanewise.written import counted, percent, time_scale
+from lanewise.written import counted, gain, percent, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,6 @@ def time_text(nanoseconds: float) -> str:
     """Write a time with the unit that suits it."""
     unit, scale = time_scale([nanoseconds])
     return f"{nanoseconds / scale:,.{2 if scale > 1 else 1}f} {unit}"
-
-
-def gain(percent_more: float) -> str:
-    """Write a change in percent; nothing is not below zero."""
-    return f"{round(percent_more, 1) + 0.0:+.1f} %"
 
 
 def tiles(result: RunResult) -> Iterator[tuple[str, str]]:

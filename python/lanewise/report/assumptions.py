@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.experiment.candidates import STEP, candidates_of
 from lanewise.report.content import Section, Table
-from lanewise.written import DASH, percent
+from lanewise.written import DASH, gain, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,13 +73,9 @@ def _effect(each: Dependence) -> tuple[str, ...]:
     changes = [
         change
         for moved in (each.lower, each.higher)
-        for change in (moved.value, _change(moved.goodput_percent), _change(moved.latency_percent))
+        for change in (moved.value, gain(moved.goodput_percent), gain(moved.latency_percent))
     ]
     return ", ".join(each.paths[:4]) + more, each.value, each.provenance, *changes, each.source
-
-
-def _change(percents: float | None) -> str:
-    return DASH if percents is None else f"{round(percents, 1) + 0.0:+.1f} %"
 
 
 def _limit_of(result: RunResult) -> str:

@@ -14,7 +14,7 @@ from lanewise.report.bars import BELOW_NAME, WIDTH, bars, bars_of, drawn, lines_
 from lanewise.report.ladder_words import shown_directions
 from lanewise.report.plots import SERIES_COLOURS, Figure, svg_of
 from lanewise.rungs import RUNGS, rungs_of
-from lanewise.written import counted, percent, spelled, time_scale
+from lanewise.written import counted, gain, percent, spelled, time_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -340,7 +340,7 @@ def gains(result: WhyResult) -> list[Figure]:
     if result.larger.is_empty():
         return []
     rows = [
-        (row["what"], row["gain_percent"], f"{row['what']}: {round(row['gain_percent'], 1) + 0.0:+.1f} %")
+        (row["what"], row["gain_percent"], f"{row['what']}: {gain(row['gain_percent'])}")
         for row in result.larger.iter_rows(named=True)
     ]
     caption = "Goodput of all data with each possible limit ten times larger, one at a time."

@@ -9,7 +9,7 @@ from lanewise.experiment.candidates import size_of_limit
 from lanewise.flow_limits import other_limits
 from lanewise.known_uses import STATES
 from lanewise.report import assumptions, run_figures
-from lanewise.report.answers import gain, in_short, tiles
+from lanewise.report.answers import in_short, tiles
 from lanewise.report.content import Part, Section, Table
 from lanewise.report.ladder_words import ladder_sentences
 from lanewise.report.rows import MOST_FOLDED, alike_groups, alike_rows_of, called, rows_of
@@ -20,6 +20,7 @@ from lanewise.written import (
     counted,
     decimals,
     fixed,
+    gain,
     percent,
     shares_in_words,
     significant,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lanewise.cli.tables import style
-from lanewise.written import DASH
+from lanewise.written import gain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def rests_on(result: RunResult) -> Iterator[RenderableType]:
         for effect in found.effects:
             for row, moved in enumerate((effect.lower, effect.higher)):
                 head = (_named(effect), effect.provenance, effect.value) if row == 0 else ("", "", "")
-                changes = map(_change, (moved.goodput_percent, moved.latency_percent))
+                changes = map(gain, (moved.goodput_percent, moved.latency_percent))
                 table.add_row(*head, moved.value, *changes)
         note = "changes of the goodput of all data, and of the mean latency of the largest flow"
         yield style.titled("What the result rests on", table, note=note)
@@ -44,7 +44,3 @@ def _named(effect: Dependence) -> str:
     more = len(effect.paths) - _MOST_PATHS
     named = ", ".join(effect.paths[:_MOST_PATHS])
     return named if more <= 0 else f"{named} and {more} more"
-
-
-def _change(percents: float | None) -> str:
-    return DASH if percents is None else f"{round(percents, 1) + 0.0:+.1f} %"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lanewise.cli.tables import style
 from lanewise.cli.tables.rests_on import rests_on
-from lanewise.written import decimals
+from lanewise.written import decimals, gain
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -35,7 +35,7 @@ def _ranking(result: WhyResult) -> Group:
             row["what"],
             style.percent(row["share"]) if row["share"] else style.DASH,
             *(style.fixed(row[name], digits) for name in columns),
-            f"{row['gain_percent']:+.1f} %",
+            gain(row["gain_percent"]),
         )
     unit = "GB/s (10⁹ bytes/s) of all data" if moves_bytes else "operations a second"
     note = f"{unit}; its share: of the time, in the unchanged run"

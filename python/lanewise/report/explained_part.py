@@ -11,11 +11,6 @@ from lanewise.written import DASH, fixed
 if TYPE_CHECKING:
     from lanewise.side_by_side.explained import Explanation, Outcome, Tried
 
-_UNITS = {
-    "goodput_gb_per_s": ("GB/s of all data", 3),
-    "operations_per_s": ("operations a second", 0),
-    "latency_ns_mean": ("mean latency in ns", 2),
-}
 _MOST_NAMES = 6
 
 
@@ -24,9 +19,7 @@ def explained_section(explanation: Explanation | None, a: str = "A", b: str = "B
     title = "What explains the difference"
     if explanation is None:
         return Section(title)
-    unit, digits = _UNITS[explanation.measure.quantity]
-    if explanation.measure.called is not None:
-        unit += f" of {explanation.measure.called}"
+    unit, digits = explanation.measure.unit, explanation.measure.digits
     sentences = [f"{explanation.sentence}."]
     if explanation.not_tried is not None and explanation.tried:
         sentences.append(f"Not tried: {explanation.not_tried}.")

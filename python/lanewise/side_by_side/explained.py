@@ -33,6 +33,12 @@ MOST_TRIED = 6
 """Differences that are tried one by one; of more, those of one component are tried together."""
 MOST_EVENTS = 60_000_000
 """Of all tries together where nobody asked for them: some ten seconds on one core."""
+_UNITS: dict[Quantity, tuple[str, int]] = {
+    "goodput_gb_per_s": ("GB/s of all data", 3),
+    "operations_per_s": ("operations a second", 0),
+    "latency_ns_mean": ("mean latency in ns", 2),
+}
+"""What numbers are of, and their decimals."""
 _SAME = 0.005
 """Relative change below which two runs say the same: they stop when their results are as narrow as that."""
 _SAME_LATENCY = 0.02
@@ -82,6 +88,17 @@ class Measure:
             return outcome.latencies.get(self.flow, 0.0)
         value: float | None = getattr(outcome, self.quantity)
         return value or 0.0
+
+    @property
+    def unit(self) -> str:
+        """What its numbers are of."""
+        of = "" if self.called is None else f" of {self.called}"
+        return f"{_UNITS[self.quantity][0]}{of}"
+
+    @property
+    def digits(self) -> int:
+        """How many decimals its numbers are shown with."""
+        return _UNITS[self.quantity][1]
 
     @property
     def called(self) -> str | None:

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
     from lanewise.side_by_side.explained import Explanation, Outcome, Tried
 
-_UNITS = {
-    "goodput_gb_per_s": ("GB/s of all data", 3),
-    "operations_per_s": ("Operations a second", 0),
-    "latency_ns_mean": ("Mean latency in ns", 2),
-}
 _NUMBERS = 30
 """Columns of a terminal that numbers take, and what is between columns."""
 _MOST_ROWS = 12
@@ -35,9 +30,7 @@ def explained(
     With `several`, there are others besides.
     """
     title = f"What explains the difference from {a} to {b}" if several else "What explains the difference"
-    unit, digits = _UNITS[explanation.measure.quantity]
-    if explanation.measure.called is not None:
-        unit += f" of {explanation.measure.called}"
+    unit, digits = explanation.measure.unit, explanation.measure.digits
     yield Text.assemble((f"{title}   ", "bold"), f"{explanation.sentence}.")
     if explanation.not_tried is not None and explanation.tried:
         yield Text(f"Not tried: {explanation.not_tried}.", style="dim")
@@ -62,8 +55,8 @@ def explained(
     if tried:
         ends = (_number(side, explanation, digits) for side in (explanation.a, explanation.b))
         note = (
-            f"{unit}: {a} {next(ends)}, {b} {next(ends)}. Only this: {a} with it as in {b}. Without "
-            f"it: {b} with it as in {a}. Share: of the difference, what it brings alone."
+            f"{unit[0].upper()}{unit[1:]}: {a} {next(ends)}, {b} {next(ends)}. Only this: {a} with it as in "
+            f"{b}. Without it: {b} with it as in {a}. Share: of the difference, what it brings alone."
         )
     left = len(explanation.tried) - _MOST_ROWS
     if left > 0:

@@ -103,6 +103,8 @@ pub struct FlowTally {
     latency: LatencyTally,
     /// Of operations, where they are apart from requests.
     whole: Option<Box<LatencyTally>>,
+    /// Whether any request was complete before the window started.
+    made_requests: bool,
     /// Name and meaning.
     pub spec: FlowSpec,
 }
@@ -114,12 +116,14 @@ impl FlowTally {
             counts_requests: spec.latency == LatencyOf::Request || spec.latency.is_both(),
             latency: LatencyTally::default(),
             whole: spec.latency.is_both().then(Box::default),
+            made_requests: false,
             spec,
         }
     }
 
     pub(crate) fn restart(&mut self) {
-        *self = Self::new(self.spec.clone());
+        let made_requests = self.made_requests || self.latency.count() > 0;
+        *self = Self { made_requests, ..Self::new(self.spec.clone()) };
     }
 
     #[inline]
@@ -149,9 +153,11 @@ impl FlowTally {
         Bytes::new(self.payload)
     }
 
-    /// Whether operations alone are counted of a flow that has both: no requests are made over a side link.
+    /// Whether operations alone are counted of a flow that has both: no requests are made over a side link. An operation whose
+    /// requests were complete before the window started says nothing about that.
     fn is_without_requests(&self) -> bool {
-        self.latency.count() == 0 && self.whole.as_ref().is_some_and(|whole| whole.count() > 0)
+        let has_none = !self.made_requests && self.latency.count() == 0;
+        has_none && self.whole.as_ref().is_some_and(|whole| whole.count() > 0)
     }
 
     /// What the flow counts, in a word.
@@ -261,6 +267,17 @@ mod tests {
         flow.request_done(Span::from_ns(10));
         assert_eq!((flow.counted(), flow.operations(), flow.latency_max_ns()), ("requests", 1, 10.0));
         assert_eq!(flow.operation_latencies().map(LatencyTally::count), Some(1));
+    }
+
+    #[test]
+    fn an_operation_whose_requests_were_before_the_window_is_not_one_without() {
+        let mut flow = flow(LatencyOf::Both);
+        flow.request_done(Span::from_ns(10));
+        for _ in 0..2 {
+            flow.restart();
+            flow.operation_done(Span::from_ms(1));
+            assert_eq!((flow.counted(), flow.operations()), ("requests", 0));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //!
 //! Leaves out: the DLLPs by which both ends agree on L1 (some 100 ns of an idle link), an upstream port that wakes links
 //! below its switch ahead of need, one that wakes because a DLLP wakes a link below it, the substates of L1 other than by
-//! their exit latency, L0p, Flit Mode, and power itself.
+//! their exit latency and the least time in them, L0p, Flit Mode, and power itself.
 
 use crate::fabric::Fabric;
 use crate::link::{EntryTimes, Exit, Silence, Sleep, Timer};
@@ -109,7 +109,9 @@ impl Fabric {
         self.settle(peer, now);
         self.settle(id, now);
         if waited {
-            self.ports[id.index()].sleep().silent_from_now();
+            let port = &mut self.ports[id.index()];
+            let (packet_end, accounted) = (port.transmitter.free_for_dllps_at(), port.transmitter.busy_until);
+            port.sleep().account(packet_end.max(now), accounted);
         }
     }
 

@@ -111,8 +111,17 @@ pub struct LinkConfig {
 pub struct SleepConfig {
     /// Silence after which a link goes to sleep.
     pub idle: Span,
+    /// Time for which it sleeps at least: what comes earlier waits for that, too. Only L1.2 has such a time.
+    pub stay: Span,
     /// From the decision to send to the first symbol that may carry something: the slower of both ends.
     pub exit: Span,
+}
+
+impl SleepConfig {
+    /// A state that can be left as soon as it is entered.
+    pub const fn new(idle: Span, exit: Span) -> Self {
+        Self { idle, stay: Span::ZERO, exit }
+    }
 }
 
 /// Power states that a link uses by itself; none by default.

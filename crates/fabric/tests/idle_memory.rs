@@ -41,7 +41,7 @@ fn one_in_flit_mode_no_more() {
 
 #[test]
 fn one_whose_link_sleeps_no_more() {
-    let state = |us| Some(SleepConfig { idle: Span::from_us(us), exit: Span::from_us(us) });
+    let state = |us| Some(SleepConfig::new(Span::from_us(us), Span::from_us(us)));
     let mut configs = sizes(Generation::Gen3);
     for link in configs.iter_mut().flat_map(|config| &mut config.links) {
         link.power = LinkPower { l0s: state(1), l1: state(10) };

@@ -13,11 +13,11 @@ const L0S_EXIT: Span = Span::from_us(2);
 const L1_EXIT: Span = Span::from_us(16);
 
 fn l0s() -> LinkPower {
-    LinkPower { l0s: Some(SleepConfig { idle: IDLE, exit: L0S_EXIT }), l1: None }
+    LinkPower { l0s: Some(SleepConfig::new(IDLE, L0S_EXIT)), l1: None }
 }
 
 fn l1() -> LinkPower {
-    LinkPower { l0s: None, l1: Some(SleepConfig { idle: IDLE, exit: L1_EXIT }) }
+    LinkPower { l0s: None, l1: Some(SleepConfig::new(IDLE, L1_EXIT)) }
 }
 
 /// A symbol takes 4 ns, and every time of these tests is a whole number of them.
@@ -61,16 +61,30 @@ fn within_the_idle_time_nothing_sleeps() {
 
 #[test]
 fn in_both_states_the_deeper_one_counts_once_it_is_entered() {
-    let deep = SleepConfig { idle: Span::from_us(50), exit: L1_EXIT };
+    let deep = SleepConfig::new(Span::from_us(50), L1_EXIT);
     let both = LinkPower { l0s: l0s().l0s, l1: Some(deep) };
     assert_eq!(extra(both, Direction::Write, &[100, 130, 300]), [L1_EXIT, L0S_EXIT, L1_EXIT]);
+}
+
+/// L1.2 is left no sooner than its least time allows, and what comes meanwhile waits for that and for the exit.
+#[test]
+fn what_comes_before_the_least_stay_is_over_waits_for_it() {
+    let stays = SleepConfig { stay: Span::from_us(6), ..SleepConfig::new(IDLE, L1_EXIT) };
+    let power = LinkPower { l0s: None, l1: Some(stays) };
+    assert_eq!(extra(power, Direction::Write, &[100, 200]), [L1_EXIT; 2]);
+    // The link is up at 0 and silent from then on, but for what ends flow control initialisation.
+    let lone = |at| extra(power, Direction::Write, &[at])[0];
+    let waits: Vec<Span> = (9..=16).map(lone).collect();
+    assert!(waits.windows(2).all(|pair| pair[0] <= pair[1] + Span::from_us(1)), "{waits:?}");
+    assert!(waits[0] == Span::ZERO || waits[0] > L1_EXIT + Span::from_us(4), "{waits:?}");
+    assert_eq!(waits[7], L1_EXIT);
 }
 
 /// A state that takes no time to leave is left once, not again and again at the same instant: the run ends, and waking
 /// costs nothing.
 #[test]
 fn a_state_without_exit_latency_is_left_at_once() {
-    let at_once = |idle| Some(SleepConfig { idle, exit: Span::ZERO });
+    let at_once = |idle| Some(SleepConfig::new(idle, Span::ZERO));
     for idle in [Span::ZERO, Span::from_ns(100), IDLE] {
         for (l0s, l1) in [(at_once(idle), None), (None, at_once(idle)), (at_once(idle), at_once(idle * 4))] {
             for direction in [Direction::Write, Direction::Read] {
@@ -162,7 +176,7 @@ fn a_link_in_use_is_the_same_as_one_that_never_sleeps() {
 /// event of the first: the port must still wake for what comes later.
 #[test]
 fn a_run_in_slices_is_as_one_run() {
-    let power = LinkPower { l0s: Some(SleepConfig { idle: Span::ZERO, exit: Span::from_us(1) }), l1: None };
+    let power = LinkPower { l0s: Some(SleepConfig::new(Span::ZERO, Span::from_us(1))), l1: None };
     let mut config = without_background(behind_switch(Generation::Gen1, Width::X1, Width::X1, 2, 128));
     config.links[0].power = power;
     let updates_every = |port: &mut PortConfig| port.update_flow_control.period = Span::from_us(30);
@@ -182,7 +196,7 @@ fn a_run_in_slices_is_as_one_run() {
 /// wake at one instant, looks at a port that has nothing to send yet.
 #[test]
 fn slices_do_not_matter_to_links_that_sleep_at_once() {
-    let state = |idle, exit| Some(SleepConfig { idle: Span::from_us(idle), exit: Span::from_us(exit) });
+    let state = |idle, exit| Some(SleepConfig::new(Span::from_us(idle), Span::from_us(exit)));
     for (l0s, l1) in [(state(0, 1), None), (None, state(0, 8)), (state(0, 1), state(2, 8))] {
         for core in [SwitchCore::Crossbar { port_rate: FAST }, SwitchCore::SharedMemory { rate: SLOW }] {
             let mut config = behind_switch(Generation::Gen1, Width::X2, Width::X2, 3, 128);
@@ -232,7 +246,7 @@ fn done_in_slices(config: &FabricConfig, steps: &[(Time, Ask)], slice: Span) -> 
 
 #[test]
 fn a_link_stays_out_of_l1_until_everything_is_acknowledged() {
-    let at_once = LinkPower { l0s: None, l1: Some(SleepConfig { idle: Span::ZERO, exit: L1_EXIT }) };
+    let at_once = LinkPower { l0s: None, l1: Some(SleepConfig::new(Span::ZERO, L1_EXIT)) };
     let steps = vec![(us(100), dma(1, Direction::Write, 0, 64)), (us(200), dma(1, Direction::Read, 0, 64))];
     let (simulation, _) = run_script(&one_link(at_once), steps, 10_000);
     let replays = |port| simulation.fabric.observers().counters(port).errors.replays;

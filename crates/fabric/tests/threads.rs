@@ -153,7 +153,7 @@ fn a_tree_that_cannot_be_shared_says_why() {
 #[test]
 fn links_that_sleep_are_not_shared() {
     let (mut config, asked) = tree(2, 2, 150);
-    let sleep = SleepConfig { idle: Span::from_us(1), exit: Span::from_us(1) };
+    let sleep = SleepConfig::new(Span::from_us(1), Span::from_us(1));
     let last = config.links.last_mut().expect("a tree has links");
     last.power = LinkPower { l0s: Some(sleep), l1: None };
     let mut simulation = Simulation::build(&config).expect("a tree");

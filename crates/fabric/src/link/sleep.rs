@@ -116,7 +116,9 @@ impl Sleep {
     /// Which sleep something that is to be sent at `at` ends, if it sleeps then.
     pub(crate) fn exit_at(&self, power: &LinkPower, entry_times: EntryTimes, at: Time) -> Option<Exit> {
         match *power {
-            LinkPower { l1: Some(state), .. } if entry_times.l1 < at => Some(Exit::L1(state.exit)),
+            LinkPower { l1: Some(state), .. } if entry_times.l1 < at => {
+                Some(Exit::L1((entry_times.l1 + state.stay).saturating_since(at) + state.exit))
+            }
             LinkPower { l0s: Some(state), .. } if entry_times.l0s < at => Some(Exit::L0s(state.exit)),
             _ => None,
         }
@@ -125,13 +127,8 @@ impl Sleep {
     /// It begins to wake, and its wire can be used from then on.
     pub(crate) fn wakes_at(&mut self, awake_at: Time) {
         self.awake_at = awake_at;
-        // Also where that takes no time and ends where the accounts of sleep did.
-        self.silent_from_now();
-    }
-
-    /// Its silence counts from where its wire is accounted for, whatever it did before.
-    pub(crate) fn silent_from_now(&mut self) {
-        self.accounted = Time::NEVER;
+        // Its silence counts from there, also where that takes no time and ends where the accounts of sleep did.
+        self.account(awake_at, awake_at);
     }
 
     /// Whether its wire cannot be used yet at `now`.
@@ -181,7 +178,7 @@ mod tests {
     }
 
     const fn state(idle_us: u64, exit_us: u64) -> Option<SleepConfig> {
-        Some(SleepConfig { idle: Span::from_us(idle_us), exit: Span::from_us(exit_us) })
+        Some(SleepConfig::new(Span::from_us(idle_us), Span::from_us(exit_us)))
     }
 
     const POWER: LinkPower = LinkPower { l0s: state(2, 1), l1: state(6, 8) };
@@ -238,6 +235,17 @@ mod tests {
         sleep.wakes_at(us(25));
         assert_eq!(sleep.next_deadline(times, us(17)), (us(25), Timer::ExitFromSleep));
         assert!(sleep.is_waking(us(24)) && !sleep.is_waking(us(25)));
+    }
+
+    #[test]
+    fn what_comes_too_early_waits_for_the_least_stay_as_well() {
+        let stays = SleepConfig { stay: Span::from_us(5), ..state(6, 8).expect("a state") };
+        let power = LinkPower { l0s: None, l1: Some(stays) };
+        let sleep = sleep();
+        let times = sleep.entry_times(&power, silent(10), silent(10));
+        for (at, exit) in [(17, 4 + 8), (20, 1 + 8), (21, 8), (100, 8)] {
+            assert_eq!(sleep.exit_at(&power, times, us(at)), Some(Exit::L1(Span::from_us(exit))), "{at}");
+        }
     }
 
     #[test]

@@ -30,9 +30,11 @@ impl LinkCase {
     }
 
     fn power(&self) -> LinkPower {
-        let [l0s, l1] = if self.mode().flit { [None; 2] } else { self.sleep_us };
-        let state = |idle: u64, exit| SleepConfig { idle: Span::from_us(idle), exit: Span::from_us(exit) };
-        LinkPower { l0s: l0s.map(|idle| state(idle, 1)), l1: l1.map(|idle| state(idle, 8)) }
+        let [l0s, l1s] = if self.mode().flit { [None; 2] } else { self.sleep_us };
+        let state = |idle: u64, exit| SleepConfig::new(Span::from_us(idle), Span::from_us(exit));
+        // What sleeps after an even number of microseconds stays asleep for six.
+        let l1 = |idle| SleepConfig { stay: Span::from_us(6 * (1 - idle % 2)), ..state(idle, 8) };
+        LinkPower { l0s: l0s.map(|idle| state(idle, 1)), l1: l1s.map(l1) }
     }
 
     /// By class; the two ends of a link and the classes of an end differ.

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 pub fn check_time(config: &FabricConfig, simulation: &Simulation, at: Time) {
     // Nothing is stated further ahead than a few TLPs, a link that has begun to wake, and Recovery.
     let ahead = |link: &LinkConfig| {
-        let exit = |state: Option<SleepConfig>| state.map_or(Span::ZERO, |state| state.exit);
+        let exit = |state: Option<SleepConfig>| state.map_or(Span::ZERO, |state| state.stay + state.exit);
         exit(link.power.l0s).max(exit(link.power.l1))
             + link.recovery_time
             + link.mode.wire_span(Bytes::from_kib(4))

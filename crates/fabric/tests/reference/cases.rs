@@ -59,6 +59,8 @@ pub struct FlitCase {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PowerCase {
     pub states: [Option<(u64, u64)>; 2],
+    /// Time for which it stays in L1 at least, in ns.
+    pub stay: u64,
     /// The replay timer waits for the exit.
     pub patient: bool,
 }
@@ -267,8 +269,9 @@ impl LinkCase {
         };
         (made.faults_downstream, made.faults_upstream) = (faults(0), faults(1));
         let [l0s, l1] = self.power.states.map(|state| {
-            state.map(|(idle, exit)| SleepConfig { idle: Span::from_ns(idle), exit: Span::from_ns(exit) })
+            state.map(|(idle, exit)| SleepConfig::new(Span::from_ns(idle), Span::from_ns(exit)))
         });
+        let l1 = l1.map(|l1| SleepConfig { stay: Span::from_ns(self.power.stay), ..l1 });
         made.power = LinkPower { l0s, l1 };
         made.channels = ChannelMap::new(MAPS[self.map]).expect("a legal map");
         made
@@ -534,8 +537,9 @@ fn power_case(kinds: Kinds) -> BoxedStrategy<PowerCase> {
     let times =
         (prop::sample::select(vec![0u64, 100, 700, 3_000]), prop::sample::select(vec![0u64, 60, 500, 4_000]));
     let state = prop::option::weighted(0.6, times);
-    (prop::array::uniform2(state), any::<bool>())
-        .prop_map(|(states, patient)| PowerCase { states, patient })
+    let stay = prop::sample::select(vec![0u64, 0, 400, 6_000]);
+    (prop::array::uniform2(state), stay, any::<bool>())
+        .prop_map(|(states, stay, patient)| PowerCase { states, stay, patient })
         .boxed()
 }
 

@@ -32,7 +32,8 @@ impl Port {
         (self.replays, self.replay_deadline) = (0, Time::NEVER);
         (self.waits, self.acknowledged_at) = (false, Time::ZERO);
         self.wire.stop(now);
-        self.lives += 1; // What is on its way belongs to the life before.
+        self.inbox.clear();
+        self.lives += 1; // What is on its way belongs to the life before, as does what arrived and was not read.
     }
 }
 

@@ -375,3 +375,31 @@ fn cut_through(link: LinkCase) -> SwitchCase {
 fn read_of_peer(to: usize, length: u64) -> TransferCase {
     TransferCase { from: 1, to, channel: 0, is_read: true, offset: 0, length, at_ns: 0 }
 }
+
+/// A wait ends while an ordered set is on the wire: silence counts from then, and not from the end of the ordered set, which is nothing that
+/// was sent. The least time in L1 shows when that began.
+#[test]
+fn silence_that_begins_under_an_ordered_set() {
+    let mut case = tiny(2, 0, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips) = (1, None, true);
+    (end.link.receive_ns, end.link.propagation_ns, end.link.sris, end.link.map) = (70, 30, true, 1);
+    end.link.update_every = 1;
+    (end.link.power.states, end.link.power.stay) = ([None, Some((0, 0))], 6_000);
+    case.transfers = vec![transfer((0, false, 0, 1, 3_059))];
+    case.plugs = vec![PlugCase { end: 0, at_ns: 0, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// An InitFC arrives at the instant at which its device leaves and comes back: the reference read it in the next life of the link.
+#[test]
+fn an_init_fc_that_arrives_as_its_device_leaves() {
+    let mut case = tiny(2, 0, false, 1, 1);
+    let end = &mut case.endpoints[0];
+    (end.link.lanes, end.link.credits, end.link.skips, end.link.map) = (4, None, false, 1);
+    (end.link.receive_ns, end.link.propagation_ns, end.link.update_every) = (70, 0, 1);
+    case.transfers = vec![transfer((0, false, 0, 1, 0))];
+    let away = |at_ns, away_ns| PlugCase { end: 0, at_ns, away_ns };
+    case.plugs = vec![away(4_090, 0), away(3_869, 126)];
+    agrees(&case);
+}

@@ -6,6 +6,7 @@ use super::agenda::{Event, rank};
 use super::port::{Phase, Port};
 use super::record::Sent;
 use super::system::{Kind, System};
+use lanewise_fabric::config::SleepConfig;
 use lanewise_units::{Span, Time};
 
 /// A switch wakes the link above it so long after one below (PCIe Base 6.3 §5.4.1.3).
@@ -59,9 +60,14 @@ impl System {
         let is_over = |since: Time, idle: Span| since != Time::NEVER && since + idle < self.now;
         let both_since = own.silent_since().max(peer.silent_since());
         let acknowledged_since = own.acknowledged_since().max(peer.acknowledged_since());
-        let l1 = own.power.l1.filter(|l1| is_over(both_since.max(acknowledged_since), l1.idle));
+        let silent_since = both_since.max(acknowledged_since);
+        let l1 = own.power.l1.filter(|l1| is_over(silent_since, l1.idle));
         let l0s = own.power.l0s.filter(|l0s| is_over(own.silent_since(), l0s.idle));
-        l1.map(|l1| Sleep::L1(l1.exit)).or(l0s.map(|l0s| Sleep::L0s(l0s.exit)))
+        let exit_from_l1 = |l1: SleepConfig| {
+            let may_leave_at = silent_since + l1.idle + l1.stay;
+            Sleep::L1(may_leave_at.max(self.now) - self.now + l1.exit)
+        };
+        l1.map(exit_from_l1).or(l0s.map(|l0s| Sleep::L0s(l0s.exit)))
     }
 
     pub fn is_asleep(&self, port: usize) -> bool {

@@ -11,8 +11,8 @@ use lanewise_units::Span;
 
 /// The power states that the link enters by itself.
 pub(crate) fn power(link: &LinkParameters) -> LinkPower {
-    let l0s = SleepConfig { idle: link.l0s_idle, exit: link.l0s_exit };
-    let l1 = SleepConfig { idle: link.l1_idle, exit: link.l1_exit };
+    let l0s = SleepConfig::new(link.l0s_idle, link.l0s_exit);
+    let l1 = SleepConfig::new(link.l1_idle, link.l1_exit);
     LinkPower { l0s: uses_l0s(link).then_some(l0s), l1: uses_l1(link).then_some(l1) }
 }
 

@@ -41,6 +41,26 @@ fn one_side_names_the_other_and_both_know_what_is_between_them() {
     }
 }
 
+/// A bridge takes packets over as they are, so what is on its both sides has one Maximum Payload Size.
+#[test]
+fn both_sides_have_the_smaller_payload() {
+    let small = RIG.replace(
+        "\"slot1..slot3\" = \"gen3 x4\"",
+        "slot1 = { link = \"gen3 x4\", mps = \"128 B\" }, slot2 = \"gen3 x4\"",
+    );
+    for (rig, expected) in [
+        (small.clone(), [128; 5]), // The host of the card forwards between its slots.
+        (small.replace("peer_to_peer = true\n", ""), [256, 128, 256, 128, 256]),
+    ] {
+        let text = rig.replace("[endpoint.far]", "ntb.to = \"far\"\n[endpoint.far]");
+        let scenario =
+            load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|said| panic!("{said}"));
+        let payloads: Vec<u64> = scenario.links.iter().map(|link| link.mps_bytes).collect();
+        assert_eq!(payloads, expected);
+        assert_eq!(scenario.links[1].mps_limited_by, "b.slots.slot1.mps");
+    }
+}
+
 #[test]
 fn sides_that_do_not_belong_together_are_refused() {
     for (ntb, said) in [

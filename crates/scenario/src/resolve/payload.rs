@@ -1,7 +1,8 @@
 //! Firmware's choice of the Maximum Payload Size.
 //!
 //! One value must hold along every path (PCIe Base 6.3 §7.5.3.4). Firmware usually takes the minimum over the
-//! hierarchy below a root port; where a host forwards between root ports, over the whole host.
+//! hierarchy below a root port; where a host forwards between root ports, over the whole host; and where a bridge joins two hosts, over
+//! what is on its both sides, because it takes packets over as they are.
 
 use super::link::TrainedLink;
 use super::{Inputs, PortView, Settings, place_in};
@@ -13,7 +14,7 @@ use crate::value::{Auto, PayloadSize};
 use lanewise_units::Bytes;
 use std::collections::BTreeMap;
 
-/// The devices that must agree: those below one root port (host and slot), or below one host.
+/// The devices that must agree: those below one root port (host and slot), or below one host. Of what bridges join, the first.
 type Domain = (usize, Option<usize>);
 
 /// What was programmed into every hierarchy.
@@ -61,6 +62,16 @@ pub(crate) fn program(inputs: &Inputs<'_>, trained: &[Option<TrainedLink>], outp
             if !voices.iter().rev().take(4).any(|other| other.path == voice.path) {
                 voices.push(voice);
             }
+        }
+    }
+    for (one, bridge) in inputs.bridges.iter().enumerate() {
+        let other = bridge.as_ref().map_or(one, |bridge| bridge.other);
+        if let (Some(first), Some(joined)) = (payload.domain_of[one], payload.domain_of[other])
+            && first != joined
+        {
+            let more = voices.remove(&joined).unwrap_or_default();
+            voices.entry(first).or_default().extend(more);
+            payload.domain_of.iter_mut().filter(|of| **of == Some(joined)).for_each(|of| *of = Some(first));
         }
     }
     let fixed = fixed(inputs, output);

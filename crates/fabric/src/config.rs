@@ -111,7 +111,7 @@ pub struct LinkConfig {
 pub struct SleepConfig {
     /// Silence after which a link goes to sleep.
     pub idle: Span,
-    /// Time for which it sleeps at least: what comes earlier waits for that, too. Only L1.2 has such a time.
+    /// Time for which it sleeps at least: what comes earlier waits for that, too. Only L1.2 has such a time (PCIe Base 6.3 §5.5).
     pub stay: Span,
     /// From the decision to send to the first symbol that may carry something: the slower of both ends.
     pub exit: Span,
@@ -121,6 +121,11 @@ impl SleepConfig {
     /// A state that can be left as soon as it is entered.
     pub const fn new(idle: Span, exit: Span) -> Self {
         Self { idle, stay: Span::ZERO, exit }
+    }
+
+    /// Whether it is L1 with its clock and common mode off, which alone has to last.
+    pub fn is_l1_2(&self) -> bool {
+        !self.stay.is_zero()
     }
 }
 

@@ -157,12 +157,20 @@ def _dpc(space: Bytes, at: int, into: Draft) -> None:
         into.dpc["triggered"] = bool(status & 1)
 
 
+_POWER_ON_UNITS_US = (2, 10, 100)
+"""By T_POWER_ON Scale, 7.8.3.4."""
+
+
 def _l1_substates(space: Bytes, at: int, into: Draft) -> None:
     """L1 PM Substates, 7.8.3."""
     control = space.dword(at + 8)
     if control is not None:
         enabled = (name for bit, name in enumerate(L1_SUBSTATES) if control >> bit & 1)
         into.link["l1_substates_enabled"] = tuple(sorted(enabled))
+        into.link["l1_2_common_mode_s"] = (control >> 8 & 0xFF) * 1e-6
+    power_on = space.dword(at + 0xC)
+    if power_on is not None and power_on & 3 < len(_POWER_ON_UNITS_US):
+        into.link["l1_2_power_on_s"] = (power_on >> 3 & 0x1F) * _POWER_ON_UNITS_US[power_on & 3] * 1e-6
 
 
 def _resizable_bars(*, virtual: bool) -> Callable[[Bytes, int, Draft], None]:

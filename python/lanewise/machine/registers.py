@@ -107,6 +107,10 @@ class LinkRegisters(NamedTuple):
     """The same from L1; None also where it is more than 64 us."""
     l1_substates_enabled: tuple[str, ...] | None = None
     """Of ``ASPM_L1.1``, ``ASPM_L1.2``, ``PCI-PM_L1.1``, ``PCI-PM_L1.2``. 7.8.3."""
+    l1_2_common_mode_s: float | None = None
+    """Time for the common mode on the way out of L1.2, seconds; ports have it, devices say zero. 7.8.3.3."""
+    l1_2_power_on_s: float | None = None
+    """Time before that, until circuits have power, seconds. 7.8.3.4."""
     rcb_bytes: int | None = None
     """Read Completion Boundary, 64 or 128 bytes. 7.5.3.7."""
     retimer: bool | None = None

@@ -106,6 +106,8 @@ class LinkRegistersSaid(TypedDict, total=False):
     exit_latency_l0s_s: float | None
     exit_latency_l1_s: float | None
     l1_substates_enabled: tuple[str, ...] | None
+    l1_2_common_mode_s: float | None
+    l1_2_power_on_s: float | None
     rcb_bytes: int | None
     retimer: bool | None
     two_retimers: bool | None

@@ -1,8 +1,9 @@
 """Links that may fall asleep by themselves: Active State Power Management as the registers have it.
 
 Models which states a link can enter and how long it takes to leave them. Leaves out after which silence it
-enters them, which no register says, and the substates of L1 with times of their own. Source: PCI Express Base
-Specification 5.0, 5.4.1, 7.5.3.6 (Exit Latency) and 7.5.3.7 (ASPM Control).
+enters them, which no register says, and L1.1, whose clock comes back in less than a microsecond. Source: PCI
+Express Base Specification 5.0, 5.4.1, 5.5 (L1 PM Substates), 7.5.3.6 (Exit Latency), 7.5.3.7 (ASPM Control)
+and 7.8.3.
 """
 
 from __future__ import annotations
@@ -38,8 +39,35 @@ def exit_latency_ns(link: Link, state: str) -> float | None:
     return max((1e9 * seconds for seconds in known if seconds is not None), default=None)
 
 
+def enters_l1_2(link: Link) -> bool:
+    """Return whether a link goes on from L1 to L1.2: both ends have it enabled, as far as the source tells.
+
+    While a device has something to do, it tells the host by Latency Tolerance Reporting (6.18) that it cannot
+    wait for so long, and the link stays out of L1.2. So this is about the first operation after a pause.
+    """
+    upper, lower = link.upper.link.l1_substates_enabled, link.device.link.l1_substates_enabled
+    enabled = lower is not None and "ASPM_L1.2" in lower and (upper is None or "ASPM_L1.2" in upper)
+    return enabled and "L1" in sleep_states(link)
+
+
+def with_l1_2(link: Link, table: EndpointLink) -> EndpointLink:
+    """Return what `sleep_table` says, with L1.2 and its times, which are those of the slower end."""
+    ends = (link.upper.link, link.device.link)
+    power_on = max((end.l1_2_power_on_s for end in ends if end.l1_2_power_on_s is not None), default=None)
+    common_mode = max((end.l1_2_common_mode_s for end in ends if end.l1_2_common_mode_s), default=None)
+    deeper: EndpointLink = {**table, "l1_2": True}
+    if power_on is not None:
+        deeper["l1_2_power_on"] = f"{1e6 * power_on:.0f} us"
+    if common_mode is not None:
+        deeper["l1_2_common_mode"] = f"{1e6 * common_mode:.0f} us"
+    return deeper
+
+
 def sleep_table(link: Link) -> EndpointLink | None:
-    """Return what a scenario's `link` table says of sleep: what no end says has the scenario's defaults."""
+    """Return what a scenario's `link` table says of sleep: what no end says has the scenario's defaults.
+
+    Without L1.2, which a device that is busy keeps its link out of.
+    """
     states = sleep_states(link)
     if not states:
         return None

@@ -9,8 +9,9 @@ from machines import GPU, pair
 
 from lanewise import _core
 from lanewise.health.doctor import Severity, diagnose
+from lanewise.machine import read_bytes
 from lanewise.machine.scenario import scan_to_scenario
-from lanewise.machine.sleep import exit_latency_ns, sleep_states, sleep_table
+from lanewise.machine.sleep import enters_l1_2, exit_latency_ns, sleep_states, sleep_table
 
 
 def sleepy(port: dict[str, object], device: dict[str, object]) -> object:
@@ -55,6 +56,34 @@ def test_a_scenario_has_the_sleep_of_the_machine_and_runs() -> None:
     assert json.loads(_core.run("sleep", source=text + run))["flows"]
 
 
+L1_2 = {
+    "aspm_enabled": ("L1",),
+    "l1_substates_enabled": ("ASPM_L1.1", "ASPM_L1.2"),
+    "exit_latency_l1_s": 8e-6,
+}
+
+
+def test_a_link_goes_on_to_l1_2_where_both_ends_may() -> None:
+    for other, goes_on in [(L1_2, True), ({"aspm_enabled": ("L1",)}, True), ({"aspm_enabled": ()}, False)]:
+        (link,) = sleepy(other, L1_2).links  # type: ignore[attr-defined]
+        assert enters_l1_2(link) is goes_on
+    (link,) = sleepy({**L1_2, "l1_substates_enabled": ("ASPM_L1.1",)}, L1_2).links  # type: ignore[attr-defined]
+    assert not enters_l1_2(link)
+
+
+def test_the_first_operation_after_a_pause_waits_for_power_and_common_mode() -> None:
+    port = {**L1_2, "l1_2_power_on_s": 44e-6, "l1_2_common_mode_s": 40e-6}
+    device = {**L1_2, "l1_2_power_on_s": 10e-6, "l1_2_common_mode_s": 0.0}
+    machine = sleepy(port, device)
+    (finding,) = diagnose(machine).findings  # type: ignore[arg-type]
+    assert finding.title.endswith("may sleep: ASPM L1.2")
+    assert finding.cost is not None
+    assert finding.cost.ns == pytest.approx(8_000 + 44_000 + 40_000, abs=10)
+    assert "L1SubCtl1: ASPM_L1.2+; T_CommonMode=40us; T_PwrOn=44us" in finding.evidence[0]
+    # A device that is busy keeps its link out of L1.2, so a scenario of the machine has only L1.
+    assert "l1_2" not in scan_to_scenario(machine)  # type: ignore[arg-type]
+
+
 LATENCIES = {"exit_latency_l0s_s": 4e-6, "exit_latency_l1_s": 64e-6}
 
 
@@ -96,3 +125,25 @@ def test_what_sleeps_below_its_port_is_woken_and_not_reseated() -> None:
     assert found.cost.what == "none, if it wakes when it is used"
     assert "devices/0000:00:01.0/power/control" in found.fix
     assert "reseat" not in found.fix
+
+
+SUBSTATES = """
+01:00.0 Non-Volatile memory controller: Example Drive
+        Capabilities: [70] Express (v2) Endpoint, MSI 00
+                LnkCap: Port #0, Speed 8GT/s, Width x4, ASPM L1, Exit Latency L1 <8us
+                LnkCtl: ASPM L1 Enabled; RCB 64 bytes, LnkDisable- CommClk+
+                LnkSta: Speed 8GT/s, Width x4
+        Capabilities: [210 v1] L1 PM Substates
+                L1SubCap: PCI-PM_L1.2+ PCI-PM_L1.1+ ASPM_L1.2+ ASPM_L1.1+ L1_PM_Substates+
+                          PortCommonModeRestoreTime=60us PortTPowerOnTime=90us
+                L1SubCtl1: PCI-PM_L1.2- PCI-PM_L1.1- ASPM_L1.2+ ASPM_L1.1-
+                           T_CommonMode=60us LTR1.2_Threshold=98304ns
+                L1SubCtl2: T_PwrOn=90us
+"""
+
+
+def test_the_times_of_l1_2_are_those_that_are_set() -> None:
+    (drive,) = read_bytes(SUBSTATES.encode())
+    link = drive.link
+    assert link.l1_substates_enabled == ("ASPM_L1.2",)
+    assert (link.l1_2_common_mode_s, link.l1_2_power_on_s) == (pytest.approx(60e-6), pytest.approx(90e-6))

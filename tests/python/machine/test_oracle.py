@@ -44,6 +44,8 @@ ONLY_WE_KNOW = {
     "atomics_enabled",
     "equalization",  # 16 GT/s and up: 3.10 and later
     "l1_substates_enabled",
+    "l1_2_common_mode_s",
+    "l1_2_power_on_s",
     "supported_gt_s",  # not printed for functions beside the first of an endpoint
     "cache_capable",  # CXL structures of revision 0 are not taken apart
     "io_capable",

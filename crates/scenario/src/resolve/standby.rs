@@ -9,10 +9,19 @@ use lanewise_fabric::config::{LinkPower, SleepConfig};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::Span;
 
+/// The longest time until power is off in L1.2, and the least time for which it then stays off: PCIe Base 6.3 §5.5.5, T_POWER_OFF and
+/// T_L1.2.
+const POWER_OFF: Span = Span::from_us(2);
+const L1_2_STAY: Span = Span::from_us(4);
+
 /// The power states that the link enters by itself.
 pub(crate) fn power(link: &LinkParameters) -> LinkPower {
     let l0s = SleepConfig::new(link.l0s_idle, link.l0s_exit);
-    let l1 = SleepConfig::new(link.l1_idle, link.l1_exit);
+    let mut l1 = SleepConfig::new(link.l1_idle, link.l1_exit);
+    if link.l1_2 {
+        l1.stay = POWER_OFF + L1_2_STAY;
+        l1.exit += link.l1_2_power_on + link.l1_2_common_mode;
+    }
     LinkPower { l0s: uses_l0s(link).then_some(l0s), l1: uses_l1(link).then_some(l1) }
 }
 
@@ -27,6 +36,10 @@ fn uses_l0s(link: &LinkParameters) -> bool {
 
 fn uses_l1(link: &LinkParameters) -> bool {
     matches!(link.aspm, AspmChoice::L1 | AspmChoice::Both)
+}
+
+fn uses_l1_2(link: &LinkParameters) -> bool {
+    uses_l1(link) && link.l1_2
 }
 
 /// Reports a link in Flit Mode that is to sleep: there is no L0s in Flit Mode, and its L1 is not modelled.
@@ -47,16 +60,20 @@ pub(crate) fn check(
     output.report(place, Problem::AspmImpossible { path, reason }, Some(hint));
 }
 
+const NO_L1: &str = "`link.aspm` does not let the link enter L1";
+
 /// Times of power states that no link enters.
 pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
     for (component, link) in inputs.file.components.iter().zip(&inputs.links) {
         let Some(link) = link else { continue };
-        let states = [
-            (uses_l0s(link), ["l0s_idle", "l0s_exit"], "`link.aspm` does not let the link enter L0s"),
-            (uses_l1(link), ["l1_idle", "l1_exit"], "`link.aspm` does not let the link enter L1"),
+        let no_l1_2 = if uses_l1(link) { "`link.l1_2` does not let the link enter L1.2" } else { NO_L1 };
+        let states: [(bool, &[&str], &str); 3] = [
+            (uses_l0s(link), &["l0s_idle", "l0s_exit"], "`link.aspm` does not let the link enter L0s"),
+            (uses_l1(link), &["l1_idle", "l1_exit", "l1_2"], NO_L1),
+            (uses_l1_2(link), &["l1_2_power_on", "l1_2_common_mode"], no_l1_2),
         ];
         for (_, keys, reason) in states.into_iter().filter(|(used, ..)| !used) {
-            keys.into_iter().for_each(|key| idle.because(format!("{}.link.{key}", component.name), reason));
+            keys.iter().for_each(|key| idle.because(format!("{}.link.{key}", component.name), reason));
         }
     }
 }

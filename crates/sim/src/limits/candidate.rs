@@ -311,7 +311,8 @@ impl Candidate {
             Self::Direction(at, what) => what.words(fabric, *at),
             Self::WakeUp { link } => {
                 let LinkConfig { power, .. } = &fabric.links[*link];
-                let states = [("L0s", power.l0s), ("L1", power.l1)];
+                let l1 = if power.l1.is_some_and(|l1| l1.is_l1_2()) { "L1.2" } else { "L1" };
+                let states = [("L0s", power.l0s), (l1, power.l1)];
                 let exits = states
                     .iter()
                     .filter_map(|(name, state)| Some(format!("{name} {}", state.as_ref()?.exit)));

@@ -324,7 +324,13 @@ impl Editor<'_> {
             if let Some(aspm) = path("link.aspm") {
                 self.set(&mut off, aspm, "off".to_owned());
             }
-            let states = [(link.power.l0s, "link.l0s_exit"), (link.power.l1, "link.l1_exit")];
+            let from_l1_2 = link.power.l1.filter(|l1| l1.is_l1_2());
+            let states = [
+                (link.power.l0s, "link.l0s_exit"),
+                (link.power.l1, "link.l1_exit"),
+                (from_l1_2, "link.l1_2_power_on"),
+                (from_l1_2, "link.l1_2_common_mode"),
+            ];
             exits.extend(states.into_iter().filter_map(|(state, key)| state.and_then(|_| path(key))));
         }
         let sooner = self.stepped("a tenth of the time to wake", exits.into_iter().map(|path| (path, Tenth)));

@@ -43,7 +43,8 @@ fn enlarge(scenario: &mut Scenario, larger: &mut Enlarge, candidate: &Candidate)
             [&mut power.l0s, &mut power.l1]
                 .into_iter()
                 .flatten()
-                .for_each(|state| larger.shorten(&mut state.exit));
+                .flat_map(|state| [&mut state.stay, &mut state.exit])
+                .for_each(|span| larger.shorten(span));
         }
         Candidate::Device(device, what) => of_device(scenario, larger, *device, *what)?,
         Candidate::Resource { id, .. } => resource(scenario, larger, id)?,

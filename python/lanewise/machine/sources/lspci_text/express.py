@@ -255,6 +255,13 @@ def _lane_errors(draft: Draft, text: str) -> None:
 
 def _l1_substates(draft: Draft, text: str) -> None:
     draft.link["l1_substates_enabled"] = tuple(sorted(name for name in set_bits(text) if "_L1." in name))
+    if common_mode := re.search(r"T_CommonMode=(\d{1,9})us", text):
+        draft.link["l1_2_common_mode_s"] = int(common_mode[1]) * 1e-6
+
+
+def _l1_2_power_on(draft: Draft, text: str) -> None:
+    if power_on := re.search(r"T_PwrOn=(\d{1,9})us", text):
+        draft.link["l1_2_power_on_s"] = int(power_on[1]) * 1e-6
 
 
 RECORDS: dict[str, Callable[[Draft, str], None]] = {
@@ -283,5 +290,6 @@ RECORDS: dict[str, Callable[[Draft, str], None]] = {
     "Phy64Sta": _physical_layer,
     "LaneErrStat": _lane_errors,
     "L1SubCtl1": _l1_substates,
+    "L1SubCtl2": _l1_2_power_on,
 }
 """What reads a record, by its key."""

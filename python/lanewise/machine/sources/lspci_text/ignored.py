@@ -36,7 +36,6 @@ IGNORED = frozenset(
         "IOVSta",
         "Interrupt",
         "L1SubCap",
-        "L1SubCtl2",
         "Latency",
         "LnkCap3",
         "LnkCtl3",

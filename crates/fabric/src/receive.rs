@@ -5,9 +5,9 @@ use crate::books::Books;
 use crate::endpoint::wants_notice;
 use crate::errors::Watch;
 use crate::fabric::Fabric;
-use crate::link::{Fate, Outcome, Space};
+use crate::link::{DllpSet, Fate, LinkState, Outcome, Space};
 use crate::packet::{Flags, Packet, PacketId};
-use crate::port::{Carries, Flying, Owner, PortId};
+use crate::port::{Carries, Flying, Owner, Port, PortId};
 use crate::root_complex;
 use crate::workload::{Notify, WorkloadEvent};
 use lanewise_observe::Fact;
@@ -108,7 +108,10 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn plan_peer_wake(&mut self, id: PortId) {
         let port = &self.ports[id.index()];
-        let at = port.next_awaited_at();
+        let mut at = port.next_awaited_at();
+        if port.peer_waits_for == DllpSet::ALL && self.peer_initialises(port) {
+            at = at.min(port.receiver.acts_at());
+        }
         if at == Time::NEVER {
             return;
         }
@@ -121,6 +124,13 @@ impl Fabric {
             let arrival = at_pins + peer.settings.receive_latency;
             Alarms { engine: &mut self.engine, ready: &mut self.ready }.wake(peer, peer_id, arrival);
         }
+    }
+
+    /// Whether this end is up and the other not quite: there any UpdateFC ends the initialisation, also one that repeats what is known.
+    #[cold]
+    fn peer_initialises(&self, port: &Port) -> bool {
+        let peer = &self.ports[port.peer.index()].transmitter;
+        port.transmitter.state == LinkState::Active && peer.state == LinkState::InitFlowControl2
     }
 
     /// Gives a TLP that is in the buffer to the device.

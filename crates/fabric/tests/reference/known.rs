@@ -403,3 +403,29 @@ fn an_init_fc_that_arrives_as_its_device_leaves() {
     case.plugs = vec![away(4_090, 0), away(3_869, 126)];
     agrees(&case);
 }
+
+/// A side that wakes late hears all InitFCs while it sends none, and its InitFC2s are the first that the other hears: that side waits for
+/// an UpdateFC, though it repeats what is known. Nobody looked for it before the InitFC2s of that side were due again.
+#[test]
+fn an_update_that_ends_an_initialisation() {
+    let mut case = tiny(1, 0, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    let plain = &mut case.endpoints[0];
+    (plain.tags, plain.link.lanes, plain.link.credits, plain.link.skips) = (1, 1, None, false);
+    (plain.link.receive_ns, plain.link.update_every, plain.link.parent) = (0, 1, 5);
+    let mut above = plain.link.clone();
+    (above.lanes, above.parent) = (2, 0);
+    above.power.states = [Some((0, 4_000)), None];
+    let mut leaves = plain.clone();
+    (leaves.link.parent, leaves.link.generation, leaves.link.lanes) = (2, 5, 4);
+    (leaves.link.credits, leaves.link.scale) = (Some(0), 1);
+    leaves.link.power.states = [Some((0, 500)), Some((3_000, 0))];
+    let mut third = plain.clone();
+    third.link.parent = 0;
+    case.endpoints.extend([leaves, third]);
+    case.switches.push(SwitchCase { latency_ns: 0, ..cut_through(above) });
+    let of_second = |to, at_ns| TransferCase { from: 1, to, ..transfer((0, false, 0, 1, at_ns)) };
+    case.transfers = vec![of_second(1, 904), of_second(0, 494)];
+    case.plugs = vec![PlugCase { end: 1, at_ns: 4_656, away_ns: 0 }];
+    agrees(&case);
+}

@@ -239,10 +239,10 @@ def test_a_drive_that_only_the_tree_lists_may_be_the_one_that_was_measured() -> 
     text = """\
 $ lspci -tv
 -[0000:00]-+-01.0-[01]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller SM961/PM961/SM963
-           \\-01.1-[02]----00.0  HighPoint Technologies, Inc. SSD7540 PCIe Gen4 x16 8-Port M.2 NVMe RAID Controller
+           \\-01.1-[02]----00.0  Broadcom / LSI MegaRAID SAS-3 3108 [Invader]
 
 $ sudo lspci -vvv -s 02:00.0
-02:00.0 RAID bus controller: HighPoint Technologies, Inc. SSD7540 PCIe Gen4 x16 8-Port M.2 NVMe RAID Controller
+02:00.0 RAID bus controller: Broadcom / LSI MegaRAID SAS-3 3108 [Invader] (rev 02)
 \tCapabilities: [70] Express (v2) Endpoint, MSI 00
 \t\tLnkCap:\tPort #0, Speed 5GT/s, Width x2, ASPM L0s L1
 \t\tLnkSta:\tSpeed 5GT/s, Width x1 (downgraded)

@@ -201,10 +201,10 @@ GPU0: 400 W
     ],
 )
 def test_headings_of_pages_are_those_of_the_tool(heading: str, way: str) -> None:
-    rows = "   D\\D     0      1\n     0    \N{EM DASH}    102\n     1   104    \N{EM DASH}\n"
-    if heading.startswith("# "):
-        rows = rows.replace("   D", "#  D").replace("     0   ", "#    0   ").replace("     1   ", "#    1   ")
-    result = cuda_samples.parse(f"{heading}\n\n```\n{rows}```\n")
+    before = "#" if heading.startswith("# ") else " "
+    rows = ("  D\\D     0      1", "    0    \N{EM DASH}    102", "    1   104    \N{EM DASH}")
+    matrix = "\n".join(before + row for row in rows)
+    result = cuda_samples.parse(f"{heading}\n\n```\n{matrix}\n```\n")
     assert [(case.direction, case.bandwidth_bytes_per_s) for case in result.cases] == [
         (way, 102e9),
         (way, 104e9),

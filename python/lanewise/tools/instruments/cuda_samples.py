@@ -4,9 +4,9 @@
 two GPUs, with and without peer access, one way and both ways at once; its bidirectional matrices count both
 directions together. GB/s are decimal in both, as of CUDA 10; `bandwidthTest` before divided by 2^20 and
 printed MB/s, which is said by the heading of its table. Rows of the matrices are the GPU whose copy engine is
-used, columns its peer. Shell prompts and other text around the outputs are skipped, and so is what pages add to
-a heading (``### ``, the setting in parentheses). A bare matrix with GPU names and an arrow in its corner is read as
-unidirectional peer copies, as people paste it.
+used, columns its peer. Shell prompts and other text around the outputs are skipped, and so is what pages add
+to a heading (``### ``, the setting in parentheses). A bare matrix with GPU names and an arrow in its corner
+is read as unidirectional peer copies, as people paste it.
 
 Source: NVIDIA/cuda-samples, Samples/1_Utilities/bandwidthTest and
 Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
@@ -40,8 +40,8 @@ _WAYS = {"H2D": "Host to Device", "D2H": "Device to Host", "D2D": "Device to Dev
 _PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX = re.compile(
     r"^[ \t#*]{0,12}(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?:Bandwidth )?"
-    r"(?:\(P2P (?P<kind>Write|Read)s\) )?Matrix(?: \((?![^()\n]{0,80}(?:[Mm]B/s|[Gg]i|b/s|bps))[^()\n]{0,80}\))?"
-    r"[ \t:*]*+$"
+    r"(?:\(P2P (?P<kind>Write|Read)s\) )?Matrix"
+    r"(?: \((?![^()\n]{0,80}(?:[Mm]B/s|[Gg]i|b/s|bps))[^()\n]{0,80}\))?[ \t:*]*+$"
     r"|^[ \t#*]{0,12}P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P (?P<kind2>Write|Read)s\))? "
     r"Matrix \(us\)"
 )

@@ -46,6 +46,8 @@ _BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .{{0,80}}?with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
+_RUNS_AT = re.compile(r"^PCI-Express: Speed ([\d.]{1,5})GT/s Width x(\d{1,2})\b")
+"""What i40e prints of the link of each port when it starts it."""
 _GIGABIT = re.compile(r"^Intel\(R\) (?:Gigabit Ethernet|PRO/1000) Network Connection$")
 """What igb and e1000e print of each port when they start it, where the log does not have its numbers."""
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
@@ -235,6 +237,7 @@ class _Reader:
             (_BUSES, self._buses),
             (_LIMITED, self._limited),
             (_UNLIMITED, self._unlimited),
+            (_RUNS_AT, self._runs_at),
             (_PAYLOAD, self._payload),
             (_GIGABIT, self._gigabit),
         )
@@ -280,6 +283,11 @@ class _Reader:
 
     def _unlimited(self, address: Address, match: re.Match[str]) -> None:
         take_full_link(self._into.draft(address), match[0])
+
+    def _runs_at(self, address: Address, match: re.Match[str]) -> None:
+        draft = self._into.draft(address)
+        draft.link["status"] = _mode(match[1], match[2])
+        draft.registers["express"] = True
 
     def _gigabit(self, address: Address, _match: re.Match[str]) -> None:
         draft = self._into.draft(address)

@@ -39,11 +39,11 @@ _CSV = re.compile(
 _WAYS = {"H2D": "Host to Device", "D2H": "Device to Host", "D2D": "Device to Device"}
 _PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX = re.compile(
-    r"^[ \t#*]{0,12}(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?:Bandwidth )?"
+    r"^(?:#{2,6} |\*\*)?(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?:Bandwidth )?"
     r"(?:\(P2P (?P<kind>Write|Read)s\) )?Matrix"
     r"(?: \((?![^()\n]{0,80}(?:[Mm]B/s|[Gg]i|b/s|bps))[^()\n]{0,80}\))?[ \t:*]*+$"
-    r"|^[ \t#*]{0,12}P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P (?P<kind2>Write|Read)s\))? "
-    r"Matrix \(us\)"
+    r"|^(?:#{2,6} |\*\*)?P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)"
+    r"(?: \(P2P (?P<kind2>Write|Read)s\))? Matrix \(us\)"
 )
 _PEER_DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
@@ -210,7 +210,7 @@ def _cells(lines: Iterator[str]) -> Iterator[tuple[int, int, float]]:
     """Row, column and value below a heading of column numbers; ends at the first line that is no row."""
     columns = [word for word in next(lines, "").split()[1:] if word.isdigit()]
     for line in lines:
-        words = line.lstrip("# \t").split()
+        words = line.split()
         if len(words) != len(columns) + 1 or not words[0].isdigit():
             return
         for column, word in zip(columns, words[1:], strict=True):

@@ -60,9 +60,8 @@ _LSHW_ROOTS, _LSHW_FUNCTION = ("list", "node"), b"<businfo>pci@"
 _LSHW_PAGE = b'content="lshw-'
 """Who made a page, in its head: `lshw -html`."""
 _XML_ROOTS = ("topology", "system", "graphs", _NVIDIA_ROOT)
-_URGENCY = re.compile(rb"<\d{1,3}>")
-"""How `dmesg -r` begins a line."""
 _XML_ROOT = re.compile(rb"<([A-Za-z_][\w.-]{0,100}+)[\s>/]")
+"""Lines of `dmesg -r` (``<6>``) and of traces (``<...>-42``) begin otherwise."""
 
 
 def read(source: str | Path | None = None, *, overlays: Iterable[str | Path] = ()) -> Machine:
@@ -296,9 +295,7 @@ def _xml_root(data: bytes) -> str | None:
     if not head.startswith(b"<"):
         return None
     match = _XML_ROOT.match(_without_prologue(head))
-    if match is None and _URGENCY.match(head):
-        return None
-    return match[1].decode("ascii", "replace") if match else ""
+    return match[1].decode("ascii", "replace") if match else None
 
 
 def _without_prologue(head: bytes) -> bytes:

@@ -234,6 +234,24 @@ def test_a_drive_whose_link_an_ordinary_user_cannot_see_is_not_missing() -> None
     assert "does not tell the link of 3e:00.0; take it as root" in case.binding
 
 
+def test_a_drive_that_only_the_tree_lists_may_be_the_one_that_was_measured() -> None:
+    """A page with `lspci -tv` of the machine and `lspci -vvv -s` of the RAID controller beside its drives."""
+    text = """\
+$ lspci -tv
+-[0000:00]-+-01.0-[01]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller SM961/PM961/SM963
+           \\-01.1-[02]----00.0  Broadcom / LSI MegaRAID SAS-3 3108 [Invader]
+
+$ sudo lspci -vvv -s 02:00.0
+02:00.0 RAID bus controller: Broadcom / LSI MegaRAID SAS-3 3108 [Invader] (rev 02)
+\tCapabilities: [70] Express (v2) Endpoint, MSI 00
+\t\tLnkCap:\tPort #0, Speed 5GT/s, Width x2, ASPM L0s L1
+\t\tLnkSta:\tSpeed 5GT/s, Width x1 (downgraded)
+"""
+    (case,) = judged(fio(7.0, filename="/data/file"), read_bytes(text.encode())).cases
+    assert case.bdf is None
+    assert "--device: 02:00.0; the dump does not tell the link of 01:00.0" in case.binding
+
+
 def test_names_and_tools_tell_which_devices_may_be_meant() -> None:
     """One NVMe drive beside a SATA controller, one RDMA adapter beside the port for management."""
     beside = [

@@ -80,6 +80,16 @@ def test_one_slot_in_use_and_empty_counts_by_what_its_port_says(
     assert [(one.bdf, one.severity) for one in found] == [("82:00.0", severity)]
 
 
+def test_a_slot_whose_number_is_beside_its_card_is_not_empty() -> None:
+    """ASUS X99 boards write 03:03.3 for the slot whose card is 03:00.0."""
+    port = function("00:02.0", Kind.ROOT_PORT, now="8 x16", can="8 x16")
+    card = function("03:00.0", Kind.ENDPOINT, now="8 x16", can="8 x16", parent="00:02.0")
+    used = PhysicalSlot("PCIEX16_1", used=True, address=Address.parse("03:03.3"))
+    assert not of("slot-device-missing", machine(port, card, slots=(used,)))
+    beside = PhysicalSlot("PCIEX16_2", used=True, address=Address.parse("00:03.0"))
+    assert of("slot-device-missing", machine(port, card, slots=(beside,)))
+
+
 TABLE = """\
 +-----------------------------------------------------------------------------+
 | NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4     |

@@ -19,7 +19,7 @@ from lanewise.health.doctor.finding import Finding
 from lanewise.machine import read_bytes
 from lanewise.machine.address import Address
 from lanewise.machine.function import Identity
-from lanewise.machine.model import EventKind, KernelEvent, Kind
+from lanewise.machine.model import EventKind, KernelEvent, Kind, LinkMode
 from lanewise.machine.sources import start_up
 
 PATCH = """\
@@ -380,3 +380,24 @@ def test_the_speed_in_a_line_counts_more_than_the_advice_below_it() -> None:
     advice = f"{line} bandwidth available for this device may be insufficient for optimal performance.\n"
     assert told(f"{line}: Speed 2.5GT/s Width x4\n{advice}") == [("02:00.0", "device-reduced", "warning")]
     assert told(advice) == [("02:00.0", "device-reduced", "info")]
+
+
+@pytest.mark.parametrize(("ports", "severities"), [(2, []), (4, ["info"] * 4)])
+def test_advice_about_a_link_that_carries_all_ports_is_no_finding(ports: int, severities: list[str]) -> None:
+    """Gen3 x4 is enough for two ports of 10GBASE-T, and not for four; i40e asks for x8 in any case."""
+    said = ""
+    for port in range(ports):
+        name = f"0000:02:00.{port}"
+        said += f"[ 1.1] pci {name}: [8086:15ff] type 00 class 0x020000 PCIe Endpoint\n"
+    for port in range(ports):
+        line = f"[ 3.1] i40e 0000:02:00.{port}: PCI-Express"
+        advice = "bandwidth available for this device may be insufficient for optimal performance."
+        said += f"{line}: Speed 8.0GT/s Width x4\n{line} {advice}\n"
+    found = told(said)
+    assert [severity for _, rule, severity in found if rule == "device-reduced"] == severities
+
+
+def test_a_driver_tells_how_the_link_of_its_adapter_runs() -> None:
+    line = "[ 3.1] i40e 0000:02:00.0: PCI-Express: Speed 8.0GT/s Width x4\n"
+    log = f"[ 1.1] pci 0000:02:00.0: [8086:15ff] type 00 class 0x020000 PCIe Endpoint\n{line}"
+    assert read_bytes(log.encode())["02:00.0"].link.status == LinkMode(8.0, 4)

@@ -110,3 +110,20 @@ a: (groupid=0, jobs=1): err= 0: pid=1234: Wed Mar  1 10:00:00 2023
 """
     (case,) = cases(text)
     assert (case.target, case.block_bytes) == ("/dev/nvme3n1", 131072)
+
+
+FOR_PEOPLE = """\
+seq: (groupid=0, jobs=1): err= 0: pid=12: Wed Jul 31 08:34:17 2024
+  read: IOPS={iops}, BW={rate}MiB/s (121MB/s)(1024MiB/10000msec)
+    clat (usec): min=23, max=97, avg=82.48, stdev= 3.51
+
+Run status group 0 (all jobs):
+   READ: bw={rate}MiB/s (121MB/s), {rate}MiB/s-{rate}MiB/s (121MB/s-121MB/s), io=1GiB (1GB), run=10000-10000msec
+"""
+
+
+@pytest.mark.parametrize(("rate", "names"), [("115.6", ["seq read"]), ("90.0", ["seq read"] * 2)])
+def test_a_run_in_two_formats_is_told_once(rate: str, names: list[str]) -> None:
+    """``--output-format=normal,terse``; a second run of the job at another rate is a case of its own."""
+    text = line(side(118356, 29589), IDLE) + FOR_PEOPLE.format(iops="29.6k", rate=rate)
+    assert [case.name for case in cases(text)] == names

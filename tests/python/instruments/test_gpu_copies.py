@@ -174,6 +174,47 @@ def test_a_bare_matrix_is_read_as_people_paste_it() -> None:
     assert [case.bandwidth_bytes_per_s for case in result.cases] == pytest.approx([53.9e9, 53.8e9])
 
 
+def test_rows_of_other_matrices_are_none_of_a_bare_matrix() -> None:
+    """A page with `nvidia-smi topo -m` above the matrix: its last column is a NUMA node, and no bandwidth."""
+    text = """\
+        GPU0  GPU1  CPU Affinity  NUMA Affinity
+GPU0     X    PIX   0-31            0
+GPU1    PIX    X    0-31            0
+
+ Dst\N{RIGHTWARDS ARROW}   GPU0   GPU1
+GPU0:    \N{EM DASH}     53.9
+GPU1:  53.8     \N{EM DASH}
+
+GPU0: 400 W
+"""
+    result = cuda_samples.parse(text)
+    assert [case.name for case in result.cases] == ["unidirectional GPU0 GPU1", "unidirectional GPU1 GPU0"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "way"),
+    [
+        ("### Bidirectional P2P=Enabled Bandwidth Matrix (ACS off, all links Gen5 x16)", "both"),
+        ("**Bidirectional P2P=Enabled Matrix (GB/s)**", "both"),
+        ("Unidirectional P2P=Enabled Bandwidth Matrix", "write"),
+        ("## Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)", "write"),
+    ],
+)
+def test_headings_of_pages_are_those_of_the_tool(heading: str, way: str) -> None:
+    matrix = "  D\\D     0      1\n    0    \N{EM DASH}    102\n    1   104    \N{EM DASH}\n"
+    result = cuda_samples.parse(f"{heading}\n\n```\n{matrix}```\n")
+    assert [(case.direction, case.bandwidth_bytes_per_s) for case in result.cases] == [
+        (way, 102e9),
+        (way, 104e9),
+    ]
+
+
+def test_a_matrix_in_another_unit_is_not_taken_for_gigabytes() -> None:
+    text = "Unidirectional P2P=Enabled Bandwidth Matrix (Gb/s)\n D\\D 0 1\n 0 - 210\n 1 210 -\n"
+    with pytest.raises(ImportProblemError):
+        cuda_samples.parse(text)
+
+
 @pytest.mark.parametrize("module", [nvbandwidth, cuda_samples])
 @pytest.mark.parametrize(
     "text", ["", "{", "{}", "[1]", "hello\n" * 9, '{"nvbandwidth": {"error": "no driver"}}']

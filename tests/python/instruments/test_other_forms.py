@@ -164,6 +164,12 @@ def test_tools_that_are_not_read_are_named(text: str, tool: str) -> None:
             "iperf3: error - control socket has closed unexpectedly\n",
             "iperf3 failed: iperf3: error - control",
         ),
+        (
+            "# nThread 1 nGpus 1 minBytes 4 maxBytes 8\n#\n# Using devices\n"
+            "#  Rank  0 Group  0 Pid 42 on rig7 device  0 [0x07] NVIDIA A100-SXM4-40GB\n"
+            "rig7: Test NCCL failure common.cu:1012 'unhandled system error (run with NCCL_DEBUG=INFO) / '\n",
+            "nccl-tests failed: Test NCCL failure common.cu:1012 'unhandled system error",
+        ),
     ],
 )
 def test_what_has_no_result_says_what_it_is(text: str, said: str) -> None:

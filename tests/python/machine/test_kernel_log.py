@@ -35,6 +35,20 @@ FATAL = """\
 [  900.5] pcieport 0000:00:06.0:   device [8086:a74d] error status/mask=00040000/00100000
 [  900.5] pcieport 0000:00:06.0:    [18] MalfTLP                (First)
 """
+INTERNAL = """\
+[  950.1] pcieport 0000:00:06.0: PCIe Bus Error: severity=Correctable, type=Transaction Layer, (Receiver ID)
+[  950.1] pcieport 0000:00:06.0:   device [8086:a74d] error status/mask=00004000/0000a000
+[  950.1] pcieport 0000:00:06.0:    [14] CorrIntErr
+"""
+TRACE = """\
+           <...>-4242  [005] .....  1203.1: aer_event: 0000:02:00.0 PCIe Bus Error: severity=Corrected, \
+Receiver Error, TLP Header=Not available
+    kworker/5:1-97     [005] .....  1204.1: aer_event: 0000:02:00.0 PCIe Bus Error: severity=Corrected, \
+Receiver Error|Bad TLP, TLP Header=Not available
+    kworker/5:1-97     [005] .....  1205.1: aer_event: 0000:03:00.0 PCIe Bus Error: severity=Uncorrected, \
+non-fatal, Completion Timeout, TLP Header={0x4a000001,0x1,0x100,0x0}
+"""
+"""As `trace_pipe` prints it."""
 
 
 def log(link: str = LIMITED, more: str = "") -> bytes:
@@ -133,6 +147,25 @@ def test_reported_errors_are_counted_by_their_bits_without_masked_ones() -> None
     assert ("link-errors", Severity.WARNING) in [
         (f.rule, f.severity) for f in diagnose(machine, cost=False).findings
     ]
+
+
+def test_errors_of_ports_that_run_cxl_are_errors_of_that_severity() -> None:
+    """Kernels from 6.18 say CXL where such a port reports an internal error, which is none of its link."""
+    machine = read_bytes(log(more=(FATAL + INTERNAL).replace("PCIe Bus", "CXL Bus")))
+    errors = machine["00:06.0"].errors
+    assert (errors.counter("fatal.TOTAL"), errors.counter("nonfatal.TOTAL")) == (1, None)
+    assert errors.counter("correctable.CorrIntErr") == 1
+    assert "link-errors" not in {one.rule for one in diagnose(machine, cost=False).findings}
+
+
+def test_errors_of_trace_events_count_where_no_driver_tells_of_them() -> None:
+    machine = read_bytes(TRACE.encode())
+    assert machine.kinds == ("kernel log",)
+    errors = machine["02:00.0"].errors
+    assert [errors.counter(f"correctable.{name}") for name in ("TOTAL", "RxErr", "BadTLP")] == [2, 2, 1]
+    assert machine["03:00.0"].errors.counter("nonfatal.CmpltTO") == 1
+    both = read_bytes(log(more=ERRORS + TRACE))
+    assert both["02:00.0"].errors.counter("correctable.TOTAL") == 1
 
 
 def test_a_fatal_error_is_the_first_thing_said() -> None:

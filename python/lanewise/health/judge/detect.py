@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lanewise.tools.instruments.measurement import Case
+
 _SUMMARY_OF_FIO = re.compile(r"^[ \t]*+(?:READ|WRITE): (?:bw|io)=", re.MULTILINE)
 """What fio prints of all jobs together, which does not say enough."""
 _TERSE_OF_FIO = re.compile(r"^2;[^;\n]{1,200};\d{1,9};\d{1,9};\d{1,15};\d", re.MULTILINE)
@@ -31,6 +33,9 @@ _ERROR_OF_FIO = re.compile(
 _BEGINNING_OF_FIO = re.compile(r"^[^\n:]{1,100}: \(g=\d{1,6}\): rw=|^Jobs: \d{1,6} \(f=\d", re.MULTILINE)
 _OF_DBENCH = re.compile(r"^= Dbench Summary =$", re.MULTILINE)
 _ERROR_OF_IPERF3 = re.compile(r"^iperf3: error - .{1,160}", re.MULTILINE)
+_FAILED_NCCL = re.compile(r"^.{0,200}?(Test (?:NCCL|CUDA) failure .{1,160})", re.MULTILINE)
+"""What nccl-tests and RCCL tests print in place of their table."""
+_ROUNDED = 0.01
 MOST_BYTES = 16 << 20
 _ACCEPTED = (
     "Lanewise reads outputs of fio (text, terse or JSON), CrystalDiskMark, DISKSPD (text or XML), SPDK's "
@@ -205,6 +210,8 @@ def _said_of_parts(text: str, name: str) -> str:
         return f"'{name}' is an error of fio without any job's result: {error[0].strip()}"
     if error := _ERROR_OF_IPERF3.search(text):
         return f"'{name}' has no result, as iperf3 failed: {error[0].strip()}"
+    if error := _FAILED_NCCL.search(text):
+        return f"'{name}' has no result, as nccl-tests failed: {error[1].strip()}"
     if _BEGINNING_OF_FIO.search(text):
         return (
             f"'{name}' is the beginning of an output of fio, before its results; keep it to its end, best "
@@ -228,6 +235,9 @@ def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str 
         raise failed[0]
     if len(read) == 1:
         return replace(read[0], not_understood=(*read[0].not_understood, *map(str, failed)))
+    read = _each_once(read)
+    if len(read) == 1:
+        return replace(read[0], not_understood=(*read[0].not_understood, *map(str, failed)))
     cases = [replace(case, raw={**case.raw, "tool": each.tool}) for each in read for case in each.cases]
     names = {name for each in read for name in each.listed("device names")}
     return Measurement(
@@ -239,6 +249,28 @@ def _read_all(parsers: list[Callable[..., Measurement]], text: str, source: str 
         # What one tool's reader left is what another's has read.
         not_understood=tuple(map(str, failed)),
         raw={"device names": sorted(names), **{each.tool: dict(each.raw) for each in read}},
+    )
+
+
+def _each_once(read: list[Measurement]) -> list[Measurement]:
+    """Leave out what a tool said of a case before in another of its formats.
+
+    fio prints several formats of one run one after the other (``--output-format=normal,terse``).
+    """
+    kept: list[Measurement] = []
+    for each in read:
+        before = [case for one in kept if one.tool == each.tool for case in one.cases]
+        cases = tuple(case for case in each.cases if not any(_is_again(case, one) for one in before))
+        if cases or not before:
+            kept.append(replace(each, cases=cases))
+    return kept
+
+
+def _is_again(case: Case, before: Case) -> bool:
+    """Whether two cases are one result: formats round its rate in different ways."""
+    ours, theirs = case.bandwidth_bytes_per_s or 0.0, before.bandwidth_bytes_per_s or 0.0
+    return (case.name, case.direction) == (before.name, before.direction) and math.isclose(
+        ours, theirs, rel_tol=_ROUNDED
     )
 
 

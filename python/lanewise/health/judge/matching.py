@@ -142,11 +142,11 @@ def _device(case: Case, measurement: Measurement, machine: Machine, chosen: Func
     tool = measurement.tool
     wanted = class_of(tool)
     candidates = _candidates(case, measurement, machine, wanted)
+    unread = _unread(machine, wanted, candidates)
     # gdsio names files, which may lie on an array of drives.
-    only = candidates[0] if len(candidates) == 1 and tool != "gdsio" else None
-    function = _named(case, machine) or chosen or only
+    lone = len(candidates) == 1 and tool != "gdsio" and not any(map(_is_drive, unread))
+    function = _named(case, machine) or chosen or (candidates[0] if lone else None)
     if function is None:
-        unread = [one for one in machine if one.kind is None and getattr(one, wanted) and not one.virtual]
         return Match(reason=_which(candidates, case, unread))
     if reason := _says_nothing(case, wanted, len(_all_named(case, machine))):
         return Match(function, reason=reason)
@@ -230,15 +230,37 @@ def _devices(machine: Machine, wanted: str) -> list[Function]:
     return nvidia or found
 
 
+def _unread(machine: Machine, wanted: str, candidates: list[Function]) -> list[Function]:
+    """Return devices of a class of which a dump has the name alone, as a tree has beside `lspci -s`."""
+    slots = {function.address.slot for function in candidates}
+    partial = [one for one in machine if one.kind is None and one.registers.express is not False]
+    return [
+        one
+        for one in partial
+        if (getattr(one, wanted) or (wanted == "is_storage" and _is_drive(one)))
+        and not one.virtual
+        and one.address.slot not in slots
+    ]
+
+
+def _is_drive(function: Function) -> bool:
+    """Whether it is an NVMe drive by its class, or by its name in a tree, which has no classes."""
+    return function.is_nvme or (function.identity.class_code is None and "NVMe" in function.name)
+
+
 def _which(candidates: list[Function], case: Case, unread: list[Function]) -> str:
-    if not candidates and unread:
+    left = ""
+    if unread:
         names = ", ".join(function.address.short for function in unread[:_MOST_NAMED])
-        return f"the dump does not tell the link of {names}; take it as root, with 'lspci -vvv'"
+        left = f"the dump does not tell the link of {names}; take it as root, with 'lspci -vvv'"
     if not candidates:
-        return "the machine has no device of this class; --machine names a dump of the one it was measured on"
+        nothing = (
+            "the machine has no device of this class; --machine names a dump of the one it was measured on"
+        )
+        return left or nothing
     known = ", ".join(function.address.short for function in candidates[:_MOST_NAMED])
     named = f"'{case.target}' is none of them; " if case.target else ""
-    return f"{named}say which device it was with --device: {known}"
+    return f"{named}say which device it was with --device: {known}" + (f"; {left}" if left else "")
 
 
 def _storage(case: Case, function: Function, others: tuple[Function, ...] = ()) -> Benchmark:

@@ -71,7 +71,7 @@ _SPOKEN = re.compile(
     r"(?:^|[\s\]:>\x22])(\w[\w-]{1,24}) \[?(?P<address>[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])\]?[-: ]"
     r"(?P<message>.{0,300})"
 )
-_LATER = re.compile(r"^\W{0,3}(?:AER:|PCIe Bus Error|  |device \[|BAR \d|\[ *\d)")
+_LATER = re.compile(r"^\W{0,3}(?:AER:|(?:PCIe|CXL) Bus Error|  |device \[|BAR \d|\[ *\d)")
 """What the kernel says in a driver's place, and others read."""
 _FAILED_START = re.compile(
     r"(?:^|[\s\]:>\x22])(?:(\w[\w-]{1,24}): probe of [0-9a-f]{4,8}:[0-9a-f:.]{5,12}|"

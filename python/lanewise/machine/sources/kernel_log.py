@@ -29,6 +29,7 @@ from lanewise.machine.sources.host_controllers import SIGN as CONTROLLER_SIGN
 from lanewise.machine.sources.host_controllers import HostControllers
 from lanewise.machine.sources.log_stamps import BOOT_SIGN, is_boot, seconds_of
 from lanewise.machine.sources.numbers import line_rate
+from lanewise.machine.sources.traced_errors import TracedErrors
 from lanewise.machine.sources.wrapping import joined_log
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ _BUSES = re.compile(r"PCI bridge to \[bus ([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _MODE = r"([\d.]+) GT/s(?: PCIe)? x(\d+) link"
 _LIMITED = re.compile(rf"available PCIe bandwidth, limited by {_MODE} at ({_ADDRESS}) .{{0,80}}?with {_MODE}")
 _UNLIMITED = re.compile(rf"available PCIe bandwidth \({_MODE}\)")
+_RUNS_AT = re.compile(r"^PCI-Express: Speed ([\d.]{1,5})GT/s Width x(\d{1,2})\b")
+"""What i40e prints of the link of each port when it starts it."""
 _GIGABIT = re.compile(r"^Intel\(R\) (?:Gigabit Ethernet|PRO/1000) Network Connection$")
 """What igb and e1000e print of each port when they start it, where the log does not have its numbers."""
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
 _HOW_BAD = r"(Correct(?:ed|able)|Uncorrect\w+ \((?:Non-)?Fatal\))"
 """Kernels before 6.10 say Corrected, and Uncorrected; Correctable and Uncorrectable since."""
-_SEVERITY = re.compile(rf"PCIe Bus Error: severity={_HOW_BAD}(?:, type=(Transaction))?")
+_SEVERITY = re.compile(rf"(?:PCIe|CXL) Bus Error: severity={_HOW_BAD}(?:, type=(Transaction))?")
 _RECEIVED = re.compile(
     rf"AER: (?:Multiple )?{_HOW_BAD} error (?:message )?received(?: from)?:? "
     rf"(?:({_ADDRESS})|id=([0-9a-f]{{4}}))"
@@ -79,7 +82,7 @@ _NOT_EXPRESS = frozenset({Kind.CONVENTIONAL, Kind.CONVENTIONAL_BRIDGE})
 LOOKS_LIKE_LOG = re.compile(
     rf"(?:pci|pcieport) {_ADDRESS}: "
     r"(?:(?:found )?\[[0-9a-f]{4}:[0-9a-f]{4}\]|PCI bridge to \[bus|[\d.]{1,16} Gb/s available PCIe)"
-    rf"|{_ADDRESS}: PCIe Bus Error: severity="
+    rf"|{_ADDRESS}:? (?:PCIe|CXL) Bus Error: severity="
 )
 """A line about a function that was found, about a link, or about an error."""
 _FUNCTION_FOUND = re.compile(rf"pci {_ADDRESS}: (?:found )?\[[0-9a-f]{{4}}:[0-9a-f]{{4}}\]")
@@ -130,10 +133,12 @@ class Counting:
         """The most of these that were in one minute."""
         self._heard: tuple[Address, str] | None = None
         """Sender of a message of which nothing more was said yet, and its prefix."""
-        self._of_firmware = FirmwareErrors()
+        self._of_firmware, self._traced = FirmwareErrors(), TracedErrors()
 
     def take(self, line: str) -> None:
         """Take a line; most are about something else."""
+        if " Bus Error: severity=" in line and self._traced.take(line):
+            return
         if SIGN in line or BESIDE in line or BEFORE in line:
             self._of_firmware.take(line)
             return
@@ -141,7 +146,7 @@ class Counting:
             self._start()
         if any(sign in line for sign in esxi_errors.SIGNS) and esxi_errors.count(line, self._errors):
             return
-        if "PCIe Bus Error" not in line and "error status/mask" not in line and "received" not in line:
+        if " Bus Error" not in line and "error status/mask" not in line and "received" not in line:
             if self._waiting and "] " in line:
                 self._take_name(line)
             return
@@ -219,7 +224,7 @@ class Counting:
         self._settle()
         for address, moments in self._moments.items():
             self._errors[address][MOMENTS] = moments if moments > 1 else 0
-        found = {**self._of_firmware.counts(), **self._errors}
+        found = {**self._traced.counts(), **self._of_firmware.counts(), **self._errors}
         return tuple((address, tuple(sorted((+counts).items()))) for address, counts in found.items())
 
 
@@ -235,6 +240,7 @@ class _Reader:
             (_BUSES, self._buses),
             (_LIMITED, self._limited),
             (_UNLIMITED, self._unlimited),
+            (_RUNS_AT, self._runs_at),
             (_PAYLOAD, self._payload),
             (_GIGABIT, self._gigabit),
         )
@@ -280,6 +286,11 @@ class _Reader:
 
     def _unlimited(self, address: Address, match: re.Match[str]) -> None:
         take_full_link(self._into.draft(address), match[0])
+
+    def _runs_at(self, address: Address, match: re.Match[str]) -> None:
+        draft = self._into.draft(address)
+        draft.link["status"] = _mode(match[1], match[2])
+        draft.registers["express"] = True
 
     def _gigabit(self, address: Address, _match: re.Match[str]) -> None:
         draft = self._into.draft(address)

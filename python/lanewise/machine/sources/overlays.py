@@ -41,7 +41,7 @@ _SIGNS_OF_LOG = (
         "mlx5_core 0",
         "pciehp",
         "DPC: ",
-        "PCIe Bus Error",
+        " Bus Error: severity=",
     ),
     *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
     *(

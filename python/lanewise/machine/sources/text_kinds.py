@@ -46,7 +46,7 @@ TREES = (
     TextKind(("Address: ",), "esxcli"),
     TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("PCI",), "lstopo"),
-    TextKind(("pci ", "pcieport ", "PCIe Bus Error"), "kernel_log", "LOOKS_LIKE_LOG"),
+    TextKind(("pci ", "pcieport ", " Bus Error: "), "kernel_log", "LOOKS_LIKE_LOG"),
 )
 LAYERS = (
     TextKind(("Bus Id", "GPU 0000", "device handle for ", "corrupted at gpu"), "nvidia_smi"),

@@ -21,7 +21,7 @@ FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 HEADER = re.compile(
     rf"^[ \t>|]{{0,16}}(?:[=#*]{{1,12}}[ \t]{{1,4}})?((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
     r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|"
-    r"((?!Lnk(?:Cap|Sta):)[^\s:\"a-z=#*][^:]{0,79}[^\s:]): (.*\S))(.*)$",
+    r"((?!Lnk(?:Cap|Sta):|(?:PCIe|CXL) Bus Error:)[^\s:\"a-z=#*][^:]{0,79}[^\s:]): (.*\S))(.*)$",
     re.MULTILINE,
 )
 """The first line of a function: path and address, then class and IDs in numbers, or both in words.

@@ -4,8 +4,9 @@
 two GPUs, with and without peer access, one way and both ways at once; its bidirectional matrices count both
 directions together. GB/s are decimal in both, as of CUDA 10; `bandwidthTest` before divided by 2^20 and
 printed MB/s, which is said by the heading of its table. Rows of the matrices are the GPU whose copy engine is
-used, columns its peer. Shell prompts and other text around the outputs are skipped. A bare matrix with GPU
-names and an arrow in its corner is read as unidirectional peer copies, as people paste it.
+used, columns its peer. Shell prompts and other text around the outputs are skipped, and so is what pages add
+to a heading (``### ``, the setting in parentheses). A bare matrix with GPU names and an arrow in its corner
+is read as unidirectional peer copies, as people paste it.
 
 Source: NVIDIA/cuda-samples, Samples/1_Utilities/bandwidthTest and
 Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
@@ -14,7 +15,7 @@ Samples/5_Domain_Specific/p2pBandwidthLatencyTest.
 from __future__ import annotations
 
 import re
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import TYPE_CHECKING
 
 from lanewise.tools.instruments.measurement import Case, ImportProblemError, Latency, Measurement, bounded
@@ -38,9 +39,11 @@ _CSV = re.compile(
 _WAYS = {"H2D": "Host to Device", "D2H": "Device to Host", "D2D": "Device to Device"}
 _PAIR = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX = re.compile(
-    r"^(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?P<what>Bandwidth)"
-    r"(?: \(P2P (?P<kind>Write|Read)s\))? Matrix \(GB/s\)"
-    r"|^P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)(?: \(P2P (?P<kind2>Write|Read)s\))? Matrix \(us\)"
+    r"^(?:#{2,6} |\*\*)?(?P<way>Unidirectional|Bidirectional) P2P=(?P<peer>Enabled|Disabled) (?:Bandwidth )?"
+    r"(?:\(P2P (?P<kind>Write|Read)s\) )?Matrix"
+    r"(?: \((?![^()\n]{0,80}(?:[Mm]B/s|[Gg]i|b/s|bps))[^()\n]{0,80}\))?[ \t:*]*+$"
+    r"|^(?:#{2,6} |\*\*)?P2P=(?P<peer2>Enabled|Disabled) (?P<what2>Latency)"
+    r"(?: \(P2P (?P<kind2>Write|Read)s\))? Matrix \(us\)"
 )
 _PEER_DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: ([0-9a-fA-F]+), pciDeviceID: ([0-9a-fA-F]+), "
@@ -49,7 +52,10 @@ _PEER_DEVICE = re.compile(
 _PEER_TITLE = "P2P (Peer-to-Peer) GPU Bandwidth Latency Test"
 _NO_ACCESS = re.compile(r"^Device=(\d{1,3}) CANNOT Access Peer Device=(\d{1,3})")
 _TEST_DEVICE = re.compile(r"^\s*Device (\d+): (\S.*)$")
-_GPU_ROW = re.compile(r"^\s*GPU(\d+):?\s+(.*)$")
+_CORNER = re.compile(r"^[ \t]*+Dst\S*+[ \t]++((?:GPU)?\d{1,3}(?:[ \t]++(?:GPU)?\d{1,3})*+)[ \t]*+$")
+_GPU_ROW = re.compile(r"^[ \t]*+GPU(\d{1,3}):?[ \t]++(.*+)$")
+_BEFORE_MATRIX = re.compile(r"^[ \t]*+(?:```\w*+[ \t]*+)?$")
+"""Lines that pages have between a heading and its matrix."""
 
 
 def recognizes(text: str) -> bool:
@@ -169,7 +175,8 @@ def _matrices_of_run(lines: list[str]) -> Iterator[Case]:
         peer = match["peer"] or match["peer2"]
         latency = match["what2"] is not None
         reads = "Read" in (match["kind"], match["kind2"])
-        for row, column, value in _cells(islice(lines, number + 1, None)):
+        rows = dropwhile(_BEFORE_MATRIX.match, islice(lines, number + 1, None))
+        for row, column, value in _cells(rows):
             if row == column:
                 continue
             way = "latency" if latency else match["way"].lower()
@@ -214,15 +221,21 @@ def _cells(lines: Iterator[str]) -> Iterator[tuple[int, int, float]]:
 
 
 def _bare_matrix(lines: list[str]) -> Iterator[Case]:
-    """Read a matrix of peer bandwidth with GPU names, without the tool's headings."""
-    if not any(re.match(r"^\s*Dst", line) for line in lines):
-        return
+    """Read a matrix of peer bandwidth with GPU names, without the tool's headings.
+
+    Its rows are those below its corner: `nvidia-smi topo -m` has rows with the same names.
+    """
+    columns: list[str] = []
     for line in lines:
+        if corner := _CORNER.match(line):
+            columns = [word.removeprefix("GPU") for word in corner[1].split()]
+            continue
         match = _GPU_ROW.match(line)
         if match is None:
+            columns = []
             continue
         row = int(match[1])
-        for column, word in enumerate(match[2].split()):
+        for column, word in zip(map(int, columns), match[2].split(), strict=False):
             try:
                 value = float(word)
             except ValueError:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.loss_words import ENGINE_RESET, LOSSES, message, what_was_late
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.health.doctor.severity import payload_share
 from lanewise.health.doctor.words import who
 from lanewise.machine.kernel_event import FAILED_START
+from lanewise.machine.lanes import rate_of
 from lanewise.machine.model import EventKind
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ LESS = Rule(
         "Linux, drivers/net/ethernet/mellanox/mlx5/core/events.c (mlx5_pcie_event)",
         "Linux, drivers/gpu/drm/amd/amdkfd/kfd_device.c (kgd2kfd_device_init)",
     ),
+    not_said="What drivers say of a link that carries all ports of their adapter.",
     bearing=Bearing.LIMITS,
 )
 
@@ -255,7 +258,7 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
             event
             for event in events
             if event.kind is EventKind.RUNS_WITH_LESS
-            and not (_THIN_LINK.search(event.line) and _has_known_link(view, place))
+            and not (_THIN_LINK.search(event.line) and _is_link_judged(view, place))
         ]
         if told:
             # What a driver says of a link that is too thin follows the line with the speed, which tells more.
@@ -271,10 +274,17 @@ def reduced_devices(view: View, this: Rule) -> Iterable[Finding]:
             )
 
 
-def _has_known_link(view: View, place: str) -> bool:
-    """Whether the link of a device is known, so that it is judged by that."""
+def _is_link_judged(view: View, place: str) -> bool:
+    """Whether the link of a device is known, so that it is judged by that, or carries all of its ports.
+
+    Drivers give their advice for any link below what the fastest adapter of their family needs.
+    """
     function = view.machine.named(place)
-    return function is not None and bool(function.link.status.width)
+    if function is None or not function.link.status.width:
+        return False
+    rate, own = rate_of(function.link.status), view.own_rate(function)
+    carried = None if rate is None else rate * payload_share(view.payload(function))
+    return function.link.capability.known or (own is not None and (carried or 0.0) >= own.reads)
 
 
 def _why_less(view: View, place: str, line: str) -> tuple[Severity, str, str | None]:

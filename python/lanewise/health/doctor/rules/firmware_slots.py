@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
+from lanewise.machine.address import Address
 from lanewise.machine.model import PORTS_TO_LINKS
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ MISSING = Rule(
     "log (`dmesg | grep -e BDF -e pciehp`), then reseat the card and start cold. If there is none, the "
     "firmware's table is wrong, or the card has been taken out since then.",
     references=("SMBIOS 3.7 §7.10 (System Slots, Current Usage, Bus Number)",),
-    not_said="Slots that share an address with another one, and tables that are wrong about most slots, as "
-    "on boards whose firmware was copied.",
+    not_said="Slots that share an address with another one, or whose address is on the bus of a card that is "
+    "listed, and tables that are wrong about most slots, as on boards whose firmware was copied.",
     bearing=Bearing.DISTURBS,
 )
 
@@ -70,9 +71,16 @@ def _had_a_card(port: Function) -> bool:
 
 
 def _is_vacant(view: View, slot: PhysicalSlot) -> bool:
-    """Whether no function has the bus and device of a slot's address."""
+    """Whether no function has the bus and device of a slot's address, and none is where its card would be.
+
+    The one device on the bus of a link has number 0. Some firmware writes another number of that bus.
+    """
     address = slot.address
-    return address is not None and all(f.address.slot != address.slot for f in view.machine)
+    if address is None:
+        return False
+    card = Address(address.domain, address.bus, 0, 0).slot
+    listed = [f for f in view.machine if f.address.slot in (address.slot, card)]
+    return not any(f.address.slot == address.slot or f.parent is not None for f in listed)
 
 
 def _port_to(view: View, slot: PhysicalSlot) -> Function | None:

@@ -78,9 +78,8 @@ def resolve(
 
 def resolve_run(result: RunResult) -> ExplainResult:
     """Resolve what a run was simulated from, and not what is in its files by now."""
-    assert result.kept is not None, "what was simulated just now has its text"
-    kept = replace(result.kept, name=str(result.document["scenario_path"]))
-    return resolve(kept, result.overrides)
+    name = str(result.document["scenario_path"])
+    return resolve(name if result.kept is None else replace(result.kept, name=name), result.overrides)
 
 
 def list_wires(

@@ -49,18 +49,23 @@ class Written:
 
     @classmethod
     def read(
-        cls, kept: KeptScenario, overrides: Sequence[Override], renamed: Mapping[str, str] | None = None
+        cls,
+        text: str,
+        overrides: Sequence[Override],
+        part_files: Mapping[str, str] | None = None,
+        *,
+        renamed: Mapping[str, str] | None = None,
     ) -> Written:
-        """Read a scenario that was run; with other names of files with parts, where some are `renamed`."""
+        """Read the text of a scenario that was run, with other names for part files that are `renamed`."""
         renamed = renamed or {}
-        tables = dict(deepcopy(dict(written_tables(kept.text))))
+        tables = dict(deepcopy(dict(written_tables(text))))
         put_names(tables, renamed)
         workloads = tables.get("workload")
         if isinstance(workloads, list):
             tables["workload"] = {
                 str(each.get("name", f"#{number}")): each for number, each in enumerate(workloads)
             }
-        files = {renamed.get(name, name): text for name, text in kept.part_files.items()}
+        files = {renamed.get(name, name): text for name, text in (part_files or {}).items()}
         return cls(tables, with_names(overrides, renamed), files)
 
     @cached_property
@@ -141,7 +146,7 @@ def read_both(
     files, others = (each.part_files for each in kept)
     clash = [name for name in files if name in others and files[name] != others[name]]
     a, b = (
-        Written.read(each, own, {name: f"{letter}/{name}" for name in clash})
+        Written.read(each.text, own, each.part_files, renamed={name: f"{letter}/{name}" for name in clash})
         for each, own, letter in zip(kept, overrides, letters, strict=True)
     )
     return a, b

@@ -205,6 +205,14 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
         return Err(Diagnostics::new(vec![foreign], sources));
     }
     let (mut root, damage) = document::parse(file_id, &source.file, &mut output.diagnostics);
+    let foreign = if output.diagnostics.is_empty() {
+        foreign::refuse_tables(file_id, &source.file, &root)
+    } else {
+        foreign::refuse_unread(file_id, &source.file)
+    };
+    if let Some(foreign) = foreign {
+        return Err(Diagnostics::new(vec![foreign], sources));
+    }
     if let Some(jobs) = &source.jobs {
         jobs.merge_into(&mut root, &mut sources, &mut output.diagnostics);
     }

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from nanoarrow import Array
 
     from lanewise import documents
-    from lanewise.runs.kept import KeptScenario
+    from lanewise.kept import KeptScenario
 
 _FLOWS_SHOWN = (
     "flow",
@@ -127,7 +127,7 @@ class RunResult(Result):
     @property
     def kept(self) -> KeptScenario | None:
         """What it was simulated from, but for `overrides`; None where the text was not kept."""
-        from lanewise.runs.kept import KeptScenario
+        from lanewise.kept import KeptScenario
 
         if self.scenario_text is None:
             return None

@@ -9,9 +9,9 @@ import pytest
 
 import lanewise
 from lanewise.experiment.runner import Job, run_all
+from lanewise.kept import KeptScenario, as_files
 from lanewise.runs.cache import RunCache
 from lanewise.runs.folder import load_run
-from lanewise.runs.kept import KeptScenario, as_files
 from lanewise.runs.simulator import resolve, simulate
 from lanewise.study.study import make_study
 from lanewise.study.worker import run_point

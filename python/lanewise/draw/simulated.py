@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise import _core
 from lanewise.draw.scenario import of_run, of_scenario
 from lanewise.errors import InputError
-from lanewise.runs.kept import KeptScenario
+from lanewise.kept import KeptScenario
 from lanewise.runs.simulator import resolve
 from lanewise.scenario_text import written_tables
 

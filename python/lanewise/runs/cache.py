@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 
 from lanewise import _core
 from lanewise.files import HALF, NotWrittenError, write_whole
+from lanewise.kept import part_files
 from lanewise.results import RunResult
-from lanewise.runs.kept import part_files
 from lanewise.runs.simulator import text_of_file
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.files import half_name, remove_stale_halves
+from lanewise.kept import as_files, part_files
 from lanewise.results import RunResult, WhyResult
-from lanewise.runs.kept import as_files, part_files
 from lanewise.units import unit_of
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.inputs import MOST_SCENARIO_BYTES, STANDARD_INPUT, read_file, read_input
+from lanewise.kept import KeptScenario
 from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
 from lanewise.runs.file_hints import with_file_hints
-from lanewise.runs.kept import KeptScenario
 from lanewise.scenario.text import scenario_text
 
 if TYPE_CHECKING:

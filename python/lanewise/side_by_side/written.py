@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lanewise.alike_names import stem
 from lanewise.alike_names import together as of_alike
 from lanewise.errors import InputError
-from lanewise.runs.kept import KeptScenario, put_names, with_names
+from lanewise.kept import KeptScenario, put_names, with_names
 from lanewise.runs.simulator import resolve
 from lanewise.scenario.text import scenario_text
 from lanewise.scenario_text import written_tables

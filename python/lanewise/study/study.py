@@ -144,7 +144,7 @@ class Study:
     @cached_property
     def _own_parts(self) -> dict[str, str]:
         """Texts of files with parts that the scenario, an override or an axis names; a file may change."""
-        from lanewise.runs.kept import part_files
+        from lanewise.kept import part_files
 
         of_axes = [
             pair for axis in self.axes for row in axis.rows for pair in zip(axis.paths, row, strict=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lanewise import _core
 from lanewise.errors import InputError
-from lanewise.runs.kept import KeptScenario
+from lanewise.kept import KeptScenario
 from lanewise.study.measures import Measure, Value, read_document, row_of
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ TEXTS = {
 @pytest.mark.parametrize(
     ("file", "what", "hint"),
     [
-        ("captured/osu-5.3-osu_bw.txt", "text in another format", "an output of osu: `lanewise import "),
-        ("captured/perftest-6.06-ib_write_bw.txt", "text in another format", "an output of perftest: "),
-        ("captured/fio-3.33-two-jobs.json", "JSON", "an output of fio: `lanewise import "),
-        ("captured/iperf3-3.12-text.txt", "text in another format", "an output of iperf3: "),
+        ("captured/osu-5.3-osu_bw.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/perftest-6.06-ib_write_bw.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/fio-3.33-two-jobs.json", "JSON", "`lanewise import` reads"),
+        ("captured/iperf3-3.12-text.txt", "text in another format", "`lanewise import` outputs"),
         ("machine/dumps/qemu.vvv", "a dump of a machine", "`lanewise scan "),
-        ("list.txt", "text in another format", "of a machine: `lanewise scan "),
+        ("list.txt", "text in another format", "`lanewise scan` reads dumps"),
         ("notes.md", "text in another format", "`lanewise new` copies one"),
         ("start.sh", "a script", "`lanewise new` copies one"),
         ("jobs.fio", "a job file of fio", "`lanewise run SCENARIO --fio "),

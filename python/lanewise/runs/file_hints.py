@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError, ScenarioError
-from lanewise.inputs import READ_FAILED, read_file
+from lanewise.inputs import READ_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _UNREADABLE = "unreadable-file"
 """Code of the core's mistake about a file that it could not read, whose record has the path."""
-_FOREIGN = "not-a-scenario"
-"""Code of the core's mistake about a file that is something else."""
 
 
 @contextmanager
@@ -44,31 +42,9 @@ def with_file_hints() -> Iterator[None]:
 
 def _completed(mistake: Mistake) -> Mistake:
     path = mistake["path"]
-    if path is None or mistake["code"] not in (_UNREADABLE, _FOREIGN):
+    if path is None or mistake["code"] != _UNREADABLE:
         return mistake
-    hint = _hint(Path(path)) if mistake["code"] == _UNREADABLE else _about_another_kind(path)
-    return {**mistake, "hint": hint or mistake["hint"]}
-
-
-def _about_another_kind(path: str) -> str:
-    """Say which verb takes a file that is no scenario, by what `import` and `scan` recognise; '' for none."""
-    from lanewise.health.judge.detect import MOST_BYTES, decoded, parse_measurement
-    from lanewise.machine.sources.text_kinds import is_of_a_machine
-    from lanewise.tools.instruments.measurement import ImportProblemError
-
-    try:
-        text = decoded(read_file(path, MOST_BYTES), path)
-    except (OSError, ImportProblemError):
-        return ""
-    try:
-        tool = parse_measurement(text, source=path).tool
-    except ImportProblemError:
-        scans = (
-            f"it is of a machine: `lanewise scan {path}` reads it, and `--scenario` writes it as a scenario"
-        )
-        return scans if is_of_a_machine(text) else ""
-    reads = f"`lanewise import {path}` reads it, and `lanewise compare` sets it beside a scenario"
-    return f"it is an output of {tool}: {reads}"
+    return {**mistake, "hint": _hint(Path(path)) or mistake["hint"]}
 
 
 def _hint(path: Path) -> str:

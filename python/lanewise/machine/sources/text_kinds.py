@@ -92,11 +92,6 @@ def document_readers_of(document: str) -> list[DocumentReader]:
     return list(_readers(DOCUMENTS, document))
 
 
-def is_of_a_machine(text: str) -> bool:
-    """Whether a text has the signs of any kind that is read here."""
-    return any(next(_readers(kinds, text), None) is not None for kinds in (TREES, LAYERS, DOCUMENTS))
-
-
 def _readers(kinds: tuple[TextKind, ...], text: str, once: str | None = None) -> Iterator[Any]:
     for kind in kinds:
         if any(word in (once or text) for word in kind.words):

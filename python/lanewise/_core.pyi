@@ -5,7 +5,7 @@ seconds, ``_bytes`` bytes, ``_percent`` percent, ``_ticks`` 2⁻¹⁰ ps; ``util
 ``_fraction`` are 0 to 1. Shapes are in ``schema/output.schema.json``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from lanewise.documents import Mistake, Progress
@@ -21,6 +21,9 @@ class ScenarioError(InputError):
     diagnostics: list[Mistake]
     """One dictionary per mistake: code, message, path, line, column, hint."""
 
+Text = str | tuple[str, Mapping[str, str]]
+"""The text of a scenario, or that and the texts of files with parts, by their names in it."""
+
 FioJobs = tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str, int]]]]]
 """Path and text of a job file; of each job its name, its line, and its options: key, value, line."""
 
@@ -28,7 +31,7 @@ def run(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[Progress], bool | None] | None = ...,
-    source: str | None = ...,
+    source: Text | None = ...,
     fio: FioJobs | None = ...,
     flows_every_s: float | None = ...,
     threads: int | None = ...,
@@ -49,7 +52,7 @@ class Session:
         self,
         path: str,
         overrides: Sequence[tuple[str, str]] = ...,
-        source: str | None = ...,
+        source: Text | None = ...,
         ends_when_narrow: bool = ...,
     ) -> None:
         """Load a scenario as `run` does. Raises ScenarioError."""
@@ -97,7 +100,7 @@ def why(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[Progress], bool | None] | None = ...,
-    source: str | None = ...,
+    source: Text | None = ...,
 ) -> str:
     """Simulate as `run` does, and again with each candidate for the limit ten times larger.
 
@@ -108,7 +111,7 @@ def why(
 def explain(
     path: str,
     overrides: Sequence[tuple[str, str]] = ...,
-    source: str | None = ...,
+    source: Text | None = ...,
     fio: FioJobs | None = ...,
 ) -> str:
     """Resolve a scenario without running it: parameters with unit, provenance and source; links.
@@ -127,7 +130,7 @@ def trace(
     transaction: str | None = ...,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[Progress], bool | None] | None = ...,
-    source: str | None = ...,
+    source: Text | None = ...,
 ) -> tuple[str, str]:
     """Simulate up to the end of a window, and list what went over the links in it: as JSON, and as a text.
 
@@ -150,7 +153,7 @@ def write_trace(
     transaction: str | None = ...,
     overrides: Sequence[tuple[str, str]] = ...,
     progress: Callable[[Progress], bool | None] | None = ...,
-    source: str | None = ...,
+    source: Text | None = ...,
 ) -> str:
     """Simulate up to the end of a window, and hand over what went over the links while the run goes on.
 

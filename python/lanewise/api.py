@@ -26,6 +26,7 @@ from lanewise.runs.simulator import (
     list_wires,
     prove,
     resolve,
+    resolve_run,
     simulate,
 )
 from lanewise.toml import override
@@ -112,7 +113,7 @@ def run(
     if out is not None:
         from lanewise.runs.folder import save_run
 
-        save_run(result, Path(out), resolved=explain(scenario, overrides=pairs).document, overrides=pairs)
+        save_run(result, Path(out), resolved=resolve_run(result).document, overrides=pairs)
     return result
 
 

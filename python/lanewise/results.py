@@ -7,7 +7,7 @@ Tables are made when they are first asked for; each column name ends in its unit
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from nanoarrow import Array
 
     from lanewise import documents
+    from lanewise.kept import KeptScenario
 
 _FLOWS_SHOWN = (
     "flow",
@@ -114,11 +115,23 @@ class RunResult(Result):
     made: str | None = None
     """When it was simulated, in UTC, like '2026-11-23 10:59'; None where it was not noted."""
 
+    part_files: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the files with parts that the scenario or an override names, by these names."""
+
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""
         return (
             f"<RunResult: {self.title}; {self.end_reason}, seed {self.seed}, fingerprint {self.fingerprint}>"
         )
+
+    @property
+    def kept(self) -> KeptScenario | None:
+        """What it was simulated from, but for `overrides`; None where the text was not kept."""
+        from lanewise.kept import KeptScenario
+
+        if self.scenario_text is None:
+            return None
+        return KeptScenario("<text>", self.scenario_text, self.part_files)
 
     @property
     def title(self) -> str:

@@ -18,7 +18,7 @@ from lanewise.api import override_pair, run_pairs
 from lanewise.columns import DIRECTIONS, frame
 from lanewise.results import Result, RunResult
 from lanewise.runs.file_hints import with_file_hints
-from lanewise.runs.simulator import given
+from lanewise.runs.simulator import read_once, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,9 +220,9 @@ class Session:
     ) -> None:
         """Read the scenario, and put it at rest at its start."""
         self._overrides = run_pairs(overrides, seed, time_limit)
-        name, text = given(scenario)
+        name, kept = read_once(scenario, self._overrides)
         with with_file_hints():
-            self._core = _core.Session(name, self._overrides, text, ends_when_narrow)
+            self._core = _core.Session(name, self._overrides, source_of(kept), ends_when_narrow)
 
     @property
     def now_s(self) -> float:

@@ -67,16 +67,14 @@ def test_new_lists_what_can_be_copied(lanewise: CommandLine, tmp_path: Path) -> 
     assert lanewise("explain", tmp_path / "a.toml").exit_code == 0
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [60, 80, 100])
 def test_explain_draws_the_rig_and_fits_the_terminal(
     lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for path in sorted(SCENARIOS.glob("*.toml")):
         lines = lanewise("explain", path).stdout.splitlines()
-        # A value or a name may be longer than its column, a sentence never is.
-        assert max(len(line) for line in lines if line.startswith("    ")) <= width, path
-        assert sum(len(line) > width for line in lines) <= 2, path
+        assert max(map(len, lines)) <= width, path
         assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in lines)
     text = lanewise("explain", EIGHT).stdout
     drawing = text[text.index("Topology") :].splitlines()[1:4]

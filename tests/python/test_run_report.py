@@ -462,6 +462,23 @@ def test_verbs_write_reports_and_print_the_same_as_without(lanewise: CommandLine
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "new", "run.md", "whatif.md"]
 
 
+def test_a_report_takes_the_place_of_a_file_only_where_it_is_named(
+    lanewise: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --out a file of the default name stays as it is."""
+    package.run("scenarios/first_rig.toml", out=tmp_path / "kept")
+    monkeypatch.chdir(tmp_path)
+    assert lanewise("report", "kept").stderr == "report: run-report.html\n"
+    page = tmp_path / "run-report.html"
+    page.write_text("of another run")
+    outcome = lanewise("report", "kept")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("error: 'run-report.html' exists, and is left as it is; --out names")
+    assert page.read_text() == "of another run"
+    assert lanewise("report", "kept", "--out", "run-report.html").exit_code == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_a_report_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.md"
     page.write_text("before")

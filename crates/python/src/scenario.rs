@@ -4,6 +4,7 @@ use crate::errors::{bug, scenario_error, wrong_argument};
 use crate::watch::Watch;
 use lanewise_scenario::{JobFile, JobOption, NativeFiles, Scenario, Source, WrittenJob};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub type Overrides = Vec<(String, String)>;
@@ -12,9 +13,17 @@ type Options = Vec<(String, String, usize)>;
 /// Path and text of a file of fio's jobs, and of each job the name, the line of its heading and its options.
 type FioJobs = (String, String, Vec<(String, usize, Options)>);
 
+/// The text of a scenario, or that and the texts of the files of parts that it names.
+#[derive(FromPyObject)]
+pub enum Text {
+    Alone(String),
+    WithParts(String, BTreeMap<String, String>),
+}
+
 /// Resolves the scenario in a file and returns every parameter with its provenance, as JSON.
 ///
-/// `source` is its text, where it is not in a file; `path` is then what messages call it. `fio` has jobs that take the
+/// `source` is its text, where it is not in a file, or that and the texts of its parts' files by their names in it; `path` is
+/// then what messages call it. `fio` has jobs that take the
 /// place of the scenario's own.
 #[pyfunction]
 #[pyo3(signature = (path, overrides = Vec::new(), source = None, fio = None))]
@@ -22,7 +31,7 @@ pub fn explain(
     py: Python<'_>,
     path: &str,
     overrides: Overrides,
-    source: Option<String>,
+    source: Option<Text>,
     fio: Option<FioJobs>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, fio, &overrides)?;
@@ -43,7 +52,7 @@ pub fn run(
     path: &str,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
-    source: Option<String>,
+    source: Option<Text>,
     fio: Option<FioJobs>,
     flows_every_s: Option<f64>,
     threads: Option<usize>,
@@ -70,7 +79,7 @@ pub fn why(
     path: &str,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
-    source: Option<String>,
+    source: Option<Text>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, None, &overrides)?;
     let mut watch = Watch::new(progress, None);
@@ -107,7 +116,7 @@ pub fn scenario_schema() -> String {
 pub fn resolved(
     py: Python<'_>,
     path: &str,
-    source: Option<String>,
+    source: Option<Text>,
     fio: Option<FioJobs>,
     overrides: &[(String, String)],
 ) -> PyResult<Scenario> {
@@ -119,9 +128,10 @@ pub fn resolved(
 }
 
 /// A scenario in a file, or a text that messages call `path`.
-pub fn source_of(path: &str, source: Option<String>) -> Result<Source, lanewise_sim::Diagnostics> {
+pub fn source_of(path: &str, source: Option<Text>) -> Result<Source, lanewise_sim::Diagnostics> {
     match source {
-        Some(text) => Ok(Source::from_text(path, text)),
+        Some(Text::Alone(text)) => Ok(Source::from_text(path, text)),
+        Some(Text::WithParts(text, parts)) => Ok(Source::from_text(path, text).with_part_texts(parts)),
         None => Source::read(path, &NativeFiles),
     }
     .map(|source| source.with_part_files(&NativeFiles))

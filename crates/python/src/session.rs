@@ -4,7 +4,7 @@
 //! holds the interpreter lock while the simulator works.
 
 use crate::errors::{bug, scenario_error, wrong_argument};
-use crate::scenario::{Overrides, document, source_of, text};
+use crate::scenario::{Overrides, Text, document, source_of, text};
 use lanewise_sim::{Diagnostics, Ends, Session, Status, span_from_text};
 use lanewise_units::{Span, Time};
 use pyo3::prelude::*;
@@ -69,7 +69,7 @@ impl PySession {
         py: Python<'_>,
         path: String,
         overrides: Overrides,
-        source: Option<String>,
+        source: Option<Text>,
         ends_when_narrow: bool,
     ) -> PyResult<Self> {
         let ends = if ends_when_narrow { Ends::WhenNarrow } else { Ends::AtItsLimits };

@@ -1,7 +1,7 @@
 //! What went over the wires.
 
 use crate::errors::{InputError, bug, wrong_argument};
-use crate::scenario::{Overrides, document, resolved, text};
+use crate::scenario::{Overrides, Text, document, resolved, text};
 use crate::watch::Watch;
 use lanewise_sim::{
     JsonLines, Listing, RunProgress, Scenario, TraceEnd, TraceForm, TraceOf, TraceRequest, TraceWords,
@@ -32,7 +32,7 @@ pub fn trace(
     transaction: Option<&str>,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
-    source: Option<String>,
+    source: Option<Text>,
 ) -> PyResult<(String, String)> {
     let scenario = resolved(py, path, source, None, &overrides)?;
     let (start, span) = (start.to_owned(), span.to_owned());
@@ -68,7 +68,7 @@ pub fn write_trace(
     transaction: Option<&str>,
     overrides: Overrides,
     progress: Option<Py<PyAny>>,
-    source: Option<String>,
+    source: Option<Text>,
 ) -> PyResult<String> {
     let scenario = resolved(py, path, source, None, &overrides)?;
     let (start, span) = (start.to_owned(), span.to_owned());

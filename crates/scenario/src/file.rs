@@ -27,6 +27,12 @@ pub(crate) fn is_section(key: &str) -> bool {
     SECTIONS.contains(&key) || ComponentKind::ALL.iter().any(|kind| kind.word() == key)
 }
 
+/// The table of a scenario that was meant by another word.
+pub(crate) fn section_meant(key: &str) -> Option<&'static str> {
+    let tables: Vec<&'static str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
+    table_meant(key, &tables)
+}
+
 /// Longest name.
 const NAME_LIMIT: usize = 64;
 /// Most components, and most workloads, that one file may declare: as many as there may be devices, so that
@@ -324,7 +330,7 @@ fn unknown_table(entry: &Entry) -> Diagnostic {
     let quoted = entry.key.split_once('.').filter(|(word, _)| ComponentKind::from_word(word).is_some());
     let hint = match quoted {
         Some(_) => Some(format!("write `[{}]`, without quotes", shortened(&entry.key))),
-        None => table_meant(&entry.key, &tables).map(asking),
+        None => section_meant(&entry.key).map(asking),
     };
     Diagnostic::at(entry.key_place, problem).maybe_hint(hint)
 }

@@ -1,7 +1,8 @@
 //! Texts that are given as scenarios and are something else: dumps of machines, job files, other encodings.
 
 use crate::diagnostic::Diagnostic;
-use crate::file::is_section;
+use crate::document::Table;
+use crate::file::{is_section, section_meant};
 use crate::json::{self, is_json};
 use crate::problem::Problem;
 use crate::source::{FileId, Place, SourceFile};
@@ -9,11 +10,75 @@ use crate::source::{FileId, Place, SourceFile};
 /// What a text is when it is no scenario, and what to do with it.
 pub(crate) fn refuse(file: FileId, source: &SourceFile) -> Option<Diagnostic> {
     let (what, hint) = kind_of(&source.text, &source.shown_path)?;
+    Some(not_a_scenario(file, source, what, hint))
+}
+
+/// The same of a text that could not be read as TOML to its end. One with a table of a scenario is a scenario with mistakes, each
+/// of which is reported.
+pub(crate) fn refuse_unread(file: FileId, source: &SourceFile) -> Option<Diagnostic> {
+    let (what, hint) = language_of(&source.text)?;
+    Some(not_a_scenario(file, source, what, hint.to_owned()))
+}
+
+/// The same of TOML that has other tables than a scenario.
+pub(crate) fn refuse_tables(file: FileId, source: &SourceFile, root: &Table) -> Option<Diagnostic> {
+    let has = |key: &str| root.get(key).is_some();
+    if has("parameters") && ["kind", "like", "part"].into_iter().any(has) {
+        let name = source.shown_path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let hint = format!("a scenario beside it names it: `part = \"{name}\"` in the table of a device");
+        return Some(not_a_scenario(file, source, "a part", hint));
+    }
+    let is_other = |key: &str| !is_section(key) && section_meant(key).is_none();
+    let others = root.iter().filter(|entry| is_other(&entry.key)).count();
+    let is_foreign = others >= FOREIGN_KEYS && others == root.iter().count();
+    is_foreign.then(|| not_a_scenario(file, source, "TOML of another kind", TO_START.to_owned()))
+}
+
+/// So many keys that no scenario has are those of another file; fewer may be a scenario that was begun.
+const FOREIGN_KEYS: usize = 3;
+
+const TO_START: &str = "a scenario is a TOML file, and `lanewise new` copies one to start from; \
+    `lanewise scan` reads dumps of machines, `lanewise import` outputs of benchmarks";
+
+fn not_a_scenario(file: FileId, source: &SourceFile, what: &str, hint: String) -> Diagnostic {
     let first = source.text.find(|c: char| !c.is_whitespace()).unwrap_or(0);
     let (line, _) = source.line_column(first);
     let place = Place::new(file, source.line_range(line));
     let problem = Problem::NotAScenario { path: source.shown_path.clone(), what: what.to_owned() };
-    Some(Diagnostic::at(place, problem).hint(hint))
+    Diagnostic::at(place, problem).hint(hint)
+}
+
+/// In which language a text is that is not TOML, and what to do with it; nothing where it has tables of a scenario, or may have.
+fn language_of(text: &str) -> Option<(&'static str, &'static str)> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if lines().any(|line| line.starts_with("```")) {
+        return Some(("Markdown", "copy the scenario out of its block of code into a file of its own"));
+    }
+    let headings = || lines().filter_map(heading);
+    if headings().any(|word| is_section(word) || section_meant(word).is_some()) {
+        return None;
+    }
+    if text.starts_with("#!") {
+        return Some(("a script", TO_START));
+    }
+    let written = || lines().filter(|line| !line.starts_with('#'));
+    if written().filter(|line| is_statement(line)).count() * 2 < written().count() {
+        return Some(("text in another format than TOML", TO_START));
+    }
+    headings().next().map(|_| ("settings of another program", TO_START))
+}
+
+/// The first word of a heading, like `host` of `[host.server]`; nothing for another line.
+fn heading(line: &str) -> Option<&str> {
+    let words = line.strip_prefix('[')?.trim_start_matches('[');
+    words.split(['.', ']', ' ']).next().filter(|word| !word.is_empty())
+}
+
+/// Whether a line is a heading, or gives a key a value.
+fn is_statement(line: &str) -> bool {
+    let is_key =
+        |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.\"'".contains(c));
+    heading(line).is_some() || line.split_once('=').is_some_and(|(key, _)| is_key(key.trim_end()))
 }
 
 fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
@@ -42,7 +107,8 @@ fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
     let is_job = |line: &str| {
         ["ioengine=", "rw=", "filename=", "iodepth=", "bs="].iter().any(|key| line.starts_with(key))
     };
-    if start.starts_with("[global]") && text.lines().any(|line| is_job(line.trim())) {
+    let has_section = || text.lines().any(|line| line.trim() == "[global]");
+    if has_section() && text.lines().any(|line| is_job(line.trim())) {
         let hint = format!("`lanewise run SCENARIO --fio {path}` runs its jobs on a scenario");
         return Some(("a job file of fio", hint));
     }
@@ -95,12 +161,32 @@ mod tests {
             ("01:00.0 Non-Volatile memory controller: Samsung", "dump"),
             ("0000:01:00.0 VGA compatible controller", "dump"),
             ("[global]\nrw=read\n[job]\n", "job file"),
+            ("; two drives\n\n[global]\nrw=read\n[job]\n", "job file"),
         ] {
             let (found, _) = kind_of(text, "a").unwrap_or_else(|| panic!("{text} is not told"));
             assert!(found.contains(what), "{found}");
         }
         assert!(kind_of("{\"host\": {}, \"title\": \"a\"}", "a").is_none());
         assert!(kind_of("title = \"01:00.0 a\"\n[host.a]\n", "a").is_none());
+    }
+
+    #[test]
+    fn text_that_is_not_toml_is_told_by_its_language() {
+        for (text, what) in [
+            ("# Title\n\nSome words.\n\n```toml\n[host.server]\n```\n", "Markdown"),
+            ("#!/bin/sh\nname=value\n", "script"),
+            ("# OSU MPI Bandwidth Test\n1   0.02\n2   10.59\n", "another format"),
+            ("[ ID] Interval\n[  5] 0.00-1.00 sec  1 GBytes\n", "another format"),
+            ("Words of one line", "another format"),
+            ("[Unit]\nDescription=A service\n", "settings"),
+        ] {
+            let (found, _) = language_of(text).unwrap_or_else(|| panic!("{text} is not told"));
+            assert!(found.contains(what), "{text}: {found}");
+        }
+        for text in ["[host.server]\nslots\nwords\nmore words\n", "[hots.server]\na b\n", "title = \"open\n"]
+        {
+            assert_eq!(language_of(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use lanewise_workload::{LoadConfig, WorkloadEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where a scenario is read from: its text, the catalog that its parts are in, and jobs that are in a file of their own.
 #[derive(Clone, Debug)]
@@ -53,16 +53,30 @@ impl Source {
     #[must_use]
     pub fn with_part_files(mut self, files: &'static (dyn FileSystem + Send + Sync)) -> Self {
         if !self.file.path.starts_with('<') {
-            let folder = Path::new(&self.file.path).parent().map(Path::to_path_buf).unwrap_or_default();
+            let folder = self.folder();
             self.catalog = self.catalog.with_part_files(move |name| {
-                let path = folder.join(name.strip_prefix("./").unwrap_or(name));
-                SourceFile::read(&path.to_string_lossy(), files).map_err(|problem| match problem {
+                SourceFile::read(&beside(&folder, name), files).map_err(|problem| match problem {
                     Problem::UnreadableFile { reason, .. } => reason,
                     other => other.to_string(),
                 })
             });
         }
         self
+    }
+
+    /// The same with the texts of such files, by the names that the scenario has for them: they are not looked for any more.
+    #[must_use]
+    pub fn with_part_texts(mut self, texts: impl IntoIterator<Item = (String, String)>) -> Self {
+        let folder = self.folder();
+        for (name, text) in texts {
+            let path = beside(&folder, &name);
+            self.catalog.add(&name, SourceFile::new(path, text));
+        }
+        self
+    }
+
+    fn folder(&self) -> PathBuf {
+        Path::new(&self.file.path).parent().map(Path::to_path_buf).unwrap_or_default()
     }
 
     /// The same with another catalog.
@@ -78,6 +92,11 @@ impl Source {
         self.jobs = jobs;
         self
     }
+}
+
+/// The path of a part's file, which is named from the folder of the scenario.
+fn beside(folder: &Path, name: &str) -> String {
+    folder.join(name.strip_prefix("./").unwrap_or(name)).to_string_lossy().into_owned()
 }
 
 fn alone(problem: Problem) -> Diagnostics {
@@ -186,6 +205,14 @@ pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Scenario,
         return Err(Diagnostics::new(vec![foreign], sources));
     }
     let (mut root, damage) = document::parse(file_id, &source.file, &mut output.diagnostics);
+    let foreign = if output.diagnostics.is_empty() {
+        foreign::refuse_tables(file_id, &source.file, &root)
+    } else {
+        foreign::refuse_unread(file_id, &source.file)
+    };
+    if let Some(foreign) = foreign {
+        return Err(Diagnostics::new(vec![foreign], sources));
+    }
     if let Some(jobs) = &source.jobs {
         jobs.merge_into(&mut root, &mut sources, &mut output.diagnostics);
     }

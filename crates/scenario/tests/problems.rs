@@ -273,6 +273,27 @@ fn a_part_in_a_file_is_looked_for_in_the_folder_of_the_scenario() {
     }
 }
 
+/// A file of another kind is one mistake, not one for each of its lines; a scenario with a line that is no TOML is told of that line.
+#[test]
+fn a_file_that_is_no_scenario_is_one_mistake() {
+    let codes = |text: &str| load(&Source::from_text("rig.toml", text), &[]).unwrap_err().codes();
+    for text in [
+        "# A page\n\nSome words about it.\n\nMore words.\n",
+        "# A page\n\n```toml\n[host.server]\nslots\n```\n",
+        "#!/bin/sh\nset -e\nfor each in *; do\n  echo $each\ndone\n",
+        "# OSU MPI Bandwidth Test\n1   0.02\n2   10.59\n",
+        "[Unit]\nDescription=A service of the system\n[Install]\nWantedBy=multi-user.target\n",
+        "title = \"Mine\"\nkind = \"endpoint\"\n[parameters]\ntags = 48\n",
+        "[package]\nname = \"a\"\n[dependencies]\n[lints]\n",
+    ] {
+        assert_eq!(codes(text), ["not-a-scenario"], "{text}");
+    }
+    for text in ["[host.server]\nslots\nwords of it\nmore\n", "title = \"open\n", "name = \"a\"\n[package]\n"]
+    {
+        assert!(!codes(text).contains(&"not-a-scenario"), "{text}");
+    }
+}
+
 #[test]
 fn ten_mistakes_are_ten_diagnostics_with_lines_and_hints() {
     let text = "titel = \"x\"\n\

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.options import AsJson
+from lanewise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lanewise.report.writing import Subject
 
 DEFAULT = "run-report.html"
+"""Where a report goes when no file is named: only where there is none yet."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,8 +38,14 @@ def _report(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="PATH", help="File to write: HTML, or Markdown if it ends in .md.")
-    ] = Path(DEFAULT),
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="File to write or to replace: HTML, or Markdown if it ends in .md. Without it: "
+            f"{DEFAULT}, unless there is one.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a report on runs that you kept.
@@ -48,12 +56,23 @@ def _report(
     from lanewise.output_format import stamped
     from lanewise.report.sources import read
 
-    check(out)
+    place = out or _free_place()
+    check(place)
     found = read(runs)
-    write(found, out)
+    write(found, place)
     if as_json:
-        document = stamped({"file": str(out), "runs": [name for name, _ in found]})
+        document = stamped({"file": str(place), "runs": [name for name, _ in found]})
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def _free_place() -> Path:
+    """Return where a report goes when no file is named; InputError where that would replace one."""
+    place = Path(DEFAULT)
+    if place.exists():
+        raise InputError(
+            f"'{place}' exists, and is left as it is; --out names another file, or this one to replace it"
+        )
+    return place
 
 
 def check(report: Path | None) -> None:

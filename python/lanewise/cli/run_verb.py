@@ -221,10 +221,11 @@ def _run(
     _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
     if out is not None:
         from lanewise.runs.folder import save_run
+        from lanewise.runs.simulator import resolve_run
 
         # What is printed cannot be lost any more, whatever becomes of the folder.
         sys.stdout.flush()
-        save_run(result, out, resolved=api.explain(scenario, overrides=paths).document, overrides=paths)
+        save_run(result, out, resolved=resolve_run(result).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
     _report(result, scenario, report)
     _exit_as(result.end_reason)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lanewise import _core
 from lanewise.draw.scenario import of_run, of_scenario
 from lanewise.errors import InputError
+from lanewise.kept import KeptScenario
 from lanewise.runs.simulator import resolve
 from lanewise.scenario_text import written_tables
 
@@ -33,17 +34,16 @@ def topology_of(
     does not count if it is gone or wrong today, if another version simulated it, or if it lacks a link of the
     run: then the topology has the links of the run and nothing else.
     """
-    if scenario is None:
-        scenario, overrides = result.scenario_text, result.overrides
     run = result.document
     written: Mapping[str, Any] = {}
     # Another version may understand a scenario in another way than the one that simulated it.
-    if resolved is None and scenario is not None and run["lanewise_version"] == _core.VERSION:
+    if resolved is None and run["lanewise_version"] == _core.VERSION:
         try:
-            text = scenario.read_text(encoding="utf-8") if isinstance(scenario, Path) else scenario
+            kept = result.kept if scenario is None else _kept(scenario, overrides)
             # What is one line is the name of a file that may have changed since.
-            if "\n" in text:
-                resolved, written = resolve(text, overrides).document, written_tables(text)
+            if kept is not None and "\n" in kept.text:
+                overrides = result.overrides if scenario is None else overrides
+                resolved, written = resolve(kept, overrides).document, written_tables(kept.text)
         except (InputError, OSError, UnicodeDecodeError):
             resolved = None
     if resolved is None:
@@ -51,3 +51,10 @@ def topology_of(
     drawn = of_scenario(resolved, written)
     links = {node.link.name for node in drawn.walk() if node.link}
     return drawn if links >= {link["name"] for link in run["links"]} else of_run(run)
+
+
+def _kept(scenario: str | Path, overrides: Sequence[tuple[str, str]]) -> KeptScenario:
+    """Return a scenario that is a text, or in a file."""
+    if isinstance(scenario, Path):
+        return KeptScenario.of(str(scenario), scenario.read_text(encoding="utf-8"), overrides)
+    return KeptScenario("<text>", scenario)

@@ -356,13 +356,17 @@ def _times(comparison: Comparison) -> Section:
 def _inputs(comparison: Comparison) -> Section:
     a, b = comparison.runs
     rows: Sequence[tuple[str, ...]] = list(_values(comparison))
-    texts = []
-    if a.scenario_text and b.scenario_text and a.scenario_text != b.scenario_text:
-        lines = unified_diff(
-            a.scenario_text.splitlines(), b.scenario_text.splitlines(), "A", "B", lineterm=""
+    pairs = [("the scenarios as they were written", a.scenario_text, b.scenario_text)]
+    pairs += [(f"the part in {name}", text, b.part_files.get(name)) for name, text in a.part_files.items()]
+    texts = [
+        (
+            f"What differs in {what}",
+            "\n".join(unified_diff(of_a.splitlines(), of_b.splitlines(), "A", "B", lineterm="")),
         )
-        texts.append(("What differs in the scenarios as they were written", "\n".join(lines)))
-    same = bool(a.scenario_text) and a.scenario_text == b.scenario_text
+        for what, of_a, of_b in pairs
+        if of_a and of_b and of_a != of_b
+    ]
+    same = bool(a.scenario_text) and a.kept == b.kept
     return Section(
         "What was run",
         sentences=["Both ran the same scenario text."] if same else [],

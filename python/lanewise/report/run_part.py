@@ -383,6 +383,7 @@ def _what_was_run(result: RunResult) -> Section:
     provenances = Counter(result.assumptions["provenance"])
     known = ", ".join(f"{number} {word}" for word, number in provenances.most_common())
     texts = [("The scenario as it was written", result.scenario_text)] if result.scenario_text else []
+    texts += [(f"The part in {name}", text) for name, text in result.part_files.items()]
     sentences = [] if result.scenario_text else ["The text of the scenario was not kept with the run."]
     if known:
         sentences.append(f"Parameters that no specification fixes: {known}.")

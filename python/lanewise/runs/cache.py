@@ -1,11 +1,11 @@
 """Finished runs on disk, so that an interrupted `reproduce` goes on where it was.
 
-An entry is named by a hash of everything that determines a result: the text of the scenario, the overrides in
-their order, and the compiled core with the catalog in it. Whatever changes, the name changes, so that a stale
-entry is never found. Entries are whole or not there, carry the digest of their name and content, belong
-to the user, and have to be the results of a run: one that is damaged, or of another user's making, is passed
-over and made again. Runs that were interrupted are not kept. A folder that cannot be written means that runs
-are done again, and is no reason to fail.
+An entry is named by a hash of everything that determines a result: the text of the scenario and of the files
+with parts that it names, the overrides in their order, and the compiled core with the catalog in it. Whatever
+changes, the name changes, so that a stale entry is never found. Entries are whole or not there, carry the
+digest of their name and content, belong to the user, and have to be the results of a run: a damaged one, or
+one of another user's making, is passed over and made again. Runs that were interrupted are not kept. A folder
+that cannot be written means that runs are done again, and is no reason to fail.
 
 What was not used for `UNUSED_DAYS` is removed, and of the core in use what was used longest ago while its
 entries have more than `MOST_BYTES` together.
@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING
 
 from lanewise import _core
 from lanewise.files import HALF, NotWrittenError, write_whole
+from lanewise.kept import part_files
 from lanewise.results import RunResult
-from lanewise.runs.part_files import part_files
 from lanewise.runs.simulator import text_of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lanewise.experiment.runner import Job
 
@@ -76,8 +76,9 @@ class RunCache:
         text = job.scenario if isinstance(job.scenario, str) else text_of_file(job.scenario)
         if text is None:
             return None
+        parts = part_files(str(job.scenario), text, job.overrides)
         try:
-            key = key_of(job, text)
+            key = key_of(job, text, parts)
             path = self._path(key)
             digest, _, content = _unpacked(path).partition(b"\n")
             if digest.decode("ascii") != _digest(key, content):
@@ -90,13 +91,13 @@ class RunCache:
             return None
         with suppress(OSError):
             os.utime(path)
-        return RunResult(document, job.overrides, text, made)
+        return RunResult(document, job.overrides, text, made, parts)
 
     def keep(self, job: Job, result: RunResult) -> None:
-        """Store a finished run, if it can be, under the text that was simulated."""
+        """Store a finished run, if it can be, under the texts that were simulated."""
         if result.end_reason == "Interrupted" or result.scenario_text is None:
             return
-        key = key_of(job, result.scenario_text)
+        key = key_of(job, result.scenario_text, result.part_files)
         path = self._path(key)
         if path.exists() and not path.is_file():
             return  # It would be written to where it lies, and a pipe waits for a reader.
@@ -144,8 +145,11 @@ def is_result(document: object) -> bool:
     )
 
 
-def key_of(job: Job, text: str) -> str:
-    """Return the hash of everything that determines the result of a job whose scenario says `text`."""
+def key_of(job: Job, text: str, own_parts: Mapping[str, str] | None = None) -> str:
+    """Return the hash of everything that determines the result of a job.
+
+    Its scenario says `text`, and `own_parts` are the texts of the files that it names as parts.
+    """
     parts = {
         "format": FORMAT,
         "core": core_hash(),
@@ -154,8 +158,8 @@ def key_of(job: Job, text: str) -> str:
         "path": str(job.scenario),
         "overrides": [list(pair) for pair in job.overrides],
     }
-    if own := part_files(str(job.scenario), text, job.overrides):
-        parts["own_parts"] = own
+    if own_parts:
+        parts["own_parts"] = dict(own_parts)
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

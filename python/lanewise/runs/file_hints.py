@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from errno import EIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanewise.errors import ScenarioError
+from lanewise.errors import InputError, ScenarioError
 from lanewise.inputs import READ_FAILED
 
 if TYPE_CHECKING:
@@ -29,14 +30,19 @@ def with_file_hints() -> Iterator[None]:
         known: list[Mistake] = getattr(error, "diagnostics", [])
         error.diagnostics = [_completed(each) for each in known]
         for before, after in zip(known, error.diagnostics, strict=True):
-            if after["hint"] != before["hint"]:
-                error.add_note(f"hint: {after['hint']}")
+            old, new = before["hint"], after["hint"]
+            if new == old or new is None:
+                continue
+            if old:
+                error.args = (str(error).replace(old, new),)
+            else:
+                error.add_note(f"hint: {new}")
         raise
 
 
 def _completed(mistake: Mistake) -> Mistake:
     path = mistake["path"]
-    if mistake["code"] != _UNREADABLE or path is None:
+    if path is None or mistake["code"] != _UNREADABLE:
         return mistake
     return {**mistake, "hint": _hint(Path(path)) or mistake["hint"]}
 
@@ -51,10 +57,26 @@ def _hint(path: Path) -> str:
     except FileNotFoundError:
         return _about_a_name(path)
     except IsADirectoryError:
-        return "a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
+        return _about_a_folder(path)
     except OSError as error:
         return READ_FAILED if error.errno == EIO else ""
     return ""
+
+
+def _about_a_folder(path: Path) -> str:
+    """Say how to run a run folder's scenario again; of another folder, which verbs take some."""
+    from lanewise.runs.folder import SCENARIO, load_run
+
+    try:
+        overrides = load_run(path).overrides if (path / SCENARIO).is_file() else None
+    except InputError:
+        overrides = None
+    if overrides is None:
+        return "a scenario is a file; 'lanewise compare' takes run folders, 'lanewise scan' a copied /sys"
+    settings = "".join(f" --set {shlex.quote('='.join(pair))}" for pair in overrides)
+    return f"a scenario is a file; that of this run is '{path / SCENARIO}'" + (
+        f", which was run with{settings}" if settings else ""
+    )
 
 
 def _about_a_name(path: Path) -> str:

@@ -2,8 +2,12 @@
 
     manifest.json      what was run and when: resolved scenario, overrides, seed, versions, end reason, tables
     scenario.toml      the scenario as it was written
+    my_part.toml ...   files with parts that the scenario or an override names, under these names
     results.json       the core's results, as `lanewise run --json` prints them
     flows.parquet ...  one file per table; the unit of a column is in its field metadata
+
+A file with a part that lies elsewhere than beside the scenario or below it gets another name, which scenario
+and overrides have then. So the folder can be moved, and run again, whatever becomes of the files.
 
 The folder is written beside its destination and renamed into place, so that a killed run leaves nothing
 half-made.
@@ -19,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 from lanewise.errors import InputError
 from lanewise.files import half_name, remove_stale_halves
+from lanewise.kept import as_files, part_files
 from lanewise.results import RunResult, WhyResult
 from lanewise.units import unit_of
 
@@ -34,7 +39,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the folder's layout, in its manifest."""
 
-_SCENARIO = "scenario.toml"
+SCENARIO = "scenario.toml"
+"""Name of the file with the scenario."""
 
 
 class RunFolderError(InputError):
@@ -78,8 +84,11 @@ def _save(
         for name, table in result.tables.items():
             _write_table(table, beside / f"{name}.parquet")
         (beside / "results.json").write_text(result.to_json() + "\n", encoding="utf-8")
-        if result.scenario_text is not None:
-            (beside / _SCENARIO).write_text(result.scenario_text, encoding="utf-8")
+        if result.kept is not None:
+            kept, overrides = as_files(result.kept, overrides, [SCENARIO])
+            for name, text in {**kept.part_files, SCENARIO: kept.text}.items():
+                (beside / name).parent.mkdir(parents=True, exist_ok=True)
+                (beside / name).write_text(text, encoding="utf-8")
         manifest = _manifest(result, resolved, overrides)
         (beside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         beside.rename(folder)
@@ -109,12 +118,13 @@ def load_run(folder: Path) -> RunResult:
             f"'{folder}' has layout {manifest.get('format')!r}, and this version reads layout {FORMAT}"
         )
     # Whether it has the shape of results, is looked at next.
-    made = manifest.get("made")
+    made, overrides, text = manifest.get("made"), _overrides(manifest), _scenario_text(folder)
     result = RunResult(
         cast("documents.Run", document),
-        _overrides(manifest),
-        _scenario_text(folder),
+        overrides,
+        text,
         made if isinstance(made, str) else None,
+        {} if text is None else part_files(str(folder / SCENARIO), text, overrides),
     )
     _check_tables(result, folder)
     return result
@@ -142,7 +152,7 @@ def run_of(document: Mapping[str, object], file: Path) -> RunResult:
 def _scenario_text(folder: Path) -> str | None:
     """Return the scenario as it was written; None where there is none, as in folders of older versions."""
     try:
-        return (folder / _SCENARIO).read_text(encoding="utf-8")
+        return (folder / SCENARIO).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from lanewise import _core
 from lanewise.errors import InputError
 from lanewise.inputs import MOST_SCENARIO_BYTES, STANDARD_INPUT, read_file, read_input
+from lanewise.kept import KeptScenario
 from lanewise.results import ExplainResult, RunResult, TraceResult, WhyResult
 from lanewise.runs.file_hints import with_file_hints
 from lanewise.scenario.text import scenario_text
@@ -30,7 +32,7 @@ Scenario: TypeAlias = str | Path | Mapping[str, object]
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: Scenario | KeptScenario,
     overrides: Sequence[tuple[str, str]] = (),
     progress: Callable[[Progress], bool | None] | None = None,
     *,
@@ -43,35 +45,41 @@ def simulate(
     `progress` hears of the run now and then (simulated_s, time_limit_s, events, measuring_since_s), and of
     its flows every so many seconds; returning False ends it. `threads` share the run, where they can.
     """
-    name, text = _read_once(scenario)
+    name, kept = read_once(scenario, overrides)
     with with_file_hints():
-        document = _core.run(name, list(overrides), progress, text, fio, flows_every_s, threads)
-    return RunResult(json.loads(document), tuple(overrides), text, _now())
+        document = _core.run(name, list(overrides), progress, source_of(kept), fio, flows_every_s, threads)
+    return RunResult(json.loads(document), tuple(overrides), *_kept_with(kept))
 
 
 def prove(
-    scenario: Scenario,
+    scenario: Scenario | KeptScenario,
     overrides: Sequence[tuple[str, str]] = (),
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> WhyResult:
     """Run a scenario, and again with each candidate for its limit ten times larger."""
-    name, text = _read_once(scenario)
+    name, kept = read_once(scenario, overrides)
     with with_file_hints():
-        document = _core.why(name, list(overrides), progress, text)
-    return WhyResult(json.loads(document), tuple(overrides), text, _now())
+        document = _core.why(name, list(overrides), progress, source_of(kept))
+    return WhyResult(json.loads(document), tuple(overrides), *_kept_with(kept))
 
 
 def resolve(
-    scenario: Scenario,
+    scenario: Scenario | KeptScenario,
     overrides: Sequence[tuple[str, str]] = (),
     *,
     fio: _core.FioJobs | None = None,
 ) -> ExplainResult:
     """Resolve a scenario with overrides and other fio jobs: every parameter, and where it came from."""
-    name, text = given(scenario)
+    name, kept = read_once(scenario, overrides)
     with with_file_hints():
-        document = _core.explain(name, list(overrides), text, fio)
+        document = _core.explain(name, list(overrides), source_of(kept), fio)
     return ExplainResult(json.loads(document))
+
+
+def resolve_run(result: RunResult) -> ExplainResult:
+    """Resolve what a run was simulated from, and not what is in its files by now."""
+    name = str(result.document["scenario_path"])
+    return resolve(name if result.kept is None else replace(result.kept, name=name), result.overrides)
 
 
 def list_wires(
@@ -88,12 +96,12 @@ def list_wires(
 
     `view` is what to list instead, around something or a transaction, as in `lanewise.trace`.
     """
-    name, text = given(scenario)
+    name, kept = read_once(scenario, overrides)
     start, span = window
-    wanted = (list(links), list(kinds), last, *view)
+    wanted, source = (list(links), list(kinds), last, *view), source_of(kept)
     try:
         with with_file_hints():
-            document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, text)
+            document, listing = _core.trace(name, start, span, *wanted, list(overrides), progress, source)
     except ValueError as error:
         raise InputError(str(error)) from error
     return TraceResult(json.loads(document), listing)
@@ -117,12 +125,13 @@ def write_wires(
     `form` is one of the core's; `view` as for `list_wires`, of which `last` rows are kept. What `put` raises
     breaks the trace off and is raised again; KeyboardInterrupt when something else did.
     """
-    name, text = given(scenario)
+    name, kept = read_once(scenario, overrides)
     start, span = window
     try:
         with with_file_hints():
             wanted = (start, span, list(links), list(kinds), form, put, last, *view)
-            document = _core.write_trace(name, *wanted, list(overrides), progress, text)
+            source = source_of(kept)
+            document = _core.write_trace(name, *wanted, list(overrides), progress, source)
     except ValueError as error:
         raise InputError(str(error)) from error
     end: TraceEnd = json.loads(document)
@@ -131,13 +140,28 @@ def write_wires(
     return end
 
 
-def _read_once(scenario: Scenario) -> tuple[str, str | None]:
-    """Return what messages call a scenario, and its text, which is simulated and kept: a file may change.
+def read_once(
+    scenario: Scenario | KeptScenario, overrides: Sequence[tuple[str, str]]
+) -> tuple[str, KeptScenario | None]:
+    """Return what messages call a scenario, and what is simulated and kept: files may change.
 
     None for a file that the core does not take: it says why.
     """
+    if isinstance(scenario, KeptScenario):
+        return scenario.name, scenario
     name, text = given(scenario)
-    return name, text if text is not None else text_of_file(name)
+    text = text if text is not None else text_of_file(name)
+    return name, None if text is None else KeptScenario.of(name, text, overrides)
+
+
+def source_of(kept: KeptScenario | None) -> _core.Text | None:
+    """Return what the core takes for a scenario that was read."""
+    return None if kept is None else kept.source
+
+
+def _kept_with(kept: KeptScenario | None) -> tuple[str | None, str, Mapping[str, str]]:
+    """Return what a result keeps beside its document: the text, when it was simulated, and files of parts."""
+    return (None, _now(), {}) if kept is None else (kept.text, _now(), kept.part_files)
 
 
 def text_of_file(path: str | Path) -> str | None:

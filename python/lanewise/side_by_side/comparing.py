@@ -215,10 +215,10 @@ def _found(given: Given, tools: Sequence[str]) -> tuple[list[Found], list[Measur
 
 def _resolved_again(run: RunResult) -> ExplainResult | None:
     """Return the parameters of a finished run; None where its text is not there, or no scenario now."""
-    if run.scenario_text is None:
+    if run.kept is None:
         return None
     try:
-        return resolve(run.scenario_text, run.overrides)
+        return resolve(run.kept, run.overrides)
     except InputError:
         return None
 

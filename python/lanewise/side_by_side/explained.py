@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from lanewise import _core
 from lanewise.runs.simulator import simulate
-from lanewise.side_by_side.written import Written, differences, fewer
+from lanewise.side_by_side.written import Written, differences, fewer, read_both
 from lanewise.study.measures import mean_latency
 
 if TYPE_CHECKING:
@@ -177,13 +177,11 @@ def explain(
     """
     of_a, of_b = Outcome.of(a), Outcome.of(b)
     measure = _what_moved(of_a, of_b)
-    if a.scenario_text is None or b.scenario_text is None:
-        which = " and ".join(
-            letter for letter, run in zip(letters, (a, b), strict=True) if run.scenario_text is None
-        )
+    if a.kept is None or b.kept is None:
+        which = " and ".join(letter for letter, run in zip(letters, (a, b), strict=True) if run.kept is None)
         said = f"What differs is not known: {which} came without the text of its scenario"
         return Explanation(said, measure, of_a, of_b, (), "the text of a scenario is not known")
-    sides = Written.read(a.scenario_text, a.overrides), Written.read(b.scenario_text, b.overrides)
+    sides = read_both((a.kept, b.kept), (a.overrides, b.overrides), letters)
     problem = next((each.problem for each in sides if each.problem is not None), None)
     if problem is not None:
         said = "What differs is not known: the text of a scenario does not stand alone"
@@ -248,7 +246,7 @@ def _moved_since(a: RunResult, b: RunResult, sides: Sequence[Written], progress:
 
 
 def _simulate(side: Written, progress: Watch) -> RunResult:
-    result = simulate(side.text, side.overrides, progress)
+    result = simulate(side.kept, side.overrides, progress)
     if result.end_reason == "Interrupted":
         raise KeyboardInterrupt
     return result

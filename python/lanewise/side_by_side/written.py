@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lanewise.alike_names import stem
 from lanewise.alike_names import together as of_alike
 from lanewise.errors import InputError
+from lanewise.kept import KeptScenario, put_names, with_names
 from lanewise.runs.simulator import resolve
 from lanewise.scenario.text import scenario_text
 from lanewise.scenario_text import written_tables
@@ -43,17 +44,29 @@ class Written:
     tables: Tables
     """Workloads by name, or by number where they have none."""
     overrides: tuple[Override, ...]
+    part_files: Mapping[str, str] = field(default_factory=dict)
+    """Texts of files with parts, by the names that they have here."""
 
     @classmethod
-    def read(cls, text: str, overrides: Sequence[Override]) -> Written:
-        """Read the text of a scenario that was run."""
+    def read(
+        cls,
+        text: str,
+        overrides: Sequence[Override],
+        part_files: Mapping[str, str] | None = None,
+        *,
+        renamed: Mapping[str, str] | None = None,
+    ) -> Written:
+        """Read the text of a scenario that was run, with other names for part files that are `renamed`."""
+        renamed = renamed or {}
         tables = dict(deepcopy(dict(written_tables(text))))
+        put_names(tables, renamed)
         workloads = tables.get("workload")
         if isinstance(workloads, list):
             tables["workload"] = {
                 str(each.get("name", f"#{number}")): each for number, each in enumerate(workloads)
             }
-        return cls(tables, tuple(overrides))
+        files = {renamed.get(name, name): text for name, text in (part_files or {}).items()}
+        return cls(tables, with_names(overrides, renamed), files)
 
     @cached_property
     def text(self) -> str:
@@ -63,10 +76,15 @@ class Written:
             tables["workload"] = list(workloads.values())
         return scenario_text(tables)
 
+    @property
+    def kept(self) -> KeptScenario:
+        """What is simulated, but for the overrides."""
+        return KeptScenario("<text>", self.text, self.part_files)
+
     @cached_property
     def resolved(self) -> ExplainResult:
         """Every parameter; `lanewise.InputError` for a scenario that is none."""
-        return resolve(self.text, self.overrides)
+        return resolve(self.kept, self.overrides)
 
     @cached_property
     def problem(self) -> InputError | None:
@@ -111,7 +129,27 @@ class Written:
             order = _order_in(other.at(("workload",)), self.at(("workload",)))
             tables["workload"] = {key: workloads[key] for key in sorted(workloads, key=order)}
         kept = [pair for pair in self.overrides if pair[0] not in paths]
-        return Written(tables, (*kept, *(pair for pair in other.overrides if pair[0] in paths)))
+        overrides = (*kept, *(pair for pair in other.overrides if pair[0] in paths))
+        return Written(tables, overrides, {**other.part_files, **self.part_files})
+
+
+def read_both(
+    kept: tuple[KeptScenario, KeptScenario],
+    overrides: tuple[Sequence[Override], Sequence[Override]],
+    letters: tuple[str, str],
+) -> tuple[Written, Written]:
+    """Read two scenarios that were run, of which each may get what the other has.
+
+    Files with parts that have the same name in both, and say different things, are called by `letters`, too,
+    like ``A/mine.toml``: so they are a difference like any other.
+    """
+    files, others = (each.part_files for each in kept)
+    clash = [name for name in files if name in others and files[name] != others[name]]
+    a, b = (
+        Written.read(each.text, own, each.part_files, renamed={name: f"{letter}/{name}" for name in clash})
+        for each, own, letter in zip(kept, overrides, letters, strict=True)
+    )
+    return a, b
 
 
 def _order_in(*tables: object) -> Callable[[str], int]:

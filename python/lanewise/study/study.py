@@ -114,7 +114,7 @@ class Study:
             if name in seen:
                 raise InputError(f"two columns of the study would be called '{name}': leave one of them out")
             seen.add(name)
-        return Work(self.name, self.text, self.metrics)
+        return Work(self.name, self.text, self.metrics, self._own_parts)
 
     def asked(self) -> dict[str, object]:
         """Return all that determines the results, as JSON has it."""
@@ -138,12 +138,13 @@ class Study:
             "lanewise_version": __version__,
             "core": core_hash(),
             "scenario": self.text,
-            **({"own_parts": own} if (own := self._own_parts()) else {}),
+            **({"own_parts": own} if (own := self._own_parts) else {}),
         }
 
+    @cached_property
     def _own_parts(self) -> dict[str, str]:
-        """Return the files with parts that the scenario, an override or an axis names."""
-        from lanewise.runs.part_files import part_files
+        """Texts of files with parts that the scenario, an override or an axis names; a file may change."""
+        from lanewise.kept import part_files
 
         of_axes = [
             pair for axis in self.axes for row in axis.rows for pair in zip(axis.paths, row, strict=True)

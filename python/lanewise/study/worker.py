@@ -9,11 +9,12 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from lanewise import _core
 from lanewise.errors import InputError
+from lanewise.kept import KeptScenario
 from lanewise.study.measures import Measure, Value, read_document, row_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ class Work:
     """What messages call the scenario."""
     text: str
     measures: tuple[str, ...]
+    part_files: dict[str, str] = field(default_factory=dict)
+    """Texts of files with parts that points name."""
+
+    @property
+    def source(self) -> _core.Text:
+        """What the core takes."""
+        return KeptScenario(self.name, self.text, self.part_files).source
 
 
 def run_point(
@@ -61,11 +69,11 @@ def run_point(
     start = time.perf_counter()
 
     def explain() -> Explain:
-        explained: Explain = json.loads(_core.explain(work.name, list(overrides), work.text))
+        explained: Explain = json.loads(_core.explain(work.name, list(overrides), work.source))
         return explained
 
     try:
-        document = read_document(_core.run(work.name, list(overrides), None, work.text), measures)
+        document = read_document(_core.run(work.name, list(overrides), None, work.source), measures)
         row, lacking = row_of(document, measures, explain)
     except InputError as error:
         return Outcome(number, "refused", {}, str(error), time.perf_counter() - start)
@@ -90,7 +98,7 @@ def main() -> None:
         if not first:
             return
         given = json.loads(first)
-        work = Work(given["name"], given["text"], tuple(given["measures"]))
+        work = Work(given["name"], given["text"], tuple(given["measures"]), given["part_files"])
         measures = [Measure.parse(text) for text in work.measures]
         for line in sys.stdin.buffer:
             number, overrides = json.loads(line)

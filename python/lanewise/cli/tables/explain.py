@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"assumed": "yellow", "calibrated": "cyan", "published": "green", "datasheet": "green"}
 _WIDEST = 120
-_WIDEST_KEY, _WIDEST_VALUE, _PROVENANCE = 30, 22, 10
+_WIDEST_KEY, _WIDEST_VALUE, _NARROWEST_VALUE, _PROVENANCE = 30, 22, 8, 10
 _MOST_UNLIKE = 0.25
 """Share of its rows in which a component may differ from one above it, and be written as the differences."""
 _QUIET = "written in the scenario without a source"
@@ -171,7 +171,11 @@ def _beside(left: str, words: str, width: int) -> Iterator[str]:
         yield f"{left}  {words}".rstrip()
         return
     yield left.rstrip()
-    yield from (f"    {line}" for line in wrap(words, max(width - 4, 20), break_long_words=False))
+    yield from _below(words, width)
+
+
+def _below(words: str, width: int) -> Iterator[str]:
+    return (f"    {line}" for line in wrap(words, max(width - 4, 20), break_long_words=False))
 
 
 def _limits(link: Mapping[str, object]) -> str:
@@ -234,7 +238,8 @@ def _section(title: str, note: str, components: Sequence[_Component], width: int
         alike.setdefault(component.without_its_name, []).append(component)
     rows = [row for group in alike.values() for row in group[0].rows]
     key = min(max(len(row[0]) for row in rows), _WIDEST_KEY)
-    value = min(max(len(row[1]) for row in rows), _WIDEST_VALUE)
+    room = width - key - _PROVENANCE - 6
+    value = min(max(len(row[1]) for row in rows), _WIDEST_VALUE, max(room, _NARROWEST_VALUE))
     told: list[_Component] = []
     for group in alike.values():
         first, name = group[0], together([component.name for component in group])
@@ -246,6 +251,12 @@ def _section(title: str, note: str, components: Sequence[_Component], width: int
         for (path, shown, provenance, source), place in ((first.rows[at], first.places[at]) for at in chosen):
             left = f"  {path:{key}}  {shown:{value}}  {provenance:{_PROVENANCE}}"
             words = "; ".join(text for text in (source, place) if text and text not in (_QUIET, "default"))
+            if len(left.rstrip()) > width:
+                # A value that is too long stands below its name, as a source does.
+                yield f"  {path:{key}}  {provenance}"
+                yield from _below(shown, width)
+                yield from _below(words, width)
+                continue
             yield from _beside(left, words, width)
         yield ""
 

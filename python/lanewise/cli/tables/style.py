@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,10 @@ from lanewise.cli.console import stdout
 from lanewise.written import DASH, counted, fixed, percent, shares_in_words, signed, spelled, time_scale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console, RenderableType
+    from rich.table import Column
 
 __all__ = [
     "DASH",
@@ -142,7 +145,7 @@ def emit(*renderables: RenderableType) -> None:
 
 
 def _print(console: Console, renderables: Iterable[RenderableType]) -> None:
-    """Print each; what is wider than the terminal has its columns closer together.
+    """Print each; of what is wider than the terminal the columns are closer together, then below each other.
 
     A table that is wider all the same is not cut, and the terminal wraps its lines.
     """
@@ -153,14 +156,55 @@ def _print(console: Console, renderables: Iterable[RenderableType]) -> None:
         return Measurement.get(console, unbounded, renderable).minimum
 
     for renderable in renderables:
-        if least(renderable) > shown:
-            _bring_together(renderable)
-        console.width = max(shown, least(renderable))
-        console.print(renderable)
+        for piece in _fitted(renderable, shown, least):
+            console.width = max(shown, least(piece))
+            console.print(piece)
 
 
-def _bring_together(renderable: RenderableType) -> None:
-    """Put one space in the place of two between the columns of every table in it."""
-    for part in renderable.renderables if isinstance(renderable, Group) else [renderable]:
-        if isinstance(part, Table) and part.box is box.SIMPLE_HEAD:
-            part.padding = (0, 0, 0, 0)
+def _fitted(
+    renderable: RenderableType, width: int, least: Callable[[RenderableType], int]
+) -> Iterator[RenderableType]:
+    """Give a renderable as it is, or its parts, of which tables that are too wide come as several."""
+    parts = renderable.renderables if isinstance(renderable, Group) else [renderable]
+    tables = [part for part in parts if isinstance(part, Table) and part.box is box.SIMPLE_HEAD]
+    if least(renderable) > width:
+        for table in tables:
+            table.padding = (0, 0, 0, 0)
+    if least(renderable) <= width:
+        yield renderable
+        return
+    for part in parts:
+        if part in tables and isinstance(part, Table):
+            yield from _below_each_other(part, width, least)
+        else:
+            yield part
+
+
+def _below_each_other(
+    table: Table, width: int, least: Callable[[RenderableType], int]
+) -> Iterator[RenderableType]:
+    """Give a table in pieces that are narrow enough, each with the columns that say what a row is."""
+    columns = list(table.columns)
+    keys = columns[: _keys(columns)]
+    piece = list(keys)
+    for column in columns[len(keys) :]:
+        if len(piece) > len(keys) and least(_with_columns(table, [*piece, column])) > width:
+            yield _with_columns(table, piece)
+            yield ""
+            piece = list(keys)
+        piece.append(column)
+    yield _with_columns(table, piece)
+
+
+def _keys(columns: Sequence[Column]) -> int:
+    """Return how many columns, from the first, say what a row is: those before two columns of numbers."""
+    is_number = [column.justify == "right" for column in columns]
+    runs = (at for at in range(1, len(columns) - 1) if is_number[at] and is_number[at + 1])
+    return next(runs, 1)
+
+
+def _with_columns(whole: Table, columns: Sequence[Column]) -> Table:
+    """Return a table with some of its columns."""
+    some = copy(whole)
+    some.columns = [replace(column, _index=at) for at, column in enumerate(columns)]
+    return some

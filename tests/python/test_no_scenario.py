@@ -1,0 +1,52 @@
+"""A file that is no scenario is one mistake, which says what the file is and which verb takes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lanewise
+
+HERE = Path(__file__).resolve().parent
+TEXTS = {
+    "notes.md": "# Notes\n\nWhat was measured, in words.\n\nAnd more words.\n",
+    "start.sh": "#!/bin/sh\nset -e\nfor each in *; do\n  echo $each\ndone\n",
+    "list.txt": '01:00.0 "Non-Volatile memory controller" "Maker" "Drive" -r01 "Maker" "Drive"\n',
+    "jobs.fio": "; two jobs\n[global]\nrw=read\n[one]\nbs=4k\n",
+    "mine.toml": 'title = "Mine"\nkind = "endpoint"\n[parameters]\ntags = 4\n',
+    "zero.txt": "some words\0and more\nother words\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "what", "hint"),
+    [
+        ("captured/osu-5.3-osu_bw.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/perftest-6.06-ib_write_bw.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/fio-3.33-two-jobs.json", "JSON", "`lanewise import` reads"),
+        ("captured/iperf3-3.12-text.txt", "text in another format", "`lanewise import` outputs"),
+        ("machine/dumps/qemu.vvv", "a dump of a machine", "`lanewise scan "),
+        ("list.txt", "text in another format", "`lanewise scan` reads dumps"),
+        ("notes.md", "text in another format", "`lanewise new` copies one"),
+        ("start.sh", "a script", "`lanewise new` copies one"),
+        ("jobs.fio", "a job file of fio", "`lanewise run SCENARIO --fio "),
+        ("mine.toml", "a part", 'part = "mine.toml"'),
+        ("zero.txt", "text in another format", "`lanewise new` copies one"),
+    ],
+)
+def test_what_is_no_scenario_is_one_mistake(tmp_path: Path, file: str, what: str, hint: str) -> None:
+    """The message says what the file looks like, the hint what takes it; both are in the record, too."""
+    path = HERE / file
+    if file in TEXTS:
+        path = tmp_path / file
+        path.write_text(TEXTS[file], encoding="utf-8")
+    for verb in (lanewise.explain, lanewise.run):
+        with pytest.raises(lanewise.ScenarioError) as caught:
+            verb(path)
+        (mistake,) = caught.value.diagnostics
+        assert mistake["code"] == "not-a-scenario"
+        assert f"is {what}" in mistake["message"]
+        assert hint in mistake["hint"]
+        assert str(caught.value).count("= hint: ") == 1
+        assert mistake["hint"] in str(caught.value)

@@ -50,35 +50,45 @@ fn not_a_scenario(file: FileId, source: &SourceFile, what: &str, hint: String) -
 
 /// In which language a text is that is not TOML, and what to do with it; nothing where it has tables of a scenario, or may have.
 fn language_of(text: &str) -> Option<(&'static str, &'static str)> {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    if lines().any(|line| line.starts_with("```")) {
-        return Some(("Markdown", "copy the scenario out of its block of code into a file of its own"));
+    // Lines that are no comments, those of them that TOML could have, and headings.
+    let (mut written, mut statements, mut headings) = (0, 0, 0);
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            return Some(("Markdown", "copy the scenario out of its block of code into a file of its own"));
+        }
+        if let Some(word) = heading(line) {
+            if is_section(word) || section_meant(word).is_some() {
+                return None;
+            }
+            headings += 1;
+        }
+        let is_written = !line.is_empty() && !line.starts_with('#');
+        written += usize::from(is_written);
+        statements += usize::from(is_written && is_statement(line));
     }
-    let headings = || lines().filter_map(heading);
-    if headings().any(|word| is_section(word) || section_meant(word).is_some()) {
-        return None;
-    }
-    if text.starts_with("#!") {
-        return Some(("a script", TO_START));
-    }
-    let written = || lines().filter(|line| !line.starts_with('#'));
-    if written().filter(|line| is_statement(line)).count() * 2 < written().count() {
-        return Some(("text in another format than TOML", TO_START));
-    }
-    headings().next().map(|_| ("settings of another program", TO_START))
+    let what = match text.starts_with("#!") {
+        true => "a script",
+        false if statements * 2 < written => "text in another format than TOML",
+        false if headings > 0 => "settings of another program",
+        false => return None,
+    };
+    Some((what, TO_START))
 }
 
 /// The first word of a heading, like `host` of `[host.server]`; nothing for another line.
 fn heading(line: &str) -> Option<&str> {
-    let words = line.strip_prefix('[')?.trim_start_matches('[');
-    words.split(['.', ']', ' ']).next().filter(|word| !word.is_empty())
+    let words = line.strip_prefix('[')?;
+    let words = words.strip_prefix('[').unwrap_or(words);
+    let end = words.bytes().position(|byte| matches!(byte, b'.' | b']' | b' ')).unwrap_or(words.len());
+    (end > 0).then(|| &words[..end])
 }
 
 /// Whether a line is a heading, or gives a key a value.
 fn is_statement(line: &str) -> bool {
-    let is_key =
-        |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.\"'".contains(c));
-    heading(line).is_some() || line.split_once('=').is_some_and(|(key, _)| is_key(key.trim_end()))
+    let is_of_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.\"' ".contains(byte) || !byte.is_ascii();
+    let key = line.bytes().position(|byte| byte == b'=').map_or(&[][..], |end| &line.as_bytes()[..end]);
+    heading(line).is_some() || (!key.is_empty() && key.iter().all(is_of_key))
 }
 
 fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {

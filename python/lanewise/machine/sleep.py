@@ -51,16 +51,14 @@ def enters_l1_2(link: Link) -> bool:
 
 
 def with_l1_2(link: Link, table: EndpointLink) -> EndpointLink:
-    """Return what `sleep_table` says, with L1.2 and its times, which are those of the slower end."""
+    """Return what `sleep_table` says, with L1.2 and its times, which are those of the slower end.
+
+    Where no end says how long its power takes, that is what the register has until software sets it (7.8.3.4).
+    """
     ends = (link.upper.link, link.device.link)
-    power_on = max((end.l1_2_power_on_s for end in ends if end.l1_2_power_on_s is not None), default=None)
-    common_mode = max((end.l1_2_common_mode_s for end in ends if end.l1_2_common_mode_s), default=None)
-    deeper: EndpointLink = {**table, "l1_2": True}
-    if power_on is not None:
-        deeper["l1_2_power_on"] = f"{1e6 * power_on:.0f} us"
-    if common_mode is not None:
-        deeper["l1_2_common_mode"] = f"{1e6 * common_mode:.0f} us"
-    return deeper
+    power_on = max((end.l1_2_power_on_s for end in ends if end.l1_2_power_on_s is not None), default=10e-6)
+    common_mode = max((end.l1_2_common_mode_s or 0.0 for end in ends), default=0.0)
+    return {**table, "l1_2_exit": f"{1e6 * (power_on + common_mode):.0f} us"}
 
 
 def sleep_table(link: Link) -> EndpointLink | None:

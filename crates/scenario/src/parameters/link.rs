@@ -108,15 +108,9 @@ parameters! {
         /// Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
         l1_exit: Span = "8 us" in "0 ns" to "10 ms",
         Assumed "the middle of what Link Capabilities can say, PCIe Base 6.3 §7.5.3.6";
-        /// Whether the link goes on from L1 to L1.2, in which its clock and its common mode are off.
-        l1_2: bool = "false",
+        /// Time that leaving L1.2 takes before `l1_exit`: T_POWER_ON and T_COMMONMODE. Without it, the link stays in L1.
+        l1_2_exit: Option<Span> = "none" in "0 ns" to "10 ms",
         Assumed "the usual setting of machines that are built for speed";
-        /// Time that leaving L1.2 takes before `l1_exit`, for the circuits to have power: T_POWER_ON.
-        l1_2_power_on: Span = "10 us" in "0 ns" to "10 ms",
-        Spec "what T_POWER_ON is until software sets it, PCIe Base 6.3 §7.8.3.4";
-        /// Time that it takes for the common mode on top of that: T_COMMONMODE.
-        l1_2_common_mode: Span = "40 us" in "0 ns" to "255 us",
-        Assumed "ports in public lspci dumps say 1 to 255 us";
         group cxl: CxlLinkParameters;
     }
 }

@@ -18,9 +18,9 @@ const L1_2_STAY: Span = Span::from_us(4);
 pub(crate) fn power(link: &LinkParameters) -> LinkPower {
     let l0s = SleepConfig::new(link.l0s_idle, link.l0s_exit);
     let mut l1 = SleepConfig::new(link.l1_idle, link.l1_exit);
-    if link.l1_2 {
+    if let Some(exit) = link.l1_2_exit {
         l1.stay = POWER_OFF + L1_2_STAY;
-        l1.exit += link.l1_2_power_on + link.l1_2_common_mode;
+        l1.exit += exit;
     }
     LinkPower { l0s: uses_l0s(link).then_some(l0s), l1: uses_l1(link).then_some(l1) }
 }
@@ -36,10 +36,6 @@ fn uses_l0s(link: &LinkParameters) -> bool {
 
 fn uses_l1(link: &LinkParameters) -> bool {
     matches!(link.aspm, AspmChoice::L1 | AspmChoice::Both)
-}
-
-fn uses_l1_2(link: &LinkParameters) -> bool {
-    uses_l1(link) && link.l1_2
 }
 
 /// Reports a link in Flit Mode that is to sleep: there is no L0s in Flit Mode, and its L1 is not modelled.
@@ -60,17 +56,17 @@ pub(crate) fn check(
     output.report(place, Problem::AspmImpossible { path, reason }, Some(hint));
 }
 
-const NO_L1: &str = "`link.aspm` does not let the link enter L1";
-
 /// Times of power states that no link enters.
 pub(crate) fn idle(inputs: &Inputs<'_>, idle: &mut Idle) {
     for (component, link) in inputs.file.components.iter().zip(&inputs.links) {
         let Some(link) = link else { continue };
-        let no_l1_2 = if uses_l1(link) { "`link.l1_2` does not let the link enter L1.2" } else { NO_L1 };
-        let states: [(bool, &[&str], &str); 3] = [
+        let states: [(bool, &[&str], &str); 2] = [
             (uses_l0s(link), &["l0s_idle", "l0s_exit"], "`link.aspm` does not let the link enter L0s"),
-            (uses_l1(link), &["l1_idle", "l1_exit", "l1_2"], NO_L1),
-            (uses_l1_2(link), &["l1_2_power_on", "l1_2_common_mode"], no_l1_2),
+            (
+                uses_l1(link),
+                &["l1_idle", "l1_exit", "l1_2_exit"],
+                "`link.aspm` does not let the link enter L1",
+            ),
         ];
         for (_, keys, reason) in states.into_iter().filter(|(used, ..)| !used) {
             keys.iter().for_each(|key| idle.because(format!("{}.link.{key}", component.name), reason));

@@ -328,8 +328,7 @@ impl Editor<'_> {
             let states = [
                 (link.power.l0s, "link.l0s_exit"),
                 (link.power.l1, "link.l1_exit"),
-                (from_l1_2, "link.l1_2_power_on"),
-                (from_l1_2, "link.l1_2_common_mode"),
+                (from_l1_2, "link.l1_2_exit"),
             ];
             exits.extend(states.into_iter().filter_map(|(state, key)| state.and_then(|_| path(key))));
         }

@@ -472,13 +472,13 @@ fn the_wake_up_of_a_link_is_the_limit() {
     let gain = |kind: &str| found.larger.iter().find(|each| each.kind == kind).map(|each| each.gain_percent);
     assert!(gain("wake_up").is_some_and(|gain| gain > 400.0), "{:#?}", found.larger);
     assert_eq!(gain("wire"), None, "{:#?}", found.larger);
-    // L1.2 has to be left, too: power, then the common mode, then the wake-up from L1.
-    let deep = [&one[..], &[("card.link.l1_2", "true")]].concat();
+    // L1.2 has to be left first.
+    let deep = [&one[..], &[("card.link.l1_2_exit", "50 us")]].concat();
     let found = proof(RIG, &deep);
     let limit = found.run.limited_by.as_ref().expect("something moved");
     assert!(limit.sentence.contains("wake-up of the link above card (L1.2 58 us)"), "{}", limit.sentence);
     let paths = limit.edits.iter().flat_map(|edit| &edit.settings).map(|set| set.path.as_str());
-    let exits = ["card.link.l1_exit", "card.link.l1_2_power_on", "card.link.l1_2_common_mode"];
+    let exits = ["card.link.l1_exit", "card.link.l1_2_exit"];
     assert_eq!(paths.collect::<Vec<_>>(), [&["card.link.aspm"], &exits[..]].concat());
     an_edit_helps(RIG, &deep, &found.run);
     // From L0s each direction wakes for itself: a read waits twice.

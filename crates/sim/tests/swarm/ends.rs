@@ -96,7 +96,7 @@ attach = "s.port1"
 generation = "gen3"
 width = "x4"
 mps_supported = "128 B"
-link = { aspm = "l0s and l1", l1_2 = true, skip_interval = "1 us" }
+link = { aspm = "l0s and l1", l1_2_exit = "50 us", skip_interval = "1 us" }
 errors = { completion_timeout = "10 ms", retries = 2, poisoned = [9] }
 [endpoint.n]
 attach = "h.slot2"

@@ -244,7 +244,9 @@ impl Machine<'_> {
 
     fn link(&mut self) -> String {
         match self.random.below(8) {
-            0 => format!("link = {{ aspm = \"l0s and l1\", l1_2 = {} }}\n", self.random.below(2) == 0),
+            0 => {
+                format!("link = {{ aspm = \"l0s and l1\", l1_2_exit = \"{} us\" }}\n", self.random.below(50))
+            }
             1 => "link = { virtual_channels = [[7], [2, 3]] }\n".to_owned(),
             2 => "link = { bit_error_rate_upstream = 1e-7, bit_error_rate_downstream = 1e-8 }\n".to_owned(),
             3 => {

@@ -14,7 +14,7 @@ TEXTS = {
     "start.sh": "#!/bin/sh\nset -e\nfor each in *; do\n  echo $each\ndone\n",
     "list.txt": '01:00.0 "Non-Volatile memory controller" "Maker" "Drive" -r01 "Maker" "Drive"\n',
     "jobs.fio": "; two jobs\n[global]\nrw=read\n[one]\nbs=4k\n",
-    "mine.toml": 'title = "Mine"\nkind = "endpoint"\n[parameters]\ntags = 4\n',
+    "settings.toml": 'name = "mine"\nversion = 3\n[colours]\nsky = "blue"\n',
     "zero.txt": "some words\0and more\nother words\n",
 }
 
@@ -22,17 +22,17 @@ TEXTS = {
 @pytest.mark.parametrize(
     ("file", "what", "hint"),
     [
-        ("captured/osu-5.3-osu_bw.txt", "text in another format", "`lanewise import` outputs"),
-        ("captured/perftest-6.06-ib_write_bw.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/osu-5.3-osu_bw.txt", "text of another program", "`lanewise import` benchmarks"),
+        ("captured/perftest-6.06-ib_write_bw.txt", "text of another program", "`lanewise import` benchmarks"),
         ("captured/fio-3.33-two-jobs.json", "JSON", "`lanewise import` reads"),
-        ("captured/iperf3-3.12-text.txt", "text in another format", "`lanewise import` outputs"),
+        ("captured/iperf3-3.12-text.txt", "text of another program", "`lanewise import` benchmarks"),
         ("machine/dumps/qemu.vvv", "a dump of a machine", "`lanewise scan "),
-        ("list.txt", "text in another format", "`lanewise scan` reads dumps"),
-        ("notes.md", "text in another format", "`lanewise new` copies one"),
-        ("start.sh", "a script", "`lanewise new` copies one"),
+        ("list.txt", "text of another program", "`lanewise scan` reads machines"),
+        ("notes.md", "text of another program", "`lanewise new` copies a scenario"),
+        ("start.sh", "text of another program", "`lanewise new` copies a scenario"),
         ("jobs.fio", "a job file of fio", "`lanewise run SCENARIO --fio "),
-        ("mine.toml", "a part", 'part = "mine.toml"'),
-        ("zero.txt", "text in another format", "`lanewise new` copies one"),
+        ("settings.toml", "TOML of another kind", "`lanewise new` copies a scenario"),
+        ("zero.txt", "text of another program", "`lanewise new` copies a scenario"),
     ],
 )
 def test_what_is_no_scenario_is_one_mistake(tmp_path: Path, file: str, what: str, hint: str) -> None:

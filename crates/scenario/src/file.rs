@@ -29,8 +29,13 @@ pub(crate) fn is_section(key: &str) -> bool {
 
 /// The table of a scenario that was meant by another word.
 pub(crate) fn section_meant(key: &str) -> Option<&'static str> {
-    let tables: Vec<&'static str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
-    table_meant(key, &tables)
+    table_meant(key, &tables())
+}
+
+/// What the tables of a scenario may be called.
+#[inline(never)]
+fn tables() -> Vec<&'static str> {
+    SECTIONS.into_iter().chain(ComponentKind::words()).collect()
 }
 
 /// Longest name.
@@ -325,8 +330,7 @@ fn without_a_name(kind: ComponentKind, entry: &Entry) -> Option<Diagnostic> {
 }
 
 fn unknown_table(entry: &Entry) -> Diagnostic {
-    let tables: Vec<&str> = SECTIONS.into_iter().chain(ComponentKind::words()).collect();
-    let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: tables.join(", ") };
+    let problem = Problem::UnknownTable { found: shortened(&entry.key), allowed: tables().join(", ") };
     let quoted = entry.key.split_once('.').filter(|(word, _)| ComponentKind::from_word(word).is_some());
     let hint = match quoted {
         Some(_) => Some(format!("write `[{}]`, without quotes", shortened(&entry.key))),

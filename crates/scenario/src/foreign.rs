@@ -22,23 +22,16 @@ pub(crate) fn refuse_unread(file: FileId, source: &SourceFile) -> Option<Diagnos
 
 /// The same of TOML that has other tables than a scenario.
 pub(crate) fn refuse_tables(file: FileId, source: &SourceFile, root: &Table) -> Option<Diagnostic> {
-    let has = |key: &str| root.get(key).is_some();
-    if has("parameters") && ["kind", "like", "part"].into_iter().any(has) {
-        let name = source.shown_path.rsplit(['/', '\\']).next().unwrap_or_default();
-        let hint = format!("a scenario beside it names it: `part = \"{name}\"` in the table of a device");
-        return Some(not_a_scenario(file, source, "a part", hint));
-    }
     let is_other = |key: &str| !is_section(key) && section_meant(key).is_none();
-    let others = root.iter().filter(|entry| is_other(&entry.key)).count();
-    let is_foreign = others >= FOREIGN_KEYS && others == root.iter().count();
+    let is_foreign = root.iter().count() >= FOREIGN_KEYS && root.iter().all(|entry| is_other(&entry.key));
     is_foreign.then(|| not_a_scenario(file, source, "TOML of another kind", TO_START.to_owned()))
 }
 
 /// So many keys that no scenario has are those of another file; fewer may be a scenario that was begun.
 const FOREIGN_KEYS: usize = 3;
 
-const TO_START: &str = "a scenario is a TOML file, and `lanewise new` copies one to start from; \
-    `lanewise scan` reads dumps of machines, `lanewise import` outputs of benchmarks";
+const TO_START: &str = "`lanewise new` copies a scenario to start from; `lanewise scan` reads machines, \
+    `lanewise import` benchmarks";
 
 fn not_a_scenario(file: FileId, source: &SourceFile, what: &str, hint: String) -> Diagnostic {
     let first = source.text.find(|c: char| !c.is_whitespace()).unwrap_or(0);
@@ -57,7 +50,8 @@ fn language_of(text: &str) -> Option<(&'static str, &'static str)> {
         if line.starts_with("```") {
             return Some(("Markdown", "copy the scenario out of its block of code into a file of its own"));
         }
-        if let Some(word) = heading(line) {
+        let heading = heading(line);
+        if let Some(word) = heading {
             if is_section(word) || section_meant(word).is_some() {
                 return None;
             }
@@ -65,15 +59,10 @@ fn language_of(text: &str) -> Option<(&'static str, &'static str)> {
         }
         let is_written = !line.is_empty() && !line.starts_with('#');
         written += usize::from(is_written);
-        statements += usize::from(is_written && is_statement(line));
+        statements += usize::from(is_written && (heading.is_some() || gives_a_value(line)));
     }
-    let what = match text.starts_with("#!") {
-        true => "a script",
-        false if statements * 2 < written => "text in another format than TOML",
-        false if headings > 0 => "settings of another program",
-        false => return None,
-    };
-    Some((what, TO_START))
+    let is_other = text.starts_with("#!") || statements * 2 < written || headings > 0;
+    is_other.then_some(("text of another program", TO_START))
 }
 
 /// The first word of a heading, like `host` of `[host.server]`; nothing for another line.
@@ -84,11 +73,11 @@ fn heading(line: &str) -> Option<&str> {
     (end > 0).then(|| &words[..end])
 }
 
-/// Whether a line is a heading, or gives a key a value.
-fn is_statement(line: &str) -> bool {
+/// Whether a line gives a key a value.
+fn gives_a_value(line: &str) -> bool {
     let is_of_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.\"' ".contains(byte) || !byte.is_ascii();
     let key = line.bytes().position(|byte| byte == b'=').map_or(&[][..], |end| &line.as_bytes()[..end]);
-    heading(line).is_some() || (!key.is_empty() && key.iter().all(is_of_key))
+    !key.is_empty() && key.iter().all(is_of_key)
 }
 
 fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
@@ -100,10 +89,7 @@ fn kind_of(text: &str, path: &str) -> Option<(&'static str, String)> {
         return Some(scan("XML, as dumps of machines are"));
     }
     if start.starts_with('<') {
-        return Some((
-            "HTML or XML",
-            "a scenario is a TOML file; `lanewise new` copies one to start from".to_owned(),
-        ));
+        return Some(("HTML or XML", TO_START.to_owned()));
     }
     if is_json(text) && !is_scenario(text) {
         return Some((
@@ -184,11 +170,11 @@ mod tests {
     fn text_that_is_not_toml_is_told_by_its_language() {
         for (text, what) in [
             ("# Title\n\nSome words.\n\n```toml\n[host.server]\n```\n", "Markdown"),
-            ("#!/bin/sh\nname=value\n", "script"),
-            ("# OSU MPI Bandwidth Test\n1   0.02\n2   10.59\n", "another format"),
-            ("[ ID] Interval\n[  5] 0.00-1.00 sec  1 GBytes\n", "another format"),
-            ("Words of one line", "another format"),
-            ("[Unit]\nDescription=A service\n", "settings"),
+            ("#!/bin/sh\nname=value\n", "another program"),
+            ("# OSU MPI Bandwidth Test\n1   0.02\n2   10.59\n", "another program"),
+            ("[ ID] Interval\n[  5] 0.00-1.00 sec  1 GBytes\n", "another program"),
+            ("Words of one line", "another program"),
+            ("[Unit]\nDescription=A service\n", "another program"),
         ] {
             let (found, _) = language_of(text).unwrap_or_else(|| panic!("{text} is not told"));
             assert!(found.contains(what), "{text}: {found}");

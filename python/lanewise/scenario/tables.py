@@ -288,16 +288,10 @@ class EndpointLink(TypedDict, total=False):
     """Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
     Default: 8 us.
     """
-    l1_2: bool | Sourced
-    """Whether the link goes on from L1 to L1.2, in which its clock and its common mode are off. Default:
-    false.
+    l1_2_exit: str | Sourced
+    """Time that leaving L1.2 takes before `l1_exit`: T_POWER_ON and T_COMMONMODE. Without it, the link stays
+    in L1. Default: none.
     """
-    l1_2_power_on: str | Sourced
-    """Time that leaving L1.2 takes before `l1_exit`, for the circuits to have power: T_POWER_ON. Default: 10
-    us.
-    """
-    l1_2_common_mode: str | Sourced
-    """Time that it takes for the common mode on top of that: T_COMMONMODE. Default: 40 us."""
     cxl: EndpointLinkCxl
     """The link layer of CXL.mem, on a link that carries it."""
 
@@ -1795,16 +1789,10 @@ class SwitchLink(TypedDict, total=False):
     """Time that the link needs to leave L1: the larger L1 Exit Latency in the Link Capabilities of its ends.
     Default: 8 us.
     """
-    l1_2: bool | Sourced
-    """Whether the link goes on from L1 to L1.2, in which its clock and its common mode are off. Default:
-    false.
+    l1_2_exit: str | Sourced
+    """Time that leaving L1.2 takes before `l1_exit`: T_POWER_ON and T_COMMONMODE. Without it, the link stays
+    in L1. Default: none.
     """
-    l1_2_power_on: str | Sourced
-    """Time that leaving L1.2 takes before `l1_exit`, for the circuits to have power: T_POWER_ON. Default: 10
-    us.
-    """
-    l1_2_common_mode: str | Sourced
-    """Time that it takes for the common mode on top of that: T_COMMONMODE. Default: 40 us."""
     cxl: SwitchLinkCxl
     """The link layer of CXL.mem, on a link that carries it."""
 

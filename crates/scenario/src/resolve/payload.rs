@@ -50,11 +50,10 @@ struct Voice {
 
 /// Chooses the value of every hierarchy.
 pub(crate) fn program(inputs: &Inputs<'_>, trained: &[Option<TrainedLink>], output: &mut Output) -> Payload {
-    let mut payload = Payload { domain_of: vec![None; trained.len()], ..Payload::default() };
+    let mut payload = Payload { domain_of: domains(inputs, trained.len()), ..Payload::default() };
     let mut voices: BTreeMap<Domain, Vec<Voice>> = BTreeMap::new();
-    for lower in 0..trained.len() {
-        let Some((domain, ends)) = domain(inputs, lower).zip(inputs.ends(lower)) else { continue };
-        payload.domain_of[lower] = Some(domain);
+    for (lower, domain) in payload.domain_of.iter().enumerate() {
+        let Some((domain, ends)) = domain.zip(inputs.ends(lower)) else { continue };
         let voices = voices.entry(domain).or_default();
         for end in [ends.0, ends.1] {
             let voice = voice(inputs, end);
@@ -64,21 +63,25 @@ pub(crate) fn program(inputs: &Inputs<'_>, trained: &[Option<TrainedLink>], outp
             }
         }
     }
-    for (one, bridge) in inputs.bridges.iter().enumerate() {
-        let other = bridge.as_ref().map_or(one, |bridge| bridge.other);
-        if let (Some(first), Some(joined)) = (payload.domain_of[one], payload.domain_of[other])
-            && first != joined
-        {
-            let more = voices.remove(&joined).unwrap_or_default();
-            voices.entry(first).or_default().extend(more);
-            payload.domain_of.iter_mut().filter(|of| **of == Some(joined)).for_each(|of| *of = Some(first));
-        }
-    }
     let fixed = fixed(inputs, output);
     for (domain, voices) in voices {
         payload.domains.insert(domain, select_mps(inputs, &voices, fixed, output));
     }
     payload
+}
+
+/// Of each instance with a link above it.
+fn domains(inputs: &Inputs<'_>, instances: usize) -> Vec<Option<Domain>> {
+    let mut domain_of: Vec<Option<Domain>> =
+        (0..instances).map(|lower| domain(inputs, lower).filter(|_| inputs.ends(lower).is_some())).collect();
+    for (one, bridge) in inputs.bridges.iter().enumerate() {
+        let Some(bridge) = bridge else { continue };
+        let (first, joined) = (domain_of[one], domain_of[bridge.other]);
+        if first.is_some() && joined.is_some() {
+            domain_of.iter_mut().filter(|of| **of == joined).for_each(|of| *of = first);
+        }
+    }
+    domain_of
 }
 
 fn domain(inputs: &Inputs<'_>, lower: usize) -> Option<Domain> {

@@ -16,7 +16,7 @@ pub(crate) fn refuse(file: FileId, source: &SourceFile) -> Option<Diagnostic> {
 /// The same of a text that could not be read as TOML to its end. One with a table of a scenario is a scenario with mistakes, each
 /// of which is reported.
 pub(crate) fn refuse_unread(file: FileId, source: &SourceFile) -> Option<Diagnostic> {
-    let (what, hint) = language_of(&source.text)?;
+    let (what, hint) = language_of(&source.text).filter(|_| !is_json(&source.text))?;
     Some(not_a_scenario(file, source, what, hint.to_owned()))
 }
 
@@ -48,7 +48,7 @@ fn language_of(text: &str) -> Option<(&'static str, &'static str)> {
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with("```") {
-            return Some(("Markdown", "copy the scenario out of its block of code into a file of its own"));
+            return Some(("Markdown", "copy the scenario out of its block of code"));
         }
         let heading = heading(line);
         if let Some(word) = heading {

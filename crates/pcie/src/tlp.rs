@@ -396,6 +396,20 @@ mod tests {
         }
     }
 
+    /// A request that is moved to another address has the header of that one, whichever it had.
+    #[test]
+    fn a_request_at_another_address_costs_what_it_would_cost_there() {
+        let (low, high) = (0x1000, 1 << 40);
+        for flit in [false, true] {
+            for (before, after) in [(low, low), (low, high), (high, low), (high, high)] {
+                for request in [Tlp::memory_read, Tlp::memory_write] {
+                    let cost = |address| request(address, bytes(64)).cost(flit);
+                    assert_eq!(cost(before).with_address(before, after), cost(after), "{before:x} {after:x}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn byte_positions_wrap_at_a_dword() {
         let positions = |tlp: Tlp| (tlp.first_byte(), tlp.last_byte());

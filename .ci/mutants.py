@@ -42,7 +42,7 @@ QUICKLY = [
     "--config=profile.dev.package.{package}.opt-level=1",
     "--config=profile.dev.package.{package}.codegen-units=16",
 ]
-"""Each mutant is a build of its package: one that compiles quickly ends sooner than one whose tests run fast."""
+"""Each mutant is a build of its package: what compiles quickly ends sooner than what runs fast."""
 
 FIXED = {
     "PROPTEST_RNG_SEED": "1",

@@ -53,7 +53,7 @@ def enters_l1_2(link: Link) -> bool:
 def with_l1_2(link: Link, table: EndpointLink) -> EndpointLink:
     """Return what `sleep_table` says, with L1.2 and its times, which are those of the slower end.
 
-    Where no end says how long its power takes, that is what the register has until software sets it (7.8.3.4).
+    Where no end says how long its power takes, that is the value before software sets one (7.8.3.4).
     """
     ends = (link.upper.link, link.device.link)
     power_on = max((end.l1_2_power_on_s for end in ends if end.l1_2_power_on_s is not None), default=10e-6)

@@ -9,8 +9,8 @@ use lanewise_fabric::config::{LinkPower, SleepConfig};
 use lanewise_pcie::encoding::LinkMode;
 use lanewise_units::Span;
 
-/// The longest time until power is off in L1.2, and the least time for which it then stays off: PCIe Base 6.3 §5.5.5, T_POWER_OFF and
-/// T_L1.2.
+/// The longest time until power is off in L1.2, and the least time for which it then stays off: T_POWER_OFF and T_L1.2, PCIe Base 3.1
+/// §5.5.3.3.1 and Table 5-11, as Linux cites them (`drivers/pci/pcie/aspm.c`).
 const POWER_OFF: Span = Span::from_us(2);
 const L1_2_STAY: Span = Span::from_us(4);
 

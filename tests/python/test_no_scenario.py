@@ -15,6 +15,7 @@ TEXTS = {
     "list.txt": '01:00.0 "Non-Volatile memory controller" "Maker" "Drive" -r01 "Maker" "Drive"\n',
     "jobs.fio": "; two jobs\n[global]\nrw=read\n[one]\nbs=4k\n",
     "settings.toml": 'name = "mine"\nversion = 3\n[colours]\nsky = "blue"\n',
+    "part.toml": 'title = "Mine"\nkind = "endpoint"\n[parameters]\ntags = 48\n',
     "zero.txt": "some words\0and more\nother words\n",
 }
 
@@ -32,6 +33,7 @@ TEXTS = {
         ("start.sh", "text of another program", "`lanewise new` copies a scenario"),
         ("jobs.fio", "a job file of fio", "`lanewise run SCENARIO --fio "),
         ("settings.toml", "TOML of another kind", "`lanewise new` copies a scenario"),
+        ("part.toml", "a part", 'a scenario beside it names it: `part = "part.toml"`'),
         ("zero.txt", "text of another program", "`lanewise new` copies a scenario"),
     ],
 )

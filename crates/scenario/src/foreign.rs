@@ -20,8 +20,14 @@ pub(crate) fn refuse_unread(file: FileId, source: &SourceFile) -> Option<Diagnos
     Some(not_a_scenario(file, source, what, hint.to_owned()))
 }
 
-/// The same of TOML that has other tables than a scenario.
+/// The same of TOML that is a part, or has other tables than a scenario.
 pub(crate) fn refuse_tables(file: FileId, source: &SourceFile, root: &Table) -> Option<Diagnostic> {
+    let has = |key: &str| root.get(key).is_some();
+    if has("parameters") && ["kind", "like", "part"].into_iter().any(has) {
+        let name = source.shown_path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let hint = format!("a scenario beside it names it: `part = \"{name}\"` in the table of a device");
+        return Some(not_a_scenario(file, source, "a part", hint));
+    }
     let is_other = |key: &str| !is_section(key) && section_meant(key).is_none();
     let is_foreign = root.iter().count() >= FOREIGN_KEYS && root.iter().all(|entry| is_other(&entry.key));
     is_foreign.then(|| not_a_scenario(file, source, "TOML of another kind", TO_START.to_owned()))

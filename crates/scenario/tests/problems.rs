@@ -283,7 +283,8 @@ fn a_file_that_is_no_scenario_is_one_mistake() {
         "#!/bin/sh\nset -e\nfor each in *; do\n  echo $each\ndone\n",
         "# OSU MPI Bandwidth Test\n1   0.02\n2   10.59\n",
         "[Unit]\nDescription=A service of the system\n[Install]\nWantedBy=multi-user.target\n",
-        "name = \"mine\"\nkind = \"endpoint\"\n[parameters]\ntags = 48\n",
+        "title = \"Mine\"\nkind = \"endpoint\"\n[parameters]\ntags = 48\n",
+        "name = \"mine\"\nversion = 3\n[colours]\nsky = \"blue\"\n",
         "[package]\nname = \"a\"\n[dependencies]\n[lints]\n",
     ] {
         assert_eq!(codes(text), ["not-a-scenario"], "{text}");

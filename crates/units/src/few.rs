@@ -63,6 +63,17 @@ impl<K: Ord + Copy, V> Few<K, V> {
         self.place(key).ok().map(|place| self.0.remove(place).1)
     }
 
+    /// Takes the entry of the least key out, if that key is as wanted.
+    pub fn take_first(&mut self, is_wanted: impl FnOnce(K) -> bool) -> Option<(K, V)> {
+        let is_there = self.0.first().is_some_and(|(key, _)| is_wanted(*key));
+        is_there.then(|| self.0.remove(0))
+    }
+
+    /// All values, by key, to change.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
     /// All entries, by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (K, &V)> {
         self.0.iter().map(|(key, value)| (*key, value))
@@ -92,5 +103,8 @@ mod tests {
         *few.or_insert_with(2, || 10) += 1;
         assert_eq!((few.get(2), few.len(), few.has(1)), (Some(&12), 1, false));
         assert_eq!((few.remove(2), few.remove(2), few.is_empty()), (Some(12), None, true));
+        few.insert(3, 30);
+        assert_eq!((few.take_first(|key| key < 3), few.take_first(|key| key < 4)), (None, Some((3, 30))));
+        assert_eq!(few.take_first(|_| true), None);
     }
 }

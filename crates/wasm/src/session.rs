@@ -3,15 +3,14 @@
 use crate::answer::{mistakes, stamped, wrong_request};
 use crate::door::Request;
 use lanewise_sim::{Ends, Session, Status, span_from_text};
-use lanewise_units::Time;
+use lanewise_units::{Few, Time};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// The sessions of a host.
 #[derive(Default)]
 pub struct Sessions {
-    open: BTreeMap<u32, Session<'static>>,
+    open: Few<u32, Session<'static>>,
     opened: u32,
 }
 
@@ -112,7 +111,7 @@ impl Sessions {
     /// Forgets a session.
     pub fn close(&mut self, request: &str) -> String {
         let closed: Option<u32> = serde_json::from_str(request).ok().map(|which: Which| which.session);
-        let known = closed.and_then(|session| self.open.remove(&session)).is_some();
+        let known = closed.and_then(|session| self.open.remove(session)).is_some();
         stamped(&json!({ "closed": known }))
     }
 
@@ -126,7 +125,7 @@ impl Sessions {
             Ok(request) => request,
             Err(error) => return wrong_request(&format!("the request is not understood: {error}")),
         };
-        match self.open.get_mut(&which(&request)) {
+        match self.open.get_mut(which(&request)) {
             Some(session) => answer(session, request),
             None => wrong_request(&format!("there is no session {}", which(&request))),
         }

@@ -5,6 +5,7 @@ use super::packets::{Packets, Track};
 use lanewise_observe::{HeldUp, TraceKind};
 use lanewise_pcie::tlp::FlowClass;
 use lanewise_sim::TraceDirection;
+use lanewise_units::Few;
 use std::collections::BTreeMap;
 
 /// A direction of a link.
@@ -12,7 +13,7 @@ pub(super) struct Lane {
     track: Track,
     /// Those of [`Kind`], and of TLPs that wait, by rank.
     tracks: BTreeMap<usize, Track>,
-    credits: BTreeMap<(u8, FlowClass, bool), Credits>,
+    credits: Few<(u8, FlowClass, bool), Credits>,
     /// Those of what is held up, by number.
     held: BTreeMap<usize, Track>,
     /// Of what is held up now, on which track that is.
@@ -63,7 +64,7 @@ impl Lane {
         Self {
             track,
             tracks: BTreeMap::new(),
-            credits: BTreeMap::new(),
+            credits: Few::default(),
             held: BTreeMap::new(),
             open: Vec::new(),
         }
@@ -82,21 +83,20 @@ impl Lane {
         (channel, class, of_data): (u8, FlowClass, bool),
     ) -> &mut Credits {
         let key = (channel, class, of_data);
-        if !self.credits.contains_key(&key) {
+        self.credits.or_insert_with(key, || {
             let what = if of_data { "data" } else { "header" };
             let name = format!("{} {what} credits left, VC{channel}", class_name(class));
             let rank = RANK_OF_CREDITS + 6 * usize::from(channel) + 2 * class.index() + usize::from(of_data);
             let unit = if of_data { "credits of 16 B" } else { "credits" };
             let track = packets.counter(self.track, &name, rank, unit);
             let made = if of_data { Credits::data } else { Credits::headers };
-            self.credits.insert(key, made(track, direction.scale[class.index()]));
-        }
-        self.credits.get_mut(&key).expect("it is there now")
+            made(track, direction.scale[class.index()])
+        })
     }
 
     /// Whether a counter of them was described.
     pub(super) fn has_credits(&self, key: (u8, FlowClass, bool)) -> bool {
-        self.credits.contains_key(&key)
+        self.credits.has(key)
     }
 
     pub(super) fn all_credits(&mut self) -> impl Iterator<Item = &mut Credits> {

@@ -7,7 +7,7 @@
 //! A read whose last completion is on the wire at the start has no row in the trace, and stays counted.
 
 use super::packets::{Packets, Track};
-use std::collections::{BTreeMap, BTreeSet};
+use lanewise_units::Few;
 
 /// Tags of one requester.
 pub(super) struct Tags {
@@ -18,9 +18,9 @@ pub(super) struct Tags {
     /// Whether `in_use` is all there are, or those only whose request is in the trace.
     is_all: bool,
     /// Requests of the trace that are not complete: tag and issue.
-    open: BTreeSet<(u16, u64)>,
+    open: Few<(u16, u64), ()>,
     /// What is not written.
-    changes: BTreeMap<u64, i64>,
+    changes: Few<u64, i64>,
     written_until: u64,
 }
 
@@ -32,8 +32,8 @@ impl Tags {
             from,
             in_use: at_start.map_or(0, i64::from),
             is_all: at_start.is_some(),
-            open: BTreeSet::new(),
-            changes: BTreeMap::new(),
+            open: Few::default(),
+            changes: Few::default(),
             written_until: from,
         }
     }
@@ -45,24 +45,25 @@ impl Tags {
 
     /// A request has left its requester for the first time.
     pub(super) fn left(&mut self, packets: &mut Packets, tag: u16, issued_at: u64) {
-        self.open.insert((tag, issued_at));
+        self.open.insert((tag, issued_at), ());
         // What was issued before the start is counted there.
         if issued_at > self.from || !self.is_all {
-            *self.changes.entry(issued_at.max(self.written_until)).or_default() += 1;
+            *self.changes.or_insert_with(issued_at.max(self.written_until), || 0) += 1;
         }
         self.write_before(packets, issued_at)
     }
 
     /// The last completion of a request arrives.
     pub(super) fn completes(&mut self, tag: u16, issued_at: u64, arrives_at: u64) {
-        if self.open.remove(&(tag, issued_at)) || self.is_all {
-            *self.changes.entry(arrives_at.max(self.written_until)).or_default() -= 1;
+        if self.open.remove((tag, issued_at)).is_some() || self.is_all {
+            *self.changes.or_insert_with(arrives_at.max(self.written_until), || 0) -= 1;
         }
     }
 
     /// Writes what is known: all, if it comes to what there is at the end.
     pub(super) fn end(&mut self, packets: &mut Packets, until: u64, at_end: Option<u32>) {
-        let counted = self.in_use + self.changes.range(..=until).map(|(_, change)| change).sum::<i64>();
+        let counted = self.in_use
+            + self.changes.iter().take_while(|(at, _)| *at <= until).map(|(_, change)| change).sum::<i64>();
         let is_whole = at_end.is_none_or(|at_end| i64::from(at_end) == counted);
         if is_whole {
             self.write_before(packets, until + 1);
@@ -70,8 +71,7 @@ impl Tags {
     }
 
     fn write_before(&mut self, packets: &mut Packets, tick: u64) {
-        while let Some(first) = self.changes.first_entry().filter(|first| *first.key() < tick) {
-            let (at, change) = first.remove_entry();
+        while let Some((at, change)) = self.changes.take_first(|at| at < tick) {
             self.in_use += change;
             self.written_until = at;
             if change != 0 {

@@ -536,6 +536,35 @@ def test_the_output_of_a_tool_is_rows_of_sizes_and_depths() -> None:
 
 
 @pytest.mark.usefixtures("rig")
+def test_latencies_of_a_tool_are_those_that_the_same_tool_prints_of_the_simulation() -> None:
+    """The output of a simulated `ib_write_lat` gives back what it was simulated with, and OSU's mean, too."""
+    scenario = ROOT / "scenarios" / "rdma_write.toml"
+    tool = {"workload.perftest0.tool": "ib_write_lat", "nic0.path_latency": "180 ns"}
+    rows = []
+    for size in (2, 4096):
+        values = {**tool, "workload.perftest0.size": f"{size} B", "nic1.path_latency": "180 ns"}
+        (instrument,) = package.run(scenario, overrides=values).document["instruments"]
+        numbers = {one["name"]: one["value"] for one in instrument["metrics"]}
+        rows.append((size, numbers["t_typical (us)"], numbers["t_avg (us)"]))
+    head = "#bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec]"
+    lines = [f"{size} 1000 {median:.2f} {median:.2f} {median:.2f} 9.99 0.01" for size, median, _ in rows]
+    Path("lat.txt").write_text("\n".join(["RDMA_Write Latency Test", head, *lines]))
+    lines = [f"{size} {mean:.2f}" for size, _, mean in rows]
+    Path("osu.txt").write_text("\n".join(["# OSU MPI Latency Test v5.3", "# Size  Latency (us)", *lines]))
+    both = "nic*.path_latency=0 ns..400 ns"
+    for name in ("lat.txt", "osu.txt"):
+        found = package.calibrate(scenario, name, both, overrides={"workload.perftest0.tool": "ib_write_lat"})
+        medians_or_means = [row[1 if name == "lat.txt" else 2] for row in rows]
+        assert [one.cell.measured for one in found.cells] == [round(us, 2) for us in medians_or_means]
+        _, low, high = only(found)
+        assert low <= 180.0 <= high
+    with pytest.raises(InputError, match=r"perftest0\.tool' is 'ib_write_bw', which prints none"):
+        package.calibrate(scenario, "lat.txt", both)
+    with pytest.raises(InputError, match="kind 'dma' does not print"):
+        package.calibrate("rig.toml", "lat.txt", "nic.tags")
+
+
+@pytest.mark.usefixtures("rig")
 def test_a_fit_that_predicts_no_better_than_before_is_told() -> None:
     """Fitted rows of another machine: what is held out is of this one."""
     here = package.run(RIG, overrides={"workload.read.size": "4 KiB"}).document["goodput_gb_per_s"]

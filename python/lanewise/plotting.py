@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from lanewise.errors import InputError
 from lanewise.extras import need
 from lanewise.rungs import COLOURS, RUNGS, rungs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import altair as alt
-    import polars as pl
 
     from lanewise.columns import Row
 
@@ -78,6 +79,58 @@ def comparison_chart(names: tuple[str, str], flows: pl.DataFrame) -> alt.TopLeve
         )
     )
     return chart
+
+
+def sides_chart(called: Mapping[str, str], table: pl.DataFrame) -> alt.TopLevelMixin:
+    """Draw what each side reached over what the first did, for rows that both have; a line is at 1.
+
+    `called` says what each side is called in the table, and in the picture. Of many rows those are drawn
+    whose ratios are farthest from 1.
+    """
+    need("report", "a picture")
+    import altair as alt
+
+    first, *others = called
+    compared = table.filter(table["side"].is_in(others) & (table["ratio"] > 0))
+    if compared.is_empty():
+        raise InputError("there is no picture of this comparison: no row is compared with the first side")
+    lines = compared.select(
+        line=pl.concat_str("row", pl.format("({})", "direction"), separator=" ", ignore_nulls=True)
+    )
+    far = compared.select(pl.col("ratio").log().abs()).to_series()
+    farthest = lines.with_columns(far=far).sort("far", descending=True, maintain_order=True)
+    chosen = farthest["line"].unique(maintain_order=True).head(MOST_BARS)
+    rows = [
+        {
+            "line": row["line"],
+            "side": called[row["side"]],
+            "ratio": row["ratio"],
+            "value": row[row["compared"]],
+            "compared": row["compared"],
+        }
+        for row in compared.with_columns(lines).filter(pl.col("line").is_in(chosen)).to_dicts()
+    ]
+    named = [called[other] for other in others]
+    scale = alt.Scale(domain=named, range=_SIDES[-len(named) :]) if len(named) <= len(_SIDES) else alt.Scale()
+    bars = (
+        _chart(rows, f"Ratios to {called[first]}")
+        .mark_bar()
+        .encode(
+            x=alt.X("ratio:Q", title="ratio", axis=_numbers()),
+            y=_lines("line", rows),
+            yOffset=alt.YOffset("side:N", sort=named),
+            color=alt.Color("side:N", sort=named, scale=scale, legend=_legend()),
+            tooltip=[
+                "line:N",
+                "side:N",
+                alt.Tooltip("ratio:Q", format=".3f"),
+                alt.Tooltip("value:Q", format=",.4~g"),
+                "compared:N",
+            ],
+        )
+    )
+    one = _chart([{"one": 1}], "").mark_rule(color="#c0504d").encode(x="one:Q")
+    return alt.layer(bars, one)
 
 
 def prediction_chart(table: pl.DataFrame) -> alt.TopLevelMixin:

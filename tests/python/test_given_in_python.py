@@ -13,6 +13,7 @@ import pytest
 
 import lanewise
 from lanewise import notebook, toml
+from lanewise.plotting import MOST_BARS
 from lanewise.units import without_unit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,6 +213,32 @@ def test_pictures_have_the_numbers_of_the_tables(plain: Any, fewer_tags: Any) ->
     assert len(rows_of(both.plot())) == 2 * both.flows.height
     with pytest.raises(lanewise.InputError, match="there are 'goodput', 'time' and 'ladder'"):
         plain.plot("noise")
+
+
+def test_a_picture_of_several_sides_has_the_ratios_that_are_farthest_from_the_first(tmp_path: Path) -> None:
+    def output(name: str, factor: float) -> Path:
+        """Write an output in which every second size is faster by a factor, the larger ones by more."""
+        sizes = [2**place for place in range(30)]
+        faster = [1 + factor * place if place % 2 else 1 for place in range(30)]
+        lines = [f"{size} {100 * each:.2f}" for size, each in zip(sizes, faster, strict=True)]
+        path = tmp_path / name
+        path.write_text("\n".join(["# OSU MPI Bandwidth Test v5.3", "# Size  Bandwidth (MB/s)", *lines]))
+        return path
+
+    first, *others = (output(f"{name}.txt", factor) for name, factor in [("a", 0), ("b", 0.1), ("c", 0.2)])
+    sides = lanewise.compare(first, *others)
+    drawn = next(
+        rows for rows in sides.plot().to_dict()["datasets"].values() if any("ratio" in row for row in rows)
+    )
+    ratios = {(row["line"], row["side"][0]): row["ratio"] for row in drawn}
+    assert len(drawn) == 2 * MOST_BARS
+    assert ratios["Bandwidth 536870912 B (send)", "C"] == pytest.approx(1 + 0.2 * 29)
+    assert {f"Bandwidth {2**place} B (send)" for place in range(1, 30, 2)} <= {line for line, _ in ratios}
+    sides.plot().save(tmp_path / "sides.svg")
+    other = tmp_path / "other.txt"
+    other.write_text(first.read_text().replace("100.00", "0.00"))
+    with pytest.raises(lanewise.InputError, match="no row is compared with the first side"):
+        lanewise.compare(other, first).plot()
 
 
 def test_pictures_can_be_saved(plain: Any, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from lanewise.side_by_side.rows import QUANTITIES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import altair as alt
+
     from lanewise.documents import (
         CompareSidesLink,
         CompareSidesRow,
@@ -203,6 +205,16 @@ class SideBySide:
             f"{len(wide)} of {len(rows)} rows differ by more than {percent:g} %, most of all "
             f"{row.first.name}: {ratio:.3f} of A"
         )
+
+    def plot(self) -> alt.TopLevelMixin:
+        """Draw the ratio of each row to the first side as an Altair chart.
+
+        Raises `lanewise.InputError` when the extra ``report`` is not installed, or nothing can be compared.
+        """
+        from lanewise.plotting import sides_chart
+
+        called = {letter: f"{letter}: {name}" for letter, name in zip(LETTERS, self.names, strict=False)}
+        return sides_chart(called, self.table)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the names, and all rows."""

@@ -497,7 +497,7 @@ def _of_no_device(text: str) -> str:
 
 def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if on_top.notes:
-        return f"'{name}': {on_top.notes[0]}; 'nvidia-smi topo -m' prints the topology"
+        return f"'{name}': {on_top.notes[0]}"
     if on_top:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if (of_no_device := _of_no_device(text)) != "":

@@ -32,7 +32,8 @@ class TextKind(NamedTuple):
     signs: str = "LOOKS_LIKE"
     """Its pattern; one that is found makes a text one of this kind."""
     reader: str = "read"
-    """Its function: takes lines, and fills a reading."""
+    """Its function: takes lines, and fills a reading. One that goes on top may return those that it read, by
+    their index: then no other reader counts them as not understood."""
 
 
 TREES = (
@@ -58,7 +59,7 @@ LAYERS = (
         "server_logs",
     ),
     TextKind(("bus-ID: ",), "inxi"),
-    TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
+    TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
     TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("Vendor ID: 0x",), "system_profiler"),

@@ -462,6 +462,9 @@ _OTHER_OUTPUTS = {
     ): "has what NCCL says of the topology, which is not read: the file that "
     "'NCCL_TOPO_DUMP_FILE=machine.xml' writes is",
     re.compile(
+        r"^PCIe AER events summary:", re.MULTILINE
+    ): "counts errors of PCI Express, and does not say of which devices: 'ras-mc-ctl --errors' does",
+    re.compile(
         r"\bWHEA-Logger\b"
     ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",

@@ -58,6 +58,7 @@ LAYERS = (
         ("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
         "server_logs",
     ),
+    TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),

@@ -462,6 +462,27 @@ _OTHER_OUTPUTS = {
     ): "has what NCCL says of the topology, which is not read: the file that "
     "'NCCL_TOPO_DUMP_FILE=machine.xml' writes is",
     re.compile(
+        r"^ *Fault class : +fault\.io\.", re.MULTILINE
+    ): "looks like faults of illumos, whose devices have paths and no addresses, and is not read: lspci of "
+    "pciutils for illumos is",
+    re.compile(
+        r"^System Configuration: +\S", re.MULTILINE
+    ): "looks like output of prtconf or prtdiag, which has no addresses and is not read: lspci of pciutils "
+    "for illumos is",
+    re.compile(
+        r"^\w{2,12}\d{1,3} at pci\d{1,3} dev \d{1,2} function \d", re.MULTILINE
+    ): "looks like a boot log of OpenBSD or NetBSD, which has no links and is not read: lspci of pciutils is",
+    re.compile(
+        r"^[ \t]*(?:BusDevFun +VendorId|Seg +Bus +Dev +Func\b)", re.MULTILINE
+    ): "lists devices as U-Boot or a UEFI shell does, without links, and is not read: 'sudo lspci -vvv' is",
+    re.compile(
+        r"\bDEVPKEY_PciDevice_\w"
+    ): "has properties of devices of Windows without their addresses, and is not read: lspci of pciutils for "
+    "Windows is, and 'nvidia-smi -q'",
+    re.compile(
+        r"^CA '\w{1,20}'|^hca_id:[ \t]", re.MULTILINE
+    ): "tells of ports of InfiniBand, not of PCI Express: 'sudo lspci -vvv' does",
+    re.compile(
         r"^PCIe AER events summary:", re.MULTILINE
     ): "counts errors of PCI Express, and does not say of which devices: 'ras-mc-ctl --errors' does",
     re.compile(

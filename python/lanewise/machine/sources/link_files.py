@@ -6,7 +6,8 @@ shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``ven
 ``class`` nobody knows a port from a device, so what ports state is taken for what any end of a link states.
 
 Counters of errors and link files that are shown without a path are those of the device that the text names
-before (`named_before`). Counters tell what they are: their last line is the total of one of three files.
+before (`named_before`), or of those that head a table (`counter_table`). Counters tell what they are: their
+last line is the total of one of three files.
 
 Leaves out files named by interface (``/sys/class/net/eth0/device``), which tell no address. Source:
 coreutils, ``tail.c`` and ``head.c``, and grep, for the form only; Linux,
@@ -19,6 +20,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.sources import sysfs
+from lanewise.machine.sources.counter_table import CounterTable
 from lanewise.machine.sources.error_names import NAMES
 from lanewise.machine.sources.named_before import NamedBefore
 from lanewise.machine.sources.numbers import natural
@@ -89,9 +91,9 @@ class TextFiles:
         """The same, of one without a path."""
         self._counted: list[str] = []
         """Counters of errors without a path that came since."""
-        self._before = NamedBefore()
+        self._before, self._table = NamedBefore(), CounterTable(_COUNTED, _TOTALS)
         for number, line in enumerate(lines):
-            if self._take_counter(line) or self._take_bare(line) or self._take(line):
+            if self._take_row(line) or self._take_counter(line) or self._take_bare(line) or self._take(line):
                 self.taken.append(number)
             self._before.take(line)
         self._end_counters(self._bare)
@@ -157,6 +159,16 @@ class TextFiles:
         self._counted.append(f"{counter[1]} {counter[2]}")
         if counter[1] in _TOTALS:
             self._end_counters(_TOTALS[counter[1]])
+        return True
+
+    def _take_row(self, line: str) -> bool:
+        """Take a row of a table of counters."""
+        if "|" not in line or not self._table.take(line):
+            return False
+        for device, total, counted in self._table.complete():
+            path = self._file(f"{_FUNCTIONS}/{device}", _TOTALS[total])
+            for text in counted:
+                self._add(path, text)
         return True
 
     def _end_counters(self, name: str | None) -> None:

@@ -45,7 +45,7 @@ TREES = (
     TextKind(("]-", "]+"), "tree", "LOOKS_LIKE_TREE"),
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
     TextKind(("Address: ",), "esxcli"),
-    TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind(("Vend:Dvid", " vmkernel", " passthru"), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("PCI",), "lstopo"),
     TextKind(("pci ", "pcieport ", " Bus Error: "), "kernel_log", "LOOKS_LIKE_LOG"),
 )
@@ -70,8 +70,10 @@ DOCUMENTS = (
     TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
     TextKind(("@odata", "PCIeInterface"), "redfish", "JSON_SIGNS", "read_document"),
     TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
+    TextKind(('"express_type"',), "pcicrawler", "JSON_SIGNS", "read_document"),
+    TextKind(("<capability type=",), "nodedev", "JSON_SIGNS", "read_document"),
 )
-"""Layers in JSON, whose readers take the whole text: it may be one line."""
+"""Layers in JSON or XML, whose readers take the whole text: it may be one line."""
 WANTED = (
     "'nvidia-smi -q', 'nvidia-smi --query-gpu', 'amd-smi', 'rocm-smi', 'inxi -a', 'tail -v *_link_*', "
     "'system_profiler', 'talosctl', Redfish"

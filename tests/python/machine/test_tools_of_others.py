@@ -1,0 +1,179 @@
+"""Tools that few people use: libvirt's, SONiC's, ESXi's, the Open Compute Project's, and those of other GPUs.
+
+Forms are those that the tools print; values are made up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+
+from lanewise.errors import InputError
+from lanewise.health.doctor import diagnose
+from lanewise.machine import read_bytes
+from lanewise.machine.model import Kind, Machine
+
+NODEDEV = """\
+<device>
+  <name>pci_0000_af_00_0</name>
+  <path>/sys/devices/pci0000:ae/0000:ae:00.0/0000:af:00.0</path>
+  <parent>pci_0000_ae_00_0</parent>
+  <driver>
+    <name>vfio-pci</name>
+  </driver>
+  <capability type='pci'>
+    <class>0x030200</class>
+    <domain>0</domain>
+    <bus>175</bus>
+    <slot>0</slot>
+    <function>0</function>
+    <product id='0x1eb8'>TU104GL [Tesla T4]</product>
+    <vendor id='0x10de'>NVIDIA Corporation</vendor>
+    <iommuGroup number='85'>
+      <address domain='0x0000' bus='0xaf' slot='0x00' function='0x0'/>
+    </iommuGroup>
+    <numa node='1'/>
+    <pci-express>
+      <link validity='cap' port='0' speed='8' width='16'/>
+      <link validity='sta' speed='2.5' width='8'/>
+    </pci-express>
+  </capability>
+</device>
+"""
+VIRTUAL = """\
+# virsh nodedev-dumpxml pci_0000_81_10_1
+<device>
+  <name>pci_0000_81_10_1</name>
+  <capability type='pci'>
+    <domain>0</domain>
+    <bus>129</bus>
+    <slot>16</slot>
+    <function>1</function>
+    <product id='0x1515'>X540 Ethernet Controller Virtual Function</product>
+    <vendor id='0x8086'>Intel Corporation</vendor>
+    <capability type='phys_function'>
+      <address domain='0x0000' bus='0x81' slot='0x00' function='0x1'/>
+    </capability>
+  </capability>
+</device>
+"""
+VMKCHDEV = """\
+[root@esx:~] vmkchdev -l
+0000:00:00.0 8086:2020 8086:7270 vmkernel
+0000:3b:00.0 10de:1eb8 10de:12a2 passthru
+0000:60:00.0 8086:1572 8086:0008 vmkernel vmnic2
+"""
+SONIC = """\
+admin@sonic:~$ sudo pcieutil pcie-aer correctable
++---------------------+-----------+-----------+
+| AER - CORRECTABLE   |   00:01.0 |   01:00.0 |
+|                     |    0x6f02 |    0xb960 |
++=====================+===========+===========+
+| RxErr               |         0 |         4 |
++---------------------+-----------+-----------+
+| BadTLP              |         0 |       620 |
++---------------------+-----------+-----------+
+| TOTAL_ERR_COR       |         0 |       624 |
++---------------------+-----------+-----------+
+"""
+CRAWLED = {
+    "0000:00:01.0": {
+        "vendor_id": "8086",
+        "device_id": "1901",
+        "class_id": "060400",
+        "express_type": "root_port",
+        "cur_speed": "2.5GT/s",
+        "cur_width": 4,
+        "capable_speed": "8GT/s",
+        "capable_width": 16,
+        "aer": {"device": {"aer_dev_correctable": {"BadTLP": 3, "NonFatalErr": 1, "TOTAL_ERR_COR": 4}}},
+    }
+}
+HL_SMI = """\
++-----------------------------------------------------------------------------+
+| HL-SMI Version:                              hl-1.15.1-fw-49.0.0.0          |
+|-------------------------------+----------------------+----------------------+
+| AIP  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncor-Events|
+|===============================+======================+======================|
+|   0  HL-225              N/A  | 0000:33:00.0     N/A |                   0  |
+| N/A   26C   N/A    94W / 600W |    768MiB / 98304MiB |     0%           N/A |
+"""
+
+
+def read(text: str) -> Machine:
+    return read_bytes(text.encode())
+
+
+@pytest.mark.parametrize("text", [NODEDEV, f"$ virsh nodedev-dumpxml x\n```\n{NODEDEV}{VIRTUAL}```\n"])
+def test_libvirt_tells_both_modes_of_a_link(text: str) -> None:
+    function = read(text)["af:00.0"]
+    assert (str(function.link.status), str(function.link.capability)) == ("2.5GT/s x8", "8GT/s x16")
+    assert (function.driver, function.numa_node, function.iommu_group) == ("vfio-pci", 1, 85)
+    assert function.identity.device_id == 0x1EB8
+    assert "link-one-end" in {finding.rule for finding in diagnose(read(text)).findings}
+
+
+def test_libvirt_tells_whose_a_virtual_function_is() -> None:
+    function = read(VIRTUAL)["81:10.1"]
+    assert function.virtual
+    assert str(function.physical_function) == "0000:81:00.1"
+
+
+@pytest.mark.parametrize("end", range(0, len(NODEDEV), 97))
+def test_what_breaks_off_never_breaks_us(end: int) -> None:
+    with contextlib.suppress(InputError):
+        read(NODEDEV[:end])
+
+
+def test_vmkchdev_has_numbers_and_names() -> None:
+    machine = read(VMKCHDEV)
+    assert machine["3b:00.0"].identity.device_id == 0x1EB8
+    assert machine["60:00.0"].interfaces == ("vmnic2",)
+    assert len(machine) == 3
+
+
+def test_counters_in_a_table_are_of_the_devices_that_head_it() -> None:
+    machine = read(SONIC)
+    assert machine["01:00.0"].errors.counter("correctable.BadTLP") == 620
+    assert machine["00:01.0"].errors.counter("correctable.TOTAL") == 0
+    assert [finding.title for finding in diagnose(machine).findings] == [
+        "624 correctable errors counted at 01:00.0"
+    ]
+
+
+def test_pcicrawler() -> None:
+    port = read(f"$ pcicrawler -j\n{json.dumps(CRAWLED, indent=1)}")["00:01.0"]
+    assert (port.kind, str(port.link.status), str(port.link.capability)) == (
+        Kind.ROOT_PORT,
+        "2.5GT/s x4",
+        "8GT/s x16",
+    )
+    assert (port.errors.counter("correctable.BadTLP"), port.errors.counter("correctable.AdvNonFatalErr")) == (
+        3,
+        1,
+    )
+
+
+def test_a_table_of_another_maker_is_none_of_nvidia() -> None:
+    machine = read(HL_SMI)
+    function = machine["33:00.0"]
+    assert (machine.kinds, function.identity.device_name, function.driver) == (("hl-smi",), "HL-225", None)
+    assert function.identity.vendor_id is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Fault class : fault.io.pciex.bus-linkerr-corr 33%\n", "looks like faults of illumos"),
+        ("System Configuration:  Joyent  i86pc\n", "looks like output of prtconf"),
+        ('nvme0 at pci4 dev 0 function 0 "Samsung" rev 0x00: msix\n', "looks like a boot log of OpenBSD"),
+        ("BusDevFun  VendorId   DeviceId\n00.00.00   0x1d87     0x3566\n", "as U-Boot or a UEFI shell"),
+        ("DEVPKEY_PciDevice_CurrentLinkWidth   UInt32   8\n", "properties of devices of Windows"),
+        ("CA 'mlx5_0'\n\tCA type: MT4123\n", "tells of ports of InfiniBand"),
+    ],
+)
+def test_what_is_not_read_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(text)

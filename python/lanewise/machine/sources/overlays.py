@@ -44,6 +44,7 @@ _SIGNS_OF_LOG = (
         " Bus Error: severity=",
     ),
     *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
+    *("power state from D3", "power state from unknown"),
     *(
         "Refused to change",
         "retraining",
@@ -58,6 +59,8 @@ _SIGNS_OF_LOG = (
         "ink down",
         "ink is down",
         "ink is DOWN",
+        "down, ignoring",
+        "no card, disable it",
         "PCIe Link Fail",
         "PCIe link training",
     ),

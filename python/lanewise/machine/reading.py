@@ -443,7 +443,7 @@ _OTHER_OUTPUTS = {
     ): "tells of a drive's media, not of its link: 'sudo lspci -vvv' does, and 'nvme list -v' has addresses",
     re.compile(
         r"^(?:PCIe Operational \(Enabled\) Info|Link Width Active \(Enabled\))", re.MULTILINE
-    ): "looks like output of mlxlink, which names no PCI address and is not read: 'sudo lspci -vvv' is",
+    ): "is output of mlxlink, which names no device; put its command ('mlxlink -d 81:00.0 ...') before it",
     re.compile(
         r"^\[ *\d+\.\d{9},\d\] ", re.MULTILINE
     ): "looks like a log of OPAL, POWER's firmware, which is not read: 'dmesg' and 'sudo lspci -vvv' are",

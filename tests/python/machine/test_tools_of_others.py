@@ -177,3 +177,69 @@ def test_a_table_of_another_maker_is_none_of_nvidia() -> None:
 def test_what_is_not_read_is_named(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read(text)
+
+
+MLXLINK = """\
+$ sudo mlxlink -d {name} --port_type PCIE -c
+
+PCIe Operational (Enabled) Info
+-------------------------------
+Depth, pcie index, node                            : 0, 0, 0
+Link Speed Active (Enabled)                        : 8G-Gen 3 (32G-Gen 5)
+Link Width Active (Enabled)                        : 4X (16X)
+Device Status                                      : N/A
+
+Management PCIe Timers Counters Info
+------------------------------------
+dl down                                            : 3
+
+Management PCIe Performance Counters Info
+-----------------------------------------
+RX Errors                                          : 12
+TX Errors                                          : 0
+CRC Error dllp                                     : 51
+CRC Error tlp                                      : 8
+"""
+MST = """\
+MST devices:
+------------
+/dev/mst/mt4129_pciconf0         - PCI configuration cycles access.
+                                   domain:bus:dev.fn=0000:a1:00.0 addr.reg=88 data.reg=92
+                                   Chip revision is: 00
+"""
+
+
+class TestMlxlink:
+    @pytest.mark.parametrize(
+        ("before", "name"), [("", "a1:00.0"), ("", "0000:a1:00.0"), (MST, "/dev/mst/mt4129_pciconf0")]
+    )
+    def test_the_command_names_the_adapter(self, before: str, name: str) -> None:
+        machine = read_bytes((before + MLXLINK.format(name=name)).encode())
+        (adapter,) = machine
+        assert adapter.address.short == "a1:00.0"
+        assert (str(adapter.link.status), str(adapter.link.capability)) == ("8GT/s x4", "32GT/s x16")
+        findings = {f.rule: f for f in diagnose(machine, cost=False).findings}
+        assert findings["link-one-end"].bdf == "a1:00.0"
+        assert findings["link-errors"].evidence == ("a1:00.0 by mlxlink: 8 BadTLP, 51 BadDLLP",)
+
+    def test_other_links_of_the_adapter_are_left_out(self) -> None:
+        inner = (
+            MLXLINK.format(name="a1:00.0").replace(": 0, 0, 0", ": 3, 0, 0").replace("4X (16X)", "2X (2X)")
+        )
+        both = read_bytes((MLXLINK.format(name="a1:00.0") + inner).encode())
+        assert str(both["a1:00.0"].link.status) == "8GT/s x4"
+        with pytest.raises(InputError, match="mlxlink"):
+            read_bytes(inner.encode())
+
+    @pytest.mark.parametrize(
+        "before", ["", MST.replace("_pciconf0", "_pciconf1"), MST + MST.replace("a1:", "b1:")]
+    )
+    def test_a_name_that_nothing_or_more_explains_is_no_device(self, before: str) -> None:
+        with pytest.raises(InputError, match="mlxlink"):
+            read_bytes((before + MLXLINK.format(name="/dev/mst/mt4129_pciconf0")).encode())
+
+    def test_goes_on_top_of_lspci(self) -> None:
+        lspci = "a1:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n\n"
+        machine = read_bytes((lspci + MLXLINK.format(name="a1:00.0")).encode())
+        assert machine["a1:00.0"].identity.device_name == "MT2910 Family [ConnectX-7]"
+        assert str(machine["a1:00.0"].link.status) == "8GT/s x4"

@@ -61,7 +61,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     blank_ends = lines.count("") < _DOUBLE_SPACED * len(lines)
     captures: list[dict[Address, Draft]] = [{}]
     block: _Block | None = None
-    seen_text = seen_hex = after_blank = outside = commands = False
+    seen_text = seen_hex = after_blank = outside = filtered = False
     for number, line in enumerate(lines, start=1):
         if block is not None and not outside and block.words.take_key(line):
             seen_text, after_blank = True, False
@@ -70,10 +70,10 @@ def read(lines: Sequence[str], into: Reading) -> None:
         way = _WAY.match(line) if header is None and "/" in line[:24] else None
         command = _COMMAND.match(line) if header is None and way is None and "lspci " in line else None
         if command is not None:
-            _keep(block, captures, into)
-            block, outside, commands = _Block(command, by_command=True), False, True
+            filtered |= _keep(block, captures, into)
+            block, outside = _Block(command, by_command=True), False
         elif header is not None or way is not None:
-            _keep(block, captures, into)
+            filtered |= _keep(block, captures, into)
             header = header or _with_bus(way, captures[-1], into)
             block = None if header is None else _Block(header)
             outside = header is None
@@ -89,7 +89,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
         elif not _is_wrapping(line):
             seen_text |= block.words.take(line, number, into)
         after_blank = False
-    _keep(block, captures, into)
+    filtered |= _keep(block, captures, into)
     if (
         block is not None
         and seen_text
@@ -103,7 +103,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     if not excerpts:
         for capture in captures:
             _settle_drivers(capture)
-    merge(captures, into, excerpts=excerpts or commands)
+    merge(captures, into, excerpts=excerpts or filtered)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
 
 
@@ -164,19 +164,23 @@ def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Read
     return HEADER.match(f"{address} {way[3]}")
 
 
-def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> None:
-    """Put a complete function into its capture; an address that comes again begins another one."""
+def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> bool:
+    """Put a complete function into its capture; an address that comes again begins another one.
+
+    Return whether it is what a filter left of the output of a command.
+    """
     if block is None:
-        return
+        return False
     block.finish(into)
     if block.by_command and not block.draft.link:
-        return
+        return False
     address = block.draft.address
     if address in captures[-1]:
         captures.append({})
         refuse_more_than_a_machine_has(captures)
     captures[-1][address] = block.draft
     refuse_more_than_a_machine_has(captures[-1])
+    return block.by_command
 
 
 def _settle_drivers(capture: dict[Address, Draft]) -> None:

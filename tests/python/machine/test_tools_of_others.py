@@ -243,3 +243,41 @@ class TestMlxlink:
         machine = read_bytes((lspci + MLXLINK.format(name="a1:00.0")).encode())
         assert machine["a1:00.0"].identity.device_name == "MT2910 Family [ConnectX-7]"
         assert str(machine["a1:00.0"].link.status) == "8GT/s x4"
+
+
+ADAPTERS = """\
+PS C:\\> Get-NetAdapterHardwareInfo
+
+Name                           Segment Bus Device Function Slot NumaNode PcieLinkSpeed PcieLinkWidth Version
+----                           ------- --- ------ -------- ---- -------- ------------- ------------- -------
+SLOT 7 Port 1                        0  94      0        1    7        1      8.0 GT/s             4 1.1
+Ethernet 4                           0 177     31        0             0       Unknown
+Onboard                              2   6      0        0    0               2.5 GT/s             1 1.1
+
+The adapter in slot 7 is slow:       0   1      0        0    7        1      8.0 GT/s             4 1.1
+"""
+
+
+class TestAdaptersOfWindows:
+    def test_numbers_are_decimal_and_cells_may_be_empty(self) -> None:
+        machine = read_bytes(ADAPTERS.encode())
+        assert {f.address.short: str(f.link.status) for f in machine} == {
+            "5e:00.1": "8GT/s x4",
+            "b1:1f.0": "? x?",
+            "0002:06:00.0": "2.5GT/s x1",
+        }
+        slow = machine["5e:00.1"]
+        assert (slow.physical_slot, slow.numa_node, slow.interfaces) == ("7", 1, ("SLOT 7 Port 1",))
+        assert (machine["b1:1f.0"].physical_slot, machine["b1:1f.0"].numa_node) == (None, 0)
+        assert machine["0002:06:00.0"].numa_node is None
+
+    def test_what_a_script_has_as_a_comment(self) -> None:
+        rows = [f"#\t{line}" for line in ADAPTERS.splitlines()[2:6]]
+        machine = read_bytes("\n".join(rows).encode())
+        assert str(machine["5e:00.1"].link.status) == "8GT/s x4"
+
+    @pytest.mark.parametrize("row", ["Bad  0 256 0 0", "Bad  0   1 32 0", "no row", ""])
+    def test_rows_that_are_none(self, row: str) -> None:
+        heading = "\n".join(ADAPTERS.splitlines()[2:4])
+        with pytest.raises(InputError):
+            read_bytes(f"{heading}\n{row}\n".encode())

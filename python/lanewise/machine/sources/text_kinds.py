@@ -61,6 +61,7 @@ LAYERS = (
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("PCIe Operational (Enabled) Info",), "mlxlink"),
+    TextKind(("PcieLinkSpeed PcieLinkWidth",), "windows_adapters"),
     TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
     TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),

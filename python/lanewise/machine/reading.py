@@ -443,7 +443,7 @@ _OTHER_OUTPUTS = {
     ): "tells of a drive's media, not of its link: 'sudo lspci -vvv' does, and 'nvme list -v' has addresses",
     re.compile(
         r"^(?:PCIe Operational \(Enabled\) Info|Link Width Active \(Enabled\))", re.MULTILINE
-    ): "looks like output of mlxlink, which names no PCI address and is not read: 'sudo lspci -vvv' is",
+    ): "is output of mlxlink, which names no device; put its command ('mlxlink -d 81:00.0 ...') before it",
     re.compile(
         r"^\[ *\d+\.\d{9},\d\] ", re.MULTILINE
     ): "looks like a log of OPAL, POWER's firmware, which is not read: 'dmesg' and 'sudo lspci -vvv' are",
@@ -461,6 +461,30 @@ _OTHER_OUTPUTS = {
         r"NCCL INFO (?:=== System : |\+ PCI\[)"
     ): "has what NCCL says of the topology, which is not read: the file that "
     "'NCCL_TOPO_DUMP_FILE=machine.xml' writes is",
+    re.compile(
+        r"^ *Fault class : +fault\.io\.", re.MULTILINE
+    ): "looks like faults of illumos, whose devices have paths and no addresses, and is not read: lspci of "
+    "pciutils for illumos is",
+    re.compile(
+        r"^System Configuration: +\S", re.MULTILINE
+    ): "looks like output of prtconf or prtdiag, which has no addresses and is not read: lspci of pciutils "
+    "for illumos is",
+    re.compile(
+        r"^\w{2,12}\d{1,3} at pci\d{1,3} dev \d{1,2} function \d", re.MULTILINE
+    ): "looks like a boot log of OpenBSD or NetBSD, which has no links and is not read: lspci of pciutils is",
+    re.compile(
+        r"^[ \t]*(?:BusDevFun +VendorId|Seg +Bus +Dev +Func\b)", re.MULTILINE
+    ): "lists devices as U-Boot or a UEFI shell does, without links, and is not read: 'sudo lspci -vvv' is",
+    re.compile(
+        r"\bDEVPKEY_PciDevice_\w"
+    ): "has properties of devices of Windows without their addresses, and is not read: lspci of pciutils for "
+    "Windows is, and 'nvidia-smi -q'",
+    re.compile(
+        r"^CA '\w{1,20}'|^hca_id:[ \t]", re.MULTILINE
+    ): "tells of ports of InfiniBand, not of PCI Express: 'sudo lspci -vvv' does",
+    re.compile(
+        r"^PCIe AER events summary:", re.MULTILINE
+    ): "counts errors of PCI Express, and does not say of which devices: 'ras-mc-ctl --errors' does",
     re.compile(
         r"\bWHEA-Logger\b"
     ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
@@ -497,7 +521,7 @@ def _of_no_device(text: str) -> str:
 
 def _nothing_found(text: str, on_top: Overlays, name: str) -> str:
     if on_top.notes:
-        return f"'{name}': {on_top.notes[0]}; 'nvidia-smi topo -m' prints the topology"
+        return f"'{name}': {on_top.notes[0]}"
     if on_top:
         return f"'{name}' lists no functions; give it beside 'lspci -vvv', in one file or with --with"
     if (of_no_device := _of_no_device(text)) != "":

@@ -110,6 +110,23 @@ def test_a_host_controller_that_found_nothing_says_so(driver: str, name: str, me
     assert not found(f"[    8.25] r8169 0000:01:00.0 eth0: Link is Down\n{board}", "link-lost")
 
 
+@pytest.mark.parametrize(
+    ("speaker", "retried", "message"),
+    [
+        ("tegra-pcie 1003000.pcie", "link {} down, retrying", "link {} down, ignoring"),
+        ("tegra-pcie 10003000.pcie-controller", "probing port {}, using 1 lanes", "link {} down, ignoring"),
+        ("mt7621-pci 1e140000.pcie", "pcie{} enabled", "pcie{} no card, disable it (RST & CLK)"),
+    ],
+)
+def test_a_controller_of_several_ports_names_those_that_found_nothing(
+    speaker: str, retried: str, message: str
+) -> None:
+    lines = [message.format(0), retried.format(1), message.format(2)]
+    text = "".join(f"[    7.{number}25] {speaker}: {line}\n" for number, line in enumerate(lines))
+    name = speaker.split()[1]
+    assert [f.bdf for f in found(text, "link-lost")] == [f"{name} port 0", f"{name} port 2"]
+
+
 BOARD = """\
 [    0.25] {before}
 [    0.26] {driver} {name}: PCI host bridge to bus 0002:20
@@ -322,3 +339,35 @@ def test_devices_behind_a_tunnel_are_no_faults_where_a_log_has_no_tree() -> None
     assert alone.severity is Severity.WARNING
     both = diagnosis(dock + limit.format(bdf="a2:00.0") + drive + for_drive)
     assert {finding.severity for finding in both.findings} <= {Severity.INFO}
+
+
+def test_lines_that_a_serial_console_cut_name_their_errors() -> None:
+    text = """\
+[  233.352248] pcieport 0000:40:01.0: AER: Multiple Uncorrected (Non-Fatal) err0
+[  233.361088] igb 0000:41:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fata)
+[  233.368183] igb 0000:41:00.0:   device [8086:1521] error status/mask=00000400
+[  233.376846] igb 0000:41:00.0:    [14] CmpltTO                (First)
+[  233.384779] igb 0000:41:00.1: PCIe Bus Error: severity=Uncorrected (Fatal), )
+[  233.392629] igb 0000:41:00.1:   device [8086:1521] error status/mask=00000000
+[  233.404736] igb 0000:41:00.1:    [ 4] DLP                    (First)
+"""
+    errors = {finding.bdf: finding for finding in found(text, "uncorrectable-errors")}
+    assert "(CmpltTO)" in errors["41:00.0"].title
+    assert errors["41:00.0"].evidence[0].endswith("0 fatal, 1 non-fatal errors")
+    assert "(DLP)" in errors["41:00.1"].title
+    assert errors["41:00.1"].severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "Unable to change power state from D3hot to D0,\n> device inaccessible",
+        "can't change power state from D3cold to D0 (config\n> space inaccessible)",
+    ],
+)
+def test_a_device_that_did_not_wake_is_lost_where_a_mail_broke_the_line(broken: str) -> None:
+    text = f"> pcieport 0000:14:02.0: {broken}\n> pcieport 0000:13:00.0: PME# disabled\n"
+    (lost,) = found(text, "device-lost")
+    assert (lost.bdf, lost.severity) == ("14:02.0", Severity.ERROR)
+    slept = "pcieport 0000:14:02.0: power state changed from D3hot to D0\n"
+    assert not found(f"{slept}pcieport 0000:13:00.0: PME# disabled\n", "device-lost")

@@ -127,6 +127,26 @@ def test_lines_that_a_mail_program_broke_are_joined(width: int, quote: str) -> N
     assert {f.address: f.transfers.mrrs for f in machine} == {f.address: f.transfers.mrrs for f in REFERENCE}
 
 
+def test_sizes_of_regions_are_no_markup_of_a_forum() -> None:
+    regions = {f.address: f.registers.bars for f in REFERENCE}
+    forum = read_bytes(WAYS["forum"])
+    assert {f.address: f.registers.bars for f in forum} == regions
+    large = read_bytes(f"[size=150]It is slow![/size]\n[code]{TEXT}[/code]\n".encode())
+    assert {f.address: f.registers.bars for f in large} == regions
+
+
+def test_colors_of_a_terminal_in_a_forum_do_not_break_lines() -> None:
+    line = "[COLOR=#18b218][  84.044433] [/COLOR][COLOR=#b26818]pcieport 0000:00:1c.4[/COLOR][COLOR=red]: {}"
+    said = (
+        "PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)",
+        "  device [8086:9d14] error status/mask=00000040/00002000",
+    )
+    machine = read_bytes("\n".join(f"{line.format(text)}[/COLOR]" for text in said).encode())
+    errors = machine["00:1c.4"].registers.errors
+    assert errors is not None
+    assert dict(errors.counters) == {"correctable.BadTLP": 1, "correctable.TOTAL": 1}
+
+
 def test_two_machines_in_one_file_are_not_mixed() -> None:
     other = TEXT.replace("[8086:29c0]", "[1022:1480]").replace("[1b36:000c]", "[1022:1483]")
     other = other.replace("[1b36:0010]", "[144d:a80a]").replace("[8086:10d3]", "[15b3:1021]")

@@ -226,6 +226,16 @@ class TestDrives:
         assert machine.notes == ()
         assert machine.not_understood.count == 0
 
+    def test_rows_narrower_than_their_heading(self) -> None:
+        heading, rule, *rows = LOUD.splitlines()
+        wide = [line[:6] + filler * 7 + line[6:] for line, filler in ((heading, " "), (rule, "-"))]
+        machine = beside("\n".join([*wide, *rows]) + "\n")
+        assert (machine["06:00.0"].model, machine["06:00.0"].firmware) == ("KIOXIA KCD6XLUL3T84", "0105")
+        assert (machine["01:00.0"].model, machine["01:00.0"].interfaces) == (
+            "Samsung SSD 990 PRO",
+            ("nvme1",),
+        )
+
     def test_names_tell_them_where_the_source_knows_names(self, tmp_path: Path) -> None:
         (tmp_path / "nvme.txt").write_text(plain("KIOXIA KCD6XLUL3T84"))
         machine = read(DUMPS / "qemu.sysfs.tar.gz", overlays=[tmp_path / "nvme.txt"])

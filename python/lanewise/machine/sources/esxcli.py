@@ -1,9 +1,10 @@
-"""VMware ESXi: ``esxcli hardware pci list``, and the `lspci` of its shell.
+"""VMware ESXi: ``esxcli hardware pci list``, the `lspci` of its shell, and ``vmkchdev -l``.
 
 A block of ``Key: value`` lines per function, headed by its address; ``Parent Device: PCI 0:174:0:0`` is the
 port above, in decimal, and ``Spawned Bus`` the bus behind a bridge. The `lspci` of ESXi has one line a
-function, with the name of the class and behind it what the kernel calls the device, ``[vmnic4]``. Neither
-tells of links. Source: ESXi 5.5 to 8.0, outputs of real machines.
+function, with the name of the class and behind it what the kernel calls the device, ``[vmnic4]``. `vmkchdev`
+has numbers, and who owns a function: the kernel, which calls it by a name, or a guest. None of them tells of
+links. Source: ESXi 5.5 to 8.0, outputs of real machines.
 """
 
 from __future__ import annotations
@@ -29,11 +30,17 @@ LOOKS_LIKE = re.compile(
     re.MULTILINE,
 )
 """The address of a function, and soon after what only ESXi says."""
-LOOKS_LIKE_TABLE = re.compile(r"^[ \t>]{0,16}\w[\w:.]{4,16} Vend:Dvid Subv:Subd\b", re.MULTILINE)
-"""The heading of ``lspci -p``."""
+_IDS = r"[0-9a-f]{4}:[0-9a-f]{4}"
+LOOKS_LIKE_TABLE = re.compile(
+    r"^[ \t>]{0,16}(?:\w[\w:.]{4,16} Vend:Dvid Subv:Subd\b"
+    rf"|{_FUNCTION} {_IDS} {_IDS} (?:vmkernel|passthru)\b)",
+    re.MULTILINE,
+)
+"""The heading of ``lspci -p``, or a row of ``vmkchdev -l``."""
 _NUMBER = r"([0-9a-f]{4})"
 _ROW = re.compile(rf"[ \t>]{{0,16}}({_FUNCTION}) {_NUMBER}:{_NUMBER} {_NUMBER}:{_NUMBER}(?: (.{{0,80}}))?$")
 _KERNEL_NAME = re.compile(r"(?:vmnic|vmhba|vmgfx)\d{1,4}$")
+_OWNED = re.compile(r"(?:vmkernel|passthru)\b(.{0,80})")
 _PARENT = re.compile(r"PCI (\d{1,5}):(\d{1,3}):(\d{1,2}):(\d)$")
 _HEAD = re.compile(rf"[ \t>]{{0,16}}({_FUNCTION})[ \t]*$")
 _BRIDGE = 0x0604
@@ -64,7 +71,10 @@ def read(lines: Sequence[str], into: Reading) -> None:
 
 
 def read_table(lines: Sequence[str], into: Reading) -> None:
-    """Read ``lspci -p`` of ESXi: numbers, and the module and name of the kernel in the last columns."""
+    """Read ``lspci -p`` of ESXi: numbers, and the module and name of the kernel in the last columns.
+
+    Rows of ``vmkchdev -l`` have the owner and the kernel's name behind the numbers, and no module.
+    """
     for line in lines:
         row = _ROW.match(line.rstrip())
         if row is None:
@@ -78,6 +88,9 @@ def read_table(lines: Sequence[str], into: Reading) -> None:
             "subsystem_id": subsystem,
         }
         _, owner, last = (row[6] or "").partition(" V ")
+        if (kept := _OWNED.match(row[6] or "")) is not None:
+            for word in filter(_KERNEL_NAME.match, kept[1].split()):
+                draft.add_interface(word)
         for word in last.split() if owner else ():
             if _KERNEL_NAME.match(word):
                 draft.add_interface(word)

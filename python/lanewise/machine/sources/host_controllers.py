@@ -5,7 +5,8 @@ has no PCI address. Its driver says whether its link came up, most say how fast,
 which bus begins there: so a log tells how the root port runs, or that nothing was found. A socket in which
 nothing is has the same words as one whose device does not start.
 
-Left out: controllers with several ports that share one name (Tegra before 194, MT7621).
+Controllers with several ports that share one name (Tegra before 194, MT7621) say which port found nothing;
+how fast those run that found something they do not say.
 Source: logs of Raspberry Pi, Rockchip, Jetson, Armada and SpacemiT boards; Linux, drivers/pci/controller
 (pcie-rockchip-host.c, pcie-mediatek-gen3.c, dwc/pcie-designware.c), 4.19 to 6.17, read for the wording only.
 """
@@ -26,9 +27,11 @@ NAME = r"[0-9a-f]{4,12}\.[a-z][\w-]{1,23}"
 _SPEAKER = rf"[\w-]{{0,24}}pci[\w-]{{0,24}} {NAME}: (?:[\w-]{{1,24}}: )?"
 NO_LINK = (
     rf"{_SPEAKER}(?:(?:Phy |PCIe )?[Ll]ink never came up|(?:PCIe )?[Ll]ink (?:is )?(?:down|DOWN)\b|"
-    r"PCIe Link Fail|PCIe link training gen\d timeout)"
+    r"PCIe Link Fail|PCIe link training gen\d timeout|link \d down, ignoring|pcie\d no card, disable it)"
 )
 """A link that did not come up."""
+PORT = re.compile(r"\b(?:link |pcie)(\d) (?:down, ignoring|no card)")
+"""Which of several ports of a controller a line tells of."""
 LINK_UP = rf"{_SPEAKER}(?:PCIe Gen\.\d x\d{{1,2}} |PCIe )?[Ll]ink (?:is )?(?:up|UP)\b"
 """One that did."""
 SIGN = "pcie"

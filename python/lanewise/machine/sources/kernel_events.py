@@ -83,8 +83,9 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.NO_RETURN,
         r"not ready \d+ms after [\w ]{1,60}; giving up|"
-        r"power state from (?:D3\w*|unknown) to D0[ ,(]*(?:config space|device) "
-        r"inaccessible|Refused to change power state",
+        # A mail may end the line at the comma, or behind "(config": nothing else goes on like this.
+        r"power state from (?:D3\w*|unknown) to D0(?:,| \(config|[ ,(]*(?:config space|device) "
+        r"inaccessible)|Refused to change power state",
     ),
     (
         EventKind.DEVICE_FAILED,
@@ -179,7 +180,7 @@ _MANY_TIMES = (
 )
 _HINT = re.compile(
     r"Xid|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
-    r"Refused to change|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
+    r"power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
     r"Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
@@ -419,7 +420,8 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
     if late is not None:
         return _late_to_iommu(message, int(late[1] or "0", 16))
     if kind in _OF_CONTROLLERS and (controller := _CONTROLLER.search(line)):
-        return KernelEvent(kind, message, name=controller[1])
+        port = host_controllers.PORT.search(line)
+        return KernelEvent(kind, message, name=f"{controller[1]} port {port[1]}" if port else controller[1])
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])

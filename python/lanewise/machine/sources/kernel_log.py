@@ -52,8 +52,10 @@ _RUNS_AT = re.compile(r"^PCI-Express: Speed ([\d.]{1,5})GT/s Width x(\d{1,2})\b"
 _GIGABIT = re.compile(r"^Intel\(R\) (?:Gigabit Ethernet|PRO/1000) Network Connection$")
 """What igb and e1000e print of each port when they start it, where the log does not have its numbers."""
 _PAYLOAD = re.compile(r"Max Payload Size set to +(\d+)(?:/ *(\d+))? \(was +\d+(?:, max (\d+))?\)")
-_HOW_BAD = r"(Correct(?:ed|able)|Uncorrect\w+ \((?:Non-)?Fatal\))"
-"""Kernels before 6.10 say Corrected, and Uncorrected; Correctable and Uncorrectable since."""
+_HOW_BAD = r"(Correct(?:ed|able)|Uncorrect\w+ \((?:Non-)?F[atl]{1,4}\)?)"
+"""Kernels before 6.10 say Corrected, and Uncorrected; Correctable and Uncorrectable since.
+
+A serial console cuts lines at 80 characters, and some put the last character of a line at the end."""
 _SEVERITY = re.compile(rf"(?:PCIe|CXL) Bus Error: severity={_HOW_BAD}(?:, type=(Transaction))?")
 _RECEIVED = re.compile(
     rf"AER: (?:Multiple )?{_HOW_BAD} error (?:message )?received(?: from)?:? "
@@ -351,4 +353,4 @@ def message_in(line: str) -> tuple[Address, Address] | None:
 def _prefix(severity: str) -> str:
     if severity.startswith("Correct"):
         return "correctable"
-    return "nonfatal" if "Non-Fatal" in severity else "fatal"
+    return "nonfatal" if "(Non-F" in severity else "fatal"

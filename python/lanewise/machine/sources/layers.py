@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lanewise.machine.function import Identity
-from lanewise.machine.sources import disagreements
+from lanewise.machine.sources import disagreements, link_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,6 +64,8 @@ def put_on(machine: Machine, reading: Reading) -> Machine:
             found += disagreements.between(machine, mine, told, function)
     found += disagreements.of_lists(machine, told, whole=reading.lists_all_gpus)
     what = " and ".join(told.kinds)
+    if all(machine.functions[address].identity.class_code for address in told.functions.keys() & functions):
+        told = replace(told, notes=tuple(note for note in told.notes if note != link_files.NO_CLASS))
     notes = [
         *told.notes,
         *_said(absent, f"'{what}' describes devices that the source does not list"),

@@ -4,8 +4,14 @@
 shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``vendor``,
 ``secondary_bus_number``, counters of errors. A path through ``/sys/devices`` tells who is below whom. Without
 ``class`` nobody knows a port from a device, so what ports state is taken for what any end of a link states.
+
+Counters of errors and link files that are shown without a path are those of the device that the text names
+before (`named_before`), or of those that head a table (`counter_table`). Counters tell what they are: their
+last line is the total of one of three files.
+
 Leaves out files named by interface (``/sys/class/net/eth0/device``), which tell no address. Source:
-coreutils, ``tail.c`` and ``head.c``, and grep, for the form only.
+coreutils, ``tail.c`` and ``head.c``, and grep, for the form only; Linux,
+``Documentation/ABI/testing/sysfs-bus-pci-devices-aer``.
 """
 
 from __future__ import annotations
@@ -14,6 +20,10 @@ import re
 from typing import TYPE_CHECKING
 
 from lanewise.machine.sources import sysfs
+from lanewise.machine.sources.counter_table import CounterTable
+from lanewise.machine.sources.error_names import NAMES
+from lanewise.machine.sources.named_before import NamedBefore
+from lanewise.machine.sources.numbers import natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,14 +36,39 @@ _PATH = rf"(?:/sys/)?((?:bus/pci/devices|devices/pci[0-9a-f:]{{1,16}})(?:/{_FUNC
 _HEADED = re.compile(rf"[ \t>]{{0,8}}==> {_PATH} <==")
 _SHOWN = re.compile(rf"[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$")
 _SAID = re.compile(rf"[ \t>]{{0,8}}{_PATH}:[ \t]*+(.*)")
+_BARE = r"(aer_dev_(?:correctable|nonfatal|fatal)|(?:current|max)_link_(?:speed|width))"
+_TOTAL = r"TOTAL_ERR_(?:COR|FATAL|NONFATAL)"
 LOOKS_LIKE = re.compile(
-    rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$|[ \t>]{{0,8}}{_PATH}:[ \t]*\S)",
+    rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$|[ \t>]{{0,8}}{_PATH}:[ \t]*\S"
+    rf"|[^\n]{{0,80}}?\b{_TOTAL}\b|[^\n]{{0,120}}?\bcat {_BARE}[ \t]*$|[ \t>]{{0,8}}==> {_BARE} <==)",
     re.MULTILINE,
 )
-"""A heading of ``tail -v``, a command that shows one file, or a line of ``grep .``."""
+"""A heading of ``tail -v``, a command that shows one file, a line of ``grep .``, or the end of counters."""
+NO_CLASS = "no file says what a function is: 'grep . /sys/bus/pci/devices/*/{class,*_link_*}' does"
+"""The note of files that do not tell ports from devices."""
+_FUNCTIONS = "bus/pci/devices"
 _MOST_TEXT = 4096
 _OF_MANY_LINES = re.compile(r"/(?:aer_\w+|uevent|resource)$")
 """Files of a function that have more than one line (Linux, Documentation/ABI/testing/sysfs-bus-pci)."""
+_BARE_HEADED = re.compile(rf"[ \t>#=*\[-]{{0,12}}{_BARE}[ \t\]:=*<-]{{0,12}}$")
+"""A file without its path as a heading: ``==> NAME <==``, ``--- NAME ---``, ``NAME:``."""
+_BARE_SHOWN = re.compile(rf"[^\n]{{0,120}}?\bcat (?:\./)?{_BARE}[ \t]*$")
+_BARE_SAID = re.compile(rf"[ \t>]{{0,8}}(?:\./)?{_BARE}[ \t]{{0,4}}[:=]?[ \t]*+(\S.{{0,80}})$")
+_COUNTER = re.compile(r"[ \t>|]{0,12}([A-Za-z][\w -]{1,40}?)[ \t]{0,4}[:=]?[ \t]{1,40}(\d{1,20})[ \t|]{0,8}$")
+_TOTALS = {
+    "TOTAL_ERR_COR": "aer_dev_correctable",
+    "TOTAL_ERR_FATAL": "aer_dev_fatal",
+    "TOTAL_ERR_NONFATAL": "aer_dev_nonfatal",
+}
+_COUNTERS = frozenset(_TOTALS.values())
+_COUNTED = frozenset(
+    {
+        *(name for words in NAMES for name in (words, words.removesuffix(" Error"), NAMES[words])),
+        *("NonFatalErr", "Undefined", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked"),
+        *("AtomicOp Egress Blocked", "TLP Prefix Blocked Error", "Poison TLP Blocked", *_TOTALS),
+    }
+)
+"""What stands before a number in counters of errors."""
 
 
 class TextFiles:
@@ -46,23 +81,111 @@ class TextFiles:
         """Take the content of every file."""
         self._files: dict[str, str] = {}
         self._folders: dict[str, None] = {}
-        path = None
-        for line in lines:
-            headed, said = _HEADED.match(line) or _SHOWN.match(line), _SAID.match(line)
-            if headed is not None:
-                path = self._file(headed[1].replace("\\", ""), headed[2])
-            elif said is not None:
-                self._files[self._file(said[1], said[2])] = said[3].strip()
-                path = None
-            elif path is not None and line.strip(" \t>"):
-                text, more = self._files.get(path, ""), line.strip(" \t>")
-                if text and not _OF_MANY_LINES.search(path):
-                    # What comes now is no part of a file: a prompt, the next command.
-                    path = None
-                elif len(text) < _MOST_TEXT:
-                    self._files[path] = f"{text}\n{more}" if text else more
+        self.taken: list[int] = []
+        """Lines that are files, or name one, by their index."""
+        self.without_device = 0
+        """Errors that were counted at devices which the text does not name."""
+        self._path: str | None = None
+        """The file whose content comes now."""
+        self._bare: str | None = None
+        """The same, of one without a path."""
+        self._counted: list[str] = []
+        """Counters of errors without a path that came since."""
+        self._before, self._table = NamedBefore(), CounterTable(_COUNTED, _TOTALS)
+        for number, line in enumerate(lines):
+            if self._take_row(line) or self._take_counter(line) or self._take_bare(line) or self._take(line):
+                self.taken.append(number)
+            self._before.take(line)
+        self._end_counters(self._bare)
+
+    def _take(self, line: str) -> bool:
+        """Take a line of a file, or what names one by its path; whether it is no more than that."""
+        headed, said = _HEADED.match(line) or _SHOWN.match(line), _SAID.match(line)
+        path, text = self._path, line.strip(" \t>")
+        if headed is not None or said is not None:
+            self._end_counters(self._bare)
+            self._path = self._bare = None
+        if headed is not None:
+            self._path = self._file(headed[1], headed[2])
+            return True
+        if said is not None:
+            return self._add(self._file(said[1], said[2]), said[3].strip())
+        if path is None or not text:
+            return False
+        if text.startswith(tuple(_TOTALS)) or not _OF_MANY_LINES.search(path):
+            self._path = None
+            return self._add(path, text)
+        self._add(path, text)
+        return _COUNTER.match(line) is not None
+
+    def _add(self, path: str, more: str) -> bool:
+        """Add a line to a file; of a file of one line, the last that comes counts."""
+        text = self._files.get(path, "")
+        if not text or not _OF_MANY_LINES.search(path):
+            self._files[path] = more
+        elif len(text) < _MOST_TEXT:
+            self._files[path] = f"{text}\n{more}"
+        return True
+
+    def _take_bare(self, line: str) -> bool:
+        """Take what names a file without its path, and the value of one."""
+        headed, said = _BARE_HEADED.match(line) or _BARE_SHOWN.match(line), _BARE_SAID.match(line)
+        if headed is not None:
+            self._end_counters(self._bare)
+            self._path, self._bare = None, headed[1]
+            return True
+        if said is not None:
+            if said[1] not in _COUNTERS:
+                return self._take_value(said[1], said[2])
+            self._bare = said[1]
+            return self._take_counter(said[2])
+        if self._bare is None or self._bare in _COUNTERS or not line.strip(" \t>"):
+            return False
+        name, self._bare = self._bare, None
+        return self._take_value(name, line.strip(" \t>"))
+
+    def _take_value(self, name: str, value: str) -> bool:
+        """Take the speed or the width of the link of a device that was named before."""
+        device = self._before.tell() if value[:1].isdigit() else None
+        return device is not None and self._add(self._file(f"{_FUNCTIONS}/{device}", name), value)
+
+    def _take_counter(self, line: str) -> bool:
+        """Take one counter of errors without a path; the total behind them says of which file they are."""
+        counter = _COUNTER.match(line)
+        if counter is None or self._path is not None or counter[1] not in _COUNTED:
+            if line.strip(" \t>"):
+                self._end_counters(self._bare)
+            return False
+        self._counted.append(f"{counter[1]} {counter[2]}")
+        if counter[1] in _TOTALS:
+            self._end_counters(_TOTALS[counter[1]])
+        return True
+
+    def _take_row(self, line: str) -> bool:
+        """Take a row of a table of counters."""
+        if "|" not in line or not self._table.take(line):
+            return False
+        for device, total, counted in self._table.complete():
+            path = self._file(f"{_FUNCTIONS}/{device}", _TOTALS[total])
+            for text in counted:
+                self._add(path, text)
+        return True
+
+    def _end_counters(self, name: str | None) -> None:
+        """Give counters to the device that was named before; of what file they are is not always known."""
+        counted, self._counted = self._counted, []
+        if not counted or name not in _COUNTERS:
+            return
+        device = self._before.tell()
+        if device is None:
+            self.without_device += natural(counted[-1].rpartition(" ")[2]) or 0
+            return
+        path = self._file(f"{_FUNCTIONS}/{device}", name)
+        for text in counted:
+            self._add(path, text)
 
     def _file(self, folder: str, name: str) -> str:
+        folder = folder.replace("\\", "")
         self._folders[folder] = None
         return f"{folder}/{name}"
 
@@ -100,12 +223,21 @@ class TextFiles:
         return list(found)
 
 
-def read(lines: Sequence[str], into: Reading) -> None:
-    """Read all files in a text."""
-    shows_tree, notes = into.shows_tree, list(into.notes)
-    sysfs.read(TextFiles(lines), into)
+def read(lines: Sequence[str], into: Reading) -> list[int]:
+    """Read all files in a text; return the lines that are such, by their index."""
+    shows_tree, notes, files = into.shows_tree, list(into.notes), TextFiles(lines)
+    if files.without_device:
+        notes.append(
+            f"counters of errors ({files.without_device} in all) stand where one device is not named: "
+            "'tail -v /sys/bus/pci/devices/*/aer_dev_*' names it"
+        )
+    if files.device_folders() or files.names(_FUNCTIONS):
+        sysfs.read(files, into)
     into.notes[:] = notes
+    if not into.drafts:
+        return files.taken
     if all("class_code" not in draft.identity for draft in into.drafts.values()):
-        into.note("no file says what a function is: 'grep . /sys/bus/pci/devices/*/{class,*_link_*}' does")
+        into.note(NO_CLASS)
     if all(draft.parent is None and draft.buses is None for draft in into.drafts.values()):
         into.shows_tree = shows_tree
+    return files.taken

@@ -32,6 +32,14 @@ HEX_ROW = re.compile(r"^[ \t>]{0,8}([0-9a-f]{2,3}): ?((?:[0-9a-f]{2}(?: |$)){1,1
 _MORE_HEX = re.compile(r"^[ \t>]{0,8}((?:[0-9a-f]{2}(?: |$)){1,15})$")
 _WAY = re.compile(rf"^[ \t>|]{{0,16}}({FUNCTION})((?:/[01][0-9a-fA-F]\.[0-7]){{1,12}})[ \t]++(.*)")
 """A function by the way to it, as ``-P`` prints it: only the first step has a bus number."""
+_COMMAND = re.compile(
+    rf"[^\n]{{0,80}}?(?<![\w.-])lspci [^\n|]{{0,40}}?-[A-Za-z]{{0,8}}s ?['\"]?({FUNCTION})(?![\w:.])"
+)
+"""A command about one function, of whose output a filter may have dropped the first line."""
+_PROMPT = re.compile(
+    rf"[ \t>|]{{0,16}}(?:\$ |[\w.-]{{1,32}}@[\w.-]{{1,64}}[: ][^\n]{{0,80}}[$#] |[^\n]{{0,40}}{FUNCTION})"
+)
+"""What ends the output of a command: another one, or the name of another device."""
 _NUMBERS = re.compile(r"\[([0-9a-fA-F]{4})\]$")
 _IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
 _REVISION = re.compile(r" \(rev ([0-9a-fA-F]{2})\)")
@@ -53,22 +61,26 @@ def read(lines: Sequence[str], into: Reading) -> None:
     blank_ends = lines.count("") < _DOUBLE_SPACED * len(lines)
     captures: list[dict[Address, Draft]] = [{}]
     block: _Block | None = None
-    seen_text = seen_hex = after_blank = outside = False
+    seen_text = seen_hex = after_blank = outside = filtered = False
     for number, line in enumerate(lines, start=1):
         if block is not None and not outside and block.words.take_key(line):
             seen_text, after_blank = True, False
             continue
         header = HEADER.match(line) if _may_be_header(line) else None
         way = _WAY.match(line) if header is None and "/" in line[:24] else None
-        if header is not None or way is not None:
-            _keep(block, captures, into)
+        command = _COMMAND.match(line) if header is None and way is None and "lspci " in line else None
+        if command is not None:
+            filtered |= _keep(block, captures, into)
+            block, outside = _Block(command, by_command=True), False
+        elif header is not None or way is not None:
+            filtered |= _keep(block, captures, into)
             header = header or _with_bus(way, captures[-1], into)
             block = None if header is None else _Block(header)
             outside = header is None
         elif not line:
             after_blank = blank_ends
             continue
-        elif block is None or outside or (after_blank and line[0] not in " \t"):
+        elif block is None or outside or block.ends_at(line, after_blank=after_blank):
             outside = True
             if not _is_wrapping(line):
                 into.not_understood(number, line)
@@ -77,8 +89,13 @@ def read(lines: Sequence[str], into: Reading) -> None:
         elif not _is_wrapping(line):
             seen_text |= block.words.take(line, number, into)
         after_blank = False
-    _keep(block, captures, into)
-    if block is not None and seen_text and _breaks_off(lines, block.draft.address, captures[-1]):
+    filtered |= _keep(block, captures, into)
+    if (
+        block is not None
+        and seen_text
+        and not block.by_command
+        and _breaks_off(lines, block.draft.address, captures[-1])
+    ):
         into.note_end(
             f"the text ends inside function {block.draft.address.short}: what follows it is missing"
         )
@@ -86,7 +103,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
     if not excerpts:
         for capture in captures:
             _settle_drivers(capture)
-    merge(captures, into, excerpts=excerpts)
+    merge(captures, into, excerpts=excerpts or filtered)
     into.kinds.append(f"lspci {' and '.join(_kinds(seen_text, seen_hex))}")
 
 
@@ -147,17 +164,23 @@ def _with_bus(way: re.Match[str] | None, known: dict[Address, Draft], into: Read
     return HEADER.match(f"{address} {way[3]}")
 
 
-def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> None:
-    """Put a complete function into its capture; an address that comes again begins another one."""
+def _keep(block: _Block | None, captures: list[dict[Address, Draft]], into: Reading) -> bool:
+    """Put a complete function into its capture; an address that comes again begins another one.
+
+    Return whether it is what a filter left of the output of a command.
+    """
     if block is None:
-        return
+        return False
     block.finish(into)
+    if block.by_command and not block.draft.link:
+        return False
     address = block.draft.address
     if address in captures[-1]:
         captures.append({})
         refuse_more_than_a_machine_has(captures)
     captures[-1][address] = block.draft
     refuse_more_than_a_machine_has(captures[-1])
+    return block.by_command
 
 
 def _settle_drivers(capture: dict[Address, Draft]) -> None:
@@ -196,7 +219,8 @@ def _is_wrapping(line: str) -> bool:
 class _Block:
     """What is printed of one function: words and bytes."""
 
-    def __init__(self, header: re.Match[str]) -> None:
+    def __init__(self, header: re.Match[str], *, by_command: bool = False) -> None:
+        self.by_command = by_command
         path = [Address.parse(part) for part in header[1].split("/")]
         if path[0].domain:
             # `-PP` names the domain only once.
@@ -206,7 +230,14 @@ class _Block:
         self.bytes = bytearray()
         self.missing = 0
         self.words = BlockReader(self.draft)
-        _name(header, self.draft)
+        if not by_command:
+            _name(header, self.draft)
+
+    def ends_at(self, line: str, *, after_blank: bool) -> bool:
+        """Whether a line is no more of this function: behind an empty line, lines of it are indented."""
+        if self.by_command and not self.draft.link:
+            return _PROMPT.match(line) is not None
+        return after_blank and line[0] not in " \t"
 
     def take_hex(self, line: str) -> bool:
         """Take a row of bytes; also one that a message interrupted, and the rest of it on the next line."""

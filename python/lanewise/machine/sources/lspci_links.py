@@ -30,7 +30,12 @@ _NAMED = (
 """An address, with a few words before it; or a command about one, whose output goes to another, or with a
 comment."""
 _LINE = re.compile(rf"{_NAMED}(?:(Lnk(?:Cap|Sta):.*)|$)")
-LOOKS_LIKE = re.compile(rf"^{_NAMED}(?:\n{{1,2}}[ \t>|]{{0,40}})?Lnk(?:Cap|Sta):", re.MULTILINE)
+LOOKS_LIKE = re.compile(
+    rf"^{_NAMED}(?:(?:\n{{1,2}}[ \t>|]{{0,40}})?Lnk(?:Cap|Sta):"
+    r"|\n[ \t>|]{1,40}(?:Capabilities: \[|Control: I/O|Subsystem: |Region \d: ))",
+    re.MULTILINE,
+)
+"""An address, and a line about its link, or one that `lspci` prints first of a function."""
 
 
 def read(lines: Sequence[str], into: Reading) -> None:

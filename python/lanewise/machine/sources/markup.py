@@ -29,7 +29,12 @@ _ENTITIES = (
     ("&apos;", "'"),
     ("&amp;", "&"),
 )
-_FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font|size|color)\b[^\]\n]{0,100}\]", re.IGNORECASE)
+_FORUM = re.compile(r"\[/?(?:code|quote|spoiler|pre|font)\b[^\]\n]{0,100}\]", re.IGNORECASE)
+_SIZES = re.compile(
+    r"\[/?size(?!=\d{1,4}(?:[KMGT]\]|\][ \t]*$))\b[^\]\n]{0,100}\]", re.IGNORECASE | re.MULTILINE
+)
+_COLORS = re.compile(r"\[/?color\b[^\]\n]{0,100}\]", re.IGNORECASE)
+"""Those of a terminal change within a line; the tags above stand around whole ones."""
 
 
 def taken_off(text: str, head: str) -> str:
@@ -39,9 +44,13 @@ def taken_off(text: str, head: str) -> str:
     if "&" in head:
         for entity, character in _ENTITIES:
             text = text.replace(entity, character)
-    # `lspci` prints ``[size=8K]`` too: it is markup only where something closes.
-    if "[/" in head and _FORUM.search(head):
-        text = _FORUM.sub("\n", text)
+    if "[/" in head:
+        text = _COLORS.sub("", text)
+        if _FORUM.search(head):
+            text = _FORUM.sub("\n", text)
+        # `lspci` prints ``[size=32]`` and ``[size=8K]`` too, at the end of lines.
+        if "[/size" in head.lower():
+            text = _SIZES.sub("\n", text)
     return text
 
 

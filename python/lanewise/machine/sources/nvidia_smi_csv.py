@@ -31,6 +31,8 @@ _HEADING = re.compile(
 )
 LOOKS_LIKE = re.compile(f"{_HEADING.pattern}|{_TABLE.pattern}|{_ROW.pattern}", re.MULTILINE)
 """A heading, a row of the table, or a row with an address."""
+_OTHER_TOOL = re.compile(r"\b((?!NVIDIA)[A-Z]{2,8}-SMI) ", re.MULTILINE)
+"""The tool of another maker that prints the same table: ``HL-SMI Version: ...``."""
 _STATE = re.compile(r"P\d{1,2}$")
 _POWER = 3
 """Place of the power in a row of the table: behind fan, temperature and performance state."""
@@ -93,6 +95,11 @@ _MADE_UP = "addresses of GPUs are made up, because the query has none: add pci.b
 
 def read(lines: Sequence[str], into: Reading) -> None:
     """Read all GPUs of a text; of one that is listed again and again the last state counts."""
+    text = "\n".join(lines)
+    other = None if "NVIDIA-SMI" in text else _OTHER_TOOL.search(text)
+    if other is not None:
+        _names_of_another(lines, other[1].lower(), into)
+        return
     keys: list[str] = []
     in_table: dict[str, str] = {}
     before = len(into.drafts)
@@ -113,6 +120,16 @@ def read(lines: Sequence[str], into: Reading) -> None:
     into.lists_all_gpus |= _is_whole_table(lines)
     if len(into.drafts) > before:
         into.kinds.append("nvidia-smi")
+
+
+def _names_of_another(lines: Sequence[str], tool: str, into: Reading) -> None:
+    """Read names and addresses of a table that another maker's tool prints in the same form."""
+    for line in lines:
+        cells = [cell.split() for cell in line.split("|")] if _TABLE.match(line) else []
+        address = nvidia_gpu.address_of(cells[2][0]) if len(cells) > 2 and cells[2] else None
+        if address is not None and len(cells[1]) > 1 and cells[1][0].isdigit():
+            into.draft(address).identity["device_name"] = cells[1][1]
+            into.kinds.append(tool)
 
 
 def _is_whole_table(lines: Sequence[str]) -> bool:

@@ -31,6 +31,8 @@ _KEYS |= {"Firmware": "firmware", "Address": "address", "Transport": "transport"
 _HEADING = re.compile(r"Node +(?:Generic +)?SN +Model +Namespace +Usage +Format +FW Rev *$")
 _NAMES = re.compile(r"\S+(?: \S+)*")
 """Headings of one word or two, with more than a blank between them."""
+_TRANSPORT = re.compile(r"(?<= )(?:pcie|tcp|rdma|fc|loop) +(?:[0-9a-f]{4,8}:[0-9a-f]{2}:|traddr=)")
+"""What stands below TxPort, and how the address behind it begins."""
 _WIDEST = 1000
 _HEADINGS = ("Node ", "Device ", "Subsystem ")
 
@@ -93,10 +95,22 @@ def _tables(lines: Sequence[str]) -> tuple[list[dict[str, str]], set[int]]:
             columns = columns if _HEADING.match(heading) else []
         elif columns:
             taken.add(number)
+            moved = _moved(line, columns)
             found.append(
-                {_COLUMNS[name]: _cell(line, start, end) for name, start, end in columns if name in _COLUMNS}
+                {
+                    _COLUMNS[name]: _cell(line, max(start + moved, 0) if start else 0, end + moved)
+                    for name, start, end in columns
+                    if name in _COLUMNS
+                }
             )
     return found, taken
+
+
+def _moved(line: str, columns: Sequence[tuple[str, int, int]]) -> int:
+    """Return by how much a row stands to the right of its heading, whose first column some versions widen."""
+    place = next((start for name, start, _ in columns if name == "TxPort"), None)
+    transport = None if place is None else _TRANSPORT.search(line)
+    return 0 if place is None or transport is None else transport.start() - place
 
 
 def _columns_of(heading: str) -> list[tuple[str, int, int]]:

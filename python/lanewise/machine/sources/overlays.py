@@ -44,6 +44,7 @@ _SIGNS_OF_LOG = (
         " Bus Error: severity=",
     ),
     *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
+    *("power state from D3", "power state from unknown"),
     *(
         "Refused to change",
         "retraining",
@@ -58,6 +59,8 @@ _SIGNS_OF_LOG = (
         "ink down",
         "ink is down",
         "ink is DOWN",
+        "down, ignoring",
+        "no card, disable it",
         "PCIe Link Fail",
         "PCIe link training",
     ),
@@ -108,6 +111,8 @@ class Overlays:
         """Whether one of them is a machine of its own."""
         self.notes: list[str] = []
         """Why what looked like one is none."""
+        self._untold: list[str] = []
+        """Those of them that no layer tells."""
         self._layers: list[tuple[str, Callable[[Machine], Machine]]] = []
         text = "\n".join(lines)
         # One line in ten of a dump is no copy of another: words are looked for in those.
@@ -161,16 +166,22 @@ class Overlays:
 
         reading = Reading()
         for reader in readers:
-            reader(lines, reading)
+            taken = reader(lines, reading)
+            for number in taken if isinstance(taken, list) else ():
+                self.rest[number] = FENCE
         for document_reader in documents:
             document_reader(document, reading)
-        self.notes += [] if reading.kinds else reading.notes
-        if reading.kinds:
+        if not reading.kinds:
+            self.notes += reading.notes
+            self._untold += reading.notes
+        else:
             self.stand_alone = True
             self._layers.append((reading.kinds[0], partial(layers.put_on, reading=reading)))
 
     def put_on(self, machine: Machine) -> Machine:
         """Put all of them on top of a machine."""
+        if self._untold:
+            machine = replace(machine, notes=tuple(dict.fromkeys((*machine.notes, *self._untold))))
         for kind, layer in self._layers:
             machine = layer(machine)
             if kind not in machine.kinds:

@@ -15,7 +15,8 @@ from lanewise.machine import config_space
 from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.model import Buses, NumaNode
-from lanewise.machine.registers import Bar, LinkMode
+from lanewise.machine.registers import WITHOUT_DETAILS, Bar, LinkMode
+from lanewise.machine.sources.error_names import short_name
 from lanewise.machine.sources.numbers import line_rate, natural, whole
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ _NOBODY = 0xFFFF
 """Vendor of a function that does not answer. 7.5.1.1.1. Virtual functions read so too: 9.3.4.1.1."""
 _NO_LANES = 63
 """Negotiated Link Width, all ones."""
-_COUNTER_NAMES = {"NonFatalErr": "AdvNonFatalErr"}
 _NUMBERS: tuple[tuple[str, IdentityNumber], ...] = (
     ("vendor", "vendor_id"),
     ("device", "device_id"),
@@ -189,15 +189,21 @@ def _surroundings(files: Files, folder: str, draft: Draft) -> None:
 
 
 def _counters(files: Files, folder: str, draft: Draft) -> None:
-    """Read AER counters: lines ``BadTLP 3``, and a total."""
+    """Read AER counters: lines ``BadTLP 3`` or ``Bad TLP 3``, and a total.
+
+    A correctable total alone, as `grep` leaves it, counts errors of an unnamed kind.
+    """
     counters = []
     for name, prefix in _COUNTERS.items():
+        kinds = {}
         for line in (files.text(f"{folder}/{name}") or "").splitlines():
-            words = line.split()
-            count = natural(words[1]) if len(words) == 2 else None
-            if count is not None:
-                bit = "TOTAL" if words[0].startswith("TOTAL") else _COUNTER_NAMES.get(words[0], words[0])
-                counters.append((f"{prefix}.{bit}", count))
+            words, _, number = line.strip().rpartition(" ")
+            count = natural(number)
+            if count is not None and words:
+                kinds["TOTAL" if words.startswith("TOTAL") else short_name(words.strip())] = count
+        if prefix == "correctable" and kinds.keys() == {"TOTAL"}:
+            kinds[WITHOUT_DETAILS] = kinds["TOTAL"]
+        counters += [(f"{prefix}.{kind}", count) for kind, count in kinds.items()]
     if counters:
         draft.errors["counters"] = tuple(counters)
 

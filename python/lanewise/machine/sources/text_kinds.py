@@ -32,7 +32,8 @@ class TextKind(NamedTuple):
     signs: str = "LOOKS_LIKE"
     """Its pattern; one that is found makes a text one of this kind."""
     reader: str = "read"
-    """Its function: takes lines, and fills a reading."""
+    """Its function: takes lines, and fills a reading. One that goes on top may return those that it read, by
+    their index: then no other reader counts them as not understood."""
 
 
 TREES = (
@@ -44,7 +45,7 @@ TREES = (
     TextKind(("]-", "]+"), "tree", "LOOKS_LIKE_TREE"),
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
     TextKind(("Address: ",), "esxcli"),
-    TextKind(("Vend:Dvid",), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind(("Vend:Dvid", " vmkernel", " passthru"), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("PCI",), "lstopo"),
     TextKind(("pci ", "pcieport ", " Bus Error: "), "kernel_log", "LOOKS_LIKE_LOG"),
 )
@@ -57,8 +58,11 @@ LAYERS = (
         ("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
         "server_logs",
     ),
+    TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
     TextKind(("bus-ID: ",), "inxi"),
-    TextKind(("bus/pci/devices/", "devices/pci"), "link_files"),
+    TextKind(("PCIe Operational (Enabled) Info",), "mlxlink"),
+    TextKind(("PcieLinkSpeed PcieLinkWidth",), "windows_adapters"),
+    TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
     TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),
     TextKind(("Vendor ID: 0x",), "system_profiler"),
@@ -68,8 +72,10 @@ DOCUMENTS = (
     TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
     TextKind(("@odata", "PCIeInterface"), "redfish", "JSON_SIGNS", "read_document"),
     TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
+    TextKind(('"express_type"',), "pcicrawler", "JSON_SIGNS", "read_document"),
+    TextKind(("<capability type=",), "nodedev", "JSON_SIGNS", "read_document"),
 )
-"""Layers in JSON, whose readers take the whole text: it may be one line."""
+"""Layers in JSON or XML, whose readers take the whole text: it may be one line."""
 WANTED = (
     "'nvidia-smi -q', 'nvidia-smi --query-gpu', 'amd-smi', 'rocm-smi', 'inxi -a', 'tail -v *_link_*', "
     "'system_profiler', 'talosctl', Redfish"

@@ -84,7 +84,10 @@ def read(lines: Sequence[str]) -> Matrix:
             matrix.taken.add(number)
         elif words and columns and not complete and words[0] in columns:
             if words[1:2] and set(words[1 : len(columns) + 1]) & _NOT_PATHS:
-                matrix.notes.append("a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over")
+                matrix.notes.append(
+                    "a matrix of 'nvidia-smi topo -p2p' is no topology and was passed over; "
+                    "'nvidia-smi topo -m' prints the topology"
+                )
                 columns = []
                 continue
             matrix.taken.add(number)

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 
 from lanewise.machine.address import Address
 from lanewise.machine.registers import WITHOUT_DETAILS
+from lanewise.machine.sources.error_names import NAMES
 
 _EVENT = re.compile(
     r"(?<![^ \t])([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (?:PCIe|CXL) Bus Error: severity="
@@ -21,31 +22,6 @@ _EVENT = re.compile(
 )
 """Its name may be gone, like whatever stands before every line. Lines of drivers have a colon there."""
 _PREFIXES = {"Corrected": "correctable", "Fatal": "fatal"}
-_NAMES = {
-    "Receiver Error": "RxErr",
-    "Bad TLP": "BadTLP",
-    "Bad DLLP": "BadDLLP",
-    "RELAY_NUM Rollover": "Rollover",
-    "Replay Timer Timeout": "Timeout",
-    "Advisory Non-Fatal Error": "AdvNonFatalErr",
-    "Corrected Internal Error": "CorrIntErr",
-    "Header Log Overflow": "HeaderOF",
-    "Data Link Protocol Error": "DLP",
-    "Surprise Down Error": "SDES",
-    "Poisoned TLP": "TLP",
-    "Flow Control Protocol Error": "FCP",
-    "Completion Timeout": "CmpltTO",
-    "Completer Abort": "CmpltAbrt",
-    "Unexpected Completion": "UnxCmplt",
-    "Receiver Overflow": "RxOF",
-    "Malformed TLP": "MalfTLP",
-    "ECRC Error": "ECRC",
-    "Unsupported Request Error": "UnsupReq",
-    "ACS Violation": "ACSViol",
-    "Uncorrectable Internal Error": "UncorrIntErr",
-    "MC Blocked TLP": "BlockedTLP",
-}
-"""Of the errors that rules know, by the kernel's words; `lspci` and the registers have the short names."""
 
 
 class TracedErrors:
@@ -61,7 +37,7 @@ class TracedErrors:
         if event is None:
             return False
         prefix = _PREFIXES.get(event[2], "nonfatal")
-        named = [_NAMES[words] for words in event[3].split("|") if words in _NAMES]
+        named = [NAMES[words] for words in event[3].split("|") if words in NAMES]
         nameless = [WITHOUT_DETAILS] if prefix == "correctable" else []
         counts = self._counted[Address.parse(event[1])]
         counts.update(f"{prefix}.{name}" for name in ("TOTAL", *(named or nameless)))

@@ -21,7 +21,8 @@ FUNCTION = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]"
 HEADER = re.compile(
     rf"^[ \t>|]{{0,16}}(?:[=#*]{{1,12}}[ \t]{{1,4}})?((?:{FUNCTION}/){{0,12}}{FUNCTION})[ \t]+"
     r"(?:(?:Class )?([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})|"
-    r"((?!Lnk(?:Cap|Sta):|(?:PCIe|CXL) Bus Error:)[^\s:\"a-z=#*][^:]{0,79}[^\s:]): (.*\S))(.*)$",
+    r"((?!Lnk(?:Cap|Sta):|(?:PCIe|CXL) Bus Error:|(?:Uncorr|Corr)ected[^\n:]{0,16} error:)"
+    r"[^\s:\"a-z=#*][^:]{0,79}[^\s:]): (.*\S))(.*)$",
     re.MULTILINE,
 )
 """The first line of a function: path and address, then class and IDs in numbers, or both in words.
@@ -69,7 +70,7 @@ _RECORD = re.compile(
     r"|(?<!\S)[a-z][\w-]{1,24} [0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]: "
 )
 """How a record of a kernel log begins: with its time, with ``kernel:``, or with a driver and its device."""
-_NO_CONTINUATION = (FENCE, "~~~", "---", "===", "***", "$", "#", "[ ")
+_NO_CONTINUATION = (FENCE, "~~~", "---", "===", "***", "$", "#", "[ ", "+\t", "-\t")
 
 
 def tidy(text: str) -> list[str]:

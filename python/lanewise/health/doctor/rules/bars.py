@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.words import size
+from lanewise.machine.address import Address
 from lanewise.machine.model import ENDPOINTS, Bar, EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanewise.machine.address import Address
     from lanewise.machine.model import Function
     from lanewise.machine.view import View
 
 _ROM = 6
+_OF_THE_HOST = Address(0, 0, 0, 0)
+"""The host bridge, or the root port of a host controller on a board of Arm or RISC-V: some of these ports
+have a BAR as large as all of their windows, which gets no address and which no driver uses. In domains of a
+hypervisor, which have other numbers, a device may be at that place."""
 _ELSEWHERE = "Enhanced Allocation"
 
 UNASSIGNED = Rule(
@@ -122,7 +126,9 @@ def _logged(view: View, this: Rule, told: set[Address]) -> Iterable[Finding]:
     addresses = {e.address: None for e in view.machine.events if e.kind is EventKind.NO_SPACE and e.address}
     for address in addresses:
         function = view.machine.functions.get(address)
-        if address in told or (function is not None and (function.is_bridge or function.virtual)):
+        if address in told or address == _OF_THE_HOST:
+            continue
+        if function is not None and (function.is_bridge or function.virtual):
             continue
         shown = function is not None and _has_addresses(function)
         events = view.events_at(address, EventKind.NO_SPACE)

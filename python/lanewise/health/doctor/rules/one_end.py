@@ -49,6 +49,9 @@ _SERVER_DRIVE = re.compile(
 _MAKERS_OF_GPUS = (0x10DE, 0x1002)
 """Whose functions beside the first one of a device are on a card with a GPU."""
 
+_DRIVERS_OF_GPUS = ("nvidia", "nouveau", "amdgpu", "radeon", "xe")
+"""They tell what a device is where nothing else does."""
+
 _LINKED = ENDPOINTS | {Kind.UPSTREAM_PORT, None}
 
 ONE_END = Rule(
@@ -234,7 +237,8 @@ def _may_sleep(function: Function) -> bool:
     Sound and USB of a card have its link too, where a text lists them and not the GPU.
     """
     beside = function.address.function > 0 and function.identity.vendor_id in _MAKERS_OF_GPUS
-    return function.is_gpu or is_switch_of_gpu(function) or beside
+    driven = function.identity.class_code is None and function.driver in _DRIVERS_OF_GPUS
+    return function.is_gpu or is_switch_of_gpu(function) or beside or driven
 
 
 def _other_end(view: View, function: Function) -> str:

@@ -28,6 +28,8 @@ _MOST_CAPABILITIES = 1024
 """That fit into the 4096 bytes of a configuration space, at 4 bytes each."""
 _MARGIN = " \t>|"
 """What stands before a line: its indentation, and marks of quotes and tables."""
+_NEWER, _OLDER = "+\t", ("-\t", "- ")
+"""What stands before lines that `diff` found to be of one side alone, where others have a blank."""
 _DEAD_HEADER = "!!! Unknown header type 7f"
 """Of a function whose configuration space reads as all ones."""
 _ALL_ONES = 0xFF
@@ -85,13 +87,13 @@ def _known(line: str) -> tuple[str | None, str]:
 
     Lines come again and again: one in ten of a dump is no copy of another.
     """
-    stripped = line.lstrip(_MARGIN).rstrip()
+    stripped = line.removeprefix(_NEWER).lstrip(_MARGIN).rstrip()
     key, colon, rest = stripped.partition(":")
     if not colon:
         return None, ""
     if key in RECORDS:
         return key, stripped
-    if rest.startswith((" [", " <access denied>")):
+    if rest.startswith(" <access denied>") or _CAPABILITY.match(rest.strip()):
         return _A_CAPABILITY, rest.strip()
     if (family := key.split(" ", 1)[0]) in FAMILIES:
         return family, stripped
@@ -137,7 +139,7 @@ class BlockReader:
             self._start_record(header.region, stripped)
         elif stripped == _DEAD_HEADER:
             self.draft.registers["no_answer"] = (*self.draft.registers.get("no_answer", ()), stripped)
-        elif self.passing_over:
+        elif self.passing_over or (line.startswith(_OLDER) and _looks_like_key(line[1:].strip())):
             pass
         elif self.record and (line[:1] in " \t" or has_flags(stripped)) and not _looks_like_key(stripped):
             if self.record is not header.kernel:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lanewise.machine.extended_capabilities import ACS_BITS, DPC_TRIGGERS, ROOT_ERROR_BITS
+from lanewise.machine.extended_capabilities import (
+    ACS_BITS,
+    CORRECTABLE_BITS,
+    DPC_TRIGGERS,
+    ROOT_ERROR_BITS,
+    UNCORRECTABLE_BITS,
+)
 from lanewise.machine.registers import ResizableBar
 from lanewise.machine.sources.lspci_text.flags import POWERS, copy_flags, set_bits
 
@@ -22,11 +28,14 @@ _VF_PLACE = re.compile(r"VF offset: (\d+), stride: (\d+)")
 
 
 def _errors(field: ErrorBits) -> Callable[[Draft, str], None]:
+    of_register = frozenset((UNCORRECTABLE_BITS if "uncorrect" in field else CORRECTABLE_BITS).values())
+
     def read(draft: Draft, text: str) -> None:
         names = set_bits(text)
         if field.startswith("correctable") and "NonFatalErr" in names:
-            names = (names - {"NonFatalErr"}) | {"AdvNonFatalErr"}
-        draft.errors[field] = names
+            names |= {"AdvNonFatalErr"}
+        # A damaged line of another register may have come to stand behind this one.
+        draft.errors[field] = names & of_register
 
     return read
 

@@ -78,7 +78,9 @@ impl Fabric {
             && self.switches[index as usize].has_nullified
         {
             // What never leaves neither wakes the link nor hides what waits for credits behind it.
-            self.switches[index as usize].drop_stale(&mut self.packets, &self.ports[id.index()], now);
+            let port = &mut self.ports[id.index()];
+            port.blocked_until = Time::ZERO; // It may have waited for the core with such a one.
+            self.switches[index as usize].drop_stale(&mut self.packets, port, now);
         }
         let entry_times = self.entry_times(id);
         let port = &mut self.ports[id.index()];
@@ -115,12 +117,19 @@ impl Fabric {
         }
     }
 
-    /// The port looks whether it sleeps when a link further down has called it, whatever else it waits for.
+    /// The port looks whether it sleeps when a link further down has called it, and when a copy that hides another TLP is gone,
+    /// whatever else it waits for.
     #[cold]
-    pub(crate) fn plan_for_call(&mut self, id: PortId) {
-        let called_at = self.ports[id.index()].sleep().called_at();
-        if called_at != Time::NEVER {
-            self.wake(id, called_at);
+    pub(crate) fn plan_for_sleep(&mut self, id: PortId, now: Time) {
+        let port = &mut self.ports[id.index()];
+        let mut at = port.sleep().called_at();
+        if let Owner::Switch(index) = port.owner
+            && self.switches[index as usize].has_nullified
+        {
+            at = at.min(self.switches[index as usize].next_stale(&self.packets, port, now));
+        }
+        if at != Time::NEVER {
+            self.wake(id, at);
         }
     }
 

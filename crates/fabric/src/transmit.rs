@@ -74,7 +74,7 @@ impl Fabric {
             Err(wait) => self.plan_after_waiting(id, wait),
         }
         if sleeps {
-            self.plan_for_call(id);
+            self.plan_for_sleep(id, now);
         }
     }
 

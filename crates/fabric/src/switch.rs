@@ -379,12 +379,18 @@ impl Switch {
         (row.first_queue, row.queues) = (start as u32, count as u8);
     }
 
-    /// Whether packets wait that came in at `port` or will leave through it.
-    pub(crate) fn has_packets_between(&self, port: u16) -> bool {
+    /// Whether packets wait that came in at `port` or will leave through it; a stale copy never does.
+    pub(crate) fn has_packets_between(&self, packets: &PacketPool, port: u16, now: Time) -> bool {
         let id = self.ports[usize::from(port)];
+        let waits = |row: &Row, ingress: usize| {
+            let queues = &self.queues[row.slot(ingress)].packets;
+            let ids = |class| queues.ids_of_class(packets, class);
+            FlowClass::ALL.into_iter().flat_map(ids).any(|id| !Self::is_stale(packets, id, now))
+        };
         self.rows.iter().any(|row| {
             let waiting = row.waiting.of_any_class();
-            waiting >> port & 1 == 1 || waiting != 0 && row.port == id
+            let mut ingresses = (0..self.ports.len()).filter(|ingress| waiting >> ingress & 1 == 1);
+            ingresses.any(|ingress| (row.port == id || ingress == usize::from(port)) && waits(row, ingress))
         })
     }
 

@@ -91,7 +91,7 @@ impl System {
     fn waits_in_switch(&self, port: usize) -> bool {
         let own = &self.ports[port];
         let Kind::Switch(switch) = &self.devices[own.device].kind else { return false };
-        switch.has_tlps_between(own.number)
+        switch.has_tlps_between(own.number, self.now)
     }
 
     /// Whether a TLP on its way to a switch port is sure to arrive, and waits for `egress` already.

@@ -474,3 +474,34 @@ fn a_copy_that_is_gone_before_the_core_is_free() {
     case.classes = [0, 1, 0];
     agrees(&case);
 }
+
+/// A device may leave when nothing waits for its link. A nullified copy whose time is over is nothing, whether or not somebody looked since.
+#[test]
+fn a_device_that_leaves_behind_a_nullified_copy() {
+    let mut case = quiet_host();
+    (case.seed, case.mps_shift) = (13_075, 1);
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut above = plain.link.clone();
+    above.parent = 0;
+    let mut writer = plain.clone();
+    (writer.link.parent, writer.link.generation, writer.link.lanes) = (4, 5, 4);
+    (writer.link.retry_tlps, writer.link.receive_ns, writer.link.corrupt) = (9, 20, [vec![], vec![1, 5]]);
+    let mut leaves = plain.clone();
+    (leaves.link.parent, leaves.link.lanes) = (1, 4);
+    plain.link.parent = 0;
+    case.endpoints = vec![plain, writer, leaves];
+    let switch = |slow_core| SwitchCase { latency_ns: 20, slow_core, ..cut_through(above.clone()) };
+    case.switches = vec![switch(true), switch(false)];
+    case.transfers = vec![TransferCase {
+        from: 1,
+        to: 2,
+        channel: 0,
+        is_read: false,
+        offset: 3_328,
+        length: 1_025,
+        at_ns: 6_599,
+    }];
+    case.plugs = vec![PlugCase { end: 2, at_ns: 6_917, away_ns: 0 }];
+    agrees(&case);
+}

@@ -43,11 +43,11 @@ impl Switch {
         }
     }
 
-    /// Whether something waits that came in at a port or is to leave through it.
-    pub fn has_tlps_between(&self, port: usize) -> bool {
+    /// Whether something waits that came in at a port or is to leave through it; a nullified copy whose time is over never does.
+    pub fn has_tlps_between(&self, port: usize, now: Time) -> bool {
         let waits = |egress: usize, ingress: usize| {
             let of_channels = self.queues[egress].iter().flat_map(|channel| &channel[ingress]);
-            of_channels.into_iter().any(|queue| !queue.is_empty())
+            of_channels.into_iter().flatten().any(|tlp| tlp.nullified.is_none_or(|until| until > now))
         };
         (0..self.queues.len()).any(|other| waits(port, other) || waits(other, port))
     }

@@ -243,6 +243,8 @@ class TestMlxlink:
         machine = read_bytes((lspci + MLXLINK.format(name="a1:00.0")).encode())
         assert machine["a1:00.0"].identity.device_name == "MT2910 Family [ConnectX-7]"
         assert str(machine["a1:00.0"].link.status) == "8GT/s x4"
+        left = " ".join(text for _, text in machine.not_understood.samples)
+        assert not any(word in left for word in ("Link", "Depth", "CRC")), left
 
 
 ADAPTERS = """\

@@ -166,8 +166,7 @@ class Overlays:
 
         reading = Reading()
         for reader in readers:
-            taken = reader(lines, reading)
-            for number in taken if isinstance(taken, list) else ():
+            for number in reader(lines, reading) or ():
                 self.rest[number] = FENCE
         for document_reader in documents:
             document_reader(document, reading)

@@ -14,11 +14,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from lanewise.machine.assembly import Reading
 
-    Reader = Callable[[list[str], Reading], object]
+    Reader = Callable[[list[str], Reading], Collection[int] | None]
     DocumentReader = Callable[[str, Reading], object]
 
 

@@ -318,5 +318,5 @@ OTHERS = {
     "realtek-rtl8125": r"^10ec:8125 ",
     "realtek-rtl8126": r"^10ec:8126 ",
     "solarflare-x2522": r"^1924:.*\bSFC9250\b",
-    "xilinx-alveo-u250": r"^10ee:(5000|5004|5005|d000|d004) ",
+    "xilinx-alveo-u250": r"^10ee:(50(00|04|05|0c|20)|d0(00|04|0c|20)) ",
 }

@@ -1068,8 +1068,8 @@ class Larger(TypedDict):
     names: list[str]
     """Names of what was made larger; several that are alike, or that limit together."""
     kind: str
-    """Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds
-    at once.
+    """Kind, as in [`LimitedBy::kind`], or `memory_latency`, `switch_latency` or `adapter_latency`; `together`
+    for several kinds at once.
     """
     what: str
     """What it is, in words."""

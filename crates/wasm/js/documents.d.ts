@@ -937,7 +937,7 @@ export interface Ladder {
 export interface Larger {
   /** Names of what was made larger; several that are alike, or that limit together. */
   names: string[];
-  /** Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds at once. */
+  /** Kind, as in [`LimitedBy::kind`], or `memory_latency`, `switch_latency` or `adapter_latency`; `together` for several kinds at once. */
   kind: string;
   /** What it is, in words. */
   what: string;

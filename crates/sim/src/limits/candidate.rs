@@ -63,6 +63,8 @@ pub(crate) enum OfDevice {
     MemoryLatency,
     /// Latency of a switch.
     SwitchLatency,
+    /// Latency of an adapter: what it takes for a message beside what others wait for.
+    AdapterLatency,
     /// The wire on the far side of an adapter.
     Beyond,
     /// What the workload asks of an endpoint: it asks for nothing most of the time.
@@ -184,7 +186,7 @@ impl OfDirection {
 }
 
 impl OfDevice {
-    const fn kind(self) -> &'static str {
+    pub(crate) const fn kind(self) -> &'static str {
         match self {
             Self::Tags => "tags",
             Self::Window => "window",
@@ -192,6 +194,7 @@ impl OfDevice {
             Self::TlpGap => "tlp_gap",
             Self::MemoryLatency => "memory_latency",
             Self::SwitchLatency => "switch_latency",
+            Self::AdapterLatency => "adapter_latency",
             Self::Beyond => "wire_beyond",
             Self::Demand => "demand",
         }
@@ -209,7 +212,7 @@ impl OfDevice {
             Self::RequestInterval => format!("the rate of requests of {name}"),
             Self::TlpGap => format!("the gap that {name} leaves after each TLP"),
             Self::MemoryLatency => format!("the latency of {name}'s memory"),
-            Self::SwitchLatency => format!("the latency of {name}"),
+            Self::SwitchLatency | Self::AdapterLatency => format!("the latency of {name}"),
             Self::Beyond => format!("the wire beyond {name}"),
             Self::Demand => format!("what is asked of {name}"),
         }
@@ -280,7 +283,7 @@ impl Candidate {
         match self {
             Self::Direction(at, what) => what.name(fabric, *at),
             Self::WakeUp { link } => format!("{}.wake_up", lower(fabric, *link)),
-            Self::Device(device, OfDevice::SwitchLatency) => {
+            Self::Device(device, OfDevice::SwitchLatency | OfDevice::AdapterLatency) => {
                 format!("{}.latency", fabric.devices[*device].name)
             }
             Self::Device(device, what) => format!("{}.{}", fabric.devices[*device].name, what.kind()),

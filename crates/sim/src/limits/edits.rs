@@ -265,6 +265,9 @@ impl Editor<'_> {
             OfDevice::TlpGap => halved("half the gap after a TLP", &["tlp_gap"]),
             OfDevice::MemoryLatency => halved("half the latency of memory", &["memory_latency"]),
             OfDevice::SwitchLatency => halved("half the latency of switches", &["latency"]),
+            OfDevice::AdapterLatency => {
+                halved("half the latency of adapters", &["rdma.send_latency", "rdma.receive_latency"])
+            }
             OfDevice::Beyond => vec![self.beyond()],
         }
     }
@@ -287,8 +290,12 @@ impl Editor<'_> {
         // Of a job with blocks, the size is how much of a drive it uses.
         let is_span =
             |name: &&str, key: &&str| *key == "size" && self.values.contains_key(path(name, &"bs").as_str());
+        let is_idle = |name: &&str, key: &&str| {
+            self.scenario.workloads.iter().any(|load| load.idle_keys(name).contains(key))
+        };
         let paths = names.iter().flat_map(|name| {
-            keys.iter().filter(move |key| !is_span(name, key)).map(move |key| path(name, key))
+            let counts = move |key: &&&str| !is_span(name, key) && !is_idle(name, key);
+            keys.iter().filter(counts).map(move |key| path(name, key))
         });
         self.stepped(what, paths.map(|path| (path, step)))
     }
@@ -398,8 +405,8 @@ impl Editor<'_> {
         vec![
             self.of_workloads("twice as much outstanding", members, &DEPTHS, Double),
             self.of_devices("twice as much in flight in an engine", members, &engines, Double),
-            self.of_workloads("operations twice as long", members, &SIZES, Double),
             self.of_workloads("twice as many jobs", members, &jobs, Double),
+            self.of_workloads("operations twice as long", members, &SIZES, Double),
         ]
     }
 }

@@ -108,6 +108,7 @@ fn of_device(scenario: &mut Scenario, larger: &mut Enlarge, device: usize, what:
             DeviceKind::Switch(switch) => larger.shorten(&mut switch.latency),
             DeviceKind::RootComplex(_) | DeviceKind::Endpoint(_) => return None,
         },
+        OfDevice::AdapterLatency => each(scenario, |load| load.quicker_adapters(asked, larger))?,
         OfDevice::Beyond => each(scenario, |load| load.faster_wires(asked, larger))?,
         OfDevice::Demand => each(scenario, |load| load.shorten_pauses(asked, larger))?,
     }

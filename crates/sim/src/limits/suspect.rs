@@ -57,6 +57,11 @@ impl Suspect {
         Self { candidate, share, in_use: false, contended: false, occupied: 0.0, limit: String::new() }
     }
 
+    /// A resource that no share of time speaks for, and how much there is of it.
+    pub(super) fn of_resource(candidate: Candidate, limit: &str) -> Self {
+        Self { limit: limit.to_owned(), ..Self::waited_for(candidate, 0.0) }
+    }
+
     /// Whether these are credits for which a wire waits whenever it is not in use.
     fn keeps_busy(&self) -> bool {
         let is_credits = matches!(self.candidate, Candidate::Direction(_, OfDirection::Credits(_)));
@@ -115,7 +120,12 @@ impl Group {
     /// Candidates that no share of time speaks for, as one group; none when there are none.
     pub(crate) fn of(candidates: impl Iterator<Item = Candidate>) -> Option<Self> {
         let members: Vec<Suspect> = candidates.map(|one| Suspect::waited_for(one, 0.0)).collect();
-        (!members.is_empty()).then_some(Self { members, weight: 0.0, transfer: None })
+        (!members.is_empty()).then(|| Self::alike(members))
+    }
+
+    /// Candidates that are alike.
+    pub(super) fn alike(members: Vec<Suspect>) -> Self {
+        Self { members, weight: 0.0, transfer: None }
     }
 
     /// It is the first suspect of one more flow.

@@ -6,12 +6,15 @@ use super::enlarge::{TIMES, enlarged};
 use super::evidence::{likeliest, ranking};
 use super::suspect::{Group, LEAST_HELD, NEVER_FREE, Suspect};
 use crate::EndName;
-use crate::results::Results;
+use crate::results::{Resource, Results};
 use crate::{AssemblyError, RunProgress, run};
+use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceConfig, DeviceKind};
+use lanewise_fabric::workload::DeviceId;
 use lanewise_observe::CONTROL;
-use lanewise_scenario::Scenario;
+use lanewise_scenario::{LoadConfig, Scenario};
 use lanewise_units::order;
+use lanewise_workload::Enlarge;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -29,6 +32,9 @@ const AS_MUCH: f64 = 0.9;
 const LITTLE: f64 = 0.1;
 /// Most that are made larger together, each behind those before it.
 const MOST_IN_A_ROW: usize = 3;
+/// Most kinds of resources that operations spend their time in, and the least part of what all serve at a time.
+const MOST_ON_THE_WAY: usize = 3;
+const LEAST_ON_THE_WAY: f64 = 0.05;
 
 /// What limits a scenario, proven.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -48,7 +54,7 @@ pub struct Why {
 pub struct Larger {
     /// Names of what was made larger; several that are alike, or that limit together.
     pub names: Vec<String>,
-    /// Kind, as in [`LimitedBy::kind`], or `memory_latency` or `switch_latency`; `together` for several kinds at once.
+    /// Kind, as in [`LimitedBy::kind`], or `memory_latency`, `switch_latency` or `adapter_latency`; `together` for several kinds at once.
     pub kind: &'static str,
     /// What it is, in words.
     pub what: String,
@@ -181,7 +187,8 @@ fn one_behind_the_other(
     Ok(last.map_or(Row::BringsLittle, Row::Brings))
 }
 
-/// Those that the run speaks for, and what is always worth a try: latencies on the way of what is read.
+/// Those that the run speaks for, and what is worth a try without: latencies on the way of what is read, and where operations are when
+/// it is how many are outstanding that limits.
 fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
     let groups = ranking(scenario, before);
     let least = |member: &Suspect| {
@@ -224,10 +231,55 @@ fn candidates(scenario: &Scenario, before: &Results) -> Vec<Group> {
         };
         Group::of(devices.clone().filter_map(latency))
     };
-    if reads {
-        tried.extend([false, true].into_iter().filter_map(of));
+    let waits = before.limited_by.as_ref().is_some_and(|guess| guess.kind == OfDevice::Window.kind());
+    tried.extend(reads.then(|| of(false)).flatten());
+    tried.extend((reads || waits).then(|| of(true)).flatten());
+    if waits {
+        let way = on_the_way(scenario, before).into_iter().filter(|group| is_new(group, &tried));
+        let way: Vec<Group> = way.collect();
+        tried.extend(way);
     }
     tried
+}
+
+fn is_new(group: &Group, tried: &[Group]) -> bool {
+    group
+        .candidates()
+        .all(|candidate| tried.iter().flat_map(Group::candidates).all(|other| other != candidate))
+}
+
+/// Where operations are: by Little's law, as many of them are in a resource as it serves at a time, though none may wait for it. And
+/// adapters, whose latency is no resource.
+fn on_the_way(scenario: &Scenario, before: &Results) -> Vec<Group> {
+    let mut served: Vec<(f64, (ResourceKind, &str), Vec<Suspect>)> = Vec::new();
+    let serves = |resource: &&Resource| {
+        resource.utilisation > 0.0 && !resource.kind.is_held() && !resource.kind.keeps_translations()
+    };
+    for resource in before.resources.iter().filter(serves) {
+        let at_a_time = resource.utilisation * f64::from(resource.places);
+        let candidate = Candidate::Resource { id: resource.id.clone(), name: resource.name.clone() };
+        let suspect = Suspect::of_resource(candidate, &resource.limit);
+        let alike = (resource.kind, resource.limit.as_str());
+        match served.iter_mut().find(|(_, like, _)| *like == alike) {
+            Some((sum, _, members)) => {
+                *sum += at_a_time;
+                members.push(suspect);
+            }
+            None => served.push((at_a_time, alike, vec![suspect])),
+        }
+    }
+    let all: f64 = served.iter().map(|(at_a_time, ..)| at_a_time).sum();
+    served.retain(|(at_a_time, ..)| *at_a_time >= LEAST_ON_THE_WAY * all);
+    order::sort_by(&mut served, |(a, ..), (b, ..)| b.total_cmp(a));
+    let groups = served.into_iter().take(MOST_ON_THE_WAY).map(|(.., members)| Group::alike(members));
+    let mut loads: Vec<Box<dyn LoadConfig>> = scenario.workloads.iter().map(|load| load.boxed()).collect();
+    let mut is_adapter = |device: &usize| {
+        let asked = DeviceId(*device as u32);
+        loads.iter_mut().any(|load| load.quicker_adapters(asked, &mut Enlarge::new(TIMES)).is_some())
+    };
+    let adapters = (0..scenario.fabric.devices.len()).filter(|device| is_adapter(device));
+    let adapters = Group::of(adapters.map(|device| Candidate::Device(device, OfDevice::AdapterLatency)));
+    groups.chain(adapters).collect()
 }
 
 impl Larger {
@@ -275,6 +327,9 @@ fn verdict(larger: &[Larger], guess: Option<&LimitedBy>, interrupted: bool) -> S
 }
 
 fn found(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
+    if larger.is_empty() {
+        return "Nothing was tried: nothing that this run waits for can be made larger".to_owned();
+    }
     let Some(best) = larger.first().filter(|best| best.gain_percent >= NOTHING * 100.0) else {
         return format!("Ten times larger, none of these brings {:.0} % or more", NOTHING * 100.0);
     };
@@ -284,6 +339,7 @@ fn found(larger: &[Larger], guess: Option<&LimitedBy>) -> String {
     let shown = close.unwrap_or(best);
     let brings = match shown.kind {
         "together" => "ten times larger together, they bring",
+        "memory_latency" | "switch_latency" | "adapter_latency" => "a tenth of it brings",
         _ => "ten times larger, it brings",
     };
     let proven = format!("Limited by {}: {brings} {:+.1} %", shown.what, shown.gain_percent);

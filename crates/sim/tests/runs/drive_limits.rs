@@ -1,6 +1,6 @@
 //! What limits drives: each part of one is the only limit in turn, is named, and is in use for as long as it works.
 
-use crate::limits::limited;
+use crate::limits::{Proof, limited};
 use crate::rig::{results, within};
 use lanewise_sim::{Resource, Results};
 
@@ -104,6 +104,34 @@ fn the_fetching_of_commands_is_the_limit() {
         ("server.read_bandwidth", "4 GB/s"),
     ];
     limited(RIG, &behind, "memory_reads", &["server.read_bandwidth"], 50.0);
+}
+
+/// An engine that waits for each I/O has as many outstanding as there are jobs: more of these are the proof, and what is proposed first.
+#[test]
+fn jobs_that_wait_are_what_is_outstanding() {
+    let waits =
+        [("workload.job.ioengine", "psync"), ("workload.job.iodepth", "1"), ("workload.job.numjobs", "2")];
+    let found = limited(RIG, &waits, "window", &["ssd.window"], 500.0).run;
+    let limit = found.limited_by.as_ref().expect("something moved");
+    let settings = limit.edits.iter().flat_map(|edit| &edit.settings);
+    let paths: Vec<&str> = settings.map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["workload.job.numjobs", "workload.job.bs"]);
+}
+
+/// One I/O at a time is in the flash most of its time, and on a core for a part of it: a tenth of that time is tried, though nobody
+/// waits for either.
+#[test]
+fn where_the_only_operation_is_can_be_shortened() {
+    let one =
+        [("workload.job.ioengine", "psync"), ("workload.job.iodepth", "1"), ("workload.job.numjobs", "1")];
+    let Proof { run, larger, .. } = limited(RIG, &one, "window", &["ssd.window"], 500.0);
+    let gain = |kind: &str| larger.iter().find(|each| each.kind == kind).map(|each| each.gain_percent);
+    // With s of the time in it, a tenth of it brings 1 / (1 − 0.9 s) − 1.
+    for (kind, name) in [("media", "ssd.media"), ("core", "server.core0")] {
+        let part = part(&run, name);
+        let share = part.utilisation * f64::from(part.places);
+        within(3.0, 1.0 + gain(kind).expect("it is tried") / 100.0, 1.0 / (1.0 - 0.9 * share));
+    }
 }
 
 /// A job on one host, its drive on another.

@@ -1331,6 +1331,47 @@ client = "nic[0..1]"
 server = "nic[2]"
 "#;
 
+/// Two adapters and a cable, and one message at a time.
+const PING_PONG: &str = r#"
+[host.near]
+part = "generic-gen4-server"
+[host.far]
+part = "generic-gen4-server"
+[endpoint.nic]
+part = "mellanox-connectx-5"
+attach = "near.slot1"
+[endpoint.peer]
+part = "mellanox-connectx-5"
+attach = "far.slot1"
+[network.cable]
+kind = "infiniband-edr"
+ends = ["nic.port1", "peer.port1"]
+[[workload]]
+kind = "perftest"
+name = "test"
+tool = "ib_write_lat"
+network = "cable"
+"#;
+
+/// There cannot be more than one message under way, so the proof is where it is: in the adapters, and after that at the threads.
+#[test]
+fn a_message_alone_is_limited_by_the_latency_of_adapters() {
+    let found = proof(PING_PONG, &[]);
+    let kinds: Vec<&str> = found.larger.iter().map(|each| each.kind).take(2).collect();
+    assert_eq!(kinds, ["adapter_latency", "core"], "{}", found.sentence);
+    assert_eq!(found.larger[0].names, ["nic.latency", "peer.latency"]);
+    assert!(found.sentence.contains("a tenth of it brings +"), "{}", found.sentence);
+    assert!(found.sentence.ends_with(".window"), "waiting time saw this: {}", found.sentence);
+    let edits = found.run.limited_by.expect("something moved").edits;
+    let paths: Vec<&str> =
+        edits.iter().flat_map(|edit| &edit.settings).map(|each| each.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["workload.test.size"],
+        "a latency test has one queue pair, and takes no notice of `tx_depth`"
+    );
+}
+
 #[test]
 fn the_cable_of_an_adapter_is_the_limit_and_not_those_of_others() {
     let found = limited(INCAST, &[], "wire_beyond", &["nic[2].port1.wire"], 50.0);

@@ -179,6 +179,12 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
         None
     }
 
+    /// Keys of one of its workloads that change nothing, or are refused, as its other settings are.
+    fn idle_keys(&self, name: &str) -> &'static [&'static str] {
+        let _ = name;
+        &[]
+    }
+
     /// Asks a device again sooner: pauses between what it is asked for are shorter. None when it makes none there.
     fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
@@ -187,6 +193,12 @@ pub trait LoadConfig: Any + Alike + Send + Sync {
 
     /// Makes wires beyond a device, which are not PCI Express, faster. None when it has none there.
     fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        let _ = (device, larger);
+        None
+    }
+
+    /// Makes an adapter quicker: what it takes for a message, out and in, beside what messages wait for. None when the device is none.
+    fn quicker_adapters(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         let _ = (device, larger);
         None
     }

@@ -39,4 +39,6 @@ def _ranking(result: WhyResult) -> Group:
         )
     unit = "GB/s (10⁹ bytes/s) of all data" if moves_bytes else "operations a second"
     note = f"{unit}; its share: of the time, in the unchanged run"
+    if result.larger["kind"].str.ends_with("_latency").any():
+        note += "; of a latency, a tenth"
     return style.titled("What would bring more", table, note=note)

@@ -27,6 +27,13 @@ impl RdmaNetworkConfig {
         any
     }
 
+    /// What an adapter takes for a message, out and in.
+    pub(crate) fn quicker_adapters(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        let mine = self.nics.iter_mut().filter(|nic| nic.device == device);
+        let quicker = mine.map(|nic| larger.shorten_all([&mut nic.send_latency, &mut nic.receive_latency]));
+        quicker.reduce(|(), ()| ())
+    }
+
     /// Faster wires need more headroom in the buffers of switches that pause.
     fn keep_headroom(&mut self) {
         for (index, switch) in self.switches.iter_mut().enumerate() {

@@ -87,8 +87,16 @@ impl LoadConfig for NvmeConfig {
         if !self.uses(device) {
             return None;
         }
-        self.groups.iter_mut().for_each(|group| larger.count(&mut group.fio.depth));
+        for fio in self.groups.iter_mut().map(|group| &mut group.fio) {
+            larger.count(if fio.engine == IoEngine::Synchronous { &mut fio.jobs } else { &mut fio.depth });
+        }
         Some(())
+    }
+
+    fn idle_keys(&self, name: &str) -> &'static [&'static str] {
+        let waits =
+            |group: &GroupConfig| &*group.fio.name == name && group.fio.engine == IoEngine::Synchronous;
+        if self.groups.iter().any(waits) { &["iodepth"] } else { &[] }
     }
 
     fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
@@ -155,6 +163,10 @@ impl LoadConfig for NvmeConfig {
 
     fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         self.network.faster_wires(device, larger)
+    }
+
+    fn quicker_adapters(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.network.quicker_adapters(device, larger)
     }
 
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
@@ -224,7 +236,8 @@ pub(super) fn core_of_job(before: u32, host: &NvmeHostConfig) -> u32 {
 }
 
 fn demand(fio: &FioConfig) -> Demand {
-    let depth = if fio.engine == IoEngine::Synchronous { 1 } else { u64::from(fio.depth) };
-    let of = format!("{}.numjobs × {0}.iodepth", fio.name);
-    Demand { operations: u64::from(fio.jobs) * depth, of }
+    let jobs = format!("{}.numjobs", fio.name);
+    let of =
+        if fio.engine == IoEngine::Synchronous { jobs } else { format!("{jobs} × {}.iodepth", fio.name) };
+    Demand { operations: u64::from(fio.jobs) * u64::from(fio.effective_depth()), of }
 }

@@ -48,8 +48,21 @@ impl LoadConfig for RdmaConfig {
         depths.map(|depth| larger.count(depth)).reduce(|(), ()| ())
     }
 
+    fn idle_keys(&self, name: &str) -> &'static [&'static str] {
+        let mine = self.tools.iter().find(|tool| &**tool.name() == name);
+        match mine {
+            Some(RdmaToolConfig::Perftest(test)) if test.tool.is_latency() => &["tx_depth", "queue_pairs"],
+            Some(RdmaToolConfig::Osu(osu)) if osu.tool == OsuTool::Latency => &["window"],
+            _ => &[],
+        }
+    }
+
     fn faster_wires(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
         self.network.faster_wires(device, larger)
+    }
+
+    fn quicker_adapters(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.network.quicker_adapters(device, larger)
     }
 
     fn network_of(&self, resource: &ResourceId) -> Option<(&str, bool)> {

@@ -5,6 +5,8 @@ No `from __future__ import annotations` here: Typer reads the annotations when t
 
 import json
 import sys
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -55,9 +57,21 @@ def _new(
     if as_json:
         _print({"examples": [{"name": name, "title": title} for name, title in known.items()]})
         return
+    _list(known)
+
+
+def _list(known: Mapping[str, str]) -> None:
+    """Print names and titles: on a terminal, the rest of a long title stands below its beginning."""
+    from lanewise.cli.console import stdout
+
+    console = stdout()
     widest = max(map(len, known), default=0)
     for each, title in known.items():
-        typer.echo(f"{each:{widest}}  {title}")
+        beside = console.width - widest - 2
+        lines = textwrap.wrap(title, beside) if console.is_terminal and beside > 0 else [title]
+        typer.echo(f"{each:{widest}}  {lines[0]}")
+        for line in lines[1:]:
+            typer.echo(f"{'':{widest}}  {line}")
 
 
 def _print(document: dict[str, object]) -> None:

@@ -36,14 +36,18 @@ pub struct Edit {
 const DEPTHS: [&str; 5] = ["outstanding", "iodepth", "tx_depth", "window", "connections"];
 const SIZES: [&str; 3] = ["size", "bs", "bs_write"];
 /// Keys that hold a workload back, and what to do about them.
-const PACES: [(&str, Step); 6] = [
-    ("rate", Double),
-    ("rate_iops", Double),
-    ("thinktime", Halve),
-    ("interval", Halve),
-    ("pause", Halve),
-    ("delay", Halve),
+const PACES: [(&str, Step, &str); 8] = [
+    ("rate", Double, FASTER),
+    ("rate_iops", Double, FASTER),
+    ("thinktime", Halve, SOONER),
+    ("interval", Halve, SOONER),
+    ("pause", Halve, SOONER),
+    ("delay", Halve, SOONER),
+    ("cpu_time", Halve, "a processor that takes half the time"),
+    ("gpu_time", Halve, "GPUs that take half the time"),
 ];
+const FASTER: &str = "twice the rate that it asks for";
+const SOONER: &str = "half the pauses";
 
 /// Edits for a limit and those alike, the likeliest first; none where no parameter says how large it is.
 pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidate]) -> Vec<Edit> {
@@ -65,7 +69,7 @@ pub(crate) fn edits(scenario: &Scenario, results: &Results, members: &[&Candidat
 pub(crate) fn paced<'a>(scenario: &'a Scenario, results: &'a Results) -> HashSet<&'a str> {
     let editor = Editor { scenario, results, values: values_near(scenario, &[]) };
     let is_paced = |name: &String| {
-        let paths = PACES.into_iter().map(|(key, step)| (format!("workload.{name}.{key}"), step));
+        let paths = PACES.into_iter().map(|(key, step, _)| (format!("workload.{name}.{key}"), step));
         !editor.stepped("", paths).settings.is_empty()
     };
     let paced: Vec<bool> = scenario.workload_names.iter().map(is_paced).collect();
@@ -246,15 +250,9 @@ impl Editor<'_> {
             OfDevice::Tags => self.tags(members),
             OfDevice::Window => self.window(members),
             OfDevice::Demand => {
-                let paces = PACES.map(|(key, step)| (key, step, "half the pauses"));
-                let mut drafts: Vec<Edit> = paces
-                    .into_iter()
-                    .map(|(key, step, pauses)| {
-                        let what =
-                            if matches!(step, Halve) { pauses } else { "twice the rate that it asks for" };
-                        self.of_workloads(what, members, &[key], step)
-                    })
-                    .collect();
+                let paces = PACES.into_iter();
+                let mut drafts: Vec<Edit> =
+                    paces.map(|(key, step, what)| self.of_workloads(what, members, &[key], step)).collect();
                 drafts.extend(self.window(members));
                 drafts
             }

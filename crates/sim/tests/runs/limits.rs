@@ -1590,3 +1590,31 @@ outstanding = 8
     };
     assert!((2.0..=6.0).contains(&gain("sw.port0.completion_credits")), "{:#?}", found.larger);
 }
+
+/// A game whose GPU has most to do between the links' messages.
+const GAME: &str = r#"
+[host.server]
+slots = { slot1 = "gen4 x16" }
+[endpoint.gpu]
+generation = "gen4"
+width = "x16"
+attach = "server.slot1"
+[[workload]]
+kind = "frames"
+name = "game"
+gpus = ["gpu"]
+frames = 1000
+cpu_time = "100 us"
+gpu_time = "1 ms"
+batches = 10
+"#;
+
+/// What a game works out between its requests is nothing that its GPU is asked for.
+#[test]
+fn what_a_game_works_out_is_the_limit() {
+    let found = limited(GAME, &[], "demand", &["gpu.demand"], 300.0);
+    let edits = found.run.limited_by.expect("something moved").edits;
+    let paths: Vec<&str> =
+        edits.iter().flat_map(|edit| &edit.settings).map(|each| each.path.as_str()).collect();
+    assert_eq!(paths, ["workload.game.cpu_time", "workload.game.gpu_time"]);
+}

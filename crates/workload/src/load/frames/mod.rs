@@ -15,7 +15,7 @@ mod scene;
 mod tests;
 
 use crate::load::measured::{measured, per};
-use crate::load::{LoadConfig, LoadName, Tool};
+use crate::load::{Enlarge, LoadConfig, LoadName, Tool};
 use crate::ports::{self, Event, Instrument, called_by_fabric, needs};
 use crate::token::{self, kinds};
 use lanewise_fabric::Station;
@@ -332,5 +332,13 @@ impl LoadConfig for FramesConfig {
 
     fn tools(&self) -> Vec<Tool> {
         vec![Tool::of(&self.name, "frames")]
+    }
+
+    fn shorten_pauses(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
+        self.gpus.iter().find(|(gpu, _)| *gpu == device)?;
+        for scene in &mut self.scenes {
+            larger.shorten_all([&mut scene.cpu_time, &mut scene.gpu_time]);
+        }
+        Some(())
     }
 }

@@ -55,10 +55,6 @@ impl LoadConfig for CollectiveConfig {
         self.network.faster_wires(device, larger)
     }
 
-    fn quicker_adapters(&mut self, device: DeviceId, larger: &mut Enlarge) -> Option<()> {
-        self.network.quicker_adapters(device, larger)
-    }
-
     fn enlarge(&mut self, resource: &ResourceId, larger: &mut Enlarge) -> Option<()> {
         let Part::Load(LoadPart::Proxy { node }) = resource.part else {
             return self.network.enlarge(resource, larger);

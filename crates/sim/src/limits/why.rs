@@ -32,7 +32,7 @@ const AS_MUCH: f64 = 0.9;
 const LITTLE: f64 = 0.1;
 /// Most that are made larger together, each behind those before it.
 const MOST_IN_A_ROW: usize = 3;
-/// Most kinds of resources that operations spend their time in, and the least part of what all serve at a time.
+/// Most kinds of resources that operations spend their time in, and the least part of what is outstanding that is in one.
 const MOST_ON_THE_WAY: usize = 3;
 const LEAST_ON_THE_WAY: f64 = 0.05;
 
@@ -268,8 +268,9 @@ fn on_the_way(scenario: &Scenario, before: &Results) -> Vec<Group> {
             None => served.push((at_a_time, alike, vec![suspect])),
         }
     }
-    let all: f64 = served.iter().map(|(at_a_time, ..)| at_a_time).sum();
-    served.retain(|(at_a_time, ..)| *at_a_time >= LEAST_ON_THE_WAY * all);
+    let demands = scenario.workloads.iter().flat_map(|load| load.demands());
+    let outstanding: u64 = demands.map(|demand| demand.operations).sum();
+    served.retain(|(at_a_time, ..)| *at_a_time >= LEAST_ON_THE_WAY * outstanding as f64);
     order::sort_by(&mut served, |(a, ..), (b, ..)| b.total_cmp(a));
     let groups = served.into_iter().take(MOST_ON_THE_WAY).map(|(.., members)| Group::alike(members));
     let mut loads: Vec<Box<dyn LoadConfig>> = scenario.workloads.iter().map(|load| load.boxed()).collect();

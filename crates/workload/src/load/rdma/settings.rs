@@ -145,6 +145,12 @@ fn peer_memory(tool: &RdmaToolConfig) -> Vec<(DeviceId, Bytes)> {
 fn demand(tool: &RdmaToolConfig) -> Demand {
     let name = tool.name();
     match tool {
+        RdmaToolConfig::Perftest(config) if config.tool.is_latency() => {
+            Demand { operations: 1, of: name.to_string() }
+        }
+        RdmaToolConfig::Osu(config) if config.tool == OsuTool::Latency => {
+            Demand { operations: 1, of: name.to_string() }
+        }
         RdmaToolConfig::Perftest(config) => {
             let ways = if config.bidirectional { 2 } else { 1 };
             let operations = u64::from(config.queue_pairs) * u64::from(config.tx_depth) * ways;

@@ -54,6 +54,9 @@ impl Fabric {
             let span = at - port.transmitter.busy_until;
             self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Asleep, span });
             port.transmitter.rest_until(at, &port.settings.wire);
+        } else if asleep_from < at {
+            // Ordered sets that fell due before it slept are still on the wire; no other falls due.
+            port.transmitter.postpone_skips(port.transmitter.busy_until, &port.settings.wire);
         }
         let accounted = port.transmitter.busy_until;
         port.sleep().account(idle_since, accounted);

@@ -649,3 +649,49 @@ fn a_replay_that_begins_in_recovery() {
     case.transfers = vec![TransferCase { from: 1, to: 0, ..transfer((0, true, 0, 469, 0)) }];
     agrees(&case);
 }
+
+/// The period of one end of a link in L1 ends, which wakes the link, again and again, while nobody looks at the other end: that has UpdateFCs due
+/// since then, which go before what it is asked for later. They were found only behind that.
+#[test]
+fn an_update_that_the_peer_woke_the_link_before() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.slow_memory) = (2, true);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 12, 1);
+    (end.link.credits, end.link.scale) = (Some(3), 1);
+    end.link.power.states = [Some((0, 500)); 2];
+    let upper = EndCase { infinite: [false, true], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (3, 30), ..plain_half() }]);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 0, 1, 9_049)), transfer((0, false, 4_455, 1_989, 309))];
+    agrees(&case);
+}
+
+/// A Nak comes at the instant at which an UpdateFC wakes a direction from L0s: it is acted on when that is awake. The fabric acted on it before,
+/// and the replay timer ran out three times on the way.
+#[test]
+fn a_nak_that_comes_as_an_update_wakes_a_link() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut end = plain.clone();
+    (end.link.lanes, end.link.credits, end.tags) = (4, Some(1), 3);
+    end.link.corrupt = [vec![8, 0], vec![]];
+    (end.link.power.states, end.link.power.patient) = ([Some((0, 4_000)), Some((0, 0))], true);
+    let upper = EndCase { retry: (9, 30), replay_ns: Some(1_000), infinite: [true, false], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (3, 32), ..plain_half() }]);
+    case.endpoints = vec![end, plain];
+    let of = |from, to, channel, is_read, length, at_ns| TransferCase {
+        from,
+        to,
+        ..transfer((channel, is_read, 0, length, at_ns))
+    };
+    case.transfers = vec![
+        of(2, 0, 0, false, 1, 813),
+        of(0, 1, 0, false, 185, 1_813),
+        of(2, 0, 1, false, 257, 11_813),
+        of(2, 2, 0, true, 257, 841),
+    ];
+    agrees(&case);
+}

@@ -695,3 +695,27 @@ fn a_nak_that_comes_as_an_update_wakes_a_link() {
     ];
     agrees(&case);
 }
+
+/// The same as the replay timer runs out: that read the Nak before the UpdateFC had begun to wake the direction.
+#[test]
+fn a_nak_that_comes_as_the_replay_timer_runs_out() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed, case.host.combine) = (0, 4_973_664_679_757_900, true);
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut end = plain.clone();
+    (end.link.lanes, end.link.credits) = (4, Some(1));
+    end.link.corrupt = [vec![5, 2, 0], vec![]];
+    (end.link.power.states, end.link.power.patient) = ([Some((0, 4_000)), Some((0, 0))], true);
+    let upper = EndCase { retry: (3, 30), replay_ns: Some(1_000), infinite: [true, false], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (2, 30), ..plain_half() }]);
+    case.endpoints = vec![end, plain];
+    let of = |from, to, given| TransferCase { from, to, ..transfer(given) };
+    case.transfers = vec![
+        of(0, 0, (1, false, 0, 129, 8_501)),
+        of(1, 2, (0, true, 1_920, 101, 2_313)),
+        of(0, 0, (0, false, 0, 1, 1_041)),
+        of(2, 0, (0, true, 0, 1, 1_130)),
+    ];
+    agrees(&case);
+}

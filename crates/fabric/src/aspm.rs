@@ -54,6 +54,9 @@ impl Fabric {
             let span = at - port.transmitter.busy_until;
             self.observers.observe(at, Fact::Spent { port: id.0, on: Use::Asleep, span });
             port.transmitter.rest_until(at, &port.settings.wire);
+        } else if asleep_from < at {
+            // Ordered sets that fell due before it slept are still on the wire; no other falls due.
+            port.transmitter.postpone_skips(port.transmitter.busy_until, &port.settings.wire);
         }
         let accounted = port.transmitter.busy_until;
         port.sleep().account(idle_since, accounted);
@@ -73,6 +76,7 @@ impl Fabric {
         let port = &mut self.ports[id.index()];
         port.wake_at = Time::NEVER;
         let (peer, owner) = (port.peer, port.owner);
+        self.advance_to(id, now); // The peer may have woken the link a while ago, and what has been due since goes first.
         self.take_in_dllps_before_nak(peer, now);
         if let Owner::Switch(index) = owner
             && self.switches[index as usize].has_nullified
@@ -150,11 +154,12 @@ impl Fabric {
         // What the peer did before decides whether the link sleeps.
         let peer = self.ports[id.index()].peer;
         self.advance_before(peer, at);
-        self.take_in_dllps_before_nak(id, at);
-        self.take_in_dllps_before_nak(peer, at);
+        // A Nak is acted on when the port decides on TLPs, and not if it begins to wake before.
+        self.take_in_acknowledgements(id, at);
+        self.take_in_acknowledgements(peer, at);
         let port = &self.ports[id.index()];
-        if port.receiver.owed_at().max(port.dllps_from()) > at {
-            return false; // The peer woke the link, and it is still waking; or nothing is due any more.
+        if port.receiver.owed_at().max(port.dllps_from()) != at {
+            return false; // The peer woke the link: it is still waking, nothing is due any more, or something was before.
         }
         let in_l1 = self.entry_times(id).l1 < at;
         let port = &mut self.ports[id.index()];

@@ -484,13 +484,16 @@ fn share<T: PartialEq>(kinds: &mut Vec<Arc<T>>, settings: T) -> Arc<T> {
 /// Whether on a error-free link every Ack is there before the replay timer runs out: with timers as PCIe Base 6.3 §3.6.2.1 has them.
 fn acks_come_in_time(port: &Port, peer: &Port) -> bool {
     let wire = &port.settings.wire;
-    let to_peer = wire.propagation + peer.settings.receive_latency;
+    // Headers, prefixes and digest take less than this.
+    let longest = |end: &Port| wire.span(end.settings.mps + FRAMING_NON_FLIT + Bytes::new(128));
+    // An Ack for the TLP before may start the timer as soon as a TLP is on the wire.
+    let to_peer = longest(port) + wire.propagation + peer.settings.receive_latency;
     let back = wire.propagation + port.settings.receive_latency;
-    // What may go before an Ack that is due: a TLP that is being sent, an ordered set, an UpdateFC of each kind. Headers,
-    // prefixes and digest take less than this.
-    let longest = wire.span(peer.settings.mps + FRAMING_NON_FLIT + Bytes::new(128));
+    // What may go before an Ack that is due: a TLP that is being sent, an UpdateFC of each kind, and the ordered sets that fall due
+    // meanwhile.
     let dllps = wire.dllp * (u64::from(peer.channel_numbers().end) * 3 + 1);
-    let ahead = longest + wire.longest_skip() + dllps + wire.symbol;
+    let packets = longest(peer) + dllps + wire.symbol;
+    let ahead = packets + wire.most_skips(packets);
     !port.sleeps && to_peer + peer.settings.receiver.ack.latency + ahead + back < port.settings.replay_timer
 }
 

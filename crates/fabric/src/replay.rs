@@ -88,8 +88,11 @@ impl Fabric {
         let now = self.engine.now();
         let port = &self.ports[id.index()];
         if port.transmitter.replay_deadline().is_none_or(|deadline| deadline <= now) {
-            let peer = port.peer;
+            let (peer, sleeps) = (port.peer, port.sleeps);
             self.advance_to(peer, now);
+            if sleeps {
+                self.advance_to(id, now); // A DLLP that is due begins to wake it, and no Nak is read before it is awake.
+            }
             if let Some(at) = self.take_in_dllps_before_nak(id, now) {
                 // The Nak came before the timer ran out, and starts a replay itself once the wire is free.
                 return self.engine.schedule(at, Event::ReplayTimer(id).pack());

@@ -78,18 +78,17 @@ impl Fabric {
         }
     }
 
-    /// Sends the DLLPs that are due before anything else. False when a packet that began before now is still on the wire: then the
-    /// port wakes when it has passed.
+    /// Sends the DLLPs that are due before anything else. False when a packet that began before now is still on the wire, or a DLLP that
+    /// is due begins to wake it: then the port wakes when it can be used.
     #[inline(never)]
     fn free_the_wire(&mut self, id: PortId, now: Time) -> bool {
-        self.advance_before(id, now);
+        self.advance_to(id, now);
         let port = &self.ports[id.index()];
         if port.transmitter.decides_at(now) > now {
             self.ports[id.index()].wake_at = Time::NEVER;
             self.wake(id, now);
             return false;
         }
-        self.advance_to(id, now);
         true
     }
 

@@ -156,6 +156,14 @@ impl WireTiming {
         self.skip + self.eds.map_or(Span::ZERO, |eds| self.skip + eds)
     }
 
+    /// Longest time that ordered sets take before packets of so much time are over: one that is under way, and those that fall due
+    /// meanwhile.
+    pub(crate) fn most_skips(&self, packets: Span) -> Span {
+        // They have half of the wire at most, and then what fills blocks before them.
+        let most = (packets + self.longest_skip() * 2) * 4;
+        self.longest_skip() * (1 + most.div_floor(self.skip_interval))
+    }
+
     /// First boundary at or after `at` where a packet may start after logical idle, given an earlier boundary: the
     /// shorter the span between them, the faster the division.
     #[inline]

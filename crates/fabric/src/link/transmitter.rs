@@ -251,11 +251,12 @@ impl<T: Copy> Transmitter<T> {
         Some(self.deadline)
     }
 
-    /// Progress, or a replay: the timer starts again from `from`. The next look finds out.
+    /// Progress, or a replay: the timer starts again from `from`; not before the end of a TLP that is on the wire, or of Recovery, from which
+    /// on it runs already. The next look finds out.
     #[inline(always)]
     pub(crate) fn restart_replay_timer(&mut self, from: Time, period: Span) {
         if self.state == LinkState::Active {
-            self.deadline = from + period;
+            self.progress_at(from, period);
         }
     }
 

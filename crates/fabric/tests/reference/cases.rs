@@ -44,6 +44,26 @@ pub struct LinkCase {
     pub power: PowerCase,
     /// In Flit Mode, with a generation and a width of its own.
     pub flits: Option<FlitCase>,
+    /// Between ordered sets, in ns, in place of what is usual.
+    pub skip_ns: Option<u64>,
+    /// The upper and the lower end, where they differ.
+    pub ends: Option<[EndCase; 2]>,
+}
+
+/// What one end of a link has otherwise than the other.
+#[derive(Clone, Copy, Debug)]
+pub struct EndCase {
+    /// TLPs of the largest payload that fit in the retry buffer, and bytes of headers and the like beside them.
+    pub retry: (u64, u64),
+    /// By count, and by time, in ns.
+    pub ack: (u32, u64),
+    /// By count and by time, and as often as that, in ns.
+    pub update: (u32, u64, u64),
+    pub receive_ticks: u64,
+    /// In ns, in place of what the rule gives.
+    pub replay_ns: Option<u64>,
+    /// Headers, or data, of which there is no end.
+    pub infinite: [bool; 2],
 }
 
 /// Flit Mode.
@@ -197,6 +217,8 @@ pub struct Kinds {
     pub banks: bool,
     /// Endpoints come and go.
     pub hot_plug: bool,
+    /// The two ends of a link have settings of their own.
+    pub ends: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -255,11 +277,28 @@ impl LinkCase {
         made
     }
 
+    /// The upper end of a link, or the lower one.
+    fn end(&self, mps: u64, receiver: ReceiverKind, is_lower: bool) -> PortConfig {
+        let mut made = self.port(mps, receiver);
+        if let Some(ends) = self.ends {
+            ends[usize::from(is_lower)].put_on(&mut made);
+            made.retry_buffer = made.retry_buffer.max(self.flits.map_or(Bytes::ZERO, |_| FLIT_BYTES));
+        }
+        made
+    }
+
+    /// The longest time that one of its ends takes to check a TLP.
+    fn slowest_check(&self) -> Span {
+        let plain = Span::from_ns(self.receive_ns);
+        let ends = self.ends.iter().flatten();
+        ends.map(|end| Span::from_ticks(end.receive_ticks)).fold(plain, Span::max)
+    }
+
     fn link(&self, upper: (usize, usize), lower: (usize, usize)) -> LinkConfig {
         let mut made = link(upper, lower, self.mode());
         made.propagation = Span::from_ns(self.propagation_ns);
         made.clocking = if self.sris { Clocking::Sris } else { Clocking::Common };
-        made.skip_interval = (!self.skips).then(|| Span::from_ms(500));
+        made.skip_interval = (!self.skips).then(|| Span::from_ms(500)).or(self.skip_ns.map(Span::from_ns));
         made.recovery_time = Span::from_ns(self.recovery_ns);
         // Error correction leaves few of them.
         let more_errors = if self.flits.is_some() { 20.0 } else { 1.0 };
@@ -275,6 +314,22 @@ impl LinkCase {
         made.power = LinkPower { l0s, l1 };
         made.channels = ChannelMap::new(MAPS[self.map]).expect("a legal map");
         made
+    }
+}
+
+impl EndCase {
+    fn put_on(self, port: &mut PortConfig) {
+        port.retry_buffer = Bytes::new(port.mps.get() * self.retry.0 + self.retry.1);
+        port.ack = AckPolicy { every_tlps: self.ack.0, latency: Span::from_ns(self.ack.1) };
+        let (every_tlps, latency, period) = self.update;
+        let (latency, period) = (Span::from_ns(latency), Span::from_ns(period));
+        port.update_flow_control = UpdatePolicy { every_tlps, latency, period };
+        port.receive_latency = Span::from_ticks(self.receive_ticks);
+        port.replay_timer = self.replay_ns.map_or(port.replay_timer, Span::from_ns);
+        for pool in port.more_credits.iter_mut().chain([&mut port.credits]).flatten() {
+            pool.header = pool.header.filter(|_| !self.infinite[0]);
+            pool.data = pool.data.filter(|_| !self.infinite[1]);
+        }
     }
 }
 
@@ -332,9 +387,9 @@ impl Case {
             DeviceKind::Endpoint(_) => ReceiverKind::Endpoint,
             _ => ReceiverKind::Switch,
         };
-        config.devices[parent].ports.push(link.port(self.mps(), above));
+        config.devices[parent].ports.push(link.end(self.mps(), above, false));
         let (upper, lower) = ((parent, config.devices[parent].ports.len() - 1), config.devices.len());
-        config.devices.push(device(&name, kind, vec![link.port(self.mps(), own)]));
+        config.devices.push(device(&name, kind, vec![link.end(self.mps(), own, true)]));
         config.links.push(link.link(upper, (lower, 0)));
     }
 
@@ -495,8 +550,9 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
         ),
         (corrupt(), corrupt(), errors(), errors(), prop::sample::select(vec![1_000u64, 10_000])),
         (0..if kinds.channels { MAPS.len() } else { 1 }, 0u8..3, power_case(kinds), flit_case(kinds)),
+        end_cases(kinds),
     )
-        .prop_map(|(place, buffers, policy, wire, faults, channels)| LinkCase {
+        .prop_map(|(place, buffers, policy, wire, faults, channels, (ends, skip_ns))| LinkCase {
             parent: place.0,
             generation: place.1,
             lanes: place.2,
@@ -516,7 +572,37 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             channel_turns: channels.1,
             power: channels.2,
             flits: channels.3,
+            skip_ns,
+            ends,
         })
+}
+
+/// Settings of both ends, and the time between ordered sets.
+fn end_cases(kinds: Kinds) -> BoxedStrategy<(Option<[EndCase; 2]>, Option<u64>)> {
+    if !kinds.ends {
+        return Just((None, None)).boxed();
+    }
+    let select = |of: &[u64]| prop::sample::select(of.to_vec());
+    let every = || prop::sample::select(vec![1u32, 2, 3, 8, 64]);
+    let replay = prop::option::weighted(0.4, select(&[100, 1_000, 5_000]));
+    let end = (
+        (select(&[1, 2, 3, 9, 64]), 30u64..80),
+        (every(), select(&[0, 50, 400, 3_000])),
+        (every(), select(&[0, 50, 400, 3_000]), select(&[1_000, 4_000, 30_000])),
+        prop_oneof![select(&[0, 20_480_000, 71_680_000]), 0u64..80_000_000],
+        replay,
+        prop::array::uniform2(prop::bool::weighted(0.2)),
+    );
+    let end = end.prop_map(|(retry, ack, update, receive_ticks, replay_ns, infinite)| EndCase {
+        retry,
+        ack,
+        update,
+        receive_ticks,
+        replay_ns,
+        infinite,
+    });
+    let skips = prop::option::weighted(0.3, select(&[5, 90, 300, 1_000]));
+    (prop::option::weighted(0.8, prop::array::uniform2(end)), skips).boxed()
 }
 
 fn flit_case(kinds: Kinds) -> BoxedStrategy<Option<FlitCase>> {
@@ -679,7 +765,8 @@ pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
         .prop_map(|(general, mut switches, endpoints, transfers, classes, plugs)| {
             // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
             let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
-            let slowest = links.map(|link| link.receive_ns).max().expect("there is an endpoint");
+            let slowest = links.map(LinkCase::slowest_check).max().expect("there is an endpoint");
+            let slowest = slowest.div_ceil(Span::from_ns(1));
             switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
             let (seed, mps_shift, host) = general;
             Case { seed, mps_shift, host, switches, endpoints, transfers, classes, plugs }

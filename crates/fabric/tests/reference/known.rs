@@ -1,6 +1,8 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
-use super::cases::{Case, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase, TransferCase};
+use super::cases::{
+    Case, EndCase, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase, TransferCase,
+};
 use super::compare::compare;
 use super::tiny::tiny;
 use super::{FAULTY_TREES, Kinds, TREES, random};
@@ -503,5 +505,217 @@ fn a_device_that_leaves_behind_a_nullified_copy() {
         at_ns: 6_599,
     }];
     case.plugs = vec![PlugCase { end: 2, at_ns: 6_917, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// An end of a link that answers each TLP at once, and repeats UpdateFCs every microsecond.
+fn plain_half() -> EndCase {
+    EndCase {
+        retry: (1, 30),
+        ack: (1, 0),
+        update: (1, 0, 1_000),
+        receive_ticks: 0,
+        replay_ns: None,
+        infinite: [false; 2],
+    }
+}
+
+/// Ordered sets have half of the wire: behind a completion of 256 B, an Ack waits for as many as fell due meanwhile, and for longer than the
+/// replay timer of the write that it answers runs. The fabric counted one ordered set, and did not watch the timer.
+#[test]
+fn an_ack_that_waits_for_many_ordered_sets() {
+    let mut case = quiet_host();
+    case.mps_shift = 1;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 2, 1);
+    (end.link.skips, end.link.skip_ns) = (true, Some(5));
+    let lower = EndCase { retry: (3, 30), replay_ns: Some(1_000), ..plain_half() };
+    end.link.ends = Some([plain_half(), lower]);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 0, 1_009, 0))];
+    agrees(&case);
+}
+
+/// An Ack starts the replay timer as the next TLP is on the wire, and that one is answered when it has gone, and a packet of the peer, too. The
+/// fabric counted the time of the peer's packet only, and did not watch the timer.
+#[test]
+fn an_ack_that_starts_the_timer_of_a_tlp_on_the_wire() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.combine, case.host.pairs) = (1, true, true);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    (end.link.lanes, end.mrrs_shift) = (2, 2);
+    let lower = EndCase { retry: (2, 30), replay_ns: Some(1_000), ..plain_half() };
+    end.link.ends = Some([plain_half(), lower]);
+    case.switches = vec![cut_through(other.link.clone())];
+    case.endpoints = vec![end];
+    let first = transfer((2, false, 0, 1_009, 8_665));
+    case.transfers =
+        vec![first, transfer((0, false, 664, 1_857, 8_041)), transfer((1, true, 256, 1_021, 7_709))];
+    agrees(&case);
+}
+
+/// Recovery is over before a long TLP that is on the wire: the replay timer of that TLP starts at its end. In the reference it started with
+/// the end of Recovery, and so it did in the fabric, which looked at it too late.
+#[test]
+fn recovery_ends_before_a_tlp_that_is_on_the_wire() {
+    let mut case = quiet_host();
+    case.mps_shift = 2;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 1, 1);
+    end.link.ends = Some([EndCase { replay_ns: Some(100), ..plain_half() }; 2]);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 0, 2_553, 2_985)), transfer((1, true, 0, 1, 2_657))];
+    agrees(&case);
+}
+
+/// An UpdateFC that repeats what is known is not due in L1, and its period starts anew when the link wakes, also where space is still to be
+/// freed a little later: the fabric waited for that.
+#[test]
+fn an_update_that_repeats_after_l1() {
+    let mut case = quiet_host();
+    (case.seed, case.mps_shift, case.classes) = (1_077_573_285_264_584_987, 2, [2, 1, 0]);
+    (case.host.trackers, case.host.slow_memory) = (64, true);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 12, 1);
+    (end.link.credits, end.link.scale, end.link.propagation_ns) = (Some(0), 2, 30);
+    (end.link.map, end.link.channel_turns) = (1, 2);
+    end.link.power.states = [None, Some((0, 60))];
+    end.link.ends = Some([EndCase { infinite: [false, true], ..plain_half() }, plain_half()]);
+    (end.mrrs_shift, end.tags) = (2, 3);
+    case.endpoints = vec![end];
+    let write = |channel, offset, length, at_ns| transfer((channel, false, offset, length, at_ns));
+    case.transfers = vec![write(1, 0, 1, 2_401), write(0, 0, 965, 6_057), write(0, 18, 1_324, 1_389)];
+    agrees(&case);
+}
+
+/// A link comes up while ordered sets that fell due before are on its wire, and sleeps at once: no other falls due. The fabric put those
+/// there that fell due before the ones on the wire were over.
+#[test]
+fn a_link_that_sleeps_under_ordered_sets() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut above = plain.link.clone();
+    (above.generation, above.errors, above.map, above.skips, above.skip_ns) = (4, [0, 1], 1, true, Some(5));
+    above.power.states = [None, Some((0, 0))];
+    let half = |receive_ticks| EndCase { receive_ticks, ..plain_half() };
+    above.ends = Some([half(7_296_001), half(56_696_001)]);
+    let switch = |link| SwitchCase { latency_ns: 56, ..cut_through(link) };
+    case.switches = vec![switch(plain.link.clone()), switch(above)];
+    let mut below = plain.clone();
+    below.link.parent = 2;
+    case.endpoints = vec![below, plain];
+    case.transfers = vec![TransferCase { from: 5, to: 0, ..transfer((0, false, 0, 1, 0)) }];
+    agrees(&case);
+}
+
+/// Ordered sets that wait behind a TLP take longer than Recovery: the wire goes on behind them, and what is due is decided on when the TLP
+/// has gone. The reference decided on DLLPs then, and on TLPs later.
+#[test]
+fn ordered_sets_that_outlast_recovery() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 1, 1);
+    let mut other = end.clone();
+    (other.link.generation, other.link.lanes) = (2, 2);
+    (end.link.propagation_ns, end.link.skips, end.link.skip_ns) = (30, true, Some(5));
+    let lower = EndCase { ack: (3, 3_000), replay_ns: Some(100), ..plain_half() };
+    end.link.ends = Some([EndCase { retry: (9, 30), ..plain_half() }, lower]);
+    case.endpoints = vec![end, other];
+    let peer = TransferCase { from: 1, to: 2, ..transfer((0, false, 172, 597, 4_183)) };
+    case.transfers = vec![peer, transfer((0, false, 5_128, 77, 7_192))];
+    agrees(&case);
+}
+
+/// A replay begins in Recovery, which ordered sets on the wire outlast: its timer is held until the link is up. In the fabric it ran, and was
+/// looked at too late; in the reference it ran, and took the link into Recovery once more.
+#[test]
+fn a_replay_that_begins_in_recovery() {
+    let mut case = quiet_host();
+    case.mps_shift = 2;
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 2, 1);
+    (other.mrrs_shift, other.tags) = (3, 3);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 1, 1);
+    (end.link.skips, end.link.skip_ns, end.mrrs_shift) = (true, Some(5), 1);
+    let upper = EndCase { replay_ns: Some(100), ..plain_half() };
+    end.link.ends = Some([upper, EndCase { ack: (3, 3_000), ..plain_half() }]);
+    case.endpoints = vec![other, end];
+    case.transfers = vec![TransferCase { from: 1, to: 0, ..transfer((0, true, 0, 469, 0)) }];
+    agrees(&case);
+}
+
+/// The period of one end of a link in L1 ends, which wakes the link, again and again, while nobody looks at the other end: that has UpdateFCs due
+/// since then, which go before what it is asked for later. They were found only behind that.
+#[test]
+fn an_update_that_the_peer_woke_the_link_before() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.slow_memory) = (2, true);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 12, 1);
+    (end.link.credits, end.link.scale) = (Some(3), 1);
+    end.link.power.states = [Some((0, 500)); 2];
+    let upper = EndCase { infinite: [false, true], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (3, 30), ..plain_half() }]);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 0, 1, 9_049)), transfer((0, false, 4_455, 1_989, 309))];
+    agrees(&case);
+}
+
+/// A Nak comes at the instant at which an UpdateFC wakes a direction from L0s: it is acted on when that is awake. The fabric acted on it before,
+/// and the replay timer ran out three times on the way.
+#[test]
+fn a_nak_that_comes_as_an_update_wakes_a_link() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut end = plain.clone();
+    (end.link.lanes, end.link.credits, end.tags) = (4, Some(1), 3);
+    end.link.corrupt = [vec![8, 0], vec![]];
+    (end.link.power.states, end.link.power.patient) = ([Some((0, 4_000)), Some((0, 0))], true);
+    let upper = EndCase { retry: (9, 30), replay_ns: Some(1_000), infinite: [true, false], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (3, 32), ..plain_half() }]);
+    case.endpoints = vec![end, plain];
+    let of = |from, to, channel, is_read, length, at_ns| TransferCase {
+        from,
+        to,
+        ..transfer((channel, is_read, 0, length, at_ns))
+    };
+    case.transfers = vec![
+        of(2, 0, 0, false, 1, 813),
+        of(0, 1, 0, false, 185, 1_813),
+        of(2, 0, 1, false, 257, 11_813),
+        of(2, 2, 0, true, 257, 841),
+    ];
+    agrees(&case);
+}
+
+/// The same as the replay timer runs out: that read the Nak before the UpdateFC had begun to wake the direction.
+#[test]
+fn a_nak_that_comes_as_the_replay_timer_runs_out() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed, case.host.combine) = (0, 4_973_664_679_757_900, true);
+    let mut plain = plain_end(&case);
+    (plain.link.generation, plain.link.lanes, plain.link.retry_tlps) = (1, 1, 1);
+    let mut end = plain.clone();
+    (end.link.lanes, end.link.credits) = (4, Some(1));
+    end.link.corrupt = [vec![5, 2, 0], vec![]];
+    (end.link.power.states, end.link.power.patient) = ([Some((0, 4_000)), Some((0, 0))], true);
+    let upper = EndCase { retry: (3, 30), replay_ns: Some(1_000), infinite: [true, false], ..plain_half() };
+    end.link.ends = Some([upper, EndCase { retry: (2, 30), ..plain_half() }]);
+    case.endpoints = vec![end, plain];
+    let of = |from, to, given| TransferCase { from, to, ..transfer(given) };
+    case.transfers = vec![
+        of(0, 0, (1, false, 0, 129, 8_501)),
+        of(1, 2, (0, true, 1_920, 101, 2_313)),
+        of(0, 0, (0, false, 0, 1, 1_041)),
+        of(2, 0, (0, true, 0, 1, 1_130)),
+    ];
     agrees(&case);
 }

@@ -33,7 +33,7 @@ impl System {
         if !was_active {
             self.send_due_dllps(port); // What was owed before it came up.
         }
-        if self.ports[port].wire.recovered > now {
+        if self.ports[port].wire.down_until > now {
             return; // The link went into Recovery.
         }
         if !self.may_use_wire(port) {
@@ -269,9 +269,10 @@ impl System {
         self.restart_replay_timer(port, at.max(held_until));
     }
 
+    /// The replay timer runs from then on. In Recovery it is held (PCIe Base 6.3 §3.6.2.1).
     pub fn restart_replay_timer(&mut self, port: usize, from: Time) {
         let own = &mut self.ports[port];
-        own.replay_deadline = from + own.config.replay_timer;
+        own.replay_deadline = from.max(own.wire.recovered) + own.config.replay_timer;
         let at = own.replay_deadline.max(self.now);
         self.agenda.add(at, rank::REPLAY_TIMERS, Event::ReplayTimer { port });
     }
@@ -313,6 +314,14 @@ impl System {
         self.look_at(port, self.now);
     }
 
+    /// The timer starts when the link is up again; that of a TLP that is still on the wire, at its end (PCIe Base 6.3 §3.6.2.1).
+    fn hold_replay_timer(&mut self, port: usize, until: Time) {
+        let own = &self.ports[port];
+        let runs = own.replay_deadline != Time::NEVER;
+        let of_wire = own.replay_deadline - own.config.replay_timer;
+        self.restart_replay_timer(port, if runs { until.max(of_wire) } else { until });
+    }
+
     /// Takes both directions of a link through Recovery; the replay timers are held meanwhile.
     fn retrain(&mut self, port: usize) {
         let until = self.now + self.ports[port].wire.recovery;
@@ -321,7 +330,7 @@ impl System {
             self.ports[port].wire.go_down(self.now, until);
             let next = self.ports[port].wire.next_skip;
             self.agenda.add(next, rank::FACTS, Event::SkipDue { port });
-            self.restart_replay_timer(port, until);
+            self.hold_replay_timer(port, until);
             self.wire_is_free_at(port, self.ports[port].wire.packet_end);
         }
     }

@@ -92,6 +92,7 @@ const WRITES: Kinds = Kinds {
     iommu: false,
     banks: false,
     hot_plug: false,
+    ends: false,
     flits: 0.0,
 };
 
@@ -297,6 +298,31 @@ fn devices_that_come_and_go() {
 #[test]
 fn devices_that_come_and_go_on_channels_with_faults() {
     play(PLUGGED_CHANNELS, 300);
+}
+
+const ENDS: Kinds = Kinds { ends: true, ..TREES };
+const ENDS_OF_CHANNELS: Kinds = Kinds { ends: true, ..FAULTY_CHANNELS };
+const ENDS_OF_SLEEPERS: Kinds = Kinds { ends: true, ..FAULTY_SLEEPERS };
+const ENDS_OF_FLITS: Kinds = Kinds { ends: true, ..FAULTY_TREES_OF_FLITS };
+
+#[test]
+fn ends_of_their_own() {
+    play(ENDS, 600);
+}
+
+#[test]
+fn ends_of_their_own_on_channels_with_faults() {
+    play(ENDS_OF_CHANNELS, 300);
+}
+
+#[test]
+fn ends_of_their_own_on_links_that_sleep() {
+    play(ENDS_OF_SLEEPERS, 300);
+}
+
+#[test]
+fn ends_of_their_own_in_flit_mode() {
+    play(ENDS_OF_FLITS, 300);
 }
 
 #[test]

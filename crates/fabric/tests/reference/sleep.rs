@@ -115,9 +115,10 @@ impl System {
             self.record.sent(port, start, Sent::Waking, awake_at - start);
         }
         // Periods that stopped start anew.
+        let again = awake_at + own.config.update_flow_control.period;
         let buffers = own.channels.iter_mut().flat_map(|channel| &mut channel.buffers);
-        let stopped = buffers.filter(|buffer| !buffer.is_infinite() && buffer.update_due == Time::NEVER);
-        stopped.for_each(|buffer| buffer.update_due = awake_at + own.config.update_flow_control.period);
+        let finite = buffers.filter(|buffer| !buffer.is_infinite());
+        finite.for_each(|buffer| buffer.update_due = buffer.update_due.min(again));
         self.agenda.add(own.wire.next_skip, rank::FACTS, Event::SkipDue { port });
         self.plan_dllps(port);
         self.wire_is_free_at(port, awake_at);

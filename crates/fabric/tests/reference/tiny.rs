@@ -35,6 +35,8 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         channel_turns: 0,
         power: PowerCase::default(),
         flits: None,
+        skip_ns: None,
+        ends: None,
     };
     let end = EndpointCase {
         link,

@@ -42,6 +42,8 @@ pub struct Wire {
     pub packet_end: Time,
     /// The last Recovery ends, or ended, then.
     pub recovered: Time,
+    /// The same where that is later than what was under way is over: nothing is sent before.
+    pub down_until: Time,
     last: Last,
     /// The wire was silent before what comes next.
     silent: bool,
@@ -69,6 +71,7 @@ impl Wire {
             end: Time::ZERO,
             packet_end: Time::ZERO,
             recovered: Time::ZERO,
+            down_until: Time::ZERO,
             last: Last::OrderedSet,
             silent: true,
             boundary: Time::ZERO,
@@ -189,7 +192,7 @@ impl Wire {
     }
 
     /// The link is in Recovery from `now` until `until`: nothing is sent and no ordered set falls due. Those that waited for the end of a
-    /// packet follow it, and are over before the link is up again.
+    /// packet follow it. Where all that takes longer than Recovery, the wire goes on behind it.
     pub fn go_down(&mut self, now: Time, until: Time) {
         self.fall_silent(now);
         self.recovered = until;
@@ -197,7 +200,7 @@ impl Wire {
         behind.send_skips(behind.packet_end);
         if until > behind.end {
             *self = behind;
-            (self.end, self.packet_end) = (until, until);
+            (self.end, self.packet_end, self.down_until) = (until, until, until);
             self.next_skip = self.next_skip.max(until + self.skip_interval);
             if self.is_in_flits {
                 self.boundary = until;

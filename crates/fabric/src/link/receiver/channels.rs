@@ -82,7 +82,7 @@ impl<T: Copy> Receiver<T> {
 
     /// The link wakes at `at`: the periods of UpdateFCs that stopped start anew.
     pub(crate) fn resume_updates(&mut self, at: Time, period: Span) {
-        self.plan_updates(|due| if due == Time::NEVER { at + period } else { due });
+        self.plan_updates(|due| due.min(at + period));
     }
 
     fn plan_updates(&mut self, from: impl Fn(Time) -> Time) {

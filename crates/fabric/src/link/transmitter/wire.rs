@@ -150,8 +150,8 @@ impl<T: Copy> Transmitter<T> {
         }
     }
 
-    /// The link is down until then: no ordered sets fall due meanwhile.
-    fn postpone_skips(&mut self, until: Time, wire: &WireTiming) {
+    /// The link is down, or asleep, until then: no ordered sets fall due meanwhile.
+    pub(crate) fn postpone_skips(&mut self, until: Time, wire: &WireTiming) {
         self.next_skip = self.next_skip.max(until + wire.skip_interval);
     }
 

@@ -5,8 +5,9 @@ Where a log holds several boots, those before the last are left out, because wha
 GPUs that fell off the bus are kept, for they do it again. The first line of a boot counts only in the form of
 the lines around it: bug reports hold ``/proc/version``, which has the same words. Drives
 and SAS controllers are called by name (``nvme0``, ``mpt3sas_cm0``), and by their address only once. Xids
-about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. A log that stands alone
-names some devices: those are the machine.
+about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. SXids of NVSwitches are in
+the log of Fabric Manager, too (``detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id``). A
+log that stands alone names some devices: those are the machine.
 
 What drivers say of their devices is a table of its own (`driver_lines`).
 Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
@@ -139,6 +140,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.GPU_ERROR,
         r"\bXid (?:\([^)]{0,40}\): )?\d{1,3},|\bSXid \([^)]{0,40}\): \d{3,6}, |"
+        r"detected NVSwitch (?:non-)?fatal error \d{3,6} on |"
         r"uvm encountered global fatal error|"
         r"amdgpu.{0,80}\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in \w+ block",
     ),
@@ -163,7 +165,7 @@ _WAITED = re.compile(r"not ready (\d{1,9})ms")
 _LONGEST_WAIT_MS = 4000
 """A device is to be ready 1 s after a reset (PCIe Base 5.0, 6.6.1). The kernel tells of each doubling, and of
 the end; a log that stops at one or two may have been taken meanwhile. Assumed."""
-_CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
+_CODE = re.compile(r"(?:Xid (?:\([^)]{0,40}\): )?|NVSwitch (?:non-)?fatal error )(\d+)")
 _NUMBERS = {
     EventKind.WAITS: _WAITED,
     EventKind.NO_SPACE: _BAR,
@@ -179,9 +181,9 @@ _MANY_TIMES = (
     EventKind.COMPLAINED,
 )
 _HINT = re.compile(
-    r"Xid|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
-    r"power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
-    r"Link Active not set|DPC:|retraining|"
+    r"Xid|detected NVSwitch|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|"
+    r"not ready|giving up|power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|"
+    r"pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
     r"mpt[23]sas|lockup|Hardware Error|"

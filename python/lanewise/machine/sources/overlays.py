@@ -29,6 +29,7 @@ WANTED = (
 _SIGNS_OF_LOG = (
     *(
         "Xid",
+        "detected NVSwitch",
         "off the bus",
         "rejects atomics",
         "assume dead",

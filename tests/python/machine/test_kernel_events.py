@@ -333,6 +333,14 @@ LINES = [
         "DEVICE_FAILED 01:00.0",
     ),
     (
+        "cxl_pci 0000:35:00.0: timeout awaiting memory active after 60 seconds",
+        "DEVICE_FAILED 35:00.0",
+    ),
+    ("cxl_pci 0000:36:00.0: probe with driver cxl_pci failed with error -110", "DEVICE_FAILED 36:00.0"),
+    ("cxl_pci 0000:0f:00.0: mem3: frozen state error detected, disable CXL.mem", "CONTROLLER_DOWN 0f:00.0"),
+    ("cxl_pci 0000:0f:00.0: mem3: error resume successful", "RECOVERED 0f:00.0"),
+    ("cxl_pci 0000:10:00.0: No component registers (-19)", None),
+    (
         "tg3 0000:02:00.0 eth0: transmit timed out, resetting",
         "TIMED_OUT 02:00.0",
     ),

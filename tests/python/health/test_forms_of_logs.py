@@ -312,6 +312,19 @@ def test_ilo_says_which_errors_it_were() -> None:
     assert "0001:61:1f.2: malformed packet (MalfTLP)" in finding.title
 
 
+def test_records_that_ipmitool_explains_name_their_device() -> None:
+    """The numbers are hexadecimal; a record of a slot names no device."""
+    text = (
+        " 1 | 06/11/2019 | 01:33:41 | Critical Interrupt #0x18 | PCI SERR |PCI bus:3b device:1f function:2 | "
+        "Asserted\n"
+        " 2 | 06/11/2019 | 01:33:42 | Critical Interrupt #0x18 | PCI SERR |Slot 4 | Asserted\n"
+    )
+    (finding,) = found(text, "uncorrectable-errors")
+    assert (finding.severity, finding.bdf) == (Severity.ERROR, "3b:1f.2")
+    (milder,) = found(text.replace("SERR", "PERR"), "uncorrectable-errors")
+    assert milder.severity is Severity.WARNING
+
+
 # Mails to linux-pci and sparclinux in 2025, pasted without their heads: quoted-printable breaks long lines.
 @pytest.mark.parametrize("head", ["", "Content-Transfer-Encoding: quoted-printable\n\n"])
 def test_soft_line_breaks_of_mails_are_taken_out(head: str) -> None:

@@ -55,7 +55,10 @@ LAYERS = (
     TextKind(("PCI BDF Address: ",), "xpu_discovery"),
     TextKind(("(PCI Express)", ": PCI Express", "ErrorSource"), "windows_events"),
     TextKind(
-        ("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
+        (
+            *("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
+            "PCI bus:",
+        ),
         "server_logs",
     ),
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),

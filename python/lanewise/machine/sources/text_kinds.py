@@ -46,6 +46,7 @@ TREES = (
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
     TextKind(("Address: ",), "esxcli"),
     TextKind(("Vend:Dvid", " vmkernel", " passthru"), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind((" at pci",), "bsd_log"),
     TextKind(("PCI",), "lstopo"),
     TextKind(("pci ", "pcieport ", " Bus Error: "), "kernel_log", "LOOKS_LIKE_LOG"),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from lanewise.errors import InputError
 from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
 from lanewise.machine.model import Kind, LinkMode, Machine
@@ -16,7 +19,8 @@ NETBSD = """\
 [     1.003801] pci1 at ppb0 bus 5
 [     1.003801] nvme0 at pci1 dev 0 function 0: Western Digital (SanDisk) WD Blue SN550 NVMe SSD (rev. 0x01)
 [     1.003801] nvme0: NVMe 1.4
-[     1.003801] vendor 10ec product 8125 (ethernet network, revision 0x05) at pci0 dev 28 function 0 not configured
+[     1.003801] vendor 10ec product 8125 (ethernet network, revision 0x05) at pci0 dev 28 function 0 not \
+configured
 [     1.003801] ld0 at nvme0 nsid 1
 """
 OPENBSD = """\
@@ -76,6 +80,33 @@ def test_a_second_root_bus_of_one_number_is_of_another_domain() -> None:
         'pci2 at dwpcie0\nnvme0 at pci2 dev 0 function 0 "Samsung PM9A1 NVMe" rev 0x00: msix\n'
     )
     assert [str(function.address) for function in machine] == ["0000:00:00.0", "0000:01:00.0", "0001:00:00.0"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rule", "title"),
+    [
+        ("nvme0: unable to enable controller", "device-lost", "05:00.0 could not be started"),
+        ("nvme0: UNRECOVERED READ ERROR (02/81) sqid:3 cid:121 cdw0:0", "drive-errors", "a read or write"),
+        ("re0: watchdog timeout", "device-timeout", "re0 did not answer its driver in time"),
+    ],
+)
+def test_what_drivers_say_is_of_the_device_that_has_that_name(lines: str, rule: str, title: str) -> None:
+    diagnosis = diagnose(read_bytes(f"{NETBSD}[ 20.1] {lines}\n".encode()), cost=False)
+    (finding,) = (finding for finding in diagnosis.findings if finding.rule == rule)
+    assert finding.title.startswith(title)
+
+
+def test_freebsd_has_no_addresses_and_tells_of_drives_by_name() -> None:
+    log = (
+        "pcib1: <ACPI PCI-PCI bridge> at device 1.0 on pci0\n"
+        "pci1: <ACPI PCI bus> on pcib1\n"
+        "nvme0: <Generic NVMe Device> mem 0xdf000000-0xdf003fff at device 0.0 on pci1\n"
+    )
+    with pytest.raises(InputError, match="boot log of FreeBSD, which is not read"):
+        read_bytes(log.encode())
+    lost = f"{log}nvme0: Resetting controller due to a timeout and possible hot unplug.\n"
+    (finding,) = diagnose(read_bytes(lost.encode()), cost=False).findings
+    assert (finding.rule, finding.title) == ("device-lost", "nvme0 stopped answering")
 
 
 def test_a_boot_log_is_not_enough_to_say_that_nothing_is_wrong() -> None:

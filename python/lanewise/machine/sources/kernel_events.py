@@ -51,7 +51,9 @@ _INTERFACE = re.compile(
 """A line by which a driver tells the name of a network adapter's port, and the one that it had."""
 _PORT = re.compile(r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6})\b")
 """The name of a port in a line without an address."""
-_WATCHED = re.compile(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): NETDEV WATCHDOG")
+_WATCHED = re.compile(
+    r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): (?:NETDEV WATCHDOG|[Ww]atchdog timeout)"
+)
 _BLOCKED = re.compile(
     r"Request device \[\[?((?:[0-9a-f]{4}:)?(?:0x)?[0-9a-f]{2}:(?:0x)?[01][0-9a-f][.:][0-7])\]|"
     r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
@@ -105,7 +107,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.ACCESS_FAILED,
         r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
-        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error",
+        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error|nvme\d+: UNRECOVERED READ ERROR \(",
     ),
     (EventKind.RUNS_WITH_LESS, r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics"),
     (

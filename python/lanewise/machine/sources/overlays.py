@@ -80,6 +80,12 @@ _SIGNS_OF_LOG = (
     *(
         "error, dev nvme",
         "Unrecovered Read",
+        "UNRECOVERED READ",
+        "failing outstanding i/o",
+        "ready did not become",
+        "able controller",
+        "identify controller",
+        "Missing interrupt",
         "AER: ",
         "amdgpu 0",
         "timed out",

@@ -340,6 +340,13 @@ LINES = [
     ("cxl_pci 0000:0f:00.0: mem3: frozen state error detected, disable CXL.mem", "CONTROLLER_DOWN 0f:00.0"),
     ("cxl_pci 0000:0f:00.0: mem3: error resume successful", "RECOVERED 0f:00.0"),
     ("cxl_pci 0000:10:00.0: No component registers (-19)", None),
+    ("hailo 0000:01:00.0: Failed activating board -110", "DEVICE_FAILED 01:00.0"),
+    ("hailo: probe of 0000:01:00.0 failed with error -110", "DEVICE_FAILED 01:00.0"),
+    (
+        "tenstorrent 0000:c1:00.0: ARC queue RPTR read returned all-1s; device gone?",
+        "CONTROLLER_DOWN c1:00.0",
+    ),
+    ("tenstorrent 0000:c1:00.0: Telemetry not available", None),
     (
         "tg3 0000:02:00.0 eth0: transmit timed out, resetting",
         "TIMED_OUT 02:00.0",

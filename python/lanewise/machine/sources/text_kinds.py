@@ -63,6 +63,7 @@ LAYERS = (
         "server_logs",
     ),
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
+    TextKind(("Health ",), "npu_smi"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("PCIe Operational (Enabled) Info",), "mlxlink"),
     TextKind(("PcieLinkSpeed PcieLinkWidth",), "windows_adapters"),

@@ -340,6 +340,8 @@ LINES = [
     ("cxl_pci 0000:0f:00.0: mem3: frozen state error detected, disable CXL.mem", "CONTROLLER_DOWN 0f:00.0"),
     ("cxl_pci 0000:0f:00.0: mem3: error resume successful", "RECOVERED 0f:00.0"),
     ("cxl_pci 0000:10:00.0: No component registers (-19)", None),
+    ("xdma 0000:01:00.0: Failed to detect XDMA config BAR", "DEVICE_FAILED 01:00.0"),
+    ("xdma:engine_reg_dump: 0-C2H0-ST: ioread32(0x3470a31b) = 0xffffffff (id).", "CONTROLLER_DOWN None"),
     ("hailo 0000:01:00.0: Failed activating board -110", "DEVICE_FAILED 01:00.0"),
     ("hailo: probe of 0000:01:00.0 failed with error -110", "DEVICE_FAILED 01:00.0"),
     (

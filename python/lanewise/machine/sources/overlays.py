@@ -83,6 +83,8 @@ _SIGNS_OF_LOG = (
         "UNRECOVERED READ",
         "failing outstanding i/o",
         "ready did not become",
+        "XDMA config BAR",
+        "= 0xffffffff (id)",
         "able controller",
         "identify controller",
         "Missing interrupt",

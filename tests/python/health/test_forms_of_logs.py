@@ -289,6 +289,7 @@ def test_messages_of_idrac_are_errors_of_the_device_at_that_bus(
     (finding,) = found(text, rule)
     assert finding.severity is severity
     assert "3b:00.1" in finding.title
+    assert "kernel" not in "".join(finding.evidence)
 
 
 def test_a_link_that_firmware_could_not_train_is_lost() -> None:

@@ -107,6 +107,13 @@ def test_freebsd_has_no_addresses_and_tells_of_drives_by_name() -> None:
     lost = f"{log}nvme0: Resetting controller due to a timeout and possible hot unplug.\n"
     (finding,) = diagnose(read_bytes(lost.encode()), cost=False).findings
     assert (finding.rule, finding.title) == ("device-lost", "nvme0 stopped answering")
+    slow = (
+        f"{log}ixl0: PCI Express Bus: Speed 5.0GT/s Width x4\n"
+        "ixl0: PCI-Express bandwidth available for this device may be insufficient for optimal performance.\n"
+    )
+    (finding,) = diagnose(read_bytes(slow.encode()), cost=False).findings
+    assert finding.rule == "device-reduced"
+    assert finding.title.startswith("ixl0 does less than it could")
 
 
 def test_a_boot_log_is_not_enough_to_say_that_nothing_is_wrong() -> None:

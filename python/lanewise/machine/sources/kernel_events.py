@@ -49,8 +49,10 @@ _INTERFACE = re.compile(
     r"(?:renamed from (\w{1,16}))?"
 )
 """A line by which a driver tells the name of a network adapter's port, and the one that it had."""
-_PORT = re.compile(r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6})\b")
-"""The name of a port in a line without an address."""
+_PORT = re.compile(
+    r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6}|(?:ixl?|igb|igc|em|re|rge|nfe|msk|bce)\d{1,2}(?=: ))\b"
+)
+"""The name of a port in a line without an address, as Linux and BSD give them."""
 _WATCHED = re.compile(
     r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): (?:NETDEV WATCHDOG|[Ww]atchdog timeout)"
 )

@@ -44,7 +44,15 @@ _SIGNS_OF_LOG = (
         "DPC: ",
         " Bus Error: severity=",
     ),
-    *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
+    *(
+        "available PCIe",
+        "PCI-Express bandwidth available",
+        "can't assign",
+        "failed to assign",
+        "no space for",
+        "giving up",
+        "inaccessible",
+    ),
     *("power state from D3", "power state from unknown"),
     *(
         "Refused to change",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-from expressions import Expression, Unknown, collect, counts_line_ends_again, slowest
+from expressions import Expression, Unknown, collect, counts_line_ends_again, growth_of_worst, slowest
 
 from lanewise.health.doctor import loss_words
 from lanewise.health.judge import unread, wrapped
@@ -143,3 +144,16 @@ IN_GOOD_COMPANY = "|".join(
 def test_the_measure_finds_bad_ones(pattern: str) -> None:
     growth, _ = slowest(Expression("here", 0, pattern, re.MULTILINE, "search"), 1000, 12)
     assert growth > QUADRATIC, f"growth {growth:.1f} on {sys.version}"
+
+
+def test_a_machine_that_stalls_is_not_a_slow_expression() -> None:
+    """Two measurements of three milliseconds where one takes microseconds, as a busy machine gave them."""
+    stalls = iter((0.003, 0.003))
+
+    def run(text: str) -> None:
+        end = time.process_time() + (next(stalls, 0.0) if len(text) > 1000 else 0.0)
+        while time.process_time() < end:
+            pass
+
+    growth, _ = growth_of_worst(run, [("", " \n", "")], 1000, 12)
+    assert growth <= QUADRATIC

@@ -164,7 +164,7 @@ class Function:
     health: GpuHealth | None = None
     """Of a GPU, as its driver says."""
     stated_health: str | None = None
-    """How the management controller says it is: ``OK``, ``Warning``, ``Critical`` (Redfish, Health)."""
+    """How the management controller or `npu-smi` says it is: ``OK``, ``Warning``, ``Critical``."""
     stated_path: tuple[Address, ...] = ()
     """Bridges above it, root first, when the source prints the way (`lspci -PP`)."""
 

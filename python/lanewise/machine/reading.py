@@ -471,7 +471,8 @@ _OTHER_OUTPUTS = {
     "for illumos is",
     re.compile(
         r"^\w{2,12}\d{1,3} at pci\d{1,3} dev \d{1,2} function \d", re.MULTILINE
-    ): "looks like a boot log of OpenBSD or NetBSD, which has no links and is not read: lspci of pciutils is",
+    ): "has lines of a boot log of OpenBSD or NetBSD, and none that places its buses; keep those, like "
+    "'pci0 at mainbus0 bus 0' and 'pci1 at ppb0 bus 1'",
     re.compile(
         r"^[ \t]*(?:BusDevFun +VendorId|Seg +Bus +Dev +Func\b)", re.MULTILINE
     ): "lists devices as U-Boot or a UEFI shell does, without links, and is not read: 'sudo lspci -vvv' is",

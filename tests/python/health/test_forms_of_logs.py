@@ -289,6 +289,7 @@ def test_messages_of_idrac_are_errors_of_the_device_at_that_bus(
     (finding,) = found(text, rule)
     assert finding.severity is severity
     assert "3b:00.1" in finding.title
+    assert "kernel" not in "".join(finding.evidence)
 
 
 def test_a_link_that_firmware_could_not_train_is_lost() -> None:
@@ -310,6 +311,19 @@ def test_ilo_says_which_errors_it_were() -> None:
     )
     assert finding.severity is Severity.ERROR
     assert "0001:61:1f.2: malformed packet (MalfTLP)" in finding.title
+
+
+def test_records_that_ipmitool_explains_name_their_device() -> None:
+    """The numbers are hexadecimal; a record of a slot names no device."""
+    text = (
+        " 1 | 06/11/2019 | 01:33:41 | Critical Interrupt #0x18 | PCI SERR |PCI bus:3b device:1f function:2 | "
+        "Asserted\n"
+        " 2 | 06/11/2019 | 01:33:42 | Critical Interrupt #0x18 | PCI SERR |Slot 4 | Asserted\n"
+    )
+    (finding,) = found(text, "uncorrectable-errors")
+    assert (finding.severity, finding.bdf) == (Severity.ERROR, "3b:1f.2")
+    (milder,) = found(text.replace("SERR", "PERR"), "uncorrectable-errors")
+    assert milder.severity is Severity.WARNING
 
 
 # Mails to linux-pci and sparclinux in 2025, pasted without their heads: quoted-printable breaks long lines.

@@ -44,6 +44,15 @@ LINES = [
         "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
         "GPU_ERROR c1:00.0",
     ),
+    (
+        "[ERROR] [tid 12727] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch "
+        "pci bus id 00000000:86:00.0 physical id 3 port 61",
+        "GPU_ERROR 86:00.0",
+    ),
+    (
+        "[INFO] [tid 12727] NVSwitch device on NodeId 0 pci bus id 00000000:86:00.0",
+        None,
+    ),
     ("NVRM: GPU at PCI:0000:4b:00: GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f7", None),
     (
         "amdgpu 0000:c3:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block",
@@ -324,6 +333,23 @@ LINES = [
         "DEVICE_FAILED 01:00.0",
     ),
     (
+        "cxl_pci 0000:35:00.0: timeout awaiting memory active after 60 seconds",
+        "DEVICE_FAILED 35:00.0",
+    ),
+    ("cxl_pci 0000:36:00.0: probe with driver cxl_pci failed with error -110", "DEVICE_FAILED 36:00.0"),
+    ("cxl_pci 0000:0f:00.0: mem3: frozen state error detected, disable CXL.mem", "CONTROLLER_DOWN 0f:00.0"),
+    ("cxl_pci 0000:0f:00.0: mem3: error resume successful", "RECOVERED 0f:00.0"),
+    ("cxl_pci 0000:10:00.0: No component registers (-19)", None),
+    ("xdma 0000:01:00.0: Failed to detect XDMA config BAR", "DEVICE_FAILED 01:00.0"),
+    ("xdma:engine_reg_dump: 0-C2H0-ST: ioread32(0x3470a31b) = 0xffffffff (id).", "CONTROLLER_DOWN None"),
+    ("hailo 0000:01:00.0: Failed activating board -110", "DEVICE_FAILED 01:00.0"),
+    ("hailo: probe of 0000:01:00.0 failed with error -110", "DEVICE_FAILED 01:00.0"),
+    (
+        "tenstorrent 0000:c1:00.0: ARC queue RPTR read returned all-1s; device gone?",
+        "CONTROLLER_DOWN c1:00.0",
+    ),
+    ("tenstorrent 0000:c1:00.0: Telemetry not available", None),
+    (
         "tg3 0000:02:00.0 eth0: transmit timed out, resetting",
         "TIMED_OUT 02:00.0",
     ),
@@ -509,6 +535,24 @@ def test_a_log_alone_names_its_devices() -> None:
     assert (gpu.address.short, gpu.driver, gpu.is_gpu) == ("3b:00.0", "nvidia", True)
     (drive,) = read_bytes(b"[1.0] DMAR: [DMA Read] Request device [ca:00.0] fault addr 0 [fault reason 06]\n")
     assert (drive.address.short, drive.identity.class_code) == ("ca:00.0", None)
+
+
+@pytest.mark.parametrize(
+    ("how_bad", "severity", "what_to_do"),
+    [("fatal", "error", "reset all GPUs together"), ("non-fatal", "info", "the switch goes on")],
+)
+def test_errors_of_an_nvswitch_in_either_log(how_bad: str, severity: str, what_to_do: str) -> None:
+    """A switch is not reset as a GPU is, and no program is at fault."""
+    for line in (
+        f"[7] nvidia-nvswitch0: SXid (PCI:0000:86:00.0): 20034, {how_bad.capitalize()}, Link 30 LTSSM Fault",
+        f"nv-fabricmanager[5183]: detected NVSwitch {how_bad} error 20034 on NodeId 0 on NVSwitch pci bus id "
+        "00000000:86:00.0 physical id 3 port 30",
+    ):
+        (finding,) = diagnose(read_bytes(line.encode()), cost=False).findings
+        assert (finding.rule, finding.severity.value) == ("gpu-error", severity)
+        assert finding.title.startswith("errors of an NVSwitch at 86:00.0: SXid 20034")
+        assert what_to_do in finding.fix
+        assert "compute-sanitizer" not in finding.fix
 
 
 def test_a_gpu_that_was_named_a_line_before(tmp_path: Path) -> None:

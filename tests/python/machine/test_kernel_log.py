@@ -81,7 +81,7 @@ def test_messages_of_which_nothing_more_is_said_count_at_their_sender(message: s
     (finding,) = [f for f in diagnose(machine, cost=False).findings if f.rule == "link-errors"]
     assert finding.severity is Severity.WARNING
     assert finding.title == "150 correctable errors counted at 02:00.0"
-    assert "02:00.0 in the kernel log: 150 of an unnamed kind" in finding.evidence
+    assert "02:00.0 in the log: 150 of an unnamed kind" in finding.evidence
 
 
 @pytest.mark.parametrize("severity", ["Corrected", "Correctable"])
@@ -176,7 +176,7 @@ def test_a_fatal_error_is_the_first_thing_said() -> None:
         "00:06.0",
     )
     assert "MalfTLP" in finding.title
-    assert any("kernel log" in line for line in finding.evidence)
+    assert any("in the log: 1 fatal" in line for line in finding.evidence)
 
 
 def test_errors_beside_lspci() -> None:

@@ -134,3 +134,30 @@ def test_buses_behind_bridges_make_a_tree() -> None:
     alone = read_bytes(b"".join(line for line in TREE.splitlines(keepends=True) if b"bus range" not in line))
     assert not alone.links
     assert any("pciconf -lvbBc" in note for note in alone.notes)
+
+
+def test_errors_have_names_where_pciconf_was_asked_for_them() -> None:
+    """With -e; one stands in each line. What bus scans leave in Status and Device Status is none."""
+    asked = (
+        b"nvme0@pci0:4:0:0:\tclass=0x010802 rev=0x00 hdr=0x00 vendor=0x144d device=0xa80a subvendor=0x144d\n"
+        b"    cap 10[70] = PCI-Express 2 endpoint max data 256(512) FLR RO NS\n"
+        b"                 link x4(x4) speed 16.0(16.0) ASPM disabled(L1)\n"
+        b"    ecap 0001[100] = AER 2 1 fatal 1 non-fatal 2 corrected\n"
+        b"  PCI errors = Received Master-Abort\n"
+        b"PCI-e errors = Correctable Error Detected\n"
+        b"                 Fatal Error Detected\n"
+        b"         Fatal = Surprise Link Down Error\n"
+        b"     Non-fatal = Completion Timeout\n"
+        b"                 Unexpected Completion\n"
+        b"     Corrected = Receiver Error\n"
+        b"                 REPLAY_NUM Rollover\n"
+    )
+    machine = read_bytes(asked)
+    (drive,) = machine
+    assert drive.errors.uncorrectable_status == {"SDES", "CmpltTO", "UnxCmplt"}
+    assert drive.errors.uncorrectable_severity == {"SDES"}
+    assert drive.errors.correctable_status == {"RxErr", "Rollover"}
+    assert drive.errors.counters is None
+    titles = [f.title for f in diagnose(machine, cost=False).findings if f.rule == "uncorrectable-errors"]
+    assert len(titles) == 1
+    assert "link down by surprise (SDES)" in titles[0]

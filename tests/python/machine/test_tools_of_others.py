@@ -168,7 +168,7 @@ def test_a_table_of_another_maker_is_none_of_nvidia() -> None:
     [
         ("Fault class : fault.io.pciex.bus-linkerr-corr 33%\n", "looks like faults of illumos"),
         ("System Configuration:  Joyent  i86pc\n", "looks like output of prtconf"),
-        ('nvme0 at pci4 dev 0 function 0 "Samsung" rev 0x00: msix\n', "looks like a boot log of OpenBSD"),
+        ('nvme0 at pci4 dev 0 function 0 "Samsung" rev 0x00: msix\n', "none that places its buses"),
         ("BusDevFun  VendorId   DeviceId\n00.00.00   0x1d87     0x3566\n", "as U-Boot or a UEFI shell"),
         ("DEVPKEY_PciDevice_CurrentLinkWidth   UInt32   8\n", "properties of devices of Windows"),
         ("CA 'mlx5_0'\n\tCA type: MT4123\n", "tells of ports of InfiniBand"),

@@ -102,7 +102,7 @@ def meaning(event: KernelEvent) -> Meaning:
             return Meaning("errors that could not be corrected", _WARNING)
         return Meaning("the driver cannot go on before the node starts again", _ERROR)
     fatal = bool(_FATAL.search(event.line)) and not _NOT_FATAL.search(event.line)
-    if "SXid" in event.line:
+    if is_of_a_switch(event):
         words = f"the switch says {'fatal' if fatal else 'not fatal'}"
         return Meaning(words, _ERROR if fatal else _INFO)
     if event.number == RECOVERY:
@@ -124,4 +124,9 @@ def name(event: KernelEvent) -> str:
     """Return how the line is called: ``Xid 48``, ``SXid 20034``, or what the driver is."""
     if event.number is None:
         return "amdgpu" if "amdgpu" in event.line else "nvidia-uvm"
-    return f"{'SXid' if 'SXid' in event.line else 'Xid'} {event.number}"
+    return f"{'SXid' if is_of_a_switch(event) else 'Xid'} {event.number}"
+
+
+def is_of_a_switch(event: KernelEvent) -> bool:
+    """Whether an NVSwitch reports the error: the kernel calls it an SXid, Fabric Manager by its device."""
+    return "SXid" in event.line or "detected NVSwitch" in event.line

@@ -1,4 +1,4 @@
-"""What drivers of Linux say of their devices: a table of messages, and what they say in words of their own.
+"""What drivers of Linux say of their devices, and some of BSD: a table of messages, and common words.
 
 A row of `driver_messages/*.txt` is a message of one driver, with what it means and the file that prints it.
 A message counts wherever it stands in a line that shows its driver. No table has all of them. So what a
@@ -32,7 +32,7 @@ MEANINGS = {
 """What the first column of a row says: the device stopped answering, could not be started or was given up,
 its firmware stopped, it was late, it does less, it reported an error of its own, it works again."""
 
-_FILES = ("network", "storage", "graphics", "host")
+_FILES = ("network", "storage", "graphics", "host", "bsd")
 GPUS = frozenset(("nvidia", "amdgpu", "xe", "radeon"))
 """Drivers of GPUs that compute."""
 EEH = "EEH"

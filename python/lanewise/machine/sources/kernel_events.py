@@ -5,8 +5,9 @@ Where a log holds several boots, those before the last are left out, because wha
 GPUs that fell off the bus are kept, for they do it again. The first line of a boot counts only in the form of
 the lines around it: bug reports hold ``/proc/version``, which has the same words. Drives
 and SAS controllers are called by name (``nvme0``, ``mpt3sas_cm0``), and by their address only once. Xids
-about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. A log that stands alone
-names some devices: those are the machine.
+about the bus are 79 and 167; the others of NVIDIA's catalog are errors of a GPU. SXids of NVSwitches are in
+the log of Fabric Manager, too (``detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id``). A
+log that stands alone names some devices: those are the machine.
 
 What drivers say of their devices is a table of its own (`driver_lines`).
 Source: Linux, drivers/pci/hotplug (pciehp_ctrl.c, pciehp_hpc.c), drivers/pci (pcie/dpc.c, pci.c, setup-res.c,
@@ -48,9 +49,13 @@ _INTERFACE = re.compile(
     r"(?:renamed from (\w{1,16}))?"
 )
 """A line by which a driver tells the name of a network adapter's port, and the one that it had."""
-_PORT = re.compile(r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6})\b")
-"""The name of a port in a line without an address."""
-_WATCHED = re.compile(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): NETDEV WATCHDOG")
+_PORT = re.compile(
+    r"\b((?:eth|en[opsPx]|ib)[\w]{0,12}\d\w{0,6}|(?:ixl?|igb|igc|em|re|rge|nfe|msk|bce)\d{1,2}(?=: ))\b"
+)
+"""The name of a port in a line without an address, as Linux and BSD give them."""
+_WATCHED = re.compile(
+    r"NETDEV WATCHDOG: (?:CPU: \d+: )?(\w{1,16}) \(|\b(\w{1,16}): (?:NETDEV WATCHDOG|[Ww]atchdog timeout)"
+)
 _BLOCKED = re.compile(
     r"Request device \[\[?((?:[0-9a-f]{4}:)?(?:0x)?[0-9a-f]{2}:(?:0x)?[01][0-9a-f][.:][0-7])\]|"
     r"device=((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])"
@@ -104,7 +109,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.ACCESS_FAILED,
         r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
-        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error",
+        r"nvme\d+n\d+: .{0,80}Unrecovered Read Error|nvme\d+: UNRECOVERED READ ERROR \(",
     ),
     (EventKind.RUNS_WITH_LESS, r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics"),
     (
@@ -139,6 +144,7 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
     (
         EventKind.GPU_ERROR,
         r"\bXid (?:\([^)]{0,40}\): )?\d{1,3},|\bSXid \([^)]{0,40}\): \d{3,6}, |"
+        r"detected NVSwitch (?:non-)?fatal error \d{3,6} on |"
         r"uvm encountered global fatal error|"
         r"amdgpu.{0,80}\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in \w+ block",
     ),
@@ -163,7 +169,7 @@ _WAITED = re.compile(r"not ready (\d{1,9})ms")
 _LONGEST_WAIT_MS = 4000
 """A device is to be ready 1 s after a reset (PCIe Base 5.0, 6.6.1). The kernel tells of each doubling, and of
 the end; a log that stops at one or two may have been taken meanwhile. Assumed."""
-_CODE = re.compile(r"Xid (?:\([^)]{0,40}\): )?(\d+)")
+_CODE = re.compile(r"(?:Xid (?:\([^)]{0,40}\): )?|NVSwitch (?:non-)?fatal error )(\d+)")
 _NUMBERS = {
     EventKind.WAITS: _WAITED,
     EventKind.NO_SPACE: _BAR,
@@ -179,9 +185,9 @@ _MANY_TIMES = (
     EventKind.COMPLAINED,
 )
 _HINT = re.compile(
-    r"Xid|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|not ready|giving up|"
-    r"power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|pciehp|"
-    r"Link Active not set|DPC:|retraining|"
+    r"Xid|detected NVSwitch|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|"
+    r"not ready|giving up|power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|"
+    r"pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
     r"mpt[23]sas|lockup|Hardware Error|"

@@ -29,6 +29,7 @@ WANTED = (
 _SIGNS_OF_LOG = (
     *(
         "Xid",
+        "detected NVSwitch",
         "off the bus",
         "rejects atomics",
         "assume dead",
@@ -43,7 +44,15 @@ _SIGNS_OF_LOG = (
         "DPC: ",
         " Bus Error: severity=",
     ),
-    *("available PCIe", "can't assign", "failed to assign", "no space for", "giving up", "inaccessible"),
+    *(
+        "available PCIe",
+        "PCI-Express bandwidth available",
+        "can't assign",
+        "failed to assign",
+        "no space for",
+        "giving up",
+        "inaccessible",
+    ),
     *("power state from D3", "power state from unknown"),
     *(
         "Refused to change",
@@ -79,6 +88,14 @@ _SIGNS_OF_LOG = (
     *(
         "error, dev nvme",
         "Unrecovered Read",
+        "UNRECOVERED READ",
+        "failing outstanding i/o",
+        "ready did not become",
+        "XDMA config BAR",
+        "= 0xffffffff (id)",
+        "able controller",
+        "identify controller",
+        "Missing interrupt",
         "AER: ",
         "amdgpu 0",
         "timed out",

@@ -4,9 +4,9 @@ A function is a line like ``nvme0@pci0:4:0:0: class=0x010802 ...`` with domain, 
 decimal, and the lines below it that are indented: names, BARs, capabilities. Versions before 13 write vendor
 and device as one number, ``chip=0xDDDDVVVV``, and before 11 the link on the same line as the payload. Which
 buses are behind a bridge is printed with ``-B`` alone; without it nothing is known of who is below whom, and
-each device tells of its own end of its link. Left out: windows of bridges, and error bits, which are only
-counted and not named. Source: FreeBSD, usr.sbin/pciconf/pciconf.c and cap.c of 9.0 to 14.1, read for the
-wording only.
+each device tells of its own end of its link. Errors that are latched are counted, and named with ``-e``. Left
+out: windows of bridges, and what ``-e`` says of Status and Device Status, which bus scans set.
+Source: FreeBSD, usr.sbin/pciconf/pciconf.c, cap.c and err.c of 9.0 to 14.1, read for the wording only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lanewise.machine.address import Address
 from lanewise.machine.draft import Draft
 from lanewise.machine.function import Buses, Kind
 from lanewise.machine.registers import Bar, LinkMode
+from lanewise.machine.sources import error_names
 from lanewise.machine.sources.numbers import line_rate
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _IDS = re.compile(r"\b(vendor|device|subvendor|subdevice)=0x([0-9a-f]{4})\b")
 _OLD_IDS = re.compile(r"\b(card|chip)=0x([0-9a-f]{4})([0-9a-f]{4})\b")
 _RECORD = re.compile(
     r"[ \t>]*(e?cap [0-9a-f]{2,4}\[[0-9a-f]+\]|vendor|device|class|subclass|bar +\[[0-9a-f]{2}\]|bus range"
-    r"|window\[[0-9a-f]{2}\]) *+= *+(.*)"
+    r"|(?:PCI|PCI-e) errors|Fatal|Non-fatal|Corrected|window\[[0-9a-f]{2}\]) *+= *+(.*)"
 )
 _BAR = re.compile(r"type (.{0,40}?), range (\d+), base (0x[0-9a-f]{1,16}), size (\d+), (en|dis)abled")
 _PAYLOAD = re.compile(r"max data (\d+)\((\d+)\)")
@@ -43,6 +44,15 @@ _ASPM = re.compile(r"ASPM ([\w/]+)\(([\w/]+)\)")
 _LANES = re.compile(r"lane errors (?:0x)?([0-9a-f]+)")
 _AER = re.compile(r"AER \d{1,2} (\d{1,2}) fatal")
 """How many bits of errors are latched that the function takes for fatal; the others bus scans leave, too."""
+_ERRORS = {
+    **error_names.NAMES,
+    "Surprise Link Down Error": "SDES",
+    "Receiver Overflow Error": "RxOF",
+    "Unsupported Request": "UnsupReq",
+    "REPLAY_NUM Rollover": "Rollover",
+}
+_ERROR = re.compile("|".join(map(re.escape, sorted(_ERRORS, key=len, reverse=True))))
+"""Errors by the words of ``-e``: one stands in each line, and lines are joined."""
 _BUSES = re.compile(r"(\d{1,3})-(\d{1,3})")
 _POWER = re.compile(r"current (D\d)")
 
@@ -142,11 +152,24 @@ def _take(draft: Draft, key: str, text: str) -> None:
         if fatal and int(fatal[1]):
             counts = (("fatal.TOTAL", int(fatal[1])), ("latched.TOTAL", int(fatal[1])))
             draft.errors["counters"] = counts
+    elif key in ("Fatal", "Non-fatal", "Corrected"):
+        _latched(draft, key, frozenset(_ERRORS[words] for words in _ERROR.findall(text)))
     elif key.startswith("ecap 0019"):
         lanes = _LANES.search(text)
         if lanes:
             bits = int(lanes[1], 16)
             draft.link["lane_errors"] = tuple(lane for lane in range(32) if bits >> lane & 1)
+
+
+def _latched(draft: Draft, how: str, errors: frozenset[str]) -> None:
+    """Take errors that a register of AER holds: with their names, how many there are is no news."""
+    if how == "Corrected":
+        draft.errors["correctable_status"] = errors
+        return
+    if how == "Fatal":
+        draft.errors["uncorrectable_severity"] = errors
+    draft.errors.pop("counters", None)
+    draft.errors["uncorrectable_status"] = errors | (draft.errors.get("uncorrectable_status") or frozenset())
 
 
 def _bar(draft: Draft, key: str, text: str) -> None:

@@ -4,9 +4,12 @@ Dell's iDRAC: ``A fatal error was detected on a component at bus 59 device 0 fun
 numbers in decimal, and no segment, and so has a link that firmware could not train (``Bus:174 Dev:3 F:0``,
 UEFI0067). Messages that name a slot in place of a bus (PCI1360) come beside one that has the bus. HPE's iLO:
 ``(Segment 0x0, Bus 0x61, Device 0x0, Function 0x0)``, with the register that says which errors it were.
-Supermicro's event log: ``PCI PERR @Bus85 (DevFn00)``, in hexadecimal.
-Source: Dell, knowledge base article 000225721 (PCI1318, PCI1360); messages PCI1308 and UEFI0067, and those of
-HPE and Supermicro, as users quote them. Which words there are for errors that were corrected is assumed.
+Supermicro's event log: ``PCI PERR @Bus85 (DevFn00)``, in hexadecimal. What `ipmitool sel elist` makes of the
+records of Dell's servers: ``PCI SERR |PCI bus:3b device:00 function:0``, bus and device in hexadecimal, too;
+records that name a slot name no device. ``PCIe Error`` says nothing of how bad it was: not fatal, assumed.
+Source: ipmitool 1.8.19, ``lib/ipmi_sel.c`` (`get_dell_evt_desc`), read for the wording only; Dell, knowledge
+base article 000225721 (PCI1318, PCI1360); messages PCI1308 and UEFI0067, and those of HPE and Supermicro, as
+users quote them. Which words there are for errors that were corrected is assumed.
 """
 
 from __future__ import annotations
@@ -43,7 +46,11 @@ _SUPERMICRO = (
     r"\b(?P<event>PCI [PS]ERR|Bus (?:Correctable|Uncorrectable|Fatal) Error) ?@ ?"
     r"Bus ?(?P<event_bus>[0-9a-f]{2}) ?\(DevFn ?(?P<event_place>[0-9a-f]{2})\)"
 )
-LOOKS_LIKE = re.compile(f"{_ERROR}|{_NO_LINK}|{_ILO}|{_SUPERMICRO}", re.IGNORECASE)
+_IPMITOOL = (
+    r"\b(?P<record>PCIe Error|I/O Error|PCI [PS]ERR) ?\| ?PCI bus:(?P<record_bus>[0-9a-f]{2}) "
+    r"device:(?P<record_device>[01][0-9a-f]) function:(?P<record_function>[0-7])\b"
+)
+LOOKS_LIKE = re.compile(f"{_ERROR}|{_NO_LINK}|{_ILO}|{_SUPERMICRO}|{_IPMITOOL}", re.IGNORECASE)
 
 
 def read(lines: Sequence[str], into: Reading) -> None:
@@ -61,7 +68,7 @@ def read(lines: Sequence[str], into: Reading) -> None:
                 names = bit_names(int(found["status"] or "0", 16), UNCORRECTABLE_BITS) or {WITHOUT_DETAILS}
                 counted[address].update(f"fatal.{name}" for name in ("TOTAL", *names))
             else:
-                prefix = _prefix((found["what"] or found["event"]).lower())
+                prefix = _prefix((found["what"] or found["event"] or found["record"]).lower())
                 counted[address].update([f"{prefix}.TOTAL", f"{prefix}.{WITHOUT_DETAILS}"])
     for address, counts in sorted(counted.items()):
         into.draft(address).errors |= {"counters": tuple(sorted(counts.items())), "counted_in_log": True}
@@ -77,6 +84,9 @@ def _address(found: re.Match[str]) -> Address | None:
     if found["ilo_bus"] is not None:
         numbers = (found[f"ilo_{part}"] for part in ("segment", "bus", "device", "function"))
         return Address(*(int(number, 16) for number in numbers))
+    if found["record"] is not None:
+        numbers = (found[f"record_{part}"] for part in ("bus", "device", "function"))
+        return Address(0, *(int(number, 16) for number in numbers))
     if found["event"] is not None:
         place = int(found["event_place"], 16)
         return Address(0, int(found["event_bus"], 16), place >> 3, place & 7)
@@ -90,7 +100,7 @@ def _prefix(what: str) -> str:
 
     PERR is the parity error of one transfer, SERR an error of the system (PCI Local Bus 3.0, 3.7).
     """
-    if "non-fatal" in what or "nonfatal" in what or "perr" in what:
+    if "non-fatal" in what or "nonfatal" in what or "perr" in what or what == "pcie error":
         return "nonfatal"
     words = re.split(r"[ /-]", what)
     return "correctable" if {"correctable", "corrected"} & set(words) else "fatal"

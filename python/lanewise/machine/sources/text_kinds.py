@@ -46,6 +46,7 @@ TREES = (
     TextKind(("/devices/",), "tree", "LOOKS_LIKE_LINKS", "read_links"),
     TextKind(("Address: ",), "esxcli"),
     TextKind(("Vend:Dvid", " vmkernel", " passthru"), "esxcli", "LOOKS_LIKE_TABLE", "read_table"),
+    TextKind((" at pci",), "bsd_log"),
     TextKind(("PCI",), "lstopo"),
     TextKind(("pci ", "pcieport ", " Bus Error: "), "kernel_log", "LOOKS_LIKE_LOG"),
 )
@@ -55,10 +56,14 @@ LAYERS = (
     TextKind(("PCI BDF Address: ",), "xpu_discovery"),
     TextKind(("(PCI Express)", ": PCI Express", "ErrorSource"), "windows_events"),
     TextKind(
-        ("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
+        (
+            *("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
+            "PCI bus:",
+        ),
         "server_logs",
     ),
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
+    TextKind(("Health ",), "npu_smi"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("PCIe Operational (Enabled) Info",), "mlxlink"),
     TextKind(("PcieLinkSpeed PcieLinkWidth",), "windows_adapters"),

@@ -210,7 +210,7 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
     if _replays(function):
         lines.append(f"{function.address.short} Replays Since Reset: {_replays(function)}")
     text = ", ".join(f"{count} {what}" for what, count in counted(function))
-    where = "in the kernel log" if function.errors.counted_in_log else "aer_dev_correctable"
+    where = "in the log" if function.errors.counted_in_log else "aer_dev_correctable"
     where = "by mlxlink" if function.errors.counter(BY_MLXLINK) else where
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lanewise.health.doctor.finding import Finding, Severity
 from lanewise.health.doctor.registry import Bearing, Rule, rule
 from lanewise.health.doctor.words import who
-from lanewise.health.doctor.xids import RECOVERY, Meaning, is_recovery, meaning, name
+from lanewise.health.doctor.xids import RECOVERY, Meaning, is_of_a_switch, is_recovery, meaning, name
 from lanewise.machine.address import Address
 from lanewise.machine.model import EventKind
 from lanewise.machine.topology import is_inside_amd
@@ -26,8 +26,8 @@ _AFTER_A_LOSS = frozenset({43, 45, 119, 120, RECOVERY})
 
 GPU = Rule(
     id="gpu-error",
-    what="The kernel log has an error that a GPU or an NVSwitch reported by number (Xid, SXid), or memory "
-    "errors that the driver of an AMD GPU counted.",
+    what="The kernel log, or that of NVIDIA's Fabric Manager, has an error that a GPU or NVSwitch reported "
+    "by number (Xid, SXid), or memory errors that the driver of an AMD GPU counted.",
     why="The driver names by number what failed: memory, a link between GPUs, firmware, a program. After "
     "some of these errors the GPU no longer computes, or computes wrong results, although it is listed and "
     "its link is healthy.",
@@ -56,6 +56,15 @@ _STARTED_AGAIN = (
 _TO_REPLACE = (
     "Take the GPU of BDF out of service, collect `nvidia-bug-report.sh`, and replace the GPU: a reset does "
     "not repair this."
+)
+_OF_A_SWITCH = (
+    "Drain the node and reset all GPUs together, which resets the switches between them (`nvidia-smi "
+    "--gpu-reset`), or start the node again; then look at the log of Fabric Manager. If the same error comes "
+    "again: the links of that port (`nvidia-smi nvlink -e`), its GPU, then the board with the switch of BDF."
+)
+_OF_A_SWITCH_THAT_GOES_ON = (
+    "Nothing, where it was once: the switch goes on. If the same port reports again, look at the links of "
+    "its GPU (`nvidia-smi nvlink -e`)."
 )
 
 BLOCKED = Rule(
@@ -131,7 +140,7 @@ def _of_earlier_boots(
         yield this.finding(
             Severity.WARNING,
             place,
-            f"GPU errors at {place or 'a GPU'}: {said}, in an earlier boot, and may come back",
+            f"{_whose(events)} at {place or 'a GPU'}: {said}, in an earlier boot, and may come back",
             [
                 *(event.line for event in events[:_MOST_LINES]),
                 *who(place, function),
@@ -160,7 +169,7 @@ def _of_one(view: View, this: Rule, address: Address | None, events: list[Kernel
     return this.finding(
         severity,
         place,
-        f"GPU errors at {place or 'a GPU'}: {said}{more}{', and was reset since' if again else ''}",
+        f"{_whose(shown)} at {place or 'a GPU'}: {said}{more}{', and was reset since' if again else ''}",
         [
             *(event.line for event in list(first.values())[:_MOST_LINES]),
             *who(place, function),
@@ -174,7 +183,13 @@ def _milder(severity: Severity) -> Severity:
     return Severity.WARNING if severity is Severity.ERROR else Severity.INFO
 
 
+def _whose(events: list[KernelEvent]) -> str:
+    return "errors of an NVSwitch" if all(map(is_of_a_switch, events)) else "GPU errors"
+
+
 def _fix(worst: Meaning, shown: list[KernelEvent]) -> str | None:
+    if all(map(is_of_a_switch, shown)):
+        return _OF_A_SWITCH_THAT_GOES_ON if worst.severity is Severity.INFO else _OF_A_SWITCH
     if any(meaning(event).replace for event in shown):
         return _TO_REPLACE
     return _OF_PROGRAMS if worst.severity is Severity.INFO else None

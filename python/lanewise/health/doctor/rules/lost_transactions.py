@@ -49,7 +49,7 @@ UNCORRECTABLE = Rule(
     "for a link that went down by surprise because its card left the slot, as the log says, and for "
     "non-fatal ones of slow devices that only Device Status shows",
     cost="stated: transactions were lost",
-    fix=f"Find the moment in the kernel log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`{_CLEAR_AER}"
+    fix=f"Find the moment in the log (`dmesg | grep -i -e aer -e BDF`). Clear the bits (`{_CLEAR_AER}"
     "setpci -s BDF CAP_EXP+a.w=f`), run a load, and see whether they come back.",
     references=(
         "PCIe Base 5.0 §6.2.7 (error listing)",
@@ -106,7 +106,7 @@ def _clearing(fix: str, function: Function) -> str:
 def _in_numbers(function: Function, fatal: int, nonfatal: int) -> str:
     if function.errors.counter(_LATCHED):
         return f"{fatal} of those that it takes for fatal, latched at an unknown time"
-    return f"{fatal + nonfatal} counted in the kernel log"
+    return f"{fatal + nonfatal} counted in the log"
 
 
 def _fatal_bits(function: Function, bits: list[str]) -> bool:
@@ -197,7 +197,7 @@ def _lines(function: Function, bits: list[str], kept: list[str], fatal: int, non
         yield f"{bdf} ecap 0001: AER {fatal} fatal ({function.name})"
     elif fatal or nonfatal:
         yield (
-            f"{bdf} in the kernel log: {fatal} fatal, {nonfatal} non-fatal errors"
+            f"{bdf} in the log: {fatal} fatal, {nonfatal} non-fatal errors"
             + (", kept by the firmware from the boot before (BERT)" if before else "")
             if errors.counted_in_log
             else f"{bdf} aer_dev_fatal {fatal}, aer_dev_nonfatal {nonfatal}"

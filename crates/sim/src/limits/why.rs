@@ -269,7 +269,8 @@ fn on_the_way(scenario: &Scenario, before: &Results) -> Vec<Group> {
         }
     }
     let demands = scenario.workloads.iter().flat_map(|load| load.demands());
-    let outstanding: u64 = demands.map(|demand| demand.operations).sum();
+    // A load that says nothing of how many it has open has one.
+    let outstanding = demands.map(|demand| demand.operations).sum::<u64>().max(1);
     served.retain(|(at_a_time, ..)| *at_a_time >= LEAST_ON_THE_WAY * outstanding as f64);
     order::sort_by(&mut served, |(a, ..), (b, ..)| b.total_cmp(a));
     let groups = served.into_iter().take(MOST_ON_THE_WAY).map(|(.., members)| Group::alike(members));

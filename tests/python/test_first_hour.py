@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
 from lanewise import InputError, _core
 from lanewise.alike_names import together
@@ -65,6 +66,19 @@ def test_new_lists_what_can_be_copied(lanewise: CommandLine, tmp_path: Path) -> 
     assert ["switch", "Two", "Gen3", "x4", "cards"] in [line.split()[:5] for line in listed]
     assert lanewise("new", "switch", tmp_path / "a.toml").exit_code == 0
     assert lanewise("explain", tmp_path / "a.toml").exit_code == 0
+
+
+def test_new_wraps_long_titles_on_a_terminal_only(
+    lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def printed(*, terminal: bool) -> str:
+        console = Console(width=60, force_terminal=terminal)
+        monkeypatch.setattr("lanewise.cli.console.stdout", lambda: console)
+        return lanewise("new").stdout
+
+    wrapped, whole = printed(terminal=True), printed(terminal=False)
+    assert max(map(len, wrapped.splitlines())) <= 60 < max(map(len, whole.splitlines()))
+    assert wrapped.split() == whole.split()
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -68,7 +68,8 @@ def _list(known: Mapping[str, str]) -> None:
     widest = max(map(len, known), default=0)
     for each, title in known.items():
         beside = console.width - widest - 2
-        lines = textwrap.wrap(title, beside) if console.is_terminal and beside > 0 else [title]
+        wraps = console.is_terminal and beside > 0
+        lines = (textwrap.wrap(title, beside) if wraps else []) or [title]
         typer.echo(f"{each:{widest}}  {lines[0]}")
         for line in lines[1:]:
             typer.echo(f"{'':{widest}}  {line}")

@@ -100,6 +100,36 @@ def test_long_and_short_latencies_in_one_table_fit_80_columns(
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_requests_of_a_long_copy_have_a_unit_of_their_own(core: FakeCore, lanewise: CommandLine) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    flow = document["flows"][0]
+    numbers = {name: value for name, value in flow["latency_ns"].items() if isinstance(value, float)}
+    flow["latency_ns"] |= dict.fromkeys(numbers, 147.94)
+    flow["operation_latency_ns"] = flow["latency_ns"] | {"count": 6} | dict.fromkeys(numbers, 20.9e6)
+    document["flows"] = [flow]
+    text = lanewise("run", "switch").stdout
+    of_copies, of_requests = (part.partition("\n\n")[0] for part in text.split("\nLatency")[1:])
+    assert "ms, of n samples" in of_copies
+    assert "20.90 " in of_copies
+    assert "ns, of n samples" in of_requests
+    assert "147.94 " in of_requests
+
+
+def test_short_latencies_beside_long_ones_have_three_digits_when_compared(
+    core: FakeCore, lanewise: CommandLine
+) -> None:
+    document = documents.run_document()
+    core.answer = lambda *_: document
+    long, short = document["flows"][0], {**document["flows"][0], "name": "short"}
+    long["latency_ns"] = {**long["latency_ns"], "mean": 45_190.0}
+    short["latency_ns"] = {**short["latency_ns"], "mean": 43.21}
+    document["flows"] = [long, short]
+    text = lanewise("compare", "switch", "switch").stdout
+    assert "45.19 " in text
+    assert "0.0432 " in text
+
+
 def test_flows_of_two_kinds_and_of_many_requests_fit_80_columns(
     core: FakeCore, lanewise: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 use crate::stop_rule::Counts;
 use lanewise_fabric::Simulation;
-use lanewise_observe::{CONTROL, FlowTally};
+use lanewise_observe::{CONTROL, FlowTally, LatencyTally};
 use lanewise_units::{Bytes, Time};
 use std::collections::HashMap;
 
@@ -52,12 +52,24 @@ pub(crate) fn difference(now: &[u64], before: &[u64]) -> Counts {
 ///
 /// Where so many are always open and served in order, a queue has filled when the first of those that were there at the start is
 /// done with the whole of it, and from then on each takes as long: exactly those that are measured from earlier have a mean beyond that time.
+/// Operations that follow each other, such as copies of one stream, have no queue that fills.
 pub(crate) fn begun_while_filling(simulation: &Simulation, measured_from: Time) -> Vec<usize> {
-    let before = (measured_from - Time::ZERO).as_seconds();
+    let seconds = |from: Time, to: Time| (to - from).as_seconds();
+    let before = seconds(Time::ZERO, measured_from);
+    let measured = seconds(measured_from, simulation.happened_until().max(measured_from));
     let takes_longer = |flow: &FlowTally| {
         let latencies = flow.widest();
-        latencies.count() > 0 && latencies.sum_seconds() > before * latencies.count() as f64
+        latencies.count() > 0
+            && latencies.sum_seconds() > before * latencies.count() as f64
+            && overlap(latencies, measured)
     };
     let flows = simulation.fabric.observers().flows().iter().enumerate();
     flows.filter(|(_, flow)| takes_longer(flow)).map(|(number, _)| number).collect()
+}
+
+/// Whether operations that were done in so many seconds were open at the same time, or may have been: of several that follow each other,
+/// all but the first began within this time.
+fn overlap(latencies: &LatencyTally, seconds: f64) -> bool {
+    let all_but_one = || latencies.sum_seconds() - latencies.summary().min_ns * 1e-9;
+    latencies.count() == 1 || all_but_one() > seconds * (1.0 + 1e-9)
 }

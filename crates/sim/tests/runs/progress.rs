@@ -190,19 +190,25 @@ fn latencies_are_of_queues_that_have_filled() {
 /// Where a warm-up is given that is too short for that, or the time limit is, the end says so.
 #[test]
 fn latencies_of_queues_that_still_fill_are_told() {
-    for (settings, tells) in
-        [("warm_up = \"20 us\"", true), ("warm_up = \"2 ms\"", false), ("time_limit = \"100 us\"", true)]
-    {
+    let many = "size = \"4 KiB\"\noutstanding = 256";
+    for (settings, load, tells) in [
+        ("warm_up = \"20 us\"", many, true),
+        ("warm_up = \"2 ms\"", many, false),
+        ("time_limit = \"100 us\"", many, true),
+        // Transfers of 70 us that follow each other: each takes as long, whenever it has begun.
+        ("warm_up = \"60 us\"", "size = \"256 KiB\"\noutstanding = 1", false),
+        ("warm_up = \"60 us\"", "size = \"256 KiB\"\noutstanding = 4", true),
+    ] {
         let results = crate::rig::results(
             format!(
                 "[run]\n{settings}\n[host.server]\nslots = {{ slot1 = \"gen3 x4\" }}\n[endpoint.nic]\nattach = \"server.slot1\"\n\
-             generation = \"gen3\"\nwidth = \"x4\"\n[[workload]]\nkind = \"dma\"\nname = \"w\"\ndevice = \"nic\"\n\
-             direction = \"write\"\nsize = \"4 KiB\"\noutstanding = 256\n"
+                 generation = \"gen3\"\nwidth = \"x4\"\n[[workload]]\nkind = \"dma\"\nname = \"w\"\ndevice = \"nic\"\n\
+                 direction = \"write\"\n{load}\n"
             ),
             &[],
         );
         let told = results.end_detail.contains("latencies of w of nic (write)");
-        assert_eq!(told, tells, "{settings}: {}", results.end_detail);
+        assert_eq!(told, tells, "{settings}, {load}: {}", results.end_detail);
     }
 }
 

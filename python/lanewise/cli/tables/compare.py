@@ -9,6 +9,7 @@ from rich.text import Text
 from lanewise.alike_names import together
 from lanewise.cli.tables import collapse, style
 from lanewise.cli.tables.explained import explained
+from lanewise.written import decimals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,15 +61,19 @@ def _flows(comparison: Comparison) -> Group:
     groups = collapse.compared_flows(moving)
     for group in groups:
         row = group[0]
-        a, b = row["a_latency_ns_mean"], row["b_latency_ns_mean"]
+        a, b = (
+            None if value is None else value / scale
+            for value in (row["a_latency_ns_mean"], row["b_latency_ns_mean"])
+        )
+        digits = decimals((value for value in (a, b) if value is not None), 2)
         table.add_row(
             together([each["flow"] for each in group]),
             row["direction"],
             style.fixed(row["a_mib_per_s"], 1),
             style.fixed(row["b_mib_per_s"], 1),
             style.fixed(row["ratio"], 3),
-            style.fixed(None if a is None else a / scale, 2),
-            style.fixed(None if b is None else b / scale, 2),
+            style.fixed(a, digits),
+            style.fixed(b, digits),
         )
     total = comparison.totals.row(0, named=True)
     sums = style.fixed(total["a"], 1), style.fixed(total["b"], 1), style.fixed(total["ratio"], 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -19,7 +20,7 @@ from lanewise.tools.instruments.native import WRITTEN
 from lanewise.written import ENDINGS, significant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from rich.console import Group, RenderableType
@@ -55,7 +56,7 @@ def _pieces(result: RunResult) -> Iterator[RenderableType]:
         yield from _few_operations(result)
         yield from _other_limits(result)
     if result.flows["latency_ns_mean"].is_not_null().any():
-        yield _latencies(result.flows)
+        yield from _latencies(result.flows)
     yield from _reports(result)
     links, left_out = collapse.least_used(collapse.links(result.links, result.time_attribution), _MOST_LINKS)
     yield _ladder(links)
@@ -256,8 +257,11 @@ def _short_reports(short: list[documents.Instrument]) -> Group:
     return style.titled("What the tools report", table, note="under their own names, in their own units")
 
 
-def _latencies(flows: pl.DataFrame) -> Group:
-    """List latencies of what a flow counts, and below it of its operations where they are apart."""
+def _latencies(flows: pl.DataFrame) -> Iterator[Group]:
+    """List latencies of what a flow counts, and below it of its operations where they are apart.
+
+    Those that would have no digit before the point, as requests of a long copy, get a table of their own.
+    """
     rows = []
     moving = flows.filter(flows["payload_bytes"] > 0)
     for group in _together(moving.drop_nulls("latency_ns_mean"))[0]:
@@ -266,9 +270,17 @@ def _latencies(flows: pl.DataFrame) -> Group:
         rows.append((flow, name, counted, "latency_ns", flow["operations"]))
         if samples := flow["operation_latency_ns_count"]:
             rows.append((flow, name, "operation", "operation_latency_ns", samples))
-    unit, scale = style.time_scale(flow[f"{kind}_p99"] or flow[f"{kind}_max"] for flow, _, _, kind, _ in rows)
+    while rows:
+        ends = [flow[f"{kind}_p99"] or flow[f"{kind}_max"] or 0.0 for flow, _, _, kind, _ in rows]
+        unit, scale = style.time_scale(ends)
+        are_here = [end >= scale or unit == "ns" for end in ends]
+        yield _latencies_in(unit, scale, list(compress(rows, are_here)))
+        rows = [row for row, is_here in zip(rows, are_here, strict=True) if not is_here]
+
+
+def _latencies_in(unit: str, scale: float, rows: Sequence[tuple[Row, str, str, str, int]]) -> Group:
     names = ("min", "mean", "p50", "p95", "p99", "p99.9", "max")
-    largest = max(((flow[f"{kind}_max"] or 0.0) / scale for flow, _, _, kind, _ in rows), default=0.0)
+    largest = max((flow[f"{kind}_max"] or 0.0) / scale for flow, _, _, kind, _ in rows)
     table = style.table()
     # So many columns fit 80 characters with names in two lines, and without digits that do not matter.
     style.words(table, "flow", at_least=5)

@@ -271,7 +271,12 @@ impl Scenario {
     /// Whether a run may take no more memory than `run.memory_limit` allows. True of what was read; a copy that was changed
     /// since may have grown beyond it.
     pub fn fits_memory(&self) -> bool {
-        memory_estimate::estimate(&self.fabric, &self.workloads) <= self.run.memory_limit.get()
+        self.memory_estimate() <= self.run.memory_limit.get()
+    }
+
+    /// Bytes that a run may take.
+    pub fn memory_estimate(&self) -> u64 {
+        memory_estimate::estimate(&self.fabric, &self.workloads)
     }
 
     /// Whether a text is a value of a parameter, a choice it has or a number within its range, as its table says; true also where

@@ -37,6 +37,7 @@ mod rungs;
 mod runner;
 mod session;
 mod shape;
+mod side_by_side;
 mod state;
 mod stop_rule;
 mod threads;

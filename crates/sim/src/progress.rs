@@ -21,7 +21,8 @@ pub struct RunProgress<'a> {
     pub events: u64,
     /// When the warm-up was over and measuring began; nothing before.
     pub measuring_since: Option<Time>,
-    pub(crate) simulation: &'a Simulation,
+    /// None where it is told from another thread than that of the run.
+    simulation: Option<&'a Simulation>,
 }
 
 impl<'a> RunProgress<'a> {
@@ -32,12 +33,35 @@ impl<'a> RunProgress<'a> {
         measuring_since: Option<Time>,
     ) -> Self {
         let simulated = now - Time::ZERO;
-        Self { simulated, time_limit, events: simulation.events_handled(), measuring_since, simulation }
+        let events = simulation.events_handled();
+        Self { simulated, time_limit, events, measuring_since, simulation: Some(simulation) }
     }
 
     /// The same of a run of which no more than up to a time is wanted.
     pub(crate) fn up_to(self, until: Time) -> Self {
         Self { time_limit: self.time_limit.min(until - Time::ZERO), ..self }
+    }
+}
+
+/// How a run is getting on, for another thread than its own, which cannot look into the simulation.
+#[derive(Clone, Copy)]
+pub(crate) struct SoFar {
+    simulated: Span,
+    time_limit: Span,
+    events: u64,
+    measuring_since: Option<Time>,
+}
+
+impl From<&RunProgress<'_>> for SoFar {
+    fn from(progress: &RunProgress<'_>) -> Self {
+        let RunProgress { simulated, time_limit, events, measuring_since, .. } = *progress;
+        Self { simulated, time_limit, events, measuring_since }
+    }
+}
+
+impl From<SoFar> for RunProgress<'_> {
+    fn from(SoFar { simulated, time_limit, events, measuring_since }: SoFar) -> Self {
+        Self { simulated, time_limit, events, measuring_since, simulation: None }
     }
 }
 
@@ -80,7 +104,8 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Every flow since the last call, which may come before anything of it, and since measuring began.
+    /// Every flow since the last call, which may come before anything of it, and since measuring began. None of runs that are side by
+    /// side, as those of [`crate::why`] are.
     pub fn next(&mut self, progress: &RunProgress<'_>) -> Vec<FlowUpdate> {
         let now = Time::ZERO + progress.simulated;
         let began = progress.measuring_since.unwrap_or(Time::ZERO);
@@ -88,9 +113,10 @@ impl Updates {
             // Counts begin anew with the measuring.
             *self = Self { measuring_since: progress.measuring_since, at: began, flows: Vec::new() };
         }
-        let tallies = progress.simulation.fabric.observers().flows();
+        let Some(simulation) = progress.simulation else { return Vec::new() };
+        let tallies = simulation.fabric.observers().flows();
         self.flows.resize(tallies.len(), Counts::default());
-        let updates = progress.simulation.listed_flows().map(|index| {
+        let updates = simulation.listed_flows().map(|index| {
             let (tally, before) = (&tallies[index], &mut self.flows[index]);
             let mut counts = Counts::of(tally);
             let last = counts.since(before, now.saturating_since(self.at));

@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         );
         let end_reason = self.run.outcome().filter(|_| !self.is_settled).map(|outcome| outcome.reason.name());
         let scenario = self.changes.last().map_or(&*self.first, |change| &change.scenario);
-        crate::state::read(scenario, &progress, end_reason, &mut self.looks)
+        crate::state::read(scenario, (&self.simulation, &progress), end_reason, &mut self.looks)
     }
 
     /// Results of the run, or, before its end, those of a run that is interrupted here. The session can go on.

@@ -12,7 +12,7 @@ use crate::progress::{FlowUpdate, RunProgress, Updates};
 use crate::shape::Shares;
 use lanewise_fabric::config::{DeviceKind, FabricConfig, LinkConfig, PortConfig};
 use lanewise_fabric::workload::DeviceId;
-use lanewise_fabric::{Book, LinkUp, PortReading, ResourceReading};
+use lanewise_fabric::{Book, LinkUp, PortReading, ResourceReading, Simulation};
 use lanewise_observe::{RequesterState, Use};
 use lanewise_scenario::Scenario;
 use lanewise_units::{Span, Time};
@@ -190,7 +190,7 @@ impl Default for Sent {
 /// Reads the state, and remembers it for the next look.
 pub(crate) fn read(
     scenario: &Scenario,
-    progress: &RunProgress<'_>,
+    (simulation, progress): (&Simulation, &RunProgress<'_>),
     end_reason: Option<EndName>,
     looks: &mut Looks,
 ) -> State {
@@ -205,7 +205,7 @@ pub(crate) fn read(
     }
     let window = now.saturating_since(looks.at);
     let since_look = seconds(now.saturating_since(looks.last));
-    let reading = Reading { config: &scenario.fabric, progress, now, seconds: seconds(window), since_look };
+    let reading = Reading { config: &scenario.fabric, simulation, now, seconds: seconds(window), since_look };
     let flows = looks.flows.next(progress);
     let state = State {
         time_s: progress.simulated.as_seconds(),
@@ -218,7 +218,7 @@ pub(crate) fn read(
         end_reason,
         window_s: window.as_seconds(),
         events: progress.events,
-        trajectory: format!("{:016x}", progress.simulation.fabric.observers().fingerprint()),
+        trajectory: format!("{:016x}", simulation.fabric.observers().fingerprint()),
         goodput_gb_per_s: flows
             .iter()
             .filter(|flow| flow.in_total)
@@ -240,7 +240,7 @@ fn seconds(window: Span) -> f64 {
 
 struct Reading<'a> {
     config: &'a FabricConfig,
-    progress: &'a RunProgress<'a>,
+    simulation: &'a Simulation,
     now: Time,
     /// Of the window, and since the last look.
     seconds: f64,
@@ -263,7 +263,7 @@ impl Reading<'_> {
         receiver: (usize, usize),
         before: &mut HashMap<usize, Sent>,
     ) -> LiveDirection {
-        let fabric = &self.progress.simulation.fabric;
+        let fabric = &self.simulation.fabric;
         let index = fabric.port_index(DeviceId(device as u32), port);
         let (tally, counters) = (fabric.observers().direction(index), fabric.observers().counters(index));
         let reading = fabric.port_reading(index, self.now);
@@ -317,7 +317,7 @@ impl Reading<'_> {
     }
 
     fn requesters(&self, before: &mut Vec<[Span; RequesterState::COUNT]>) -> Vec<LiveRequester> {
-        let fabric = &self.progress.simulation.fabric;
+        let fabric = &self.simulation.fabric;
         let mut found = Vec::new();
         for (index, device) in self.config.devices.iter().enumerate() {
             let DeviceKind::Endpoint(endpoint) = &device.kind else { continue };
@@ -356,7 +356,7 @@ impl Reading<'_> {
                 waiting_mean: since.waited.as_seconds() / self.seconds,
             }
         };
-        self.progress.simulation.resources(self.now).into_iter().map(resource).collect()
+        self.simulation.resources(self.now).into_iter().map(resource).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use super::evidence::{likeliest, ranking};
 use super::suspect::{Group, LEAST_HELD, NEVER_FREE, Suspect};
 use crate::EndName;
 use crate::results::{Resource, Results};
+use crate::side_by_side::run_all;
 use crate::{AssemblyError, RunProgress, run};
 use lanewise_fabric::ResourceKind;
 use lanewise_fabric::config::{DeviceConfig, DeviceKind};
@@ -75,8 +76,8 @@ pub struct Larger {
 }
 
 /// Runs a scenario, and again with each candidate ten times larger: the results of the run as it is, with what each brings in
-/// `why`. `progress` hears of each run in turn; breaking one ends
-/// all, with what is known by then.
+/// `why`. These runs are side by side, on as many threads as the machine has cores. `progress` hears of each run in turn, and breaking
+/// it ends all, with what is known by then.
 ///
 /// # Errors
 /// As [`run`].
@@ -85,27 +86,20 @@ pub fn why(
     progress: &mut dyn FnMut(&RunProgress<'_>) -> ControlFlow<()>,
 ) -> Result<Results, AssemblyError> {
     let mut before = run(scenario, progress)?;
-    let mut larger: Vec<Larger> = Vec::new();
     let mut interrupted = before.end_reason == EndName::Interrupted;
-    for group in candidates(scenario, &before) {
-        if interrupted {
-            break;
-        }
+    let mut larger: Vec<Larger> = Vec::new();
+    let tried = if interrupted { Vec::new() } else { candidates(scenario, &before) };
+    let with_rig = |group: Group| enlarged(scenario, group.candidates()).map(|rig| (group, rig));
+    let (groups, rigs): (Vec<Group>, Vec<Scenario>) = tried.into_iter().filter_map(with_rig).unzip();
+    for (group, after) in groups.iter().zip(run_all(&rigs, progress)?) {
+        let Some(after) = after else {
+            interrupted = true;
+            continue;
+        };
         let members: Vec<&Candidate> = group.candidates().collect();
-        let Some(rig) = enlarged(scenario, members.iter().copied()) else { continue };
-        let after = run(&rig, progress)?;
-        interrupted = after.end_reason == EndName::Interrupted;
-        if interrupted {
-            break; // What it had come to says nothing.
-        }
         let kind = group.members[0].candidate.kind();
-        larger.push(Larger::new(
-            scenario,
-            &members,
-            (kind, words(scenario, &group), group.share()),
-            &before,
-            &after,
-        ));
+        let of = (kind, words(scenario, group), group.share());
+        larger.push(Larger::new(scenario, &members, of, &before, &after));
     }
     if !interrupted {
         match one_behind_the_other(scenario, &before, &larger, progress)? {

@@ -26,7 +26,9 @@ def run_job_file(
     sections: Sequence[str],
     overrides: Sequence[tuple[str, str]],
     *,
+    why: bool,
     out: Path | None,
+    report: Path | None,
     tool: str | None,
     as_json: bool,
     live: float | None,
@@ -41,19 +43,26 @@ def run_job_file(
 
         check_free(out)
     plan = plan_jobs(rig, job_file, drives=_drives(devices), sections=sections, overrides=overrides)
-    if len(plan.phases) > 1 and out is not None:
-        first = plan.phases[0][0].section.name
-        raise InputError(
-            f"--out is about one run, and stonewall makes {len(plan.phases)} of '{job_file}'; name the "
-            f"jobs of one, like --section '{first}'"
-        )
+    for option, is_given in (("--out", out is not None), ("--why", why)):
+        if len(plan.phases) > 1 and is_given:
+            first = plan.phases[0][0].section.name
+            raise InputError(
+                f"{option} is about one run, and stonewall makes {len(plan.phases)} of '{job_file}'; "
+                f"name the jobs of one, like --section '{first}'"
+            )
     for note in plan.notes:
         typer.echo(fill(f"{job_file}: {note}", width=100, subsequent_indent="  "), err=True)
-    with run_progress(f"{job_file} on {rig}", live) as progress:
+    name = f"{job_file} on {rig}"
+    if why:
+        _prove(plan, name, report, as_json=as_json)
+        return
+    with run_progress(name, live) as progress:
         runs = run_jobs(plan, progress, flows_every_s=progress.flows_every_s)
     _print(runs, tool=tool, as_json=as_json)
     if out is not None:
         _save(plan, runs, out)
+    if report is not None:
+        _report(runs, name, report)
     reasons = {result.end_reason for result in runs.results}
     if "Interrupted" in reasons:
         raise typer.Exit(ExitStatus.INTERRUPTED)
@@ -76,6 +85,26 @@ def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
                     f"{chr(10) if number else ''}Run {number + 1} of {len(runs.plan.phases)}: {names}\n"
                 )
             print_run(result)
+
+
+def _prove(plan: JobPlan, name: str, report: Path | None, *, as_json: bool) -> None:
+    """Run the jobs, and again with each candidate for their limit ten times larger."""
+    from lanewise.cli.run_verb import print_proof
+    from lanewise.runs.simulator import prove
+
+    with run_progress(name, None) as progress:
+        proof = prove(plan.scenario(0), plan.overrides_of(0), progress)
+    print_proof(proof, name, report, as_json=as_json)
+
+
+def _report(runs: JobRuns, name: str, report: Path) -> None:
+    from lanewise.cli.report_verb import write
+
+    sys.stdout.flush()
+    several = len(runs.plan.phases) > 1
+    names = [", ".join(job.title for job in phase) for phase in runs.plan.phases]
+    pairs = zip(names, runs.results, strict=False)
+    write([(f"{name}: {jobs}" if several else name, result) for jobs, result in pairs], report)
 
 
 def _json(runs: JobRuns) -> str:

@@ -15,13 +15,13 @@ from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refu
 from lanewise.cli.streams import print_json
 
 if TYPE_CHECKING:
-    from lanewise.results import RunResult
+    from lanewise.results import RunResult, WhyResult
 
 _NOT_TOGETHER = {
     "--as": ("--json",),
-    "--why": ("--fio", "--sizes", "--threads", "--as", "--live", "--out", "--until"),
+    "--why": ("--sizes", "--threads", "--as", "--live", "--out", "--until"),
     "--sensitivity": ("--fio", "--sizes", "--threads", "--as", "--live"),
-    "--fio": ("--until", "--threads", "--report", "--sizes"),
+    "--fio": ("--threads", "--sizes"),
     "--sizes": ("--until", "--threads", "--report", "--out", "--live"),
 }
 """Options that ask for different runs, or for different output of one."""
@@ -175,8 +175,10 @@ def _run(
             fio,
             drive or [],
             section or [],
-            api.run_pairs(overrides, seed, time_limit),
+            api.run_pairs(overrides, seed, time_limit, until),
+            why=why,
             out=out,
+            report=report,
             tool=as_tool,
             as_json=as_json,
             live=live,
@@ -227,7 +229,7 @@ def _run(
         sys.stdout.flush()
         save_run(result, out, resolved=resolve_run(result).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
-    _report(result, scenario, report)
+    _report(result, str(scenario), report)
     _exit_as(result.end_reason)
 
 
@@ -266,7 +268,6 @@ def _run_why(
     """Run a scenario with each candidate for its limit ten times larger, and print what each brings."""
     from lanewise import api
     from lanewise.cli.run_progress import run_progress
-    from lanewise.cli.tables.why import print_why
 
     with run_progress(str(scenario), None) as progress:
         proof = api.why(
@@ -277,22 +278,29 @@ def _run_why(
             sensitivity=sensitivity,
             progress=progress,
         )
+    print_proof(proof, str(scenario), report, as_json=as_json)
+
+
+def print_proof(proof: "WhyResult", name: str, report: Path | None, *, as_json: bool) -> None:
+    """Print a proof, write the report that was asked for, and leave with the status of its runs."""
+    from lanewise.cli.tables.why import print_why
+
     if as_json:
         print_json(proof.to_json())
     else:
         print_why(proof)
-    _report(proof, scenario, report)
+    _report(proof, name, report)
     _exit_as("Interrupted" if proof.document["why"]["interrupted"] else proof.end_reason)
 
 
-def _report(result: "RunResult", scenario: Path, report: Path | None) -> None:
+def _report(result: "RunResult", name: str, report: Path | None) -> None:
     """Write the report that was asked for, behind what is printed: that cannot be lost any more."""
     if report is None:
         return
     from lanewise.cli.report_verb import write
 
     sys.stdout.flush()
-    write([(str(scenario), result)], report)
+    write([(name, result)], report)
 
 
 def _exit_as(end_reason: str) -> None:

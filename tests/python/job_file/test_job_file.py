@@ -330,6 +330,45 @@ def test_a_job_file_gives_what_the_scenario_gives() -> None:
     assert result.document["fingerprint"] == own.document["fingerprint"]
 
 
+def test_a_run_of_jobs_keeps_them_as_workloads_that_run_the_same(tmp_path: Path) -> None:
+    """Also on a rig with workloads of other kinds and part files, and with overrides of the jobs."""
+    (tmp_path / "own.toml").write_text('kind = "endpoint"\ntitle = "Own"\nlike = "samsung-990-pro"\n')
+    rig = tmp_path / "rig.toml"
+    text = RIG.read_text().replace('part = "generic-nvme-gen4-x4"', 'part = "own.toml"')
+    rig.write_text(
+        f'{text}\n[[workload]]\nkind = "dma"\ndevice = "ssd[0]"\ndirection = "write"\nsize = "4 KiB"\n'
+    )
+    folder = tmp_path / "run"
+    options = ["--section", "rand-mix", "--time-limit", "1 ms", "--set", "workload.rand-mix.iodepth=3"]
+    done = CliRunner().invoke(
+        app, ["run", str(rig), "--fio", str(JOBS), *options, "--json", "--out", str(folder)]
+    )
+    assert done.exit_code == 0, done.stderr
+    (tmp_path / "own.toml").unlink()
+    kept = tomllib.loads((folder / "scenario.toml").read_text())["workload"]
+    assert [each["kind"] for each in kept] == ["dma", "fio"]
+    overrides = {
+        each["path"]: each["value"]
+        for each in json.loads((folder / "manifest.json").read_text())["overrides"]
+    }
+    again = lanewise.run(folder / "scenario.toml", overrides=overrides)
+    assert again.fingerprint == json.loads(done.stdout)["fingerprint"]
+
+
+def test_what_limits_jobs_is_proven_and_reported(tmp_path: Path) -> None:
+    runner, page = CliRunner(), tmp_path / "page.html"
+    base = ["run", str(RIG), "--fio", str(JOBS), "--time-limit", "1 ms"]
+    proof = runner.invoke(app, [*base, "--why", "--section", "seq-read"])
+    assert proof.exit_code == 0, proof.stderr
+    assert "read_path" in proof.stdout.splitlines()[0]
+    assert "brings" in proof.stdout
+    assert runner.invoke(app, [*base, "--why"]).exit_code == 2
+    assert runner.invoke(app, [*base, "--report", str(page)]).exit_code == 0
+    text = page.read_text()
+    assert "seq-read" in text
+    assert "rand-mix" in text
+
+
 def test_a_rig_may_be_text_or_a_dictionary() -> None:
     text = RIG.read_text()
     given = [text, tomllib.loads(text), RIG]

@@ -7,14 +7,15 @@ have, or at the rig's ``run.time_limit``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import InputError
-from lanewise.runs.simulator import called, resolve, simulate
+from lanewise.runs.simulator import called, read_once, resolve, simulate
 from lanewise.tools.instruments.simulated import stated_ns
+from lanewise.tools.job_file.as_scenario import as_scenario
 from lanewise.tools.job_file.drives import assign, drives_of
 from lanewise.tools.job_file.options import files_of, refuse_page_cache, translate
 from lanewise.tools.job_file.text import read_job_file
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from lanewise import _core
     from lanewise.documents import Progress
+    from lanewise.kept import KeptScenario
     from lanewise.results import ExplainResult, RunResult
     from lanewise.runs.simulator import Scenario
     from lanewise.tools.job_file.drives import Drive
@@ -69,9 +71,20 @@ class JobPlan:
         progress: Callable[[Progress], bool | None] | None = None,
         flows_every_s: float | None = None,
     ) -> RunResult:
-        """Run one phase."""
+        """Run one phase. The result keeps its jobs as workloads, so that it can be run without their file."""
         overrides, jobs = self.overrides_of(phase), self.core_jobs(phase)
-        return simulate(self.rig, overrides, progress, fio=jobs, flows_every_s=flows_every_s)
+        result = simulate(self.rig, overrides, progress, fio=jobs, flows_every_s=flows_every_s)
+        if result.kept is None:
+            return result
+        kept = as_scenario(replace(result.kept, name=called(self.rig)), jobs)
+        return replace(result, scenario_text=kept.text, part_files=kept.part_files)
+
+    def scenario(self, phase: int) -> KeptScenario:
+        """Return the rig with the jobs of one phase as workloads."""
+        _, rig = read_once(self.rig, self.overrides)
+        if rig is None:
+            raise InputError(f"'{called(self.rig)}' cannot be read any more")
+        return as_scenario(rig, self.core_jobs(phase))
 
     def overrides_of(self, phase: int) -> list[tuple[str, str]]:
         """Return the overrides of one phase; its ramp is the warm-up of its run unless one says otherwise."""

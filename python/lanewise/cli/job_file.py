@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lanewise.cli.guard import ExitStatus
+from lanewise.cli.run_end import print_proof
 from lanewise.cli.run_progress import run_progress
 from lanewise.errors import InputError
 
@@ -89,7 +90,6 @@ def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
 
 def _prove(plan: JobPlan, name: str, report: Path | None, *, as_json: bool) -> None:
     """Run the jobs, and again with each candidate for their limit ten times larger."""
-    from lanewise.cli.run_verb import print_proof
     from lanewise.runs.simulator import prove
 
     with run_progress(name, None) as progress:

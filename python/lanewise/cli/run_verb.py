@@ -12,10 +12,11 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus
 from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refuse_nan, refuse_together
+from lanewise.cli.run_end import also_report, exit_as, print_proof
 from lanewise.cli.streams import print_json
 
 if TYPE_CHECKING:
-    from lanewise.results import RunResult, WhyResult
+    from lanewise.results import RunResult
 
 _NOT_TOGETHER = {
     "--as": ("--json",),
@@ -229,8 +230,8 @@ def _run(
         sys.stdout.flush()
         save_run(result, out, resolved=resolve_run(result).document, overrides=paths)
         typer.echo(f"run folder: {out}", err=True)
-    _report(result, str(scenario), report)
-    _exit_as(result.end_reason)
+    also_report(result, str(scenario), report)
+    exit_as(result.end_reason)
 
 
 def _print_run(
@@ -279,36 +280,6 @@ def _run_why(
             progress=progress,
         )
     print_proof(proof, str(scenario), report, as_json=as_json)
-
-
-def print_proof(proof: "WhyResult", name: str, report: Path | None, *, as_json: bool) -> None:
-    """Print a proof, write the report that was asked for, and leave with the status of its runs."""
-    from lanewise.cli.tables.why import print_why
-
-    if as_json:
-        print_json(proof.to_json())
-    else:
-        print_why(proof)
-    _report(proof, name, report)
-    _exit_as("Interrupted" if proof.document["why"]["interrupted"] else proof.end_reason)
-
-
-def _report(result: "RunResult", name: str, report: Path | None) -> None:
-    """Write the report that was asked for, behind what is printed: that cannot be lost any more."""
-    if report is None:
-        return
-    from lanewise.cli.report_verb import write
-
-    sys.stdout.flush()
-    write([(name, result)], report)
-
-
-def _exit_as(end_reason: str) -> None:
-    """Leave with the status of a run that did not come to its end."""
-    if end_reason == "Interrupted":
-        raise typer.Exit(ExitStatus.INTERRUPTED)
-    if end_reason == "Stalled":
-        raise typer.Exit(ExitStatus.FINDINGS)
 
 
 def _run_sizes(

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 import lanewise
 from lanewise.cli.commands import app
 from lanewise.cli.tables.why import print_why
+from lanewise.results import WhyResult
+from lanewise.runs.folder import load_run
 from lanewise.written import decimals
 
 ROOT = Path(__file__).parents[2]
@@ -72,9 +74,19 @@ def test_the_command_line_prints_the_proof_and_takes_no_option_with_it_that_it_i
     assert "What would bring more" in shown.stdout
     document = json.loads(CliRunner().invoke(app, ["run", str(rig), "--why", "--json"]).stdout)
     assert document["why"]["times"] == 10
-    for other in (["--out", "folder"], ["--live", "1"], ["--until", "latency"], ["--as", "fio"]):
+    for other in (["--live", "1"], ["--until", "latency"], ["--as", "fio"]):
         refused = CliRunner().invoke(app, ["run", str(rig), "--why", *other])
         assert refused.exit_code == 2, other
+
+
+def test_a_proof_is_kept_whole(rig: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    shown = CliRunner().invoke(app, ["run", str(rig), "--why", "--out", str(folder)])
+    assert shown.exit_code == 0, shown.stderr
+    kept = load_run(folder)
+    assert isinstance(kept, WhyResult)
+    assert kept.verdict.partition(":")[0] in " ".join(shown.stdout.split())
+    assert CliRunner().invoke(app, ["run", str(rig), "--why", "--out", str(folder)]).exit_code == 2
 
 
 def test_small_rates_have_digits_enough_to_see_a_change(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lanewise.cli.guard import ExitStatus
-from lanewise.cli.run_end import print_proof
+from lanewise.cli.run_end import also_keep, print_proof
 from lanewise.cli.run_progress import run_progress
 from lanewise.errors import InputError
 
@@ -55,13 +55,13 @@ def run_job_file(
         typer.echo(fill(f"{job_file}: {note}", width=100, subsequent_indent="  "), err=True)
     name = f"{job_file} on {rig}"
     if why:
-        _prove(plan, name, report, as_json=as_json)
+        _prove(plan, name, out, report, as_json=as_json)
         return
     with run_progress(name, live) as progress:
         runs = run_jobs(plan, progress, flows_every_s=progress.flows_every_s)
     _print(runs, tool=tool, as_json=as_json)
     if out is not None:
-        _save(plan, runs, out)
+        also_keep(runs.results[0], out, plan.explain(0).document)
     if report is not None:
         _report(runs, name, report)
     reasons = {result.end_reason for result in runs.results}
@@ -88,13 +88,14 @@ def _print(runs: JobRuns, *, tool: str | None, as_json: bool) -> None:
             print_run(result)
 
 
-def _prove(plan: JobPlan, name: str, report: Path | None, *, as_json: bool) -> None:
+def _prove(plan: JobPlan, name: str, out: Path | None, report: Path | None, *, as_json: bool) -> None:
     """Run the jobs, and again with each candidate for their limit ten times larger."""
     from lanewise.runs.simulator import prove
 
     with run_progress(name, None) as progress:
         proof = prove(plan.scenario(0), plan.overrides_of(0), progress)
-    print_proof(proof, name, report, as_json=as_json)
+    resolved = None if out is None else plan.explain(0).document
+    print_proof(proof, name, out, report, as_json=as_json, resolved=resolved)
 
 
 def _report(runs: JobRuns, name: str, report: Path) -> None:
@@ -120,14 +121,6 @@ def _json(runs: JobRuns) -> str:
         for phase, result in zip(runs.plan.phases, runs.results, strict=False)
     ]
     return json.dumps(stamped({"groups": groups}), indent=2, ensure_ascii=False)
-
-
-def _save(plan: JobPlan, runs: JobRuns, out: Path) -> None:
-    from lanewise.runs.folder import save_run
-
-    resolved = plan.explain(0).document
-    save_run(runs.results[0], out, resolved=resolved, overrides=plan.overrides_of(0))
-    typer.echo(f"run folder: {out}", err=True)
 
 
 def _drives(devices: Sequence[str]) -> dict[str, str]:

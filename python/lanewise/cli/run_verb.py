@@ -12,7 +12,7 @@ import typer
 from lanewise.cli import completion
 from lanewise.cli.guard import ExitStatus
 from lanewise.cli.options import AsJson, Report, Scenario, Settings, pairs, refuse_nan, refuse_together
-from lanewise.cli.run_end import also_report, exit_as, print_proof
+from lanewise.cli.run_end import also_keep, also_report, exit_as, print_proof
 from lanewise.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NOT_TOGETHER = {
     "--as": ("--json",),
-    "--why": ("--sizes", "--threads", "--as", "--live", "--out", "--until"),
+    "--why": ("--sizes", "--threads", "--as", "--live", "--until"),
     "--sensitivity": ("--fio", "--sizes", "--threads", "--as", "--live"),
     "--fio": ("--threads", "--sizes"),
     "--sizes": ("--until", "--threads", "--report", "--out", "--live"),
@@ -196,6 +196,10 @@ def _run(
         from lanewise.tools.instruments.native import check_has
 
         check_has(as_tool, scenario, api.run_pairs(overrides, seed, time_limit))
+    if out is not None:
+        from lanewise.runs.folder import check_free
+
+        check_free(out)
     if why:
         _run_why(
             scenario,
@@ -203,15 +207,12 @@ def _run(
             seed=seed,
             time_limit=time_limit,
             sensitivity=sensitivity or report is not None,
+            out=out,
             report=report,
             as_json=as_json,
         )
         return
     paths = api.run_pairs(overrides, seed, time_limit, until)
-    if out is not None:
-        from lanewise.runs.folder import check_free
-
-        check_free(out)
     with run_progress(str(scenario), live) as progress:
         result = api.run(
             scenario,
@@ -222,14 +223,7 @@ def _run(
             sensitivity=sensitivity,
         )
     _print_run(result, scenario, paths, as_tool=as_tool, as_json=as_json)
-    if out is not None:
-        from lanewise.runs.folder import save_run
-        from lanewise.runs.simulator import resolve_run
-
-        # What is printed cannot be lost any more, whatever becomes of the folder.
-        sys.stdout.flush()
-        save_run(result, out, resolved=resolve_run(result).document, overrides=paths)
-        typer.echo(f"run folder: {out}", err=True)
+    also_keep(result, out)
     also_report(result, str(scenario), report)
     exit_as(result.end_reason)
 
@@ -263,6 +257,7 @@ def _run_why(
     seed: int | None,
     time_limit: str | None,
     sensitivity: bool,
+    out: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
@@ -279,7 +274,7 @@ def _run_why(
             sensitivity=sensitivity,
             progress=progress,
         )
-    print_proof(proof, str(scenario), report, as_json=as_json)
+    print_proof(proof, str(scenario), out, report, as_json=as_json)
 
 
 def _run_sizes(

@@ -119,7 +119,7 @@ def load_run(folder: Path) -> RunResult:
         )
     # Whether it has the shape of results, is looked at next.
     made, overrides, text = manifest.get("made"), _overrides(manifest), _scenario_text(folder)
-    result = RunResult(
+    result = _kind_of(document)(
         cast("documents.Run", document),
         overrides,
         text,
@@ -143,10 +143,13 @@ def load_resolved(folder: Path) -> documents.Explain | None:
 
 def run_of(document: Mapping[str, object], file: Path) -> RunResult:
     """Return the run that a file has as JSON; RunFolderError for one that is damaged."""
-    kind = WhyResult if "why" in document else RunResult
-    result = kind(cast("documents.Run", document))
+    result = _kind_of(document)(cast("documents.Run", document))
     _check_tables(result, file)
     return result
+
+
+def _kind_of(document: Mapping[str, object]) -> type[RunResult]:
+    return WhyResult if "why" in document else RunResult
 
 
 def _scenario_text(folder: Path) -> str | None:

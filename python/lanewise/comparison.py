@@ -15,7 +15,7 @@ import polars as pl
 
 from lanewise.notebook import html
 from lanewise.output_format import stamped
-from lanewise.written import DASH
+from lanewise.written import DASH, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,6 +138,11 @@ class Comparison:
         from lanewise.plotting import comparison_chart
 
         return comparison_chart(self.names, self.flows)
+
+    def __repr__(self) -> str:
+        """Say what is compared, and the ratio of all data."""
+        ratio = "" if self.goodput_ratio is None else f"goodput of B over A {self.goodput_ratio:.3f}"
+        return in_short(self, *map("{} {}".format, "AB", self.names), ratio)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the names, sums and flows."""

@@ -16,6 +16,7 @@ from lanewise.inputs import STANDARD_INPUT, read_file, read_input
 from lanewise.machine.model import Machine
 from lanewise.results import RunResult
 from lanewise.runs.simulator import is_file
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from lanewise.api import Overrides
@@ -52,6 +53,10 @@ class Picture:
         from lanewise.draw.files import save
 
         return save(self.svg(theme), Path(path))
+
+    def __repr__(self) -> str:
+        """Say what it shows."""
+        return in_short(self, self.topology.title)
 
     def _repr_svg_(self) -> str:
         """Return what a notebook shows."""

@@ -43,7 +43,7 @@ from lanewise.errors import InputError
 from lanewise.notebook import html
 from lanewise.output_format import stamped
 from lanewise.rests_on import RestsOn
-from lanewise.written import DASH
+from lanewise.written import DASH, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,9 +120,8 @@ class RunResult(Result):
 
     def __repr__(self) -> str:
         """Say which run it was and how it ended."""
-        return (
-            f"<RunResult: {self.title}; {self.end_reason}, seed {self.seed}, fingerprint {self.fingerprint}>"
-        )
+        ended = f"{self.end_reason}, seed {self.seed}, fingerprint {self.fingerprint}"
+        return in_short(self, self.title, ended)
 
     @property
     def kept(self) -> KeptScenario | None:
@@ -413,6 +412,10 @@ class RunResult(Result):
 
 class WhyResult(RunResult):
     """What one run measured, and what each candidate for its limit would bring ten times larger."""
+
+    def __repr__(self) -> str:
+        """Say which run it was and what limits it."""
+        return in_short(self, self.title, self.verdict)
 
     @property
     def verdict(self) -> str:

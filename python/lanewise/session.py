@@ -19,6 +19,7 @@ from lanewise.columns import DIRECTIONS, frame
 from lanewise.results import Result, RunResult
 from lanewise.runs.file_hints import with_file_hints
 from lanewise.runs.simulator import read_once, source_of
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,9 +221,13 @@ class Session:
     ) -> None:
         """Read the scenario, and put it at rest at its start."""
         self._overrides = run_pairs(overrides, seed, time_limit)
-        name, kept = read_once(scenario, self._overrides)
+        self._name, kept = read_once(scenario, self._overrides)
         with with_file_hints():
-            self._core = _core.Session(name, self._overrides, source_of(kept), ends_when_narrow)
+            self._core = _core.Session(self._name, self._overrides, source_of(kept), ends_when_narrow)
+
+    def __repr__(self) -> str:
+        """Say of what it is, and how far."""
+        return in_short(self, self._name, f"at {self.now_s * 1e6:g} us", self.end_reason or "")
 
     @property
     def now_s(self) -> float:

@@ -48,6 +48,11 @@ def decimals(values: Iterable[float], usual: int) -> int:
     return max(usual, 2 - math.floor(math.log10(smallest)))
 
 
+def in_short(of: object, *said: str) -> str:
+    """Write an object as its class and a few words: its fields may have megabytes."""
+    return f"<{type(of).__name__}: {'; '.join(filter(None, said))}>"
+
+
 def significant(value: float) -> str:
     """Write a number with 6 significant digits, and all of those before the decimal point."""
     return f"{value:,.6g}" if abs(value) < 999_999.5 else f"{value:,.0f}"

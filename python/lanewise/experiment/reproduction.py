@@ -20,6 +20,7 @@ from lanewise.experiment.sensitivity import stored
 from lanewise.experiment.spread import half_width, mean
 from lanewise.experiment.values import jobs_for, samples_of, value_of
 from lanewise.output_format import stamped
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -177,6 +178,11 @@ class Reproduction:
     def passed(self) -> bool:
         """Whether nothing is other than it is known."""
         return all(experiment.passed for experiment in self.experiments)
+
+    def __repr__(self) -> str:
+        """Say what was reproduced, and whether all is as it is known."""
+        names = ", ".join(experiment.id for experiment in self.experiments)
+        return in_short(self, names, "passed" if self.passed else "not passed")
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the cells, published beside simulated."""

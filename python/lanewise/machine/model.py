@@ -45,6 +45,7 @@ from lanewise.machine.surroundings import (
     Switch,
 )
 from lanewise.machine.topology import find_links, infer
+from lanewise.written import counted, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -348,6 +349,11 @@ class Machine:
         from lanewise.machine.tables import link_table
 
         return link_table(self)
+
+    def __repr__(self) -> str:
+        """Say what was read."""
+        functions, links = counted(len(self.functions), "function"), counted(len(self.links), "link")
+        return in_short(self, self.source, ", ".join(self.kinds), f"{functions}, {links}")
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: its links."""

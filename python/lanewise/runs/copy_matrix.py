@@ -28,6 +28,7 @@ from lanewise.output_format import FORMAT
 from lanewise.runs.pair_kinds import PairKinds, base_of
 from lanewise.runs.simulator import Scenario, given, resolve, simulate
 from lanewise.scenario_text import written_tables
+from lanewise.written import counted, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -134,6 +135,10 @@ class CopyMatrix:
         import polars as pl
 
         return pl.DataFrame([vars(each) for each in self.devices])
+
+    def __repr__(self) -> str:
+        """Say of what it is."""
+        return in_short(self, self.title, counted(len(self.devices), "device"))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: devices and pairs."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lanewise.comparison import Comparison, compare_runs, names_of
 from lanewise.errors import InputError, ScenarioError
 from lanewise.health.judge.matching import MEASURED, class_of
-from lanewise.runs.simulator import resolve, simulate
+from lanewise.runs.simulator import called, resolve, simulate
 from lanewise.side_by_side import said
 from lanewise.side_by_side.explained import explain
 from lanewise.side_by_side.found import of_measurement
@@ -150,7 +150,8 @@ def _run(given: Given, progress: Watch) -> Given:
     result = simulate(given.scenario, given.overrides, progress)
     if result.end_reason == "Interrupted":
         raise KeyboardInterrupt
-    return replace(given, name=given.name or result.title, run=result)
+    name = given.name or result.title or called(given.scenario)
+    return replace(given, name=name, run=result)
 
 
 def _names(done: Sequence[Given]) -> list[str]:

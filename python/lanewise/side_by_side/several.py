@@ -16,6 +16,7 @@ import polars as pl
 from lanewise.notebook import html
 from lanewise.output_format import stamped
 from lanewise.side_by_side.rows import QUANTITIES
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -215,6 +216,10 @@ class SideBySide:
 
         called = {letter: f"{letter}: {name}" for letter, name in zip(LETTERS, self.names, strict=False)}
         return sides_chart(called, self.table)
+
+    def __repr__(self) -> str:
+        """Say what is compared."""
+        return in_short(self, *map("{} {}".format, LETTERS, self.names))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the names, and all rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from lanewise.study.search import Search, makers
 from lanewise.study.store import StudyFolderError, read_asked, read_finished
 from lanewise.study.trials import OF_TRIALS, best_of, search_document, trial_columns, trials_of
 from lanewise.study.worker import Outcome, Work
+from lanewise.written import counted, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,8 +180,13 @@ class StudyResult:
     """What came of a study, as far as it is."""
 
     study: Study
-    outcomes: Sequence[Outcome] = field(repr=False)
+    outcomes: Sequence[Outcome]
     """Of finished points, in the order of the points."""
+
+    def __repr__(self) -> str:
+        """Say what was varied, and how much is done."""
+        done = f"{len(self.outcomes)} of {counted(self.study.size, 'point')} finished"
+        return in_short(self, self.study.name, ", ".join(self.study.paths), done)
 
     @property
     def is_complete(self) -> bool:

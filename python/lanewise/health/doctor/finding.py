@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 from lanewise.output_format import FORMAT
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -260,6 +262,11 @@ class Diagnosis:
             for finding in self.findings
         )
         return frame(rows, columns)
+
+    def __repr__(self) -> str:
+        """Say how much is wrong."""
+        found = Counter(str(finding.severity) for finding in self.findings)
+        return in_short(self, self.source, *(f"{severity} {count}" for severity, count in found.items()))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the findings, worst first."""

@@ -9,6 +9,7 @@ comes first. A prediction says nothing about media, wires and processors, and ne
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -26,6 +27,7 @@ from lanewise.health.predict.pairs import as_found
 from lanewise.health.predict.simulator import Simulator
 from lanewise.machine.missing_ports import with_missing_ports
 from lanewise.output_format import stamped
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,6 +173,12 @@ class Judgement:
             **dict.fromkeys(("verdict", "binding"), pl.String),
         }
         return frame((case.document() for case in self.cases), columns)
+
+    def __repr__(self) -> str:
+        """Say what was judged, and how often which verdict was given."""
+        found = Counter(str(case.verdict) for case in self.cases)
+        verdicts = ", ".join(f"{verdict} {count}" for verdict, count in found.items())
+        return in_short(self, f"{self.measurement.tool} on {self.machine}", verdicts)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: each case beside what was possible."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lanewise.health.predict.measured import measured_elsewhere
 from lanewise.output_format import FORMAT
+from lanewise.written import counted, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,6 +82,10 @@ class PeerPrediction:
     def adapter_table(self) -> pl.DataFrame:
         """One row per GPU: the network adapter to use, the way to it, rates in GB/s."""
         return _frame(dict(each.document()) for each in self.adapters)
+
+    def __repr__(self) -> str:
+        """Say of what it is."""
+        return in_short(self, self.source, counted(len(self.pairs), "pair"))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: pairs and adapters, and what was assumed."""

@@ -28,6 +28,7 @@ from lanewise.machine.sockets import across_sockets
 from lanewise.machine.view import View
 from lanewise.machine.ways import Ways
 from lanewise.output_format import FORMAT
+from lanewise.written import counted, in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -98,6 +99,10 @@ class Prediction:
         from lanewise.plotting import prediction_chart
 
         return prediction_chart(self.table)
+
+    def __repr__(self) -> str:
+        """Say of what it is."""
+        return in_short(self, self.source, counted(len({row.bdf for row in self.rows}), "device"))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: each benchmark, and what was assumed."""

@@ -19,6 +19,7 @@ from lanewise.tools.job_file.as_scenario import as_scenario
 from lanewise.tools.job_file.drives import assign, drives_of
 from lanewise.tools.job_file.options import files_of, refuse_page_cache, translate
 from lanewise.tools.job_file.text import read_job_file
+from lanewise.written import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,10 @@ class JobRuns:
     plan: JobPlan
     results: tuple[RunResult, ...]
     """One for each phase."""
+
+    def __repr__(self) -> str:
+        """Say which jobs ran where."""
+        return in_short(self, f"{self.plan.file.path} on {called(self.plan.rig)}", *map(repr, self.results))
 
     def to_fio_json(self) -> str:
         """Return all jobs as ``fio --output-format=json`` prints them."""

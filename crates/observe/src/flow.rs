@@ -81,6 +81,11 @@ impl LatencyOf {
         matches!(self, Self::Both | Self::BothInTurn)
     }
 
+    /// Whether operations follow each other, so that few are open at a time.
+    pub fn is_in_turn(self) -> bool {
+        matches!(self, Self::BothInTurn | Self::FrameInTurn)
+    }
+
     /// What a flow counts, in a word.
     fn counted(self) -> &'static str {
         match self {

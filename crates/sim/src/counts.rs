@@ -61,15 +61,15 @@ pub(crate) fn begun_while_filling(simulation: &Simulation, measured_from: Time) 
         let latencies = flow.widest();
         latencies.count() > 0
             && latencies.sum_seconds() > before * latencies.count() as f64
-            && overlap(latencies, measured)
+            && overlap(latencies, measured, flow.spec.latency.is_in_turn())
     };
     let flows = simulation.fabric.observers().flows().iter().enumerate();
     flows.filter(|(_, flow)| takes_longer(flow)).map(|(number, _)| number).collect()
 }
 
 /// Whether operations that were done in so many seconds were open at the same time, or may have been: of several that follow each other,
-/// all but the first began within this time.
-fn overlap(latencies: &LatencyTally, seconds: f64) -> bool {
+/// all but the first began within this time. Of a single one its flow says whether they do.
+fn overlap(latencies: &LatencyTally, seconds: f64, is_in_turn: bool) -> bool {
     let all_but_one = || latencies.sum_seconds() - latencies.summary().min_ns * 1e-9;
-    latencies.count() == 1 || all_but_one() > seconds * (1.0 + 1e-9)
+    if latencies.count() == 1 { !is_in_turn } else { all_but_one() > seconds * (1.0 + 1e-9) }
 }

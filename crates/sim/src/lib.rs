@@ -79,7 +79,7 @@ use run_limits::{LatencyGoal, RunLimits};
 use runner::{Outcome, Piece};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use stop_rule::Lacking;
+use stop_rule::{Lacking, Settled};
 
 /// Runs a scenario to its end. `progress` is called many times a second and may ask for an early end.
 ///
@@ -205,8 +205,13 @@ fn end_detail(
     steady: bool,
 ) -> String {
     let mut besides = match outcome.settled {
-        true => String::new(),
-        false => "; throughput had not settled when measuring began".to_owned(),
+        Settled::Yes => String::new(),
+        Settled::Unknown => {
+            "; too few operations had ended when measuring began to tell whether throughput had settled: \
+             run.time_limit wants to be longer"
+                .to_owned()
+        }
+        Settled::No => "; throughput had not settled when measuring began".to_owned(),
     };
     if outcome.reason != EndReason::Finished && steady {
         besides += &too_early(outcome, simulation);

@@ -7,7 +7,9 @@
 use crate::bit_errors::{BitErrors, Uncertain};
 use crate::counts::{begun_while_filling, counts, difference, everybody_has_begun, operations};
 use crate::run_limits::{EndReason, LatencyGoal, RunLimits};
-use crate::stop_rule::{Batches, Counts, FEWEST_BATCHES, Lacking, LatencyBatches, Stocks, has_settled};
+use crate::stop_rule::{
+    Batches, Counts, FEWEST_BATCHES, Lacking, LatencyBatches, Settled, Stocks, has_settled,
+};
 use lanewise_fabric::{Pause, Progress, Simulation};
 use lanewise_observe::LatencyTally;
 use lanewise_units::{Span, Time};
@@ -16,7 +18,7 @@ use lanewise_units::{Span, Time};
 pub(crate) struct Outcome {
     pub(crate) reason: EndReason,
     /// The first window of warm-up that looked like the one before it was found, or warm-up was given.
-    pub(crate) settled: bool,
+    pub(crate) settled: Settled,
     pub(crate) warm_up_end: Time,
     pub(crate) end: Time,
     /// Of the time since the last change of the machine.
@@ -145,7 +147,7 @@ impl Run {
         };
         let outcome = Outcome {
             reason: EndReason::TimeLimit,
-            settled: true,
+            settled: Settled::Yes,
             warm_up_end: Time::ZERO,
             end: Time::ZERO,
             batches: Batches::default(),
@@ -302,14 +304,15 @@ impl Run {
         if is_given {
             return self.first_batch(simulation, window);
         }
-        if end >= longest {
-            self.outcome.settled = false;
-            return self.first_batch(simulation, window);
-        }
         let (total, operations) = (counts(simulation), operations(simulation));
         let (counts, completed) = (difference(&total, &counted), difference(&operations, &done));
-        let settled = before.is_some_and(|before| has_settled(&before, &counts, &completed));
-        if settled && everybody_has_begun(simulation) {
+        // The last may be cut short.
+        let times = 2.0 - 2.0 * end.saturating_since(longest).as_seconds() / window.as_seconds();
+        let settled = before
+            .filter(|_| everybody_has_begun(simulation))
+            .map_or(Settled::No, |before| has_settled(&before, &counts, times, &completed));
+        if settled == Settled::Yes || end >= longest {
+            self.outcome.settled = settled;
             return self.first_batch(simulation, window);
         }
         let window = window * 2;
@@ -367,7 +370,9 @@ impl Run {
         if measuring.finds_warm_up {
             let longest = Time::from_ticks(self.limits.time_limit.ticks() / WARM_UP_SHARE);
             let grows = measuring.stocks.grow(moved, self.limits.relative_half_width);
-            self.outcome.settled &= !grows || self.outcome.end < longest;
+            if grows && self.outcome.end >= longest {
+                self.outcome.settled = Settled::No;
+            }
             if (grows || self.is_too_early(simulation)) && self.outcome.end < longest {
                 // All so far was warm-up. The next look is later by a longer time, for as long as it goes on.
                 self.measure_anew(simulation);

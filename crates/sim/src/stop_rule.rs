@@ -111,20 +111,34 @@ pub(crate) enum Lacking {
     BitErrors(Uncertain),
 }
 
-/// Whether throughput in two windows, the second twice as long, is the same. `operations` are those completed in the
-/// second window.
-pub(crate) fn has_settled(first: &[u64], second: &[u64], operations: &[u64]) -> bool {
+/// Whether throughput has settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settled {
+    Yes,
+    No,
+    /// It looks so, but too few operations have ended.
+    Unknown,
+}
+
+/// Whether throughput in two windows, the second so many times as long, is the same. `operations` are those completed in
+/// the second window.
+pub(crate) fn has_settled(first: &[u64], second: &[u64], times: f64, operations: &[u64]) -> Settled {
     let total: Counts = first.iter().zip(second).map(|(a, b)| a + b).collect();
     let decides = decisive(&total);
+    let is_same = |flow: usize| {
+        let (before, after) = (times * first[flow] as f64, second[flow] as f64);
+        (before - after).abs() <= SETTLED * before.max(after)
+    };
     let mut flows = (0..total.len()).filter(|flow| decides(*flow)).peekable();
-    flows.peek().is_some()
-        && flows.all(|flow| {
-            if operations[flow] < FEWEST_OPERATIONS {
-                return false;
-            }
-            let (before, after) = (2.0 * first[flow] as f64, second[flow] as f64);
-            (before - after).abs() <= SETTLED * before.max(after)
-        })
+    if flows.peek().is_none() {
+        return Settled::No;
+    }
+    flows.fold(Settled::Yes, |so_far, flow| match so_far {
+        Settled::No => so_far,
+        _ if !is_same(flow) => Settled::No,
+        _ if operations[flow] < FEWEST_OPERATIONS => Settled::Unknown,
+        _ => so_far,
+    })
 }
 
 /// Counts per batch, for every flow.

@@ -5,10 +5,12 @@ use lanewise_engine::random::RandomStream;
 
 #[test]
 fn steady_flows_settle_and_rising_ones_do_not() {
-    assert!(has_settled(&[100, 3], &[201, 1], &[99, 0]), "minor flows do not decide");
-    assert!(!has_settled(&[100], &[240], &[99]));
-    assert!(!has_settled(&[100], &[200], &[3]), "too few operations to say");
-    assert!(!has_settled(&[0], &[0], &[0]), "nothing has happened yet");
+    assert_eq!(has_settled(&[100, 3], &[201, 1], 2.0, &[99, 0]), Settled::Yes, "minor flows do not decide");
+    assert_eq!(has_settled(&[100], &[240], 2.0, &[99]), Settled::No);
+    assert_eq!(has_settled(&[100], &[200], 2.0, &[3]), Settled::Unknown, "too few operations to say");
+    assert_eq!(has_settled(&[100, 100], &[200, 240], 2.0, &[3, 99]), Settled::No);
+    assert_eq!(has_settled(&[100], &[30], 0.3, &[99]), Settled::Yes, "a window that was cut short");
+    assert_eq!(has_settled(&[0], &[0], 2.0, &[0]), Settled::No, "nothing has happened yet");
 }
 
 #[test]

@@ -212,6 +212,29 @@ fn latencies_of_queues_that_still_fill_are_told() {
     }
 }
 
+/// Copies longer than the longest warm-up: their rate is the same all the time, and all that lacks is that some have ended.
+#[test]
+fn long_operations_are_too_few_to_tell_whether_throughput_has_settled() {
+    for (size, tells) in [("4 MiB", true), ("4 KiB", false)] {
+        let results = crate::rig::results(
+            format!(
+                "[run]\ntime_limit = \"3 ms\"\n[host.server]\nslots = {{ slot1 = \"gen3 x4\" }}\n[endpoint.gpu]\n\
+                 part = \"nvidia-a100-pcie\"\nattach = \"server.slot1\"\n[[workload]]\nkind = \"copy\"\ndevice = \"gpu\"\n\
+                 direction = \"device-to-host\"\nsize = \"{size}\"\n"
+            ),
+            &[],
+        );
+        let told = |words: &str| results.end_detail.contains(words);
+        assert_eq!(
+            told("too few operations had ended when measuring began"),
+            tells,
+            "{}",
+            results.end_detail
+        );
+        assert!(!told("had not settled") && !told("too short"), "{}", results.end_detail);
+    }
+}
+
 /// Two loads of one device on two virtual channels, of which one may leave the other nothing.
 fn on_two_channels(direction: &str, arbitration: &str) -> lanewise_sim::Results {
     let load = |name: &str, class: u8| {

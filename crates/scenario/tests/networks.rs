@@ -174,3 +174,30 @@ fn a_port_that_is_both_ends_is_told_what_to_do() {
     let mended = text.replace("\"nic0.port1\"]", "\"nic0.port2\"]");
     assert!(load(&Source::from_text("loop.toml", &mended), &[]).is_ok());
 }
+
+/// Two adapters with ports of different rates and a wire between them, or a switch.
+fn wires_of(network: &str) -> Vec<lanewise_network::NetworkWire> {
+    let rig = format!(
+        "[host.node]\ncount = 2\nslots = {{ s = \"gen5 x16\" }}\n[endpoint.fast]\nattach = \"node[0].s\"\npart = \"nvidia-connectx-7\"\n\
+         [endpoint.slow]\nattach = \"node[1].s\"\npart = \"nvidia-connectx-6\"\n{network}"
+    );
+    let load_all = "[[workload]]\nkind = \"perftest\"\ntool = \"ib_write_bw\"\nnetwork = \"n\"\n";
+    let source = Source::from_text("rig.toml", format!("{rig}{load_all}"));
+    let scenario = load(&source, &[]).unwrap_or_else(|found| panic!("{found}"));
+    let network = &rdma(&scenario).network;
+    network.links.iter().map(|link| link.wire).chain(network.cables.iter().map(|cable| cable.wire)).collect()
+}
+
+#[test]
+fn ethernet_has_the_rate_of_the_slower_port_where_nobody_says_another() {
+    let gigabits = |rate: u64| lanewise_units::Rate::from_bytes_per_second(rate * 125_000_000);
+    let roce = |rate| lanewise_network::NetworkWire::Roce { rate: gigabits(rate) };
+    let wire = |keys: &str| {
+        wires_of(&format!("[network.n]\nkind = \"roce\"\nends = [\"fast.port1\", \"slow.port1\"]\n{keys}"))
+    };
+    assert_eq!(wire(""), [roce(200)]);
+    assert_eq!(wire("rate = \"100 Gb/s\"\n"), [roce(100)]);
+    let unsaid = "[endpoint.fast.rdma]\nport_rate = \"none\"\n[endpoint.slow.rdma]\nport_rate = \"none\"\n";
+    assert_eq!(wire(unsaid), [roce(100)]);
+    assert_eq!(wire("[endpoint.slow.rdma]\nport_rate = \"none\"\n"), [roce(400)]);
+}

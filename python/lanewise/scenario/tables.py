@@ -605,6 +605,10 @@ class EndpointRdma(TypedDict, total=False):
 
     ports: int | Sourced
     """Network ports; 0 for an endpoint that is no RDMA adapter. Default: 0."""
+    port_rate: str | Sourced
+    """Data rate of a port on Ethernet, or "none" where that is not known: what a RoCE or Ethernet network has
+    whose `rate` is "auto". Default: none.
+    """
     doorbell: str | Sourced
     """Bytes of the CPU's write that announces a work request which the adapter then fetches. Default: 8 B."""
     work_request: str | Sourced
@@ -1414,7 +1418,9 @@ class Network(TypedDict, total=False):
     lanes: int | Sourced
     """Lanes of an InfiniBand link. Default: 4."""
     rate: str | Sourced
-    """Data rate of an Ethernet link; InfiniBand has that of its kind. Default: 12.5 GB/s."""
+    """Data rate of an Ethernet link; InfiniBand has that of its kind. "auto" for `rdma.port_rate` of the
+    slower adapter, and for 100 Gb/s where none says it, as between switches. Default: auto.
+    """
     mtu: str | Sourced
     """Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.
     Default: 4096 B.

@@ -2,7 +2,7 @@
 
 use super::LayoutChoice;
 use crate::parameter::parameters;
-use crate::value::{PayloadSize, choices};
+use crate::value::{Auto, PayloadSize, choices};
 use lanewise_units::{Bytes, Rate, Span};
 
 parameters! {
@@ -11,6 +11,9 @@ parameters! {
         /// Network ports; 0 for an endpoint that is no RDMA adapter.
         ports: u32 = "0" in "0" to "16",
         Assumed "an endpoint is an RDMA adapter only when it says so";
+        /// Data rate of a port on Ethernet, or "none" where that is not known: what a RoCE or Ethernet network has whose `rate` is "auto".
+        port_rate: Option<Rate> = "none" in "100 MB/s" to "1 TB/s",
+        Assumed away "the network says it";
         /// Bytes of the CPU's write that announces a work request which the adapter then fetches.
         doorbell: Bytes = "8 B" in "4 B" to "64 B",
         Datasheet "mlx5 in rdma-core: a doorbell is one 64-bit store";
@@ -150,9 +153,10 @@ parameters! {
         /// Lanes of an InfiniBand link.
         lanes: u32 = "4" in "1" to "12",
         Spec "4x, what cables and adapters have";
-        /// Data rate of an Ethernet link; InfiniBand has that of its kind.
-        rate: Rate = "12.5 GB/s" in "100 MB/s" to "1 TB/s",
-        Assumed "100 Gb/s";
+        /// Data rate of an Ethernet link; InfiniBand has that of its kind. "auto" for `rdma.port_rate` of the slower adapter, and for 100
+        /// Gb/s where none says it, as between switches.
+        rate: Auto<Rate> = "auto" in "100 MB/s" to "1 TB/s",
+        Assumed "what the adapters can";
         /// Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.
         mtu: PayloadSize<256> = "4096 B",
         Assumed "the largest that InfiniBand has; RoCE has it where Ethernet carries 4,200 B or more, and 1024 B with its usual 1,500";

@@ -170,7 +170,7 @@ pub(crate) fn read(
     computed: &mut Computed,
     output: &mut Output,
 ) -> Vec<Box<dyn LoadConfig>> {
-    let networks = networks::all(inputs, output);
+    let networks = networks::all(inputs, computed, output);
     let systems = ethernet::systems(inputs, output);
     let (loads, groups, jobs, tools) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let over_network = Vec::new();

@@ -1,5 +1,6 @@
 //! Network switches, and the networks that end at them: which port each wire gets, and how much of a buffer is headroom.
 
+use super::computed::Computed;
 use super::networks::{self, Networks};
 use super::{Inputs, Settings};
 use crate::parameter::Output;
@@ -14,7 +15,7 @@ use crate::value::Auto;
 use lanewise_network::routing::Choice;
 use lanewise_network::switch::{FlowControl, space};
 use lanewise_network::transport::PacketKind;
-use lanewise_units::{Bytes, order};
+use lanewise_units::{Bytes, Rate, order};
 use lanewise_workload::device::rdma::{CableConfig, CableEnd, NetworkSwitchConfig, NicPort};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -147,6 +148,7 @@ pub(super) fn join(
     (names, place): (&[String; 2], Place),
     networks: &mut Networks,
     switches: &mut Switches<'_>,
+    computed: &mut Computed,
     output: &mut Output,
 ) -> Option<()> {
     let at = (inputs, component, place);
@@ -169,8 +171,10 @@ pub(super) fn join(
         }
         (Side::Adapters(_), Side::Adapters(_)) => return None,
     };
+    let adapters = networks.members.get(&component).cloned().unwrap_or_default();
+    let rate = networks::ethernet_rate(inputs, (component, network), &adapters, networks, computed);
     for ends in pairs {
-        let cable = cable(at, network, ends, networks);
+        let cable = cable(at, (network, rate), ends, networks);
         for end in ends {
             let CableEnd::Switch(switch, _) = end else { continue };
             switches.all[switch].accept(at, network, &cable, output)?;
@@ -238,7 +242,7 @@ fn between(
 /// A cable of a network.
 fn cable(
     (inputs, component, _): At<'_, '_>,
-    network: &NetworkParameters,
+    (network, rate): (&NetworkParameters, Rate),
     ends: [CableEnd; 2],
     networks: &Networks,
 ) -> CableConfig {
@@ -250,7 +254,7 @@ fn cable(
     CableConfig {
         name: inputs.file.components[component].name.clone(),
         ends,
-        wire: networks::wire(network),
+        wire: networks::wire(network, rate),
         mtu: network.mtu.0,
         latency: network.propagation + network.switch_latency,
         encapsulation: networks::encapsulation(network, &adapters, networks),

@@ -1,5 +1,6 @@
 //! Networks: both ends of each, the adapters there, and the wire between them. Those that end at switches: `network_switches`.
 
+use super::computed::Computed;
 use super::network_switches::{self, Switches};
 use super::workload::place;
 use super::{Inputs, Settings, place_in};
@@ -7,7 +8,7 @@ use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
 use crate::nearest::{did_you_mean, listing};
-use crate::parameter::Output;
+use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     HostParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters,
 };
@@ -15,16 +16,19 @@ use crate::problem::Problem;
 use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
+use crate::value::Auto;
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
-use lanewise_units::{Bytes, Span};
+use lanewise_units::{Bytes, Rate, Span};
 use lanewise_workload::device::rdma::{NicPort, RdmaLinkConfig, RdmaNetworkConfig, RdmaNicConfig};
 use lanewise_workload::host::VerbsHostConfig;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.
 const SEGMENT: Bytes = Bytes::new(1448);
+/// Data rate of Ethernet whose adapters do not say theirs: 100 Gb/s.
+const UNSTATED: Rate = Rate::from_bytes_per_second(12_500_000_000);
 
 /// The networks of a scenario.
 #[derive(Default)]
@@ -36,6 +40,10 @@ pub(crate) struct Networks {
     nics: BTreeMap<usize, usize>,
     /// What RoCE adds to each of its latencies, by adapter.
     roce_latencies: Vec<Span>,
+    /// Data rate of a port on Ethernet, by adapter, where it is said.
+    port_rates: Vec<Option<Rate>>,
+    /// Adapters that are asked for it.
+    asked_for_rates: BTreeSet<usize>,
     /// Ports that have a wire: index of the adapter, and port.
     pub(super) wired: BTreeSet<(usize, u32)>,
     /// Ports of adapters that a network joins to switches, by component.
@@ -47,12 +55,14 @@ pub(crate) struct Networks {
 }
 
 /// Every adapter that a network ends at, and every network.
-pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
+pub(crate) fn all(inputs: &Inputs<'_>, computed: &mut Computed, output: &mut Output) -> Networks {
     let mut networks = Networks {
         config: RdmaNetworkConfig::default(),
         links: BTreeMap::new(),
         nics: BTreeMap::new(),
         roce_latencies: Vec::new(),
+        port_rates: Vec::new(),
+        asked_for_rates: BTreeSet::new(),
         wired: BTreeSet::new(),
         members: BTreeMap::new(),
         islands: BTreeMap::new(),
@@ -71,6 +81,7 @@ pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
                 (&names, place),
                 &mut networks,
                 &mut switches,
+                computed,
                 output,
             );
             continue;
@@ -80,21 +91,37 @@ pub(crate) fn all(inputs: &Inputs<'_>, output: &mut Output) -> Networks {
             output.idle.because(format!("{}.{key}", inputs.file.components[component].name), reason);
         }
         check_mtu(inputs, component, network, &ends, &networks, output);
+        let rate = ethernet_rate(inputs, (component, network), &ends, &mut networks, computed);
         networks.links.insert(component, networks.config.links.len());
         networks.config.links.push(RdmaLinkConfig {
             name: inputs.file.components[component].name.clone(),
             ends,
-            wire: wire(network),
+            wire: wire(network, rate),
             mtu: if network.kind == NetworkKindChoice::Ethernet { SEGMENT } else { network.mtu.0 },
             latency: network.propagation + network.switch_latency + encapsulation(network, &ends, &networks),
         });
     }
     switches.finish(inputs, &mut networks, output);
+    networks.say_who_is_not_asked(inputs, output);
     networks.is_partial = output.diagnostics.len() > problems;
     networks
 }
 
 impl Networks {
+    /// Adapters whose rates on Ethernet nobody asks for: where networks say theirs, or are InfiniBand.
+    fn say_who_is_not_asked(&self, inputs: &Inputs<'_>, output: &mut Output) {
+        let asked = self.asked_for_rates.iter().map(|nic| self.config.nics[*nic].device.0 as usize);
+        let asked: BTreeSet<usize> =
+            asked.map(|instance| inputs.topology.instances[instance].component).collect();
+        for (component, settings) in inputs.settings.iter().enumerate() {
+            let Some(Settings::Endpoint(endpoint)) = settings else { continue };
+            if endpoint.rdma.ports > 0 && !asked.contains(&component) {
+                let path = format!("{}.rdma.port_rate", inputs.file.components[component].name);
+                output.idle.because(path, "only Ethernet or RoCE whose `rate` is \"auto\" asks for it");
+            }
+        }
+    }
+
     /// The network that a workload names, by component.
     pub(crate) fn named(
         &self,
@@ -269,6 +296,7 @@ pub(super) fn end(
     let nic = *networks.nics.entry(instance).or_insert_with(|| {
         nics.push(nic_config(inputs.topology.instances[instance].name.clone(), instance, &endpoint.rdma));
         networks.roce_latencies.push(endpoint.rdma.roce_latency);
+        networks.port_rates.push(endpoint.rdma.port_rate);
         nics.len() - 1
     });
     Some(NicPort { nic, port: number - 1 })
@@ -328,10 +356,34 @@ fn check_lanes(inputs: &Inputs<'_>, component: usize, network: &NetworkParameter
     output.report(place, Problem::UnknownChoice { path, found, allowed }, None);
 }
 
-pub(super) fn wire(network: &NetworkParameters) -> NetworkWire {
+/// Data rate of a network that is Ethernet, with these ports of adapters.
+pub(super) fn ethernet_rate(
+    inputs: &Inputs<'_>,
+    (component, network): (usize, &NetworkParameters),
+    ends: &[NicPort],
+    networks: &mut Networks,
+    computed: &mut Computed,
+) -> Rate {
+    if let Auto::Given(rate) = network.rate {
+        return rate;
+    }
+    let is_ethernet = matches!(network.kind, NetworkKindChoice::Roce | NetworkKindChoice::Ethernet);
+    let ends = if is_ethernet { ends } else { &[] };
+    networks.asked_for_rates.extend(ends.iter().map(|end| end.nic));
+    let slowest = ends.iter().filter_map(|end| networks.port_rates[end.nic]).min();
+    let (rate, source) = match slowest {
+        Some(rate) => (rate, "`rdma.port_rate` of the slower adapter"),
+        None => (UNSTATED, "100 Gb/s"),
+    };
+    let path = format!("{}.rate", inputs.file.components[component].name);
+    computed.parameter(path, rate.to_string(), Provenance::Assumed, source);
+    rate
+}
+
+pub(super) fn wire(network: &NetworkParameters, ethernet: Rate) -> NetworkWire {
     let rate = match network.kind {
-        NetworkKindChoice::Roce => return NetworkWire::Roce { rate: network.rate },
-        NetworkKindChoice::Ethernet => return NetworkWire::Ethernet { rate: network.rate },
+        NetworkKindChoice::Roce => return NetworkWire::Roce { rate: ethernet },
+        NetworkKindChoice::Ethernet => return NetworkWire::Ethernet { rate: ethernet },
         NetworkKindChoice::InfinibandQdr => InfinibandRate::Qdr,
         NetworkKindChoice::InfinibandFdr10 => InfinibandRate::Fdr10,
         NetworkKindChoice::InfinibandFdr => InfinibandRate::Fdr,

@@ -162,7 +162,6 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _K
 _WIRELESS = ("iwlwifi", "ath10k_pci", "ath11k_pci", "ath12k_pci", "mt7921e", "ath9k")
 _ASSOCIATED = re.compile(r"\bwl\w{1,14}: associated")
 """What the kernel says when a wireless adapter has joined a network: it works, whatever was before."""
-_CONTROLLER = re.compile(rf"({host_controllers.NAME}): ")
 _OF_CONTROLLERS = (EventKind.NOTHING_FOUND, EventKind.CONTROLLER_UP)
 _OF_IOMMU = (EventKind.DMA_BLOCKED, EventKind.INTERRUPT_BLOCKED)
 _WAITED = re.compile(r"not ready (\d{1,9})ms")
@@ -194,7 +193,7 @@ _HINT = re.compile(
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number|Payload Size|\.pcie?\b|: 0xffffffff|: ready \d"
+    r"assume dead|No bus number|Payload Size|\.pcie?\b|RC\d{1,2} link|: 0xffffffff|: ready \d"
 )
 """What is in every such line: spares most lines the long search."""
 
@@ -397,7 +396,14 @@ def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tu
 
 def _without_links_that_came_up(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:
     """Keep of host controllers those whose links are down at the end: drivers try again."""
-    last = {event.name: event for event, _ in told if event.kind in _OF_CONTROLLERS}
+    last: dict[str | None, KernelEvent] = {}
+    for event, _ in told:
+        if event.kind not in _OF_CONTROLLERS:
+            continue
+        before = last.get(event.name)
+        also = event.kind is EventKind.NOTHING_FOUND and host_controllers.NO_START.search(event.line)
+        if not also or before is None or before.kind is not event.kind:
+            last[event.name] = event
     return [
         (event, driver)
         for event, driver in told
@@ -425,9 +431,9 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
     if late is not None:
         return _late_to_iommu(message, int(late[1] or "0", 16))
-    if kind in _OF_CONTROLLERS and (controller := _CONTROLLER.search(line)):
-        port = host_controllers.PORT.search(line)
-        return KernelEvent(kind, message, name=f"{controller[1]} port {port[1]}" if port else controller[1])
+    if kind in _OF_CONTROLLERS and (controller := host_controllers.CONTROLLER.search(line)):
+        port, called = host_controllers.PORT.search(line), controller[controller.lastindex or 1]
+        return KernelEvent(kind, message, name=f"{called} port {port[1]}" if port else called)
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])

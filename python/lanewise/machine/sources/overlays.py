@@ -65,6 +65,8 @@ _SIGNS_OF_LOG = (
         "Adapter removed",
         "Link Active not set",
         "link never came up",
+        "initialize host",
+        "link initialization failed",
         "ink down",
         "ink is down",
         "ink is DOWN",
@@ -151,6 +153,8 @@ class Overlays:
             adapters, taken = ethtool.take(lines)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
         self._add_log(lines, once)
+        if any(sign in once for sign in ("Health Monitor Report", "Overall Health", "Diagnostic")):
+            self._add_dcgmi(lines, document)
         if any(sign in once for sign in tool_failures.SIGNS):
             self._add_failures(lines)
         if "GPU0" in once:
@@ -221,6 +225,15 @@ class Overlays:
         log = kernel_events.take(joined_log(lines))
         self.stand_alone |= bool(log)
         self._add("kernel log", partial(kernel_events.put_on, log=log), (), wanted=bool(log))
+
+    def _add_dcgmi(self, lines: list[str], document: str) -> None:
+        """Add what DCGM says of the health of GPUs: alone that is a machine of those that it names."""
+        from lanewise.machine.sources import dcgmi
+
+        told = dcgmi.take(lines, document)
+        if told is not None:
+            self.stand_alone = True
+            self._add("dcgmi", partial(dcgmi.put_on, told=told), (), wanted=True)
 
     def _add_failures(self, lines: list[str]) -> None:
         """Add what a tool of GPUs says when it reaches none: alone that is a machine that fails."""

@@ -292,3 +292,29 @@ def test_dcgms_json() -> None:
     (warned,) = findings(json.dumps({"body": body, "header": ["Health Monitor Report"]}))
     assert (warned.bdf, warned.severity) == ("GPU0", Severity.WARNING)
     assert "PCIe system: Detected more than 8 PCIe replays" in warned.title
+
+
+XPU = """\
++------------------------------+-------------------------------------------------------------------+
+| Device ID                    | {gpu}                                                                 |
++------------------------------+-------------------------------------------------------------------+
+| 1. GPU Core Temperature      | Status: Ok                                                        |
+|                              | Description: All temperature sensors are healthy.                 |
+|                              | Throttle Threshold: 105  Celsius Degree                           |
+| 4. GPU Memory                | Status: {state:<58}|
+|                              | Description: {why:<53}|
+| 5. Xe Link Port              | Status: Unknown                                                   |
++------------------------------+-------------------------------------------------------------------+
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"),
+    [("Ok", None), ("Unknown", None), ("Warning", Severity.WARNING), ("Critical", Severity.ERROR)],
+)
+def test_xpu_smis_health(state: str, severity: Severity | None) -> None:
+    text = XPU.format(gpu=0, state="Ok", why="fine") + XPU.format(gpu=1, state=state, why="failed to read")
+    assert [f.identity.vendor_id for f in machine(text)] == [0x8086, 0x8086]
+    found = findings(text)
+    assert [(f.bdf, f.severity) for f in found] == ([] if severity is None else [("GPU1", severity)])
+    assert all("GPU Memory: failed to read" in finding.title for finding in found)

@@ -10,19 +10,15 @@ Guide 2.0 to 4.2 (Health Checks, Diagnostics), and outputs of real machines.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lanewise.machine.address import Address
-from lanewise.machine.function import Function, Identity, Kind
-from lanewise.machine.kernel_event import LONGEST_LINE, EventKind, KernelEvent
+from lanewise.machine.kernel_event import LONGEST_LINE
 from lanewise.machine.sources.documents import documents_of, objects_of, text_at
-from lanewise.machine.sources.made_up import MADE_UP_DOMAIN
+from lanewise.machine.sources.numbered_health import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from lanewise.machine.model import Machine
 
 _LOOKS_LIKE = re.compile(
     r"\|[ \t]{0,8}(?:Health Monitor Report|Overall Health\b|Group \d{1,4}[^|\n]{0,40}\|[ \t]*Overall Health"
@@ -43,36 +39,14 @@ _ABOUT_HARDWARE = re.compile(r"Page Retirement|Row Remap|remap|Inforom", re.IGNO
 _HEALTH = {"Healthy": "OK", "Warning": "Warning", "Failure": "Critical"}
 """Words of `health`, in those of Redfish."""
 _OF_TESTS = {"pass": "OK", "fail": "Critical", "warn": "Warning"}
-_RANK = ("OK", "Warning", "Critical")
 _NVIDIA = 0x10DE
-_MOST_WORDS = 6
-
-
-@dataclass
-class Told:
-    """What a text says of each GPU, by number."""
-
-    addresses: dict[int, Address] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)
-    health: dict[int, str] = field(default_factory=dict)
-    why: dict[int, list[str]] = field(default_factory=dict)
-
-    def say(self, gpu: int, health: str | None, why: str = "") -> None:
-        """Keep the worst that is said of a GPU, and the words about what is wrong."""
-        if health is not None:
-            self.health[gpu] = max(health, self.health.get(gpu, "OK"), key=_RANK.index)
-        words = self.why.setdefault(gpu, [])
-        if (test := why.partition(":")[0]) != why and test in words:
-            words.remove(test)
-        if why and health != "OK" and why not in words and len(words) < _MOST_WORDS:
-            words.append(why)
 
 
 def take(lines: Sequence[str], document: str) -> Told | None:
     """Return what a text says; None where it is no output of this tool."""
     if _LOOKS_LIKE.search("\n".join(lines)) is None and _LOOKS_LIKE.search(document) is None:
         return None
-    told = Told()
+    told = Told("dcgmi", _NVIDIA, "dcgmi discovery -l")
     rows = [(row[1].strip(), row[2].strip()) for line in lines if (row := _ROW.match(line)) is not None]
     _discovered(rows, told)
     _checked(rows, told)
@@ -199,53 +173,3 @@ def _test_in_json(category: str, test: object, told: Told) -> None:
         ids = text_at(result, "gpu_ids") or text_at(result, "gpu_id") or text_at(result, "entity_id")
         for gpu in _numbers(ids, told) if of_gpus else ():
             told.say(gpu, status, ": ".join([name, *words[:1]])[:LONGEST_LINE])
-
-
-def put_on(machine: Machine, told: Told) -> Machine:
-    """Say of each GPU how it is; alone, the GPUs that are named are the machine."""
-    places, guessed = _places(machine, told)
-    functions = dict(machine.functions)
-    events = list(machine.events)
-    notes = list(machine.notes)
-    for gpu, address in places.items():
-        known = functions.get(address) or _function(address, told.names.get(gpu))
-        name = f"GPU{gpu}"
-        functions[address] = replace(
-            known,
-            stated_health=told.health.get(gpu) or known.stated_health,
-            interfaces=known.interfaces if name in known.interfaces else (*known.interfaces, name),
-        )
-        if told.health.get(gpu, "OK") != "OK":
-            line = f"dcgmi: {'; '.join(told.why.get(gpu) or [told.health[gpu]])}"
-            events.append(
-                KernelEvent(EventKind.CALLED_UNHEALTHY, line[:LONGEST_LINE], address, name=name, number=gpu)
-            )
-    if guessed:
-        notes.append(guessed)
-    return replace(
-        machine, functions=dict(sorted(functions.items())), events=tuple(events), notes=tuple(notes)
-    )
-
-
-def _places(machine: Machine, told: Told) -> tuple[dict[int, Address], str]:
-    """Return the address of each GPU that is told of, and a note where one is a guess or made up."""
-    gpus = [f for f in machine if f.is_gpu and f.identity.vendor_id == _NVIDIA and not f.virtual]
-    by_name = {name: f.address for f in machine for name in f.interfaces if name.startswith("GPU")}
-    places, note = {}, ""
-    for gpu in sorted({*told.health, *told.addresses}):
-        address = told.addresses.get(gpu) or by_name.get(f"GPU{gpu}")
-        if address is None and gpu < len(gpus):
-            address = gpus[gpu].address
-            note = "'dcgmi' names GPUs by number: they are taken in the order of their addresses"
-        if address is None:
-            address = Address(MADE_UP_DOMAIN, gpu >> 5 & 0xFF, gpu & 0x1F, 0)
-            note = "addresses of GPUs are made up: 'dcgmi discovery -l' beside it prints them"
-        places[gpu] = address
-    return places, note
-
-
-def _function(address: Address, name: str | None) -> Function:
-    identity = Identity(
-        class_code=0x030200, vendor_id=_NVIDIA, vendor_name="NVIDIA Corporation", device_name=name
-    )
-    return Function(address, kind=Kind.ENDPOINT, identity=identity, driver="nvidia", driver_known=True)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 HEALTH = Rule(
     id="device-health",
     what="The management controller of the server (BMC), or a tool that asks a device or its driver "
-    "(`npu-smi`, `dcgmi`, `devlink health`, `cxl list -H`, `nvme list-subsys`), says that the device is not "
-    "healthy.",
+    "(`npu-smi`, `dcgmi`, `xpu-smi health`, `devlink health`, `cxl list -H`, `nvme list-subsys`), says that "
+    "the device is not healthy.",
     why="Controllers and devices see of themselves what the host may not: power, temperature, errors of "
     "their memory, firmware that stopped. `Critical` asks for attention at once, `Warning` soon.",
     severity="error for Critical: also for tests of `dcgmi diag` that a GPU fails, for firmware that "
@@ -48,6 +48,8 @@ _FIXES = {
     "GPU`). For PCIe: compare its link with that of the other GPUs (`lspci -vvv -s BDF | grep -e LnkCap -e "
     "LnkSta`), look for errors of the ports above it, reseat the card. For memory: reset the GPU or start "
     "the node again, so that rows can be remapped.",
+    "xpu-smi health": "Look at what it says: temperature and power first. For Xe Link: compare its ports "
+    "with those of the other GPUs (`xpu-smi stats -d GPU`). Then start the node again, and reseat the card.",
     "devlink": "Ask what the firmware found (`devlink health diagnose pci/BDF reporter NAME`, `devlink "
     "health dump show pci/BDF reporter NAME`) and what the driver says (`dmesg | grep BDF`). Then `devlink "
     "health recover pci/BDF reporter NAME`, or load the driver again. If it comes again: update its "

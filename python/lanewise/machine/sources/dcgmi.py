@@ -26,7 +26,7 @@ _LOOKS_LIKE = re.compile(
     r'|"DCGM (?:GPU )?Diagnostic"|"Overall Health" ?:'
 )
 _ROW = re.compile(r"[ \t>]{0,16}\|([^|\n]{1,80})\|([^|\n]{0,400})")
-_CATEGORY = re.compile(r"-{2,} {1,4}([A-Z][\w ]{2,24}?) {1,4}-{2,}")
+_CATEGORY = re.compile(r"-- {1,4}([A-Z][\w ]{2,24}?) {1,4}--")
 _LISTED = re.compile(r"PCI Bus ID: ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[01][0-9A-Fa-f]\.[0-7])\b")
 _NAME = re.compile(r"Name: (\S.{1,60})")
 _GPU_ID = re.compile(r"GPU ID: (\d{1,3})\b")

@@ -63,7 +63,8 @@ def test_statistics_are_those_of_their_interface() -> None:
 def test_broadcoms_layers() -> None:
     text = (
         "driver: bnxt_en\nfirmware-version: 218.0\nbus-info: 0000:21:00.0\n\nNIC statistics:\n"
-        "     pcie_pl_signal_integrity: 0\n     pcie_dl_signal_integrity: 60\n     pcie_tl_signal_integrity: 90\n"
+        "     pcie_pl_signal_integrity: 0\n     pcie_dl_signal_integrity: 60\n"
+        "     pcie_tl_signal_integrity: 90\n"
         "     pcie_link_integrity: 1\n"
     )
     (adapter,) = read_bytes(text.encode())

@@ -111,6 +111,11 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
         r"nvme\d+n\d+: .{0,80}Unrecovered Read Error|nvme\d+: UNRECOVERED READ ERROR \(",
     ),
+    (
+        EventKind.COMPLAINED,
+        r"installed in this (?:vGPU host )?system is not supported by|"
+        r"is not supported by (?:the NVIDIA [\d.]{3,16} driver|open nvidia\.ko|proprietary nvidia\.ko)",
+    ),
     (EventKind.RUNS_WITH_LESS, r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics"),
     (
         EventKind.RECOVERED,
@@ -186,7 +191,7 @@ _MANY_TIMES = (
 _HINT = re.compile(
     r"Xid|detected NVSwitch|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|"
     r"not ready|giving up|power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|"
-    r"pciehp|Link Active not set|DPC:|retraining|"
+    r"not supported by|pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
     r"mpt[23]sas|lockup|Hardware Error|"
@@ -252,8 +257,10 @@ class _Names:
         if "AER: " in event.line and event.address is not None:
             sender = self._sender.get(event.address)
             return replace(event, sender=sender) if sender != event.address else event
-        lost = event.kind is EventKind.GPU_LOST and event.address is None
-        return replace(event, address=self._probed) if lost and self._probed else event
+        told = event.kind is EventKind.GPU_LOST or _UNSUPPORTED in event.line
+        return (
+            replace(event, address=self._probed) if told and event.address is None and self._probed else event
+        )
 
     def addressed(self, event: KernelEvent, driver: str, lines: Sequence[str]) -> KernelEvent:
         """Give an event the address of its name, or of the only device of its driver."""
@@ -291,6 +298,8 @@ class _Names:
         return self._drivers[driver]
 
 
+_UNSUPPORTED = "is not supported by"
+"""What NVIDIA's driver says of a GPU that it named in the line before."""
 _BEFORE_A_BOOT = {
     EventKind.GPU_LOST: EventKind.GPU_LOST_BEFORE,
     EventKind.GPU_ERROR: EventKind.GPU_ERROR_BEFORE,

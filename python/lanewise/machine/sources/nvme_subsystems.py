@@ -34,7 +34,7 @@ _NVME = 0x010802
 
 def read(lines: Sequence[str], into: Reading) -> None:
     """Read all paths of a text."""
-    found = [path for line in lines if (path := _PATH.search(line)) is not None]
+    found = [path for line in lines for path in _PATH.finditer(line)]
     for path in found:
         _drive(path[1], Address.parse(path[2]), path[3], into)
     if found:

@@ -37,6 +37,7 @@ class TextKind(NamedTuple):
 
 
 TREES = (
+    TextKind(("(Bus:Device:Function) Number",), "hwinfo_report"),
     TextKind(("@pci",), "pciconf", "LOOKS_LIKE_PCICONF"),
     TextKind((' "', "Slot:", "Device:"), "lspci_list", "LOOKS_LIKE_LIST"),
     TextKind(("pci@",), "lshw", "LOOKS_LIKE_LSHW"),

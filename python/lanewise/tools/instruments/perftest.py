@@ -200,7 +200,9 @@ def recognizes_json(document: object) -> bool:
 
 _UNQUOTED = re.compile(r"^[ \t]*(?:test_info|results): ?\{[ \t]*$", re.MULTILINE)
 """What ``--out_json`` wrote before it quoted its keys."""
-_KEY = re.compile(r"^[ \t]*([A-Za-z_][\w %.()-]{0,40}?)[ \t]*:[ \t]*(.{0,200}?)[ \t]*,?[ \t]*$", re.MULTILINE)
+_KEY = re.compile(
+    r"^[ \t]*+([A-Za-z_][\w%.()-]{0,40}(?: [\w%.()-]{1,40}){0,6})[ \t]*+:([^\n]{0,200})$", re.MULTILINE
+)
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?$|[\[{\"]|true$|false$|null$")
 """A value that is JSON as it stands, or begins to be."""
 
@@ -214,8 +216,9 @@ def parse_unquoted(text: str, *, source: str | None = None) -> Measurement:
     """Read it as if it had them."""
 
     def quoted(line: re.Match[str]) -> str:
-        value = line[2] if _PLAIN.match(line[2]) else json.dumps(line[2])
-        return f'"{line[1]}": {value}{"" if line[2].endswith("{") else ","}'
+        value = line[2].strip().removesuffix(",").rstrip()
+        whole = value if _PLAIN.match(value) else json.dumps(value)
+        return f'"{line[1]}": {whole}{"" if value.endswith("{") else ","}'
 
     whole = _KEY.sub(quoted, text)
     return parse_json(re.sub(r",(\s{0,40}\})", r"\1", whole), source=source)

@@ -57,6 +57,31 @@ def test_mlxlink_in_json() -> None:
     assert (str(adapter.link.status), str(adapter.link.capability)) == ("16GT/s x4", "16GT/s x16")
 
 
+STATUS = """\
+PCI devices:
+------------
+DEVICE_TYPE             MST                           PCI       RDMA            NET                       NUMA
+ConnectX7(rev:0)        /dev/mst/mt4129_pciconf0      81:00.0   mlx5_0          net-ens1f0np0             1
+
+ConnectX7(rev:0)        /dev/mst/mt4129_pciconf0.1    81:00.1   mlx5_1          net-ens1f1np1             1
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("/dev/mst/mt4129_pciconf0", "81:00.0"),
+        ("/dev/mst/mt4129_pciconf0.1", "81:00.1"),
+        ("mlx5_1", "81:00.1"),
+        ("81:00.0", "81:00.0"),
+    ],
+)
+def test_names_that_the_long_list_explains(name: str, address: str) -> None:
+    text = STATUS + AS_JSON.replace("0000:41:00.0", name)
+    assert [adapter.address.short for adapter in read_bytes(text.encode())] == [address]
+
+
 # GitHub, enjoy-digital/litepcie issue 87: an i.MX 8M.
 IMX = """\
 [    3.641335] imx6q-pcie 33800000.pcie: PHY Initialization End!.

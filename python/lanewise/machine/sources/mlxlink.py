@@ -28,7 +28,10 @@ LOOKS_LIKE = re.compile(
     re.MULTILINE,
 )
 _COMMAND = re.compile(r"\b(?:mlx|mst)link\b[^\n|]{0,80}?(?:-d|--device) ?(?:/dev/mst/)?([\w:.]{4,40})")
-_NAME = re.compile(r"/dev/mst/(\w{1,40})[ \t]")
+_NAME = re.compile(
+    rf"/dev/mst/([\w.]{{1,40}})[ \t](?:[ \t]{{0,60}}({FUNCTION})\b(?:[ \t]{{1,60}}(mlx\d_\w{{1,16}}))?)?"
+)
+"""A device of ``mst status``; with ``-v`` its address and its name for RDMA are beside it."""
 _PLACE = re.compile(rf"domain:bus:dev\.fn=({FUNCTION})\b")
 _HEADING = re.compile(
     rf"[ \t>]{{0,8}}[=#*-]{{0,40}}[ \t]{{0,4}}(?:\w{{2,12}}:? )?({FUNCTION})\b[ \t:=#*-]{{0,48}}$"
@@ -50,6 +53,8 @@ def read(lines: Sequence[str], into: Reading) -> set[int]:
     for number, line in enumerate(lines):
         if (name := _NAME.search(line)) is not None and "mlxlink" not in line:
             called = name[1]
+            for known in filter(None, (name[1], name[3]) if name[2] else ()):
+                names.setdefault(known, set()).add(Address.parse(name[2]))
         elif (place := _PLACE.search(line)) is not None:
             names.setdefault(called, set()).add(Address.parse(place[1]))
         elif (command := _COMMAND.search(line)) is not None:

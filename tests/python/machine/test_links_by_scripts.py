@@ -135,3 +135,22 @@ def test_a_controller_that_has_to_wait_for_others_is_no_finding() -> None:
         "[    1.2] pci 0000:00:00.0: [17cb:0115] type 01 class 0x060400\n"
     )
     assert not diagnose(read_bytes(log.encode()), cost=False).findings
+
+
+# GitHub, enjoy-digital/litex_m2sdr issue 156: a log whose lines with the bits were left out.
+NAMED_ALONE = """\
+pcieport 0004:00:00.0: AER: Multiple Uncorrectable (Fatal) error message received from 0004:00:00.0
+pcieport 0004:00:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Receiver ID)
+pcieport 0004:00:00.0:    [18] MalfTLP                (First)
+pcieport 0004:00:00.0: AER:   TLP Header: ca615a08 976f5b08 345a6d08 90ea1ccd
+"""
+
+
+@pytest.mark.parametrize(
+    "bits", ["", "pcieport 0004:00:00.0:   device [10de:229c] error status/mask=00040000/0\n"]
+)
+def test_the_name_of_an_error_is_enough(bits: str) -> None:
+    head, bus_error, *rest = NAMED_ALONE.splitlines(keepends=True)
+    bits = bits.replace("/0\n", "/00000000\n")
+    (port,) = read_bytes("".join((head, bus_error, bits, *rest)).encode())
+    assert dict(port.errors.counters or ()) == {"fatal.TOTAL": 1, "fatal.MalfTLP": 1}

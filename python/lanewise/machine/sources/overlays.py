@@ -153,7 +153,7 @@ class Overlays:
             adapters, taken = ethtool.take(lines)
             self.stand_alone |= ethtool.stands_alone(adapters)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
-        self._add_log(lines, once)
+        self._add_log(self.rest, once)
         if any(sign in once for sign in ("Overall Health", "Health Monitor", "Diagnostic", ". GPU ")):
             self._add_numbered(lines, once, document)
         if any(sign in once for sign in tool_failures.SIGNS):

@@ -66,6 +66,7 @@ LAYERS = (
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
     TextKind(("Health ",), "npu_smi"),
     TextKind(("pci/",), "devlink"),
+    TextKind(("DCGM_FI_DEV_",), "dcgm_metrics"),
     TextKind((" pcie ",), "nvme_subsystems"),
     TextKind(("bus-ID: ",), "inxi"),
     TextKind(("PCIe Operational (Enabled) Info", "Width Active (Enabled)"), "mlxlink"),

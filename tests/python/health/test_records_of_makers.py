@@ -93,6 +93,8 @@ def test_each_entry_of_one_line_of_json_counts_for_itself() -> None:
     [
         "PCIe Fatal error @Bus:0xE1 Dev:0x0 Func:0x0 - Deassertion\n",
         "Memory | Uncorrectable ECC at Bus 0x7f Dev 0x13 Func 0x2, PCIe error log\n",
+        "self test: no PCIe errors found on Bus 0x3b Device 0x00 Function 0x0\n",
+        "Bus 0x3b Device 0x00 Function 0x0: PCIe error count: 0\n",
         "Slot 3 occupied: Bus 0x3b Dev 0x00 Func 0x0, link x16\n",
     ],
 )

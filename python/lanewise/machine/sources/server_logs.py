@@ -73,6 +73,9 @@ _SAID = re.compile(
 """Words of an error of PCI Express."""
 _OTHER = re.compile(r"\bde-?assert|\b(?:ECC|DIMM|memory)\b", re.IGNORECASE)
 """What has ended, and errors of memory, whose controllers have places, too."""
+_NONE = re.compile(r"\b(?:no|not|without|zero|0)\b[\w ]{0,20}$", re.IGNORECASE)
+_ZERO = re.compile(r"\w{0,4}(?: count)?[ :=]{1,4}0\b", re.IGNORECASE)
+"""A record that says that there were no errors."""
 _SEGMENT = re.compile(r"\bSeg(?:ment)?(?: ?number)?[ :#=]{0,4}(?:0x)?([0-9a-f]{1,4})\b", re.IGNORECASE)
 _NAMED = re.compile(
     r"Vendor ID\b.{0,24}?\b(?:0x)?([0-9a-f]{4})\b.{0,20}Device ID\b.{0,16}?\b(?:0x)?([0-9a-f]{4})\b",
@@ -141,6 +144,10 @@ def _count_places(record: str, counted: dict[Address, Counter[str]], into: Readi
         around = before if _SAID.search(before) else f"{before} {behind}"
         said, address = _SAID.search(around), _placed(found)
         if said is None or address is None or _OTHER.search(f"{before} {behind[:_CLOSE]}"):
+            continue
+        if _NONE.search(around[max(said.start() - _CLOSE, 0) : said.start()]) or _ZERO.match(
+            around[said.end() :]
+        ):
             continue
         if (segment := _SEGMENT.search(before)) is not None:
             address = address._replace(domain=int(segment[1], 16))

@@ -501,8 +501,13 @@ _OTHER_OUTPUTS = {
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",
     re.compile(
         r"^(?:OS Name|Item)\t|^System Information report written at", re.MULTILINE
-    ): "looks like a report of Windows, which has no links and is not read: lspci of pciutils for Windows "
-    "is, and 'nvidia-smi -q'",
+    ): "looks like a report of Windows, which has no links and is not read: a report of HWiNFO, saved as "
+    "text, is, lspci of pciutils for Windows, and 'nvidia-smi -q'",
+    re.compile(
+        r"^[ \t]*(?:CPU-Z TXT Report|CPU-Z version|CPU-Z[ \t]+\d|TechPowerUp GPU-Z|.{0,8}AIDA64 )",
+        re.MULTILINE,
+    ): "looks like a report of CPU-Z, GPU-Z or AIDA64, which is not read: a report of HWiNFO, saved as text, "
+    "is",
     re.compile(
         r"^[ \t]*SysFS BusID: ", re.MULTILINE
     ): "looks like output of hwinfo, which has no links and is not read: 'sudo lspci -vvv' is",

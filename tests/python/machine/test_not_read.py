@@ -19,6 +19,7 @@ from lanewise.machine import read_bytes
             "a drive's media",
         ),
         ("# Port counters: Lid 7 port 1 (CapMask: 0x5A00)\nSymbolErrorCounter:......0\n", "InfiniBand"),
+        ("CPU-Z TXT Report\n-----\n\nBinaries\nCPU-Z version\t\t1.98.0.x64\n", "HWiNFO"),
         ("Hardware event. This is not a software error.\nMCE 0\nCPU 0 BANK 6 TSC 4e5a7d3c52\n", "'dmesg'"),
     ],
 )

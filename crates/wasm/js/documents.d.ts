@@ -2106,7 +2106,7 @@ export interface ScanMachineFunction {
   gpu_direct?: boolean;
   /** Kernel modules that could drive it. */
   modules?: string[];
-  /** How the management controller (Redfish) or npu-smi says it is. */
+  /** How the management controller (Redfish) or a tool (npu-smi, dcgmi, xpu-smi, devlink, cxl list, nvme list-subsys) says it is. */
   stated_health?: "OK" | "Warning" | "Critical";
   /** Of a GPU, as its driver says. */
   health?: ScanMachineFunctionHealth;

@@ -59,6 +59,7 @@ class EventKind(StrEnum):
     FEWER_DRIVES = "a tool lists fewer drives than there are"
     GPU_ERROR = "a GPU, or a switch between GPUs, reported an error"
     COMPLAINED = "a driver reported an error of its device"
+    CALLED_UNHEALTHY = "a tool calls a device unhealthy"
     DMA_BLOCKED = "the IOMMU blocked an access of a device to memory"
     INTERRUPT_BLOCKED = "the IOMMU blocked an interrupt of a device"
 

@@ -438,7 +438,8 @@ _OTHER_OUTPUTS = {
         r"^[ \t*-]{1,8}[^\n]{1,120}: Speed [\d.]{1,4}GT/s[^\n]{0,20}, Width x\d", re.MULTILINE
     ): "has links by the names of devices, without addresses: 'sudo lspci -vvv' has both",
     re.compile(
-        r"^smartctl \d|^Smart Log for NVME device|^NVME Identify Controller|^Error Information Log Entries",
+        r"^smartctl \d|^Smart Log for NVME device|^NVME Identify Controller|^Error Information Log Entries"
+        r'|^Error Log Entries for device:|"(?:critical_warning|error_count|num_err_log_entries)" ?: ?\d',
         re.MULTILINE,
     ): "tells of a drive's media, not of its link: 'sudo lspci -vvv' does, and 'nvme list -v' has addresses",
     re.compile(
@@ -481,7 +482,15 @@ _OTHER_OUTPUTS = {
     ): "has properties of devices of Windows without their addresses, and is not read: lspci of pciutils for "
     "Windows is, and 'nvidia-smi -q'",
     re.compile(
-        r"^CA '\w{1,20}'|^hca_id:[ \t]", re.MULTILINE
+        r"\bsetpci (?:-\w{1,3} {1,4}){1,3}[0-9a-f:.]{5,12}\b"
+    ): "has values of registers that setpci read, one by one, and is not read: 'sudo lspci -vvv' and "
+    "'sudo lspci -xxxx' have all of them",
+    re.compile(
+        r"^MCE \d{1,4}$|^mcelog: |\bMachine check events logged|^Hardware event\. This is not a software",
+        re.MULTILINE,
+    ): "tells of errors of processors and memory, which mcelog keeps: 'dmesg' has those of PCI Express",
+    re.compile(
+        r"^CA '\w{1,20}'|^hca_id:[ \t]|^# Port (?:extended )?counters: Lid \d", re.MULTILINE
     ): "tells of ports of InfiniBand, not of PCI Express: 'sudo lspci -vvv' does",
     re.compile(
         r"^PCIe AER events summary:", re.MULTILINE
@@ -492,8 +501,13 @@ _OTHER_OUTPUTS = {
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",
     re.compile(
         r"^(?:OS Name|Item)\t|^System Information report written at", re.MULTILINE
-    ): "looks like a report of Windows, which has no links and is not read: lspci of pciutils for Windows "
-    "is, and 'nvidia-smi -q'",
+    ): "looks like a report of Windows, which has no links and is not read: a report of HWiNFO, saved as "
+    "text, is, lspci of pciutils for Windows, and 'nvidia-smi -q'",
+    re.compile(
+        r"^[ \t]*(?:CPU-Z TXT Report|CPU-Z version|CPU-Z[ \t]+\d|TechPowerUp GPU-Z|.{0,8}AIDA64 )",
+        re.MULTILINE,
+    ): "looks like a report of CPU-Z, GPU-Z or AIDA64, which is not read: a report of HWiNFO, saved as text, "
+    "is",
     re.compile(
         r"^[ \t]*SysFS BusID: ", re.MULTILINE
     ): "looks like output of hwinfo, which has no links and is not read: 'sudo lspci -vvv' is",

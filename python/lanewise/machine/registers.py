@@ -188,7 +188,8 @@ class Transfers(NamedTuple):
 WITHOUT_DETAILS = "WithoutDetails"
 """As what an error counts of which a log does not say which one it was."""
 BY_MLXLINK = "mlxlink.TOTAL"
-"""A counter that says who counted the others: the adapter, as its maker's tool tells."""
+BY_ETHTOOL = "ethtool.TOTAL"
+"""Counters that say who counted the others: the adapter, as its maker's tool or its driver tells."""
 MOMENTS = "correctable.MOMENTS"
 """At how many times within one minute of a log a link had errors, where it had them at more than one."""
 

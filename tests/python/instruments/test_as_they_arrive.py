@@ -127,6 +127,18 @@ class TestPerftest:
         assert case.bandwidth_bytes_per_s == average * unit
         assert (case.target, case.direction) == ("mlx5_3", "write")
 
+    @pytest.mark.parametrize("quoted", ["", '"'])
+    def test_json_without_quotation_marks(self, quoted: str) -> None:
+        """As versions wrote it whose files no JSON parser reads."""
+        text = (
+            '{\ntest_info: {\ntest: RDMA_Write BW Test,\nDual-port: "OFF",\nDevice: "mlx5_0",\n'
+            f"Number_of_qps: 4\n}},\n{quoted}results{quoted}: {{\n{quoted}MsgSize{quoted}: 65536,\n"
+            "n_iterations: 5000,\nBW_peak: 0.00,\nBW_average: 196.35,\nMsgRate: 0.374508\n}\n}\n"
+        )
+        (case,) = parse_measurement(text).cases
+        assert case.bandwidth_bytes_per_s == 196.35e9 / 8
+        assert (case.target, case.direction, case.workers) == ("mlx5_0", "write", 4)
+
     def test_a_servers_banner_is_nothing_to_remark_on(self) -> None:
         stars = "*" * 36
         banner = f"{stars}\n* Waiting for client to connect... *\n{stars}\n"

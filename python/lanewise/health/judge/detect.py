@@ -127,6 +127,7 @@ def _parsed(text: str, source: str | None) -> Measurement:
         (transferbench.recognizes, transferbench.parse),
         (rocm_bandwidth.recognizes, rocm_bandwidth.parse),
         (perftest.recognizes, perftest.parse),
+        (perftest.recognizes_unquoted, perftest.parse_unquoted),
         (osu.recognizes, osu.parse),
         (nccl_tests.recognizes, nccl_tests.parse),
         (fio_text.recognizes, fio_text.parse),

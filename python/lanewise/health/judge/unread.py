@@ -31,6 +31,11 @@ _SIGNS = (
         _RDMA,
         r"^bytes +#sent +#ack +total +time +MB/sec|MB/sec +usec/xfer +Mxfers/sec|\bxfer_size: \d{1,12}, iter",
     ),
+    (
+        "NCCL itself, about the ways that it takes",
+        "give the table of nccl-tests (all_reduce_perf)",
+        r"\bNCCL INFO (?:Channel \d{2}(?:/\d{1,3})? : |Ring \d{2} : |Trees? \[|Connected all |NET/|P2P )",
+    ),
     ("oneCCL's benchmark", _NOTHING, r"^# Benchmarking: \w"),
     (
         "the Intel MPI Benchmarks",
@@ -38,6 +43,7 @@ _SIGNS = (
         r"^#[ \t]*Intel ?\(R\) MPI Benchmarks|^[ \t]*#bytes +#repetitions +(?:t(?:_min)?\[usec\]|Mbytes/sec)",
     ),
     ("GPCNeT", _RDMA, r"^Network(?:Load)? ?Tests v\d"),
+    ("dpdk-test-dma-perf", _PREDICTED, r"\bDMA memcpy performance\b|\blcore, DMA, buffer size, nr_buf\b"),
     ("dpdk-testpmd", _NOTHING, r"^[ \t]*-{4,}[ \t]*Forward statistics for port|packet forwarding mode"),
     ("Pktgen", _NOTHING, r"Pktgen:/>|^Pktgen \d|Copyright.{0,60}Intel Corporation.{0,60}\n.{0,200}Pktgen"),
     ("busGrind", _GPUS, r"^Host/Device Bandwidth Matrix"),
@@ -51,10 +57,15 @@ _SIGNS = (
     (
         "Intel's ze_bandwidth or ze_peer",
         _PREDICTED,
-        r"^BW \[GBPS\]|\]: +BW = +[\d.]{1,16} GBPS|^Transfer_size,Bandwidth_\(GBPS\)",
+        r"^BW \[GBPS\]|\]: +BW = +[\d.]{1,16} GBPS|^Transfer_size,Bandwidth_\(GBPS\)"
+        r"|^(?:Uni|Bi|One-|Two-)?directional (?:write|read)\b|\bDevice\(\d\)-+> ?Device\(\d\)|BW \[GBPS\]:",
     ),
     ("xpu-smi diag", _PREDICTED, r"\bIntegration PCIe\b"),
-    ("dcgmi diag", _GPUS, r'^[ \t]*"DCGM (?:GPU )?Diagnostic"|^\|[- ]*Diagnostic +\| Result'),
+    (
+        "dcgmi diag",
+        "'lanewise doctor' reads which GPUs fail; for bandwidths use nvbandwidth",
+        r'^[ \t]*"DCGM (?:GPU )?Diagnostic"|^\|[- ]*Diagnostic +\| Result',
+    ),
     ("dcgmi", _LOAD, r"^#Entity +\w{4,6} |\bdcgm \d+\.\d+ \("),
     ("nvidia-smi dmon", _LOAD, r"^# gpu +(?:pwr|rxpci|sm|gtemp)\b"),
     ("gpu_burn", _LOAD, r"\bGflop/s\).{0,80}\berrors: \d"),

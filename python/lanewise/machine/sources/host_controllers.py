@@ -7,8 +7,9 @@ nothing is has the same words as one whose device does not start.
 
 Controllers with several ports that share one name (Tegra before 194, MT7621) say which port found nothing;
 how fast those run that found something they do not say.
-Source: logs of Raspberry Pi, Rockchip, Jetson, Armada and SpacemiT boards; Linux, drivers/pci/controller
-(pcie-rockchip-host.c, pcie-mediatek-gen3.c, dwc/pcie-designware.c), 4.19 to 6.17, read for the wording only.
+Source: logs of Raspberry Pi, Rockchip, Jetson, Armada, i.MX, Qualcomm and SpacemiT boards; Linux,
+drivers/pci/controller (pcie-rockchip-host.c, pcie-mediatek-gen3.c, dwc/pcie-designware.c), 4.19 to 6.17, read
+for the wording only.
 """
 
 from __future__ import annotations
@@ -25,14 +26,24 @@ if TYPE_CHECKING:
 
 NAME = r"[0-9a-f]{4,12}\.[a-z][\w-]{1,23}"
 _SPEAKER = rf"[\w-]{{0,24}}pci[\w-]{{0,24}} {NAME}: (?:[\w-]{{1,24}}: )?"
+_OF_ANDROID = r"PCIe:? ?RC\d{1,2} link init"
+"""How Qualcomm's own driver (msm_pcie) begins what it says: by the number of the root complex."""
 NO_LINK = (
-    rf"{_SPEAKER}(?:(?:Phy |PCIe )?[Ll]ink never came up|(?:PCIe )?[Ll]ink (?:is )?(?:down|DOWN)\b|"
-    r"PCIe Link Fail|PCIe link training gen\d timeout|link \d down, ignoring|pcie\d no card, disable it)"
+    rf"{_OF_ANDROID}ialization failed|{_SPEAKER}(?:(?:[Pp]hy |PCIe )?[Ll]ink never came up|"
+    r"(?:PCIe )?[Ll]ink (?:is )?(?:down|DOWN)\b|"
+    r"PCIe Link Fail|PCIe link training gen\d timeout|link \d down, ignoring|pcie\d no card, disable it|"
+    r"(?:error -\w{1,16}: )?(?:failed to|cannot|unable to) initialize host|"
+    r"probe with driver [\w-]{1,32} failed with error -(?!517\b)\d)|"
+    rf"[\w-]{{0,24}}pci[\w-]{{0,24}}: probe of {NAME} failed with error -(?!517\b)\d"
 )
 """A link that did not come up."""
 PORT = re.compile(r"\b(?:link |pcie)(\d) (?:down, ignoring|no card)")
 """Which of several ports of a controller a line tells of."""
-LINK_UP = rf"{_SPEAKER}(?:PCIe Gen\.\d x\d{{1,2}} |PCIe )?[Ll]ink (?:is )?(?:up|UP)\b"
+NO_START = re.compile(r"initialize host|failed with error -")
+"""A line that says that a controller did not start; where its link is the reason, another line says so."""
+CONTROLLER = re.compile(rf"({NAME}): |probe of ({NAME}) |PCIe:? ?(RC\d{{1,2}}) link init")
+"""Where the name of a controller stands."""
+LINK_UP = rf"{_OF_ANDROID}ialized|{_SPEAKER}(?:PCIe Gen\.\d x\d{{1,2}} |PCIe )?[Ll]ink (?:is )?(?:up|UP)\b"
 """One that did."""
 SIGN = "pcie"
 """What is in the names of most controllers; ``pci`` in those of Qualcomm."""

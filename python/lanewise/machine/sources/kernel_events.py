@@ -111,6 +111,11 @@ _KINDS: tuple[tuple[EventKind, str], ...] = (
         r"(?:I/O error|critical (?:medium|target) error), dev nvme\d+(?:c\d+)?n\d+, sector \d|"
         r"nvme\d+n\d+: .{0,80}Unrecovered Read Error|nvme\d+: UNRECOVERED READ ERROR \(",
     ),
+    (
+        EventKind.COMPLAINED,
+        r"installed in this (?:vGPU host )?system is not supported by|"
+        r"is not supported by (?:the NVIDIA [\d.]{3,16} driver|open nvidia\.ko|proprietary nvidia\.ko)",
+    ),
     (EventKind.RUNS_WITH_LESS, r"kfd: .{0,16}skipped device [0-9a-f:]{9}, PCI rejects atomics"),
     (
         EventKind.RECOVERED,
@@ -162,7 +167,6 @@ _ANY = re.compile("|".join(f"(?P<{kind.name}>{pattern})" for kind, pattern in _K
 _WIRELESS = ("iwlwifi", "ath10k_pci", "ath11k_pci", "ath12k_pci", "mt7921e", "ath9k")
 _ASSOCIATED = re.compile(r"\bwl\w{1,14}: associated")
 """What the kernel says when a wireless adapter has joined a network: it works, whatever was before."""
-_CONTROLLER = re.compile(rf"({host_controllers.NAME}): ")
 _OF_CONTROLLERS = (EventKind.NOTHING_FOUND, EventKind.CONTROLLER_UP)
 _OF_IOMMU = (EventKind.DMA_BLOCKED, EventKind.INTERRUPT_BLOCKED)
 _WAITED = re.compile(r"not ready (\d{1,9})ms")
@@ -187,14 +191,14 @@ _MANY_TIMES = (
 _HINT = re.compile(
     r"Xid|detected NVSwitch|off the bus|GPU_IS_LOST|The NVIDIA GPU|from bus|nvme\d|nvme 0|inaccessible|"
     r"not ready|giving up|power state|recover|mlx5_core|offline|link lost|RmInitAdapter|BAR ?\d|[Ss]lot|"
-    r"pciehp|Link Active not set|DPC:|retraining|"
+    r"not supported by|pciehp|Link Active not set|DPC:|retraining|"
     r"Adapter removed|available PCIe|probe of|probe with|unknown header|Default domain type|"
     r"Kernel command line|DMAR|AMD-V[iI]|_ENTRY dev|_REQUEST dev|IOTLB|arm-smmu|FAULT|fault_state|non-op|"
     r"mpt[23]sas|lockup|Hardware Error|"
     r"ISP System|fatal error|uncorrectable hardware|time(?:d )?out|Internal error|irmware|Rebuild|heartbeat|"
     r"disconnect|wedged|power cables|amdgpu|EEH: Inv|can't enable|unusable because|Unit Hang|Safe Mode|"
     r"insufficient power|waiting for|diag reset|dev nvme|Unrecovered Read|rejects atomics|Speed 2\.5GT|"
-    r"assume dead|No bus number|Payload Size|\.pcie?\b|: 0xffffffff|: ready \d"
+    r"assume dead|No bus number|Payload Size|\.pcie?\b|RC\d{1,2} link|: 0xffffffff|: ready \d"
 )
 """What is in every such line: spares most lines the long search."""
 
@@ -253,8 +257,10 @@ class _Names:
         if "AER: " in event.line and event.address is not None:
             sender = self._sender.get(event.address)
             return replace(event, sender=sender) if sender != event.address else event
-        lost = event.kind is EventKind.GPU_LOST and event.address is None
-        return replace(event, address=self._probed) if lost and self._probed else event
+        told = event.kind is EventKind.GPU_LOST or _UNSUPPORTED in event.line
+        return (
+            replace(event, address=self._probed) if told and event.address is None and self._probed else event
+        )
 
     def addressed(self, event: KernelEvent, driver: str, lines: Sequence[str]) -> KernelEvent:
         """Give an event the address of its name, or of the only device of its driver."""
@@ -292,6 +298,8 @@ class _Names:
         return self._drivers[driver]
 
 
+_UNSUPPORTED = "is not supported by"
+"""What NVIDIA's driver says of a GPU that it named in the line before."""
 _BEFORE_A_BOOT = {
     EventKind.GPU_LOST: EventKind.GPU_LOST_BEFORE,
     EventKind.GPU_ERROR: EventKind.GPU_ERROR_BEFORE,
@@ -397,7 +405,14 @@ def _without_what_was_waited_for(told: list[tuple[KernelEvent, str]]) -> list[tu
 
 def _without_links_that_came_up(told: list[tuple[KernelEvent, str]]) -> list[tuple[KernelEvent, str]]:
     """Keep of host controllers those whose links are down at the end: drivers try again."""
-    last = {event.name: event for event, _ in told if event.kind in _OF_CONTROLLERS}
+    last: dict[str | None, KernelEvent] = {}
+    for event, _ in told:
+        if event.kind not in _OF_CONTROLLERS:
+            continue
+        before = last.get(event.name)
+        also = event.kind is EventKind.NOTHING_FOUND and host_controllers.NO_START.search(event.line)
+        if not also or before is None or before.kind is not event.kind:
+            last[event.name] = event
     return [
         (event, driver)
         for event, driver in told
@@ -425,9 +440,9 @@ def _event(kind: EventKind, line: str) -> KernelEvent:
         return KernelEvent(kind, message, address=_of_any_form(blocked[1] or blocked[2]))
     if late is not None:
         return _late_to_iommu(message, int(late[1] or "0", 16))
-    if kind in _OF_CONTROLLERS and (controller := _CONTROLLER.search(line)):
-        port = host_controllers.PORT.search(line)
-        return KernelEvent(kind, message, name=f"{controller[1]} port {port[1]}" if port else controller[1])
+    if kind in _OF_CONTROLLERS and (controller := host_controllers.CONTROLLER.search(line)):
+        port, called = host_controllers.PORT.search(line), controller[controller.lastindex or 1]
+        return KernelEvent(kind, message, name=f"{called} port {port[1]}" if port else called)
     watched = _WATCHED.search(line) if kind is EventKind.TIMED_OUT else None
     if watched is not None and place is None:
         return KernelEvent(kind, message, name=watched[1] or watched[2])

@@ -129,6 +129,8 @@ class Counting:
         self._errors: defaultdict[Address, Counter[str]] = defaultdict(Counter)
         self._waiting: dict[Address, str] = {}
         """Functions whose last error has no details yet, and as what it counts until then."""
+        self._unnamed: set[Address] = set()
+        """Functions whose last error has no bits and no name yet."""
         self._times: dict[Address, list[float]] = {}
         """When a link had errors in the minute before the last ones, each time once."""
         self._moments: dict[Address, int] = {}
@@ -149,7 +151,7 @@ class Counting:
         if any(sign in line for sign in esxi_errors.SIGNS) and esxi_errors.count(line, self._errors):
             return
         if " Bus Error" not in line and "error status/mask" not in line and "received" not in line:
-            if self._waiting and "] " in line:
+            if self._unnamed and "] " in line:
                 self._take_name(line)
             return
         match = _LINE.search(line)
@@ -161,6 +163,7 @@ class Counting:
             self._heard = None
             prefix = self._severity[address] = _prefix(severity[1])
             self._count(address, f"{prefix}.TOTAL")
+            self._unnamed.add(address)
             if severity[2] is None:
                 self._waiting[address] = f"{prefix}.{WITHOUT_DETAILS}"
                 self._count(address, self._waiting[address])
@@ -176,7 +179,7 @@ class Counting:
         """Take an error by the line that names it, where the one with its bits was left out."""
         match = _LINE.search(line)
         bit = None if match is None else _NAMED_BIT.match(match[2])
-        if match is not None and bit is not None and (address := Address.parse(match[1])) in self._waiting:
+        if match is not None and bit is not None and (address := Address.parse(match[1])) in self._unnamed:
             self._bits(address, 1 << int(bit[1]))
 
     def _note_time(self, address: Address, now: float | None) -> None:
@@ -198,6 +201,7 @@ class Counting:
         alone that are not corrected.
         """
         prefix = self._severity.get(address)
+        self._unnamed.discard(address)
         if prefix is None:
             worse = any(status >> bit & 1 for bit in UNCORRECTABLE_BITS.keys() - CORRECTABLE_BITS.keys())
             prefix = "nonfatal" if worse else "correctable"

@@ -1,6 +1,7 @@
 """`mlxlink --port_type PCIE`: the link of a network adapter with its slot, and its errors.
 
-What it prints names no device; the command does, by address, or by a name that ``mst status`` explains. Of
+What it prints names no device; the command does, by address, or by a name that ``mst status`` explains, or a
+line that a script puts above each device, with its address alone. With ``--json`` the words are the same. Of
 what is in an adapter only its own link with the slot is read (depth, index and node 0). What is enabled is
 what the adapter can do. CRC errors of packets are those that other tools call BadDLLP and BadTLP; errors that
 stand for changes of the link's state (RX, TX, ``dl down``), and the eye, are left out. Source: outputs in
@@ -22,11 +23,21 @@ if TYPE_CHECKING:
 
     from lanewise.machine.assembly import Reading
 
-LOOKS_LIKE = re.compile(r"^[ \t>]{0,8}PCIe Operational \(Enabled\) Info", re.MULTILINE)
+LOOKS_LIKE = re.compile(
+    r"^[ \t>]{0,40}\"?(?:PCIe Operational \(Enabled\) Info|Link Width Active \(Enabled\)[ \t\"]{0,40}:)",
+    re.MULTILINE,
+)
 _COMMAND = re.compile(r"\b(?:mlx|mst)link\b[^\n|]{0,80}?(?:-d|--device) ?(?:/dev/mst/)?([\w:.]{4,40})")
-_NAME = re.compile(r"/dev/mst/(\w{1,40})[ \t]")
+_NAME = re.compile(
+    rf"/dev/mst/([\w.]{{1,40}})[ \t](?:[ \t]{{0,60}}({FUNCTION})\b(?:[ \t]{{1,60}}(mlx\d_\w{{1,16}}))?)?"
+)
+"""A device of ``mst status``; with ``-v`` its address and its name for RDMA are beside it."""
 _PLACE = re.compile(rf"domain:bus:dev\.fn=({FUNCTION})\b")
-_FIELD = re.compile(r"[ \t>]{0,8}([A-Z][\w ,()]{2,40}?)[ \t]{0,60}: (\S[^\n]{0,60})")
+_HEADING = re.compile(
+    rf"[ \t>]{{0,8}}[=#*-]{{0,40}}[ \t]{{0,4}}(?:\w{{2,12}}:? )?({FUNCTION})\b[ \t:=#*-]{{0,48}}$"
+)
+"""A line of a script with nothing but a device in it."""
+_FIELD = re.compile(r"[ \t>]{0,40}\"?([A-Z][\w ,()]{2,40}?)\"?[ \t]{0,60}: \"?(\w[^\n\"]{0,60})")
 _SPEEDS = re.compile(r"([\d.]{1,4})G-Gen \d(?: \(([\d.]{1,4})G-Gen \d\))?")
 _WIDTHS = re.compile(r"(\d{1,2})X(?: \((\d{1,2})X\))?")
 _COUNTERS = {"CRC Error dllp": "correctable.BadDLLP", "CRC Error tlp": "correctable.BadTLP"}
@@ -42,10 +53,14 @@ def read(lines: Sequence[str], into: Reading) -> set[int]:
     for number, line in enumerate(lines):
         if (name := _NAME.search(line)) is not None and "mlxlink" not in line:
             called = name[1]
+            for known in filter(None, (name[1], name[3]) if name[2] else ()):
+                names.setdefault(known, set()).add(Address.parse(name[2]))
         elif (place := _PLACE.search(line)) is not None:
             names.setdefault(called, set()).add(Address.parse(place[1]))
         elif (command := _COMMAND.search(line)) is not None:
             device, own = _named(command[1], names), True
+        elif (heading := _HEADING.match(line)) is not None:
+            device, own = Address.parse(heading[1]), True
         elif (field := _FIELD.match(line)) is not None and device is not None:
             if field[1] == "Depth, pcie index, node":
                 own = field[2].strip() == _OWN

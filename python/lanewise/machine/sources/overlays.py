@@ -65,6 +65,8 @@ _SIGNS_OF_LOG = (
         "Adapter removed",
         "Link Active not set",
         "link never came up",
+        "initialize host",
+        "link initialization failed",
         "ink down",
         "ink is down",
         "ink is DOWN",
@@ -145,12 +147,15 @@ class Overlays:
 
             drives, taken = nvme_list.take(lines, text)
             self._add("nvme list", partial(nvme_list.put_on, drives=drives), taken, wanted=bool(drives))
-        if "bus-info: " in once:
+        if "bus-info: " in once or "_signal_integrity: " in once:
             from lanewise.machine.sources import ethtool
 
             adapters, taken = ethtool.take(lines)
+            self.stand_alone |= ethtool.stands_alone(adapters)
             self._add("ethtool", partial(ethtool.put_on, adapters=adapters), taken, wanted=bool(adapters))
-        self._add_log(lines, once)
+        self._add_log(self.rest, once)
+        if any(sign in once for sign in ("Overall Health", "Health Monitor", "Diagnostic", ". GPU ")):
+            self._add_numbered(lines, once, document)
         if any(sign in once for sign in tool_failures.SIGNS):
             self._add_failures(lines)
         if "GPU0" in once:
@@ -221,6 +226,16 @@ class Overlays:
         log = kernel_events.take(joined_log(lines))
         self.stand_alone |= bool(log)
         self._add("kernel log", partial(kernel_events.put_on, log=log), (), wanted=bool(log))
+
+    def _add_numbered(self, lines: list[str], once: str, document: str) -> None:
+        """Add what a tool says of the health of GPUs by number: alone that is a machine of those."""
+        from lanewise.machine.sources import dcgmi, numbered_health, xpu_health
+
+        tables = [xpu_health.take(lines)] if "Status: " in once else []
+        for told in (dcgmi.take(lines, document), *tables):
+            if told is not None:
+                self.stand_alone = True
+                self._add(told.tool, partial(numbered_health.put_on, told=told), (), wanted=True)
 
     def _add_failures(self, lines: list[str]) -> None:
         """Add what a tool of GPUs says when it reaches none: alone that is a machine that fails."""

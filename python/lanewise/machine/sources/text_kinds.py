@@ -37,6 +37,7 @@ class TextKind(NamedTuple):
 
 
 TREES = (
+    TextKind(("(Bus:Device:Function) Number",), "hwinfo_report"),
     TextKind(("@pci",), "pciconf", "LOOKS_LIKE_PCICONF"),
     TextKind((' "', "Slot:", "Device:"), "lspci_list", "LOOKS_LIKE_LIST"),
     TextKind(("pci@",), "lshw", "LOOKS_LIKE_LSHW"),
@@ -58,14 +59,17 @@ LAYERS = (
     TextKind(
         (
             *("on a component at bus", "link training failure is observed", "(Segment 0x", "(DevFn"),
-            "PCI bus:",
+            *("PCI bus:", "Function ", "Func:", "Func ", "Fun ", "Fun:", "Func0", "Function:", "Fn:", "/F0"),
         ),
         "server_logs",
     ),
     TextKind(("ected error: ", "atal) error:"), "rasdaemon"),
     TextKind(("Health ",), "npu_smi"),
+    TextKind(("pci/",), "devlink"),
+    TextKind(("DCGM_FI_DEV_",), "dcgm_metrics"),
+    TextKind((" pcie ",), "nvme_subsystems"),
     TextKind(("bus-ID: ",), "inxi"),
-    TextKind(("PCIe Operational (Enabled) Info",), "mlxlink"),
+    TextKind(("PCIe Operational (Enabled) Info", "Width Active (Enabled)"), "mlxlink"),
     TextKind(("PcieLinkSpeed PcieLinkWidth",), "windows_adapters"),
     TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
@@ -79,11 +83,14 @@ DOCUMENTS = (
     TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
     TextKind(('"express_type"',), "pcicrawler", "JSON_SIGNS", "read_document"),
     TextKind(("<capability type=",), "nodedev", "JSON_SIGNS", "read_document"),
+    TextKind(('"pci/',), "devlink", "JSON_SIGNS", "read_document"),
+    TextKind(('"memdev"',), "cxl_list", "JSON_SIGNS", "read_document"),
+    TextKind(('"Transport"',), "nvme_subsystems", "JSON_SIGNS", "read_document"),
 )
 """Layers in JSON or XML, whose readers take the whole text: it may be one line."""
 WANTED = (
     "'nvidia-smi -q', 'nvidia-smi --query-gpu', 'amd-smi', 'rocm-smi', 'inxi -a', 'tail -v *_link_*', "
-    "'system_profiler', 'talosctl', Redfish"
+    "'system_profiler', 'talosctl', Redfish, 'devlink health', 'dcgmi', 'cxl list', 'nvme list-subsys'"
 )
 """What prints a text that is a layer."""
 

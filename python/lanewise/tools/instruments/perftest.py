@@ -10,6 +10,7 @@ A written output has the header of the real one, but no lines with addresses, be
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
@@ -195,6 +196,32 @@ def recognizes_json(document: object) -> bool:
         and isinstance(document.get("test_info"), dict)
         and ("MsgSize" in document["results"] or "BW_average" in document["results"])
     )
+
+
+_UNQUOTED = re.compile(r"^[ \t]*(?:test_info|results): ?\{[ \t]*$", re.MULTILINE)
+"""What ``--out_json`` wrote before it quoted its keys."""
+_KEY = re.compile(
+    r"^[ \t]*+([A-Za-z_][\w%.()-]{0,40}(?: [\w%.()-]{1,40}){0,6})[ \t]*+:([^\n]{0,200})$", re.MULTILINE
+)
+_PLAIN = re.compile(r"-?\d+(?:\.\d+)?$|[\[{\"]|true$|false$|null$")
+"""A value that is JSON as it stands, or begins to be."""
+
+
+def recognizes_unquoted(text: str) -> bool:
+    """Whether a text has what ``--out_json`` wrote without quotation marks."""
+    return _UNQUOTED.search(text) is not None and ("BW_average" in text or "MsgSize" in text)
+
+
+def parse_unquoted(text: str, *, source: str | None = None) -> Measurement:
+    """Read it as if it had them."""
+
+    def quoted(line: re.Match[str]) -> str:
+        value = line[2].strip().removesuffix(",").rstrip()
+        whole = value if _PLAIN.match(value) else json.dumps(value)
+        return f'"{line[1]}": {whole}{"" if value.endswith("{") else ","}'
+
+    whole = _KEY.sub(quoted, text)
+    return parse_json(re.sub(r",(\s{0,40}\})", r"\1", whole), source=source)
 
 
 def parse_json(text: str, *, source: str | None = None) -> Measurement:

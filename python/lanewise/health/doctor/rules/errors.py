@@ -9,7 +9,7 @@ from lanewise.health.doctor.link_errors import counted, latched
 from lanewise.health.doctor.registry import PROVISIONING, Bearing, Rule, rule
 from lanewise.health.doctor.words import listed, listed_words
 from lanewise.machine.model import ENDPOINTS
-from lanewise.machine.registers import BY_MLXLINK, MOMENTS
+from lanewise.machine.registers import BY_ETHTOOL, BY_MLXLINK, MOMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -212,6 +212,7 @@ def _correctable_lines(function: Function, bits: list[str]) -> list[str]:
     text = ", ".join(f"{count} {what}" for what, count in counted(function))
     where = "in the log" if function.errors.counted_in_log else "aer_dev_correctable"
     where = "by mlxlink" if function.errors.counter(BY_MLXLINK) else where
+    where = "by ethtool -S" if function.errors.counter(BY_ETHTOOL) else where
     return [*lines, f"{function.address.short} {where}: {text}"] if text else lines
 
 

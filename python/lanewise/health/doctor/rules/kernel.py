@@ -279,11 +279,14 @@ def lost_links(view: View, this: Rule) -> Iterable[Finding]:
         )
     for event in view.machine.events:
         if event.kind is EventKind.NOTHING_FOUND and event.name is not None:
+            no_start = FAILED_START in event.line or "initialize host" in event.line
             yield this.finding(
                 Severity.INFO,
                 event.name,
-                f"the link of the host controller {event.name} did not come up: nothing is in its slot, or "
-                "what is there does not start",
+                f"the host controller {event.name} did not start: nothing in its slot can be used"
+                if no_start
+                else f"the link of the host controller {event.name} did not come up: nothing is in its slot, "
+                "or what is there does not start",
                 [event.line],
                 fix=_NOTHING_FOUND,
                 cost="none where the slot is empty",

@@ -103,9 +103,12 @@ fn look_at(simulation: &mut Simulation, look: LookCase, until: Time) {
             pause(Pause { at, events: u64::MAX });
             pause(Pause { at: Time::NEVER, events });
         }
-        Look::Stop => advance(simulation, at),
+        // Once: that is how a window ends in which a run is measured.
+        Look::Stop => _ = simulation.run_until(at, u64::MAX),
         Look::State => {
-            advance(simulation, at);
+            if simulation.run_until(at, u64::MAX) != Progress::Reached {
+                return; // There is nothing more to do, and the run would be over.
+            }
             simulation.stop_measuring(at);
             simulation.fabric.check_conservation();
             let _ = (simulation.held(), simulation.resources(at), simulation.reports(at));

@@ -837,3 +837,25 @@ fn completions_stay_in_order_when_forwarding_becomes_quicker() {
         agrees(&case);
     }
 }
+
+/// A Nak takes a link into Recovery, as the fourth replay without progress, at the instant at which the other end wants to wake the link for a
+/// TLP. That end has the lower number and is asked first: the TLP goes before Recovery. The fabric read the Nak of both ends at once.
+#[test]
+fn a_nak_that_comes_as_the_other_end_wants_the_wire() {
+    let mut case = quiet_host();
+    case.mps_shift = 2;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 1, 2);
+    let other = EndpointCase { link: LinkCase { lanes: 4, ..end.link.clone() }, ..end.clone() };
+    end.link.corrupt = [vec![], (0..40).collect()];
+    let lower = EndCase { retry: (9, 30), ack: (64, 3_000), replay_ns: Some(500), ..plain_half() };
+    end.link.ends = Some([plain_half(), lower]);
+    end.link.power.states = [Some((0, 4)), None];
+    case.endpoints = vec![end, other];
+    let of = |from, length, at_ns| TransferCase { from, to: 0, ..transfer((0, false, 0, length, at_ns)) };
+    // Symbols have 4 ns.
+    for at_ns in (2_680..2_700).step_by(4) {
+        case.transfers = vec![of(0, 4, 1_000), of(1, 512, 0), of(1, 4, at_ns)];
+        agrees(&case);
+    }
+}

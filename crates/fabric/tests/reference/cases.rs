@@ -208,6 +208,8 @@ pub enum Look {
     PauseAfter(u64),
     /// It runs up to then and no further.
     Stop,
+    /// For the time up to then, where it stands still.
+    Account,
     /// All that can be read between two pieces of a run.
     State,
     /// Whether the devices are at rest, in the middle of a run.
@@ -896,6 +898,7 @@ fn look_cases(kinds: Kinds) -> BoxedStrategy<Vec<LookCase>> {
         1 => Just(Look::Pause),
         1 => (0u64..20).prop_map(Look::PauseAfter),
         3 => Just(Look::Stop),
+        2 => Just(Look::Account),
         2 => Just(Look::State),
         2 => Just(Look::Rest),
     ];

@@ -103,6 +103,10 @@ fn look_at(simulation: &mut Simulation, look: LookCase, until: Time) {
             pause(Pause { at, events: u64::MAX });
             pause(Pause { at: Time::NEVER, events });
         }
+        Look::Account => {
+            pause(Pause { at, events: u64::MAX });
+            simulation.stop_measuring(at.max(simulation.happened_until()));
+        }
         // Once: that is how a window ends in which a run is measured.
         Look::Stop => _ = simulation.run_until(at, u64::MAX),
         Look::State => {

@@ -1,8 +1,8 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
 use super::cases::{
-    Case, ChangeCase, EndCase, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase,
-    TransferCase,
+    Case, ChangeCase, EndCase, EndpointCase, FlitCase, IommuCase, LinkCase, Look, LookCase, PlugCase,
+    SwitchCase, TransferCase,
 };
 use super::compare::compare;
 use super::tiny::tiny;
@@ -857,5 +857,30 @@ fn a_nak_that_comes_as_the_other_end_wants_the_wire() {
     for at_ns in (2_680..2_700).step_by(4) {
         case.transfers = vec![of(0, 4, 1_000), of(1, 512, 0), of(1, 4, at_ns)];
         agrees(&case);
+    }
+}
+
+/// An UpdateFC for which nothing waits wakes a link from L1. The periods of the other end, which has the lower number, start anew, and it has
+/// something to tell sooner for that: both are brought up to date when the time up to a stop is accounted for, whichever is looked at first.
+#[test]
+fn a_stop_behind_an_update_that_wakes_the_other_end() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.slow_memory) = (0, true);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.link.credits) = (1, 4, 2, Some(16));
+    let other = end.clone();
+    end.link.power.states = [None, Some((400, 60))];
+    let upper = EndCase { update: (64, 3_000, 1_000), ..plain_half() };
+    let lower = EndCase { update: (64, 3_000, 30_000), ..plain_half() };
+    end.link.ends = Some([upper, lower]);
+    case.endpoints = vec![end, other];
+    let of = |from, to, length, at_ns| TransferCase { from, to, ..transfer((0, false, 0, length, at_ns)) };
+    for peer_at in (5_000..11_000).step_by(300) {
+        case.transfers =
+            vec![of(1, 1, 2_900, 0), of(0, 0, 64, 3_000), of(1, 0, 64, peer_at), of(0, 0, 4, 30_000)];
+        for at_ns in (12_000..24_000).step_by(300) {
+            case.looks = vec![LookCase { at_ns, what: Look::Account }];
+            agrees(&case);
+        }
     }
 }

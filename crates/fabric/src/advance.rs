@@ -69,7 +69,7 @@ impl Fabric {
     pub(crate) fn advance_all(&mut self, now: Time) {
         let ports = (0..self.ports.len() as u32).map(PortId);
         ports.clone().for_each(|id| self.advance_to(id, now));
-        while ports.clone().fold(false, |acted, id| self.advance_woken(id, now) || acted) {}
+        while ports.clone().filter(|id| self.advance_woken(*id, now)).count() > 0 {}
         for id in ports {
             let port = &self.ports[id.index()];
             if port.error_free_non_flit && port.transmitter.state == LinkState::Active {

@@ -69,12 +69,24 @@ impl Fabric {
     pub(crate) fn advance_all(&mut self, now: Time) {
         let ports = (0..self.ports.len() as u32).map(PortId);
         ports.clone().for_each(|id| self.advance_to(id, now));
+        while ports.clone().filter(|id| self.advance_woken(*id, now)).count() > 0 {}
         for id in ports {
             let port = &self.ports[id.index()];
             if port.error_free_non_flit && port.transmitter.state == LinkState::Active {
                 self.take_in_dllps(id, now);
             }
         }
+    }
+
+    /// The end of a link that may sleep is brought up to date once more, where that has something to do: its peer, which was brought up to
+    /// date after it, may have woken the link a while ago, and so its periods started anew. Whether it had.
+    fn advance_woken(&mut self, id: PortId, now: Time) -> bool {
+        let port = &self.ports[id.index()];
+        if !port.sleeps || port.receiver.next_deadline(|| port.dllps_from()).0 > now {
+            return false;
+        }
+        self.advance_to(id, now);
+        true
     }
 }
 

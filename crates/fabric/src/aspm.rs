@@ -77,7 +77,8 @@ impl Fabric {
         port.wake_at = Time::NEVER;
         let (peer, owner) = (port.peer, port.owner);
         self.advance_to(id, now); // The peer may have woken the link a while ago, and what has been due since goes first.
-        self.take_in_dllps_before_nak(peer, now);
+        // A Nak is acted on when it is the turn of the peer: the link may go into Recovery for it, and this port is asked first.
+        self.take_in_acknowledgements(peer, now);
         if let Owner::Switch(index) = owner
             && self.switches[index as usize].has_nullified
         {
@@ -89,7 +90,7 @@ impl Fabric {
         let entry_times = self.entry_times(id);
         let port = &mut self.ports[id.index()];
         let is_waking = matches!(port.sleep().next_deadline(entry_times, now), (_, Timer::ExitFromSleep));
-        // A Nak that was read on the way here may have taken the link into Recovery.
+        // What has been due for a while may be on the wire.
         if is_waking || port.transmitter.decides_at(now) > now {
             self.wake(id, now);
             return false;

@@ -39,6 +39,11 @@ impl Lines {
         self.waiting.push_before((turn, line), |(other, _)| *other > turn);
     }
 
+    /// Those that wait, in the order of their turns.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter().map(|(_, line)| *line)
+    }
+
     fn first(&self) -> Option<PacketId> {
         self.waiting.front().map(|(_, line)| *line)
     }

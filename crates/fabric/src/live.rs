@@ -5,15 +5,18 @@
 //! the fabric: sizes of buffers and tables, what link training and firmware settled, what is plugged in where. And what is not
 //! there at all cannot get a rate: a link without errors is simulated without faults, a device without a pace without an engine.
 
+use crate::completion_queue::Lines;
 use crate::config::{
     DeviceKind, EndpointConfig, FabricConfig, FaultConfig, LinkConfig, RootComplexConfig, SwitchConfig,
 };
 use crate::endpoint::Endpoint;
 use crate::fabric::Fabric;
-use crate::port::Owner;
+use crate::packet::Packet;
+use crate::port::{Owner, PortId};
 use crate::root_complex::RootComplex;
 use crate::server::Server;
-use lanewise_units::Rate;
+use lanewise_pcie::tlp::FlowClass;
+use lanewise_units::{Rate, Time};
 use std::sync::Arc;
 
 impl FabricConfig {
@@ -103,7 +106,11 @@ impl Fabric {
         for (index, device) in config.devices.iter().enumerate() {
             match (self.devices[index].owner, &device.kind) {
                 (Owner::RootComplex(at), DeviceKind::RootComplex(to)) => {
+                    let before = self.root_complexes[at as usize].config.forward_latency;
                     self.root_complexes[at as usize].take_live_settings(to);
+                    if to.forward_latency < before {
+                        self.keep_completions_in_order(at);
+                    }
                 }
                 (Owner::Switch(at), DeviceKind::Switch(to)) => {
                     self.switches[at as usize].config.take_live_settings(to);
@@ -115,6 +122,41 @@ impl Fabric {
             }
         }
         config.links.iter().for_each(|link| self.take_error_rates(link));
+    }
+
+    /// A root complex forwards packets sooner from now on. Completions wait at a root port in the order in which they may leave, and yet none
+    /// passes one that came the same way before: both may answer one read (PCIe Base 6.3 §2.3.1.1).
+    fn keep_completions_in_order(&mut self, index: u32) {
+        let root_complex = &self.root_complexes[index as usize];
+        let at_port = |(egress, id): (u16, &PortId)| {
+            let (port, packets) = (&self.ports[id.index()], &self.packets);
+            let queues = port.channel_numbers().map(|channel| port.queues_of(channel));
+            let queued = queues.flat_map(|queues| queues.ids_of_class(packets, FlowClass::Completion));
+            let lines = root_complex.lines.get(usize::from(egress)).into_iter().flat_map(Lines::waiting);
+            queued.chain(lines).map(|packet| (egress, packet)).collect::<Vec<_>>()
+        };
+        let shared = root_complex.outbound.iter().flat_map(|outbound| outbound.waiting());
+        let waiting: Vec<_> = (0..).zip(&root_complex.ports).flat_map(at_port).chain(shared).collect();
+        let mut not_before: Vec<((u16, u16), Time)> = Vec::new();
+        for (egress, packet) in waiting {
+            let packet = &self.packets[packet];
+            let Some(came_in) = self.came_in_at(packet) else { continue };
+            let way = (self.ports[came_in.index()].index, egress);
+            match not_before.iter_mut().find(|(of, _)| *of == way) {
+                Some((_, at)) => *at = packet.eligible_at.max(*at),
+                None => not_before.push((way, packet.eligible_at)),
+            }
+        }
+        self.root_complexes[index as usize].not_before = not_before;
+    }
+
+    /// The root port at which a completion came in, if it came from a peer. Of a packet in pieces the last piece knows.
+    fn came_in_at(&self, packet: &Packet) -> Option<PortId> {
+        match packet.ingress {
+            _ if packet.class() != FlowClass::Completion || packet.ingress == Packet::ORIGINATED => None,
+            cut if cut & Packet::CUT != 0 => Some(self.cut_packets.get(cut & !Packet::CUT).port),
+            port => Some(PortId(port)),
+        }
     }
 
     fn take_error_rates(&mut self, link: &LinkConfig) {

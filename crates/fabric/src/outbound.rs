@@ -62,6 +62,11 @@ impl OutboundQueue {
         self.count(now);
     }
 
+    /// Root ports and packets, in the order in which they came.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u16, PacketId)> {
+        self.waiting.iter().copied()
+    }
+
     /// The root port and the packet at the head.
     pub(crate) fn head(&self) -> Option<(u16, PacketId)> {
         self.waiting.front().copied()

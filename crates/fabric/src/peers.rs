@@ -12,7 +12,7 @@ use lanewise_units::{Bytes, Time};
 /// A packet of which only pieces are left, and the port whose buffer it takes up until the last of them has gone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CutPacket {
-    port: PortId,
+    pub(crate) port: PortId,
     whole: Packet,
 }
 

@@ -23,7 +23,7 @@ use crate::stack::{Stack, WaitingRead};
 use crate::unmade::Unmade;
 use lanewise_engine::random::RandomStream;
 use lanewise_pcie::splitting;
-use lanewise_pcie::tlp::Tlp;
+use lanewise_pcie::tlp::{FlowClass, Tlp};
 use lanewise_units::{Bytes, Span, Time};
 
 /// What belongs to one socket.
@@ -73,6 +73,9 @@ pub(crate) struct RootComplex {
     pub(crate) path: Option<Box<MemoryPath>>,
     /// Reads that it does not answer, or not well, where there are any.
     pub(crate) errors: Option<Box<DeviceErrors>>,
+    /// Completions from one root port to another do not leave before then: not before those that were on their way when forwarding became
+    /// quicker (`live.rs`).
+    pub(crate) not_before: Vec<((u16, u16), Time)>,
 }
 
 impl RootComplex {
@@ -102,6 +105,7 @@ impl RootComplex {
             outbound: OutboundQueue::new(&config, ports.len()),
             path: MemoryPath::new(&config, ports.len()),
             errors: DeviceErrors::new(&config.errors),
+            not_before: Vec::new(),
             ports,
             routes,
             config,
@@ -204,6 +208,16 @@ impl RootComplex {
 
     /// When a packet from root port `ingress` may leave root port `egress`.
     pub(crate) fn forward(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
+        let at = self.forwarded_at(now, packet, ingress, egress);
+        if self.not_before.is_empty() || packet.class() != FlowClass::Completion {
+            return at;
+        }
+        let way = (ingress, egress);
+        let before = self.not_before.iter().find(|(of, _)| *of == way);
+        before.map_or(at, |(_, before)| at.max(*before))
+    }
+
+    fn forwarded_at(&mut self, now: Time, packet: &Packet, ingress: u16, egress: u16) -> Time {
         let payload = packet.payload();
         let taken = self.stack(ingress).take_over(now, payload).max(self.stack(egress).hand_on(now, payload));
         let forwarded = taken + self.config.forward_latency;

@@ -112,6 +112,8 @@ pub struct EndpointCase {
     pub interval_ns: u64,
     pub completion_ns: u64,
     pub slow_drain: bool,
+    /// Rate of its memory as peers read it, in bytes a second, and how long that takes, in ns.
+    pub memory: (Option<u64>, u64),
 }
 
 /// A transfer.
@@ -184,6 +186,48 @@ pub struct Case {
     /// Traffic class of each channel of every endpoint.
     pub classes: [u8; 3],
     pub plugs: Vec<PlugCase>,
+    /// From when on transfers are asked for and devices taken away, in ns.
+    pub start_ns: u64,
+    pub looks: Vec<LookCase>,
+    pub changes: Vec<ChangeCase>,
+}
+
+/// The run of the fabric stands still, or is asked for something: the reference knows nothing of that.
+#[derive(Clone, Copy, Debug)]
+pub struct LookCase {
+    pub at_ns: u64,
+    pub what: Look,
+}
+
+/// What it is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// Nothing: it stands still at that time.
+    Pause,
+    /// Nothing: it stands still after so many events more than it has handled by then.
+    PauseAfter(u64),
+    /// It runs up to then and no further.
+    Stop,
+    /// For the time up to then, where it stands still.
+    Account,
+    /// All that can be read between two pieces of a run.
+    State,
+    /// Whether the devices are at rest, in the middle of a run.
+    Rest,
+}
+
+/// Other settings from then on.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeCase {
+    pub at_ns: u64,
+    /// Latencies of memory of hosts, of switches and of memory of endpoints.
+    pub latencies_ns: [u64; 3],
+    pub jitter: bool,
+    pub slow_memory: bool,
+    pub slow_drain: bool,
+    pub interval_ns: u64,
+    /// Bit error rates are so many times as high as at the start.
+    pub errors: f64,
 }
 
 /// An endpoint that is taken away, if it is at rest, and brought back.
@@ -219,6 +263,14 @@ pub struct Kinds {
     pub hot_plug: bool,
     /// The two ends of a link have settings of their own.
     pub ends: bool,
+    /// Transfers may be asked for before flow control is initialised.
+    pub early: bool,
+    /// Memory of endpoints has a rate and a latency of its own.
+    pub targets: bool,
+    /// The run stands still on its way and is asked for its state.
+    pub looks: bool,
+    /// Settings change on the way.
+    pub changes: bool,
     /// The share of links in Flit Mode.
     pub flits: f64,
 }
@@ -393,24 +445,30 @@ impl Case {
         config.links.push(link.link(upper, (lower, 0)));
     }
 
+    fn start(&self) -> Time {
+        Time::ZERO + Span::from_ns(self.start_ns)
+    }
+
     pub fn plugs(&self) -> Vec<Plug> {
         let first = 1 + self.switches.len();
+        // In Flit Mode none goes.
+        let may_go = |case: &&PlugCase| self.endpoints[case.end % self.endpoints.len()].link.flits.is_none();
         let both = |case: &PlugCase| {
             let device = first + case.end % self.endpoints.len();
-            let at = us(5) + Span::from_ns(case.at_ns);
+            let at = self.start() + Span::from_ns(case.at_ns);
             [
                 Plug { at, device, away: true },
                 Plug { at: at + Span::from_ns(case.away_ns), device, away: false },
             ]
         };
-        self.plugs.iter().flat_map(both).collect()
+        self.plugs.iter().filter(may_go).flat_map(both).collect()
     }
 
     pub fn steps(&self) -> Vec<Step> {
         let first = 1 + self.switches.len();
         let end = |index: usize| first + index % self.endpoints.len();
         let step = |case: &TransferCase| Step {
-            at: us(5) + Span::from_ns(case.at_ns),
+            at: self.start() + Span::from_ns(case.at_ns),
             device: end(case.from),
             channel: case.channel,
             traffic_class: 0,
@@ -435,6 +493,66 @@ impl Case {
             steps[index].traffic_class = self.classes[steps[index].channel];
         }
         steps
+    }
+}
+
+impl Case {
+    /// When settings change, and what they are then.
+    pub fn changes(&self) -> Vec<(Time, FabricConfig)> {
+        let mut cases = self.changes.clone();
+        cases.sort_by_key(|case| case.at_ns);
+        let change = |case: &ChangeCase| {
+            let mut config = self.config();
+            case.put_on(&mut config, self.slowest_check());
+            (Time::ZERO + Span::from_ns(case.at_ns), config)
+        };
+        cases.iter().map(change).collect()
+    }
+
+    /// Stops in the order of time.
+    pub fn looks(&self) -> Vec<LookCase> {
+        let mut looks = self.looks.clone();
+        looks.sort_by_key(|look| look.at_ns);
+        looks
+    }
+
+    fn slowest_check(&self) -> Span {
+        let of_switches = self.switches.iter().map(|one| &one.link);
+        let links = of_switches.chain(self.endpoints.iter().map(|one| &one.link));
+        links.map(LinkCase::slowest_check).max().expect("there is an endpoint")
+    }
+}
+
+impl ChangeCase {
+    fn put_on(&self, config: &mut FabricConfig, slowest_check: Span) {
+        let [of_host, of_switch, of_target] = self.latencies_ns.map(Span::from_ns);
+        let rate = |slow: bool| if slow { SLOW } else { FAST };
+        for device in &mut config.devices {
+            match &mut device.kind {
+                DeviceKind::RootComplex(root) => {
+                    root.memory_latency = of_host;
+                    root.memory_latency_jitter = if self.jitter { of_host } else { Span::ZERO };
+                    (root.forward_latency, root.write_latency) = (of_switch, of_target);
+                    root.memory.rate = rate(self.slow_memory);
+                    root.write_bandwidth = rate(self.slow_drain);
+                    root.read_bandwidth = rate(self.slow_drain);
+                }
+                // Not below that, TLPs of a link come in the order in which they were sent, however quick the switch becomes.
+                DeviceKind::Switch(switch) => switch.latency = of_switch.max(slowest_check),
+                DeviceKind::Endpoint(endpoint) => {
+                    endpoint.memory_read_latency = of_target;
+                    endpoint.request_interval = Span::from_ns(self.interval_ns);
+                    endpoint.write_drain = rate(self.slow_drain);
+                    endpoint.memory_read_rate = endpoint.memory_read_rate.map(|_| rate(self.slow_memory));
+                }
+            }
+        }
+        let faults = |link: &mut LinkConfig| {
+            for faults in [&mut link.faults_upstream, &mut link.faults_downstream] {
+                faults.bit_error_rate *= self.errors;
+            }
+        };
+        config.links.iter_mut().for_each(faults);
     }
 }
 
@@ -526,6 +644,8 @@ impl EndpointCase {
             completion_latency: Span::from_ns(self.completion_ns),
             write_drain: if self.slow_drain { SLOW } else { FAST },
             buffer_hold: if self.slow_drain { Span::from_ns(300) } else { Span::ZERO },
+            memory_read_rate: self.memory.0.map(Rate::from_bytes_per_second),
+            memory_read_latency: Span::from_ns(self.memory.1),
             ..endpoint()
         }
     }
@@ -568,9 +688,10 @@ fn link_case(kinds: Kinds) -> impl Strategy<Value = LinkCase> {
             corrupt: [faults.0, faults.1],
             errors: [faults.2, faults.3],
             recovery_ns: faults.4,
-            map: channels.0,
+            // In Flit Mode there is VC0 alone, and no sleep.
+            map: if channels.3.is_some() { 0 } else { channels.0 },
             channel_turns: channels.1,
-            power: channels.2,
+            power: if channels.3.is_some() { PowerCase::default() } else { channels.2 },
             flits: channels.3,
             skip_ns,
             ends,
@@ -658,8 +779,10 @@ fn storage(kinds: Kinds) -> BoxedStrategy<[u64; 3]> {
 fn endpoint_case(kinds: Kinds) -> impl Strategy<Value = EndpointCase> {
     let times = (prop::sample::select(vec![0u64, 0, 130]), prop::sample::select(vec![0u64, 0, 90]));
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (link_case(kinds), 0u32..4, prop::sample::select(vec![1u32, 3, 32]), flags, times).prop_map(
-        |(link, mrrs_shift, tags, flags, times)| EndpointCase {
+    let memory = memory_of_endpoint(kinds);
+    (link_case(kinds), 0u32..4, prop::sample::select(vec![1u32, 3, 32]), flags, times, memory).prop_map(
+        |(link, mrrs_shift, tags, flags, times, memory)| EndpointCase {
+            memory,
             link,
             mrrs_shift,
             tags,
@@ -671,6 +794,14 @@ fn endpoint_case(kinds: Kinds) -> impl Strategy<Value = EndpointCase> {
             completion_ns: times.1,
         },
     )
+}
+
+fn memory_of_endpoint(kinds: Kinds) -> BoxedStrategy<(Option<u64>, u64)> {
+    if !kinds.targets {
+        return Just((None, 100)).boxed();
+    }
+    let rate = prop::sample::select(vec![100_000_000u64, 1_000_000_007, 20_000_000_000]);
+    (prop::option::weighted(0.7, rate), prop::sample::select(vec![0u64, 1, 100, 700])).boxed()
 }
 
 fn transfer_case(kinds: Kinds) -> impl Strategy<Value = TransferCase> {
@@ -752,6 +883,49 @@ fn plug_case() -> impl Strategy<Value = PlugCase> {
     (0usize..6, 0u64..25_000, away).prop_map(|(end, at_ns, away_ns)| PlugCase { end, at_ns, away_ns })
 }
 
+fn start_ns(kinds: Kinds) -> BoxedStrategy<u64> {
+    if !kinds.early {
+        return Just(5_000).boxed();
+    }
+    prop::sample::select(vec![0u64, 0, 70, 1_000, 5_000]).boxed()
+}
+
+fn look_cases(kinds: Kinds) -> BoxedStrategy<Vec<LookCase>> {
+    if !kinds.looks {
+        return Just(Vec::new()).boxed();
+    }
+    let what = prop_oneof![
+        1 => Just(Look::Pause),
+        1 => (0u64..20).prop_map(Look::PauseAfter),
+        3 => Just(Look::Stop),
+        2 => Just(Look::Account),
+        2 => Just(Look::State),
+        2 => Just(Look::Rest),
+    ];
+    let at_ns = prop_oneof![0u64..5_000, 2_000u64..25_000, 0u64..80_000];
+    prop::collection::vec((at_ns, what).prop_map(|(at_ns, what)| LookCase { at_ns, what }), 1..24).boxed()
+}
+
+fn change_cases(kinds: Kinds) -> BoxedStrategy<Vec<ChangeCase>> {
+    if !kinds.changes {
+        return Just(Vec::new()).boxed();
+    }
+    let latency = || prop::sample::select(vec![0u64, 5, 60, 150, 900]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let rest = (prop::sample::select(vec![0u64, 90, 700]), prop::sample::select(vec![0.1, 1.0, 8.0]));
+    let case = (3_000u64..25_000, prop::array::uniform3(latency()), flags, rest);
+    let case = case.prop_map(|(at_ns, latencies_ns, flags, (interval_ns, errors))| ChangeCase {
+        at_ns,
+        latencies_ns,
+        jitter: flags.0,
+        slow_memory: flags.1,
+        slow_drain: flags.2,
+        interval_ns,
+        errors,
+    });
+    prop::collection::vec(case, 1..6).boxed()
+}
+
 /// Random cases of these kinds.
 pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
     (
@@ -761,14 +935,26 @@ pub fn case(kinds: Kinds) -> impl Strategy<Value = Case> {
         prop::collection::vec(transfer_case(kinds), 1..12),
         prop::array::uniform3(if kinds.channels { 0u8..5 } else { 0..1 }),
         prop::collection::vec(plug_case(), if kinds.hot_plug { 1..8 } else { 0..1 }),
+        (start_ns(kinds), look_cases(kinds), change_cases(kinds)),
     )
-        .prop_map(|(general, mut switches, endpoints, transfers, classes, plugs)| {
+        .prop_map(|(general, switches, endpoints, transfers, classes, plugs, course)| {
+            let ((seed, mps_shift, host), (start_ns, looks, changes)) = (general, course);
+            let mut made = Case {
+                seed,
+                mps_shift,
+                host,
+                switches,
+                endpoints,
+                transfers,
+                classes,
+                plugs,
+                start_ns,
+                looks,
+                changes,
+            };
             // A switch that forwards sooner than it checks acknowledges too early: see `known.rs`.
-            let links = switches.iter().map(|one| &one.link).chain(endpoints.iter().map(|one| &one.link));
-            let slowest = links.map(LinkCase::slowest_check).max().expect("there is an endpoint");
-            let slowest = slowest.div_ceil(Span::from_ns(1));
-            switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
-            let (seed, mps_shift, host) = general;
-            Case { seed, mps_shift, host, switches, endpoints, transfers, classes, plugs }
+            let slowest = made.slowest_check().div_ceil(Span::from_ns(1));
+            made.switches.iter_mut().for_each(|switch| switch.latency_ns = switch.latency_ns.max(slowest));
+            made
         })
 }

@@ -54,6 +54,15 @@ impl Endpoint {
         }
     }
 
+    /// Other settings.
+    pub fn change(&mut self, config: &EndpointConfig) {
+        self.config = config.clone();
+        self.drain.set_rate(config.write_drain);
+        if let (Some(memory), Some(rate)) = (&mut self.memory, config.memory_read_rate) {
+            memory.set_rate(rate);
+        }
+    }
+
     fn has_a_tag(&self) -> bool {
         self.out.len() < (self.config.tags as usize).min(usize::from(self.config.tag_width.usable()))
     }

@@ -6,7 +6,7 @@ use super::agenda::{Event, rank};
 use super::iommu::Iommu;
 use super::memory::Memory;
 use super::system::System;
-use super::tlp::{Kind, Server, Tlp, completions};
+use super::tlp::{COMPLETION, Kind, Server, Tlp, completions};
 use lanewise_engine::random::RandomStream;
 use lanewise_fabric::config::RootComplexConfig;
 use lanewise_pcie::tlp::ECRC;
@@ -62,6 +62,14 @@ impl Host {
             stack_of,
             jitter,
         }
+    }
+
+    /// Other settings.
+    pub fn change(&mut self, config: &RootComplexConfig) {
+        self.config = config.clone();
+        self.reads.set_rate(config.read_bandwidth);
+        self.writes.set_rate(config.write_bandwidth);
+        self.memory.change(&config.memory);
     }
 
     /// Whose buffer a request means.
@@ -132,6 +140,7 @@ impl System {
             // Peer to peer: back down, through this or another root port.
             let ready = now + self.translate(device, number, &tlp) + self.host(device).config.forward_latency;
             let egress = self.devices[device].ports[egress];
+            let ready = ready.max(self.those_before(egress, port, &tlp));
             return self.queue(egress, Tlp { ready, turn: ready, came_in: Some(port), ..tlp });
         }
         let stack = self.host(device).stack_of[number];
@@ -149,6 +158,15 @@ impl System {
             }
             Kind::Completion => panic!("the processor asks for nothing here"),
         }
+    }
+
+    /// When the completions have left at the earliest that came the same way as this one, though forwarding took longer then: none passes
+    /// them.
+    fn those_before(&self, egress: usize, ingress: usize, tlp: &Tlp) -> Time {
+        let channels = self.ports[egress].channels.iter();
+        let all = channels.flat_map(|channel| &channel.queues[COMPLETION]);
+        let before = all.filter(|other| tlp.kind == Kind::Completion && other.came_in == Some(ingress));
+        before.map(|other| other.ready).max().unwrap_or(Time::ZERO)
     }
 
     /// Starts the reads of a stack that wait, as far as there are tracking entries.

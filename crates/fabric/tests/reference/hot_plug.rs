@@ -7,6 +7,7 @@ use super::agenda::{Event, rank};
 use super::channel::Channel;
 use super::port::{Phase, Port};
 use super::system::{Kind, System};
+use super::tlp::Arrival;
 use lanewise_fabric::Fabric;
 use lanewise_fabric::ports::{HotPlug, Timers};
 use lanewise_fabric::workload::{DeviceId, Workload, WorkloadEvent};
@@ -27,7 +28,8 @@ impl Port {
         let pools = [self.config.credits].into_iter().chain(self.config.more_credits.iter().copied());
         self.channels = pools.map(|pools| Channel::new(&self.config, pools)).collect();
         (self.phase, self.init_due) = (Phase::Init1, Time::NEVER);
-        (self.next_sequence, self.expected, self.nak_scheduled) = (0, 0, false);
+        (self.next_sequence, self.expected) = (0, 0);
+        (self.nak_scheduled, self.nak) = (false, None);
         (self.checked, self.unacknowledged, self.ack_due) = (0, 0, Time::NEVER);
         (self.replays, self.replay_deadline) = (0, Time::NEVER);
         (self.waits, self.acknowledged_at) = (false, Time::ZERO);
@@ -68,7 +70,7 @@ impl System {
         ends.into_iter().for_each(|port| self.read_acknowledgements(port));
         let is_under_way = |event: &Event| match event {
             Event::Arrives { port, arrival } => {
-                ends.contains(port) || self.waits_already(*port, &arrival.tlp, ends[1])
+                ends.contains(port) || self.waits_already(*port, arrival, ends[1])
             }
             _ => false,
         };
@@ -94,29 +96,43 @@ impl System {
         switch.has_tlps_between(own.number, self.now)
     }
 
-    /// Whether a TLP on its way to a switch port is sure to arrive, and waits for `egress` already.
-    fn waits_already(&self, port: usize, tlp: &super::tlp::Tlp, egress: usize) -> bool {
-        let device = self.ports[port].device;
-        self.rank_of_arrivals(port) == rank::SWITCH_TAKES && self.egress(device, port, tlp) == egress
+    /// Whether a TLP on its way to a switch port is sure to arrive, and waits for `egress` already; one that came before is a duplicate,
+    /// and waits for nothing.
+    fn waits_already(&self, port: usize, arrival: &Arrival, egress: usize) -> bool {
+        let own = &self.ports[port];
+        self.rank_of_arrivals(port) == rank::SWITCH_TAKES
+            && arrival.sequence >= own.expected
+            && self.egress(own.device, port, &arrival.tlp) == egress
     }
 }
 
-/// Does the same in the fabric.
+/// Does the same in the fabric, and asks it beside that whether devices are at rest.
 pub struct Plugs {
-    pub plugs: Vec<Plug>,
-    pub is_away: BTreeSet<usize>,
+    plugs: Vec<Plug>,
+    questions: Vec<(Time, Vec<usize>)>,
+    is_away: BTreeSet<usize>,
+}
+
+impl Plugs {
+    pub fn new(plugs: Vec<Plug>, questions: Vec<(Time, Vec<usize>)>) -> Self {
+        Self { plugs, questions, is_away: BTreeSet::new() }
+    }
 }
 
 impl Workload for Plugs {
     fn start(&mut self, fabric: &mut Fabric) {
-        for (token, plug) in (0..).zip(&self.plugs) {
-            fabric.set_timer(plug.at, token);
+        let times = self.plugs.iter().map(|plug| plug.at).chain(self.questions.iter().map(|(at, _)| *at));
+        for (token, at) in (0..).zip(times) {
+            fabric.set_timer(at, token);
         }
     }
 
     fn handle(&mut self, event: WorkloadEvent, fabric: &mut Fabric) {
         let WorkloadEvent::Timer { token } = event else { panic!("nobody asked") };
-        let Plug { device, away, .. } = self.plugs[token as usize];
+        let Some(Plug { device, away, .. }) = self.plugs.get(token as usize).copied() else {
+            let (_, devices) = &self.questions[token as usize - self.plugs.len()];
+            return devices.iter().for_each(|device| _ = fabric.is_at_rest(DeviceId(*device as u32)));
+        };
         let id = DeviceId(device as u32);
         if away && !self.is_away.contains(&device) && fabric.is_at_rest(id) {
             self.is_away.insert(device);

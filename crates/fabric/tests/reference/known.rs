@@ -1,7 +1,8 @@
 //! Cases in which the fabric and the reference once differed, with what it was.
 
 use super::cases::{
-    Case, EndCase, EndpointCase, FlitCase, IommuCase, LinkCase, PlugCase, SwitchCase, TransferCase,
+    Case, ChangeCase, EndCase, EndpointCase, FlitCase, IommuCase, LinkCase, Look, LookCase, PlugCase,
+    SwitchCase, TransferCase,
 };
 use super::compare::compare;
 use super::tiny::tiny;
@@ -718,4 +719,168 @@ fn a_nak_that_comes_as_the_replay_timer_runs_out() {
         of(2, 0, (0, true, 0, 1, 1_130)),
     ];
     agrees(&case);
+}
+
+/// A Nak waits for the wire, and behind it an Ack that came before the replay began: that starts the replay timer no sooner than the replay
+/// did. The reference set the timer back, and counted one replay more.
+#[test]
+fn an_ack_that_is_read_behind_a_nak() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed) = (2, 0);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.link.parent) = (1, 8, 1, 2);
+    let mut first = end.link.clone();
+    (first.lanes, first.parent) = (1, 0);
+    let mut second = first.clone();
+    (second.parent, second.generation, second.credits) = (1, 4, Some(3));
+    (second.corrupt, second.recovery_ns) = ([vec![], vec![0, 22, 17, 27]], 10_000);
+    let upper = EndCase { ack: (3, 400), receive_ticks: 53_056_001, ..plain_half() };
+    let lower = EndCase { retry: (2, 30), receive_ticks: 71_680_000, replay_ns: Some(100), ..plain_half() };
+    second.ends = Some([upper, lower]);
+    let switch = |link| SwitchCase { latency_ns: 70, ..cut_through(link) };
+    case.switches.push(SwitchCase { store_and_forward: true, ..switch(first) });
+    case.switches.push(SwitchCase { slow_core: true, ..switch(second) });
+    end.tags = 32;
+    case.endpoints = vec![end];
+    let transfers = [
+        (0, false, 492, 393, 4_007),
+        (0, true, 0, 385, 1_675),
+        (0, false, 0, 1, 1_345),
+        (0, true, 3_649, 64, 0),
+        (0, false, 8_984, 825, 1_461),
+    ];
+    case.transfers = transfers.into_iter().map(transfer).collect();
+    agrees(&case);
+}
+
+/// A TLP comes a second time on its way to an endpoint that has it already: a duplicate waits for nothing, and the endpoint may be taken
+/// away. The reference took it for one that waits in the switch.
+#[test]
+fn a_duplicate_holds_no_device() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed, case.start_ns) = (0, 0, 0);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 2, 1);
+    let mut above = end.link.clone();
+    (above.generation, above.propagation_ns) = (3, 30);
+    above.power.states = [None, Some((0, 4_000))];
+    let upper = EndCase { receive_ticks: 71_680_000, replay_ns: Some(100), ..plain_half() };
+    let lower = EndCase { ack: (2, 400), receive_ticks: 30_512_001, ..plain_half() };
+    above.ends = Some([upper, lower]);
+    case.switches.push(SwitchCase { latency_ns: 70, ..cut_through(above) });
+    let mut target = end.clone();
+    target.link.parent = 1;
+    case.endpoints = vec![end, target];
+    case.transfers = vec![TransferCase { from: 0, to: 1, ..transfer((0, false, 696, 45, 7_313)) }];
+    case.plugs = vec![PlugCase { end: 1, at_ns: 11_829, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// A device is taken away while a Nak is owed for a replay of what had come before: the Nak is forgotten with all else. In the reference it
+/// went out when the link was up again.
+#[test]
+fn a_nak_that_is_owed_as_a_link_goes_down() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed, case.start_ns) = (0, 0, 0);
+    let mut other = plain_end(&case);
+    (other.link.generation, other.link.lanes, other.link.retry_tlps) = (1, 1, 1);
+    let mut end = other.clone();
+    end.link.lanes = 4;
+    end.link.corrupt = [vec![], vec![5]];
+    end.link.power.states = [None, Some((0, 0))];
+    end.link.power.stay = 6_000;
+    let upper = EndCase { ack: (2, 400), receive_ticks: 20_480_000, ..plain_half() };
+    let lower = EndCase { receive_ticks: 20_480_000, replay_ns: Some(100), ..plain_half() };
+    end.link.ends = Some([upper, lower]);
+    case.endpoints = vec![other, end];
+    case.transfers = vec![TransferCase { from: 1, ..transfer((0, false, 6, 143, 0)) }];
+    case.plugs = vec![PlugCase { end: 1, at_ns: 1_941, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// A link goes down while InitFC2s are on its wire: ordered sets that wait for their end follow them, as before Recovery. The reference
+/// forgot those.
+#[test]
+fn an_ordered_set_that_falls_due_before_a_link_goes_down() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.seed, case.start_ns) = (0, 0, 0);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 2, 1);
+    (end.link.receive_ns, end.link.skips, end.link.skip_ns, end.link.map) = (20, true, Some(5), 1);
+    case.endpoints = vec![end];
+    case.transfers = vec![transfer((0, false, 0, 1, 205))];
+    case.plugs = vec![PlugCase { end: 0, at_ns: 128, away_ns: 0 }];
+    agrees(&case);
+}
+
+/// A root complex forwards sooner from some time on: a completion that comes after that does not pass those of its read that came before. It
+/// did, and the run ended there.
+#[test]
+fn completions_stay_in_order_when_forwarding_becomes_quicker() {
+    let mut case = quiet_host();
+    case.mps_shift = 0;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.tags, end.mrrs_shift) = (1, 1, 1, 32, 3);
+    case.endpoints = vec![end.clone(), end];
+    case.transfers = vec![read_of_peer(0, 1_024)];
+    let change = |at_ns, forward| ChangeCase {
+        at_ns,
+        latencies_ns: [150, forward, 100],
+        jitter: false,
+        slow_memory: false,
+        slow_drain: false,
+        interval_ns: 0,
+        errors: 1.0,
+    };
+    for at_ns in [6_500, 7_000, 7_500, 8_000] {
+        case.changes = vec![change(5_000, 900), change(at_ns, 0)];
+        agrees(&case);
+    }
+}
+
+/// A Nak takes a link into Recovery, as the fourth replay without progress, at the instant at which the other end wants to wake the link for a
+/// TLP. That end has the lower number and is asked first: the TLP goes before Recovery. The fabric read the Nak of both ends at once.
+#[test]
+fn a_nak_that_comes_as_the_other_end_wants_the_wire() {
+    let mut case = quiet_host();
+    case.mps_shift = 2;
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps) = (1, 1, 2);
+    let other = EndpointCase { link: LinkCase { lanes: 4, ..end.link.clone() }, ..end.clone() };
+    end.link.corrupt = [vec![], (0..40).collect()];
+    let lower = EndCase { retry: (9, 30), ack: (64, 3_000), replay_ns: Some(500), ..plain_half() };
+    end.link.ends = Some([plain_half(), lower]);
+    end.link.power.states = [Some((0, 4)), None];
+    case.endpoints = vec![end, other];
+    let of = |from, length, at_ns| TransferCase { from, to: 0, ..transfer((0, false, 0, length, at_ns)) };
+    // Symbols have 4 ns.
+    for at_ns in (2_680..2_700).step_by(4) {
+        case.transfers = vec![of(0, 4, 1_000), of(1, 512, 0), of(1, 4, at_ns)];
+        agrees(&case);
+    }
+}
+
+/// An UpdateFC for which nothing waits wakes a link from L1. The periods of the other end, which has the lower number, start anew, and it has
+/// something to tell sooner for that: both are brought up to date when the time up to a stop is accounted for, whichever is looked at first.
+#[test]
+fn a_stop_behind_an_update_that_wakes_the_other_end() {
+    let mut case = quiet_host();
+    (case.mps_shift, case.host.slow_memory) = (0, true);
+    let mut end = plain_end(&case);
+    (end.link.generation, end.link.lanes, end.link.retry_tlps, end.link.credits) = (1, 4, 2, Some(16));
+    let other = end.clone();
+    end.link.power.states = [None, Some((400, 60))];
+    let upper = EndCase { update: (64, 3_000, 1_000), ..plain_half() };
+    let lower = EndCase { update: (64, 3_000, 30_000), ..plain_half() };
+    end.link.ends = Some([upper, lower]);
+    case.endpoints = vec![end, other];
+    let of = |from, to, length, at_ns| TransferCase { from, to, ..transfer((0, false, 0, length, at_ns)) };
+    for peer_at in (5_000..11_000).step_by(300) {
+        case.transfers =
+            vec![of(1, 1, 2_900, 0), of(0, 0, 64, 3_000), of(1, 0, 64, peer_at), of(0, 0, 4, 30_000)];
+        for at_ns in (12_000..24_000).step_by(300) {
+            case.looks = vec![LookCase { at_ns, what: Look::Account }];
+            agrees(&case);
+        }
+    }
 }

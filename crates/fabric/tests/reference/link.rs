@@ -266,7 +266,9 @@ impl System {
         own.replay_from = own.replay_from.and_then(|next| first.map(|first| next.max(first)));
         let held_until = self.ports[port].wire.recovered;
         self.ports[port].acknowledged_at = at.max(held_until);
-        self.restart_replay_timer(port, at.max(held_until));
+        // A replay that began after that, for a Nak that waited for the wire, has started the timer later.
+        let of_replay = self.ports[port].replay_began;
+        self.restart_replay_timer(port, at.max(held_until).max(of_replay));
     }
 
     /// The replay timer runs from then on. In Recovery it is held (PCIe Base 6.3 §3.6.2.1).
@@ -304,6 +306,7 @@ impl System {
         let own = &mut self.ports[port];
         let Some(first) = own.oldest_kept() else { return };
         own.replay_from = Some(first);
+        own.replay_began = self.now;
         own.replays += 1;
         if own.replays == own.flits.as_ref().map_or(4, |flits| flits.replays) {
             own.replays = 0;

@@ -21,7 +21,9 @@
 //!
 //! Compared bit for bit: of each direction of each link, the first tick on the wire and the length of everything that is sent, with
 //! the kind (TLP, replay or nullified TLP, DLLP, Nak), the sequence number, and the time of payload, header and framing of each
-//! TLP outside Flit Mode; of each transfer, the time and bytes of each delivery and the time and latency of each request.
+//! TLP outside Flit Mode; of each transfer, the time and bytes of each delivery and the time and latency of each request. The fabric plays
+//! each case a second time without a listener, when it looks ahead more, and that is the same run. It may stand still on its way and be
+//! asked for its state, of which the reference knows nothing.
 //!
 //! # The order of one instant
 //!
@@ -43,9 +45,9 @@
 //!
 //! # Left out
 //!
-//! Hot plug of links in Flit Mode; translation caches of devices; sockets, caches, a shared outbound queue, cut peer packets;
-//! buses and shared memories; bridges between hosts; DMA engines; errors of the transaction layer; loads and stores of the processor. `system::refusal`
-//! names what a configuration has of these.
+//! Hot plug and sleep of links in Flit Mode; switches that become quicker than the check of a TLP; translation caches of devices; sockets,
+//! caches, a shared outbound queue, cut peer packets; buses and shared memories; bridges between hosts; DMA engines; errors of the
+//! transaction layer; loads and stores of the processor. `system::refusal` names what a configuration has of these.
 
 mod agenda;
 mod cases;
@@ -74,7 +76,7 @@ mod wire;
 use cases::{Kinds, case};
 use compare::{Tally, compare};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::io::Write;
 
 const WRITES: Kinds = Kinds {
@@ -93,11 +95,16 @@ const WRITES: Kinds = Kinds {
     banks: false,
     hot_plug: false,
     ends: false,
+    early: false,
+    targets: false,
+    looks: false,
+    changes: false,
     flits: 0.0,
 };
 
 /// Random cases from a seed that never changes; `LANEWISE_REFERENCE_CASES` asks for another number of them, and
-/// `LANEWISE_REFERENCE_SEED` for others; with `LANEWISE_REFERENCE_COUNT` those that differ are counted and fail nothing.
+/// `LANEWISE_REFERENCE_SEED` for others; with `LANEWISE_REFERENCE_COUNT` those that differ are counted and fail nothing; into the folder
+/// `LANEWISE_REFERENCE_FOLDER` goes what both do with the smallest that differs.
 fn play(kinds: Kinds, cases: u32) {
     let number = |name: &str, default: u32| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -122,6 +129,11 @@ fn random(kinds: Kinds, cases: u32, seed: u32) -> (Tally, Result<(), String>) {
         let entered = tally.borrow_mut().enter(outcome);
         if counts { Ok(()) } else { entered.map_err(TestCaseError::fail) }
     });
+    if let (Err(TestError::Fail(_, case)), Some(folder)) =
+        (&played, std::env::var_os("LANEWISE_REFERENCE_FOLDER"))
+    {
+        compare::write_down(case, folder.as_ref());
+    }
     (tally.into_inner(), played.map_err(|failure| failure.to_string()))
 }
 
@@ -323,6 +335,75 @@ fn ends_of_their_own_on_links_that_sleep() {
 #[test]
 fn ends_of_their_own_in_flit_mode() {
     play(ENDS_OF_FLITS, 300);
+}
+
+const EARLY: Kinds = Kinds { early: true, hot_plug: true, ends: true, ..FAULTY_SLEEPERS };
+const EARLY_FLITS: Kinds = Kinds { early: true, ..ENDS_OF_FLITS };
+
+#[test]
+fn transfers_before_flow_control_is_initialised() {
+    play(EARLY, 300);
+}
+
+#[test]
+fn transfers_before_flow_control_is_initialised_in_flit_mode() {
+    play(EARLY_FLITS, 300);
+}
+
+const TARGETS: Kinds = Kinds { targets: true, ..TREES };
+
+#[test]
+fn memory_of_endpoints_has_a_rate() {
+    play(TARGETS, 600);
+}
+
+const ALL: Kinds = Kinds {
+    storage: true,
+    iommu: true,
+    banks: true,
+    hot_plug: true,
+    ends: true,
+    early: true,
+    targets: true,
+    flits: 0.3,
+    ..FAULTY_SLEEPERS
+};
+
+#[test]
+fn everything_in_one_system() {
+    play(ALL, 300);
+}
+
+const LOOKS: Kinds = Kinds { looks: true, ..TREES };
+const LOOKS_AT_SLEEPERS: Kinds = Kinds { looks: true, ..PLUGGED_SLEEPERS };
+const LOOKS_AT_ALL: Kinds = Kinds { looks: true, ..ALL };
+
+#[test]
+fn looks_change_nothing() {
+    play(LOOKS, 300);
+}
+
+#[test]
+fn looks_at_links_that_sleep_change_nothing() {
+    play(LOOKS_AT_SLEEPERS, 300);
+}
+
+#[test]
+fn looks_at_everything_change_nothing() {
+    play(LOOKS_AT_ALL, 300);
+}
+
+const CHANGES: Kinds = Kinds { changes: true, targets: true, ..TREES };
+const CHANGES_OF_ALL: Kinds = Kinds { changes: true, looks: true, ..ALL };
+
+#[test]
+fn settings_that_change() {
+    play(CHANGES, 300);
+}
+
+#[test]
+fn settings_that_change_of_everything() {
+    play(CHANGES_OF_ALL, 300);
 }
 
 #[test]

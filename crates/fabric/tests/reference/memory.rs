@@ -31,6 +31,12 @@ impl Memory {
         Self { config: config.clone(), channels: (0..config.channels).map(channel).collect() }
     }
 
+    /// Another rate.
+    pub fn change(&mut self, config: &MemoryConfig) {
+        let rate = config.rate.div_floor(u64::from(config.channels));
+        self.channels.iter_mut().for_each(|channel| channel.bus.set_rate(rate));
+    }
+
     /// When so many bytes from an address on have been moved: block by block, where channels or banks take turns.
     pub fn serve(&mut self, now: Time, owner: u64, address: u64, bytes: u64) -> Time {
         let interleave = self.config.interleave.get();

@@ -241,6 +241,8 @@ pub struct Port {
     /// The TLP that a replay sends next.
     pub replay_from: Option<u64>,
     pub replays: u32,
+    /// When the last replay began.
+    pub replay_began: Time,
     pub replay_deadline: Time,
     /// When DLLPs were last put on the wire.
     pub dllps_begun: Time,
@@ -286,6 +288,7 @@ impl Port {
             next_sequence: 0,
             replay_from: None,
             replays: 0,
+            replay_began: Time::ZERO,
             replay_deadline: Time::NEVER,
             dllps_begun: Time::NEVER,
             tlp_begun: Time::NEVER,

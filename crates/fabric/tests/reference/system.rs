@@ -58,6 +58,7 @@ pub struct System {
     pub is_away: BTreeSet<usize>,
     pub record: Record,
     entered: u64,
+    has_started: bool,
 }
 
 /// Why this reference does not play a configuration.
@@ -164,11 +165,43 @@ impl System {
             is_away: BTreeSet::new(),
             record,
             entered: 0,
+            has_started: false,
+        }
+    }
+
+    /// What changes while the run goes on: rates and latencies of devices, and bit error rates. What was asked for before stays as it was.
+    pub fn change(&mut self, config: &FabricConfig) {
+        for (device, to) in self.devices.iter_mut().zip(&config.devices) {
+            match (&mut device.kind, &to.kind) {
+                (Kind::Host(host), DeviceKind::RootComplex(to)) => host.change(to),
+                (Kind::Switch(switch), DeviceKind::Switch(to)) => switch.config = to.clone(),
+                (Kind::Endpoint(endpoint), DeviceKind::Endpoint(to)) => endpoint.change(to),
+                _ => panic!("another kind of device"),
+            }
+        }
+        let first_ports = first_ports(config);
+        for link in &config.links {
+            let ends = [(link.upper, &link.faults_downstream), (link.lower, &link.faults_upstream)];
+            for ((device, port), faults) in ends {
+                if let Some(own) = &mut self.ports[first_ports[device] + port].faults {
+                    own.change(faults, link.mode);
+                }
+            }
         }
     }
 
     /// Runs up to and including `limit`.
     pub fn run(&mut self, limit: Time) {
+        if !std::mem::replace(&mut self.has_started, true) {
+            self.start();
+        }
+        while let Some((now, event)) = self.agenda.next(limit) {
+            self.now = now;
+            self.handle(event);
+        }
+    }
+
+    fn start(&mut self) {
         for port in 0..self.ports.len() {
             self.agenda.add(self.ports[port].wire.next_skip, rank::FACTS, Event::SkipDue { port });
             self.agenda.add(Time::ZERO, rank::LOOKS, Event::Look { port });
@@ -178,10 +211,6 @@ impl System {
         }
         for plug in 0..self.plugs.len() {
             self.agenda.add(self.plugs[plug].at, rank::ASKED, Event::Plug { plug });
-        }
-        while let Some((now, event)) = self.agenda.next(limit) {
-            self.now = now;
-            self.handle(event);
         }
     }
 

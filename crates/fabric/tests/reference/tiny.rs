@@ -48,6 +48,7 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         interval_ns: 0,
         completion_ns: 0,
         slow_drain: false,
+        memory: (None, 100),
     };
     let host = HostCase {
         combine: true,
@@ -81,6 +82,9 @@ pub fn tiny(generation: u8, tlps: u64, is_read: bool, ack_every: u32, retry_tlps
         transfers,
         classes: [0; 3],
         plugs: Vec::new(),
+        start_ns: 5_000,
+        looks: Vec::new(),
+        changes: Vec::new(),
     }
 }
 
@@ -90,7 +94,7 @@ fn subsets() -> impl Iterator<Item = Vec<u64>> {
 
 /// Where on a direction, in bits, each DLLP of the undisturbed case begins, and how many bits there are.
 fn dllps(case: &Case, direction: usize) -> (Vec<u64>, u64) {
-    let record = slow(&case.config(), &case.steps(), &[], case.until());
+    let record = slow(case);
     let link = &case.config().links[0];
     let byte = link.mode.symbol_span().ticks() / link.mode.width.lanes();
     let (mut at, mut starts) = (0, Vec::new());

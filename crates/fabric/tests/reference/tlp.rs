@@ -120,6 +120,11 @@ impl Server {
         Self { rate, free_at: Time::ZERO }
     }
 
+    /// Another rate: what is being served ends when it was to end.
+    pub fn set_rate(&mut self, rate: lanewise_units::Rate) {
+        self.rate = rate;
+    }
+
     /// When so many bytes, and `overhead` on top of them, that come at `now` have been served.
     pub fn serve(&mut self, now: Time, bytes: u64, overhead: Span) -> Time {
         let span = self.rate.span_ceil(lanewise_units::Bytes::new(bytes)) + overhead;

@@ -178,10 +178,10 @@ impl Wire {
         self.next_skip = self.next_skip.max(until + self.skip_interval);
     }
 
-    /// The link goes down at `now`: ordered sets that wait for the end of a packet go no more, and none falls due.
+    /// The link goes down at `now`: ordered sets that wait for the end of a packet follow it, as before Recovery, and none falls due.
     pub fn stop(&mut self, now: Time) {
         self.fall_silent(now);
-        self.waiting.clear();
+        self.send_skips(self.packet_end);
         self.next_skip = Time::NEVER;
     }
 
@@ -243,6 +243,16 @@ impl Faults {
             tokens,
             of_flits: mode.flit,
         })
+    }
+
+    /// Another bit error rate: the next wrong bit is drawn anew.
+    pub fn change(&mut self, config: &FaultConfig, mode: LinkMode) {
+        let rate = config.bit_error_rate;
+        let rate = if mode.flit && rate > 0.0 { flit_error_rate(mode, rate) } else { rate };
+        if self.rate > 0.0 && rate > 0.0 && rate != self.rate {
+            self.rate = rate;
+            self.good = self.stream.geometric(rate);
+        }
     }
 
     /// In which state a TLP of so many bytes, framing included, arrives.

@@ -162,7 +162,7 @@ count = 2
 attach = "h[*].slot1"
 part = "nvidia-connectx-7"
 [network_switch.leaf]
-buffer = "4 MiB"
+buffer = "8 MiB"
 [network.wires]
 kind = "roce"
 mtu = "256 B"

@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 Bdf = str
 """Address of a function, with its domain where there is more than one."""
-Effect = Literal["none", "slower"]
+Effect = Literal["none", "slower", "faster"]
 """What a remark says of a value."""
 EndReason = Literal[
     "Converged", "Finished", "TimeLimit", "EventLimit", "MemoryLimit", "Stalled", "Interrupted"
@@ -1887,6 +1887,8 @@ class Remark(TypedDict):
     """`rig.toml:12` or `command line:1`."""
     effect: Effect
     """What it does."""
+    does: str
+    """The same in words: `changes nothing`."""
     reason: str
     """Why, in a sentence."""
 

@@ -106,9 +106,10 @@ impl NetworkWire {
         }
     }
 
-    /// Data rate, for a reader.
+    /// Data rate, for a reader: to four digits behind the point.
     pub fn rate_in_words(self) -> String {
-        format!("{:.4} GB/s", 1.0 / self.byte_span(Bytes::new(1_000_000_000)).as_seconds())
+        let gb_per_s = 1.0 / self.byte_span(Bytes::new(1_000_000_000)).as_seconds();
+        format!("{} GB/s", (gb_per_s * 1e4).round() / 1e4)
     }
 
     /// Time of an RDMA write of `size` in packets of `mtu`, back to back.

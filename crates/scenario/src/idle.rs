@@ -4,6 +4,7 @@
 //! its author expects something of it.
 
 use crate::parameter::{Layer, Origin, ResolvedParameter};
+use crate::scenario::Effect;
 use crate::source::Place;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,7 +35,7 @@ pub(crate) struct IdleValue {
     pub reason: Cow<'static, str>,
 }
 
-/// A value that is stated and that costs more than one might think.
+/// A value that is stated and that does more than one might think.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caution {
     /// Dotted path.
@@ -43,7 +44,9 @@ pub(crate) struct Caution {
     pub value: String,
     /// Where it is stated.
     pub place: Place,
-    /// What it does, in a sentence.
+    /// What it does.
+    pub effect: Effect,
+    /// How, in a sentence.
     pub reason: String,
 }
 

@@ -138,6 +138,18 @@ pub enum Effect {
     None,
     /// It makes a link slower than its ends.
     Slower,
+    /// It makes a wire faster than its ends.
+    Faster,
+}
+
+impl Effect {
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::None => "changes nothing",
+            Self::Slower => "makes the link slower",
+            Self::Faster => "makes the wire faster than its ends",
+        }
+    }
 }
 
 /// A value that the scenario or the command line states, and that changes nothing, or costs more than one might think.
@@ -151,6 +163,8 @@ pub struct Remark {
     pub place: String,
     /// What it does.
     pub effect: Effect,
+    /// The same in words: `changes nothing`.
+    pub does: String,
     /// Why, in a sentence.
     pub reason: String,
 }
@@ -250,13 +264,15 @@ fn remarks(idle: Vec<IdleValue>, cautions: Vec<Caution>, sources: &SourceMap) ->
         value,
         place: sources.describe(place),
         effect: Effect::None,
+        does: Effect::None.in_words().to_owned(),
         reason: reason.into_owned(),
     });
-    let cautions = cautions.into_iter().map(|Caution { path, value, place, reason }| Remark {
+    let cautions = cautions.into_iter().map(|Caution { path, value, place, effect, reason }| Remark {
         path,
         value,
         place: sources.describe(place),
-        effect: Effect::Slower,
+        effect,
+        does: effect.in_words().to_owned(),
         reason,
     });
     idle.chain(cautions).collect()

@@ -1,7 +1,9 @@
 //! Hosts by number, ranges of ports and devices, and which wire of a network goes where.
 
 use lanewise_fabric::workload::{DeviceId, Target};
-use lanewise_scenario::{Scenario, Source, load};
+use lanewise_network::NetworkWire;
+use lanewise_scenario::{Effect, Scenario, Source, load};
+use lanewise_units::Rate;
 use lanewise_workload::device::rdma::{CableEnd, NicPort};
 use lanewise_workload::load::rdma::{PerftestConfig, RdmaConfig, RdmaToolConfig};
 
@@ -175,29 +177,66 @@ fn a_port_that_is_both_ends_is_told_what_to_do() {
     assert!(load(&Source::from_text("loop.toml", &mended), &[]).is_ok());
 }
 
-/// Two adapters with ports of different rates and a wire between them, or a switch.
-fn wires_of(network: &str) -> Vec<lanewise_network::NetworkWire> {
-    let rig = format!(
-        "[host.node]\ncount = 2\nslots = {{ s = \"gen5 x16\" }}\n[endpoint.fast]\nattach = \"node[0].s\"\npart = \"nvidia-connectx-7\"\n\
-         [endpoint.slow]\nattach = \"node[1].s\"\npart = \"nvidia-connectx-6\"\n{network}"
+/// Two adapters with fast ports, one with slow ones, and networks: something goes over `n` from the first to another.
+fn fast_and_slow(networks: &str, server: &str) -> Scenario {
+    let text = format!(
+        "[host.node]\ncount = 3\nslots = {{ s = \"gen5 x16\" }}\n\
+         [endpoint.fast]\ncount = 2\nattach = \"node[0..1].s\"\npart = \"nvidia-connectx-7\"\n\
+         [endpoint.slow]\nattach = \"node[2].s\"\npart = \"nvidia-connectx-6\"\n{networks}\
+         [[workload]]\nkind = \"perftest\"\ntool = \"ib_write_bw\"\nnetwork = \"n\"\n\
+         client = \"fast[0]\"\nserver = \"{server}\"\n"
     );
-    let load_all = "[[workload]]\nkind = \"perftest\"\ntool = \"ib_write_bw\"\nnetwork = \"n\"\n";
-    let source = Source::from_text("rig.toml", format!("{rig}{load_all}"));
-    let scenario = load(&source, &[]).unwrap_or_else(|found| panic!("{found}"));
-    let network = &rdma(&scenario).network;
+    load(&Source::from_text("rig.toml", text), &[]).unwrap_or_else(|found| panic!("{found}"))
+}
+
+/// Kind and rate of each wire, those between two adapters first.
+fn wires_of(scenario: &Scenario) -> Vec<NetworkWire> {
+    let network = &rdma(scenario).network;
     network.links.iter().map(|link| link.wire).chain(network.cables.iter().map(|cable| cable.wire)).collect()
+}
+
+fn roce(gigabits_per_second: u64) -> NetworkWire {
+    NetworkWire::Roce { rate: Rate::from_bytes_per_second(gigabits_per_second * 125_000_000) }
+}
+
+fn one_wire(keys: &str) -> String {
+    format!("[network.n]\nkind = \"roce\"\nends = [\"fast[0].port1\", \"slow.port1\"]\n{keys}")
 }
 
 #[test]
 fn ethernet_has_the_rate_of_the_slower_port_where_nobody_says_another() {
-    let gigabits = |rate: u64| lanewise_units::Rate::from_bytes_per_second(rate * 125_000_000);
-    let roce = |rate| lanewise_network::NetworkWire::Roce { rate: gigabits(rate) };
-    let wire = |keys: &str| {
-        wires_of(&format!("[network.n]\nkind = \"roce\"\nends = [\"fast.port1\", \"slow.port1\"]\n{keys}"))
-    };
+    let wire = |keys: &str| wires_of(&fast_and_slow(&one_wire(keys), "slow"));
     assert_eq!(wire(""), [roce(200)]);
     assert_eq!(wire("rate = \"100 Gb/s\"\n"), [roce(100)]);
     let unsaid = "[endpoint.fast.rdma]\nport_rate = \"none\"\n[endpoint.slow.rdma]\nport_rate = \"none\"\n";
     assert_eq!(wire(unsaid), [roce(100)]);
     assert_eq!(wire("[endpoint.slow.rdma]\nport_rate = \"none\"\n"), [roce(400)]);
+}
+
+/// Also where the wires between switches come first in the file, and where one switch lies between.
+#[test]
+fn wires_between_switches_have_the_rate_of_the_fastest_adapter_below() {
+    let network = |name: &str, from: &str, to: &str, keys: &str| {
+        format!("[network.{name}]\nkind = \"roce\"\nends = [\"{from}\", \"{to}\"]\n{keys}")
+    };
+    let switches = "[network_switch.a]\n[network_switch.b]\n[network_switch.c]\n";
+    let wires = |up: &str, down: &str| {
+        let (up_one, up_two) = (network("up", "a", "b", up), network("far", "b", "c", ""));
+        let (fast, slow) = (network("n", "fast[*]", "a", down), network("m", "slow", "c", ""));
+        wires_of(&fast_and_slow(&format!("{switches}{up_one}{up_two}{fast}{slow}"), "fast[1]"))
+    };
+    let quick = [400, 400, 200].map(roce);
+    assert_eq!(wires("", ""), [[roce(400); 2].as_slice(), &quick].concat());
+    assert_eq!(wires("rate = \"50 Gb/s\"\n", ""), [[roce(50), roce(400)].as_slice(), &quick].concat());
+    assert_eq!(wires("", "rate = \"25 Gb/s\"\n"), [200, 200, 25, 25, 200].map(roce));
+}
+
+#[test]
+fn a_rate_that_a_port_has_not_is_remarked_on() {
+    let remarks = |keys: &str| fast_and_slow(&one_wire(keys), "slow").remarks;
+    assert_eq!(remarks("rate = \"200 Gb/s\"\n"), []);
+    let found = remarks("rate = \"400 Gb/s\"\n");
+    let [remark] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((remark.path.as_str(), remark.effect), ("n.rate", Effect::Faster));
+    assert_eq!(remark.reason, "a port of `slow` has 25 GB/s (`slow.rdma.port_rate`)");
 }

@@ -681,7 +681,7 @@ export interface Edit {
 }
 
 /** What a remark says of a value. */
-export type Effect = "none" | "slower";
+export type Effect = "none" | "slower" | "faster";
 
 /** Why a run ended, in a word: what results have. */
 export type EndReason = "Converged" | "Finished" | "TimeLimit" | "EventLimit" | "MemoryLimit" | "Stalled" | "Interrupted";
@@ -1666,6 +1666,8 @@ export interface Remark {
   place: string;
   /** What it does. */
   effect: Effect;
+  /** The same in words: `changes nothing`. */
+  does: string;
   /** Why, in a sentence. */
   reason: string;
 }

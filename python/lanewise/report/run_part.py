@@ -370,10 +370,9 @@ def _events(result: RunResult) -> Section:
             "What the tools report, in their own units", ("workload", "tool", "number", "#value"), metrics
         ),
     ]
-    effects = {"none": "changes nothing", "slower": "makes the link slower"}
     remarks = [
         f"{remark['place']}: {remark['path']} = {remark['value']} "
-        f"{effects.get(remark.get('effect', 'none'), 'changes nothing')}: {remark['reason']}"
+        f"{remark.get('does', 'changes nothing')}: {remark['reason']}"
         for remark in result.document.get("remarks", [])
     ]
     return Section("Also", sentences=remarks, tables=tables)

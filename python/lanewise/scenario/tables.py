@@ -1419,7 +1419,8 @@ class Network(TypedDict, total=False):
     """Lanes of an InfiniBand link. Default: 4."""
     rate: str | Sourced
     """Data rate of an Ethernet link; InfiniBand has that of its kind. "auto" for `rdma.port_rate` of the
-    slower adapter, and for 100 Gb/s where none says it, as between switches. Default: auto.
+    slower adapter, between switches for that of the fastest wire from an adapter to switches that these
+    reach, and for 100 Gb/s where none says it. Default: auto.
     """
     mtu: str | Sourced
     """Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.

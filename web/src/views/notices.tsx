@@ -33,7 +33,7 @@ export function Mistakes() {
       ))}
       {remarks.value.map((each) => (
         <li key={each.path}>
-          <code>{each.path}</code> {each.reason}
+          <code>{each.path}</code> {each.does}: {each.reason}
         </li>
       ))}
     </ul>

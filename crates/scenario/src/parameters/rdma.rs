@@ -153,8 +153,8 @@ parameters! {
         /// Lanes of an InfiniBand link.
         lanes: u32 = "4" in "1" to "12",
         Spec "4x, what cables and adapters have";
-        /// Data rate of an Ethernet link; InfiniBand has that of its kind. "auto" for `rdma.port_rate` of the slower adapter, and for 100
-        /// Gb/s where none says it, as between switches.
+        /// Data rate of an Ethernet link; InfiniBand has that of its kind. "auto" for `rdma.port_rate` of the slower adapter, between
+        /// switches for that of the fastest wire from an adapter to switches that these reach, and for 100 Gb/s where none says it.
         rate: Auto<Rate> = "auto" in "100 MB/s" to "1 TB/s",
         Assumed "what the adapters can";
         /// Payload of a full packet; TCP over Ethernet has 1,448 B, 1,500 less its headers and those of IP.

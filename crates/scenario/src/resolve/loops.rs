@@ -8,6 +8,7 @@ use super::credits::loop_credits_over;
 use super::port::{End, packet, reach, retry_buffer_over};
 use crate::idle::Caution;
 use crate::parameter::Output;
+use crate::scenario::Effect;
 use crate::value::ParameterType;
 use lanewise_fabric::config::PortConfig;
 use lanewise_units::Span;
@@ -32,7 +33,7 @@ pub(super) fn check(
             let key = longest(inputs, component);
             let path = format!("{}.link.{key}", inputs.file.components[component].name);
             let place = inputs.place_of(component, &["link", key]);
-            let caution = Caution { path, value: length.show(), place, reason };
+            let caution = Caution { path, value: length.show(), place, effect: Effect::Slower, reason };
             // A thousand devices of a component are told of once.
             if !output.cautions.contains(&caution) {
                 output.cautions.push(caution);

@@ -12,6 +12,7 @@ use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::{InstanceName, count_of};
 use crate::value::Auto;
+use lanewise_network::NetworkWire;
 use lanewise_network::routing::Choice;
 use lanewise_network::switch::{FlowControl, space};
 use lanewise_network::transport::PacketKind;
@@ -25,6 +26,8 @@ pub(super) struct Switches<'s> {
     /// Switches of each component.
     ranges: BTreeMap<usize, Range<usize>>,
     all: Vec<Switch<'s>>,
+    /// Networks between switches whose rate is that of the adapters there: component, and its cables.
+    undecided: Vec<(usize, Range<usize>)>,
 }
 
 struct Switch<'s> {
@@ -48,7 +51,7 @@ enum Side {
 
 impl<'s> Switches<'s> {
     pub(super) fn read(inputs: &'s Inputs<'_>) -> Self {
-        let mut switches = Self { ranges: BTreeMap::new(), all: Vec::new() };
+        let mut switches = Self { ranges: BTreeMap::new(), all: Vec::new(), undecided: Vec::new() };
         for (component, settings) in inputs.settings.iter().enumerate() {
             let Some(Settings::NetworkSwitch(parameters)) = settings else { continue };
             let written = &inputs.file.components[component];
@@ -83,13 +86,58 @@ impl<'s> Switches<'s> {
             .is_some_and(|component| inputs.file.components[component].kind == ComponentKind::NetworkSwitch)
     }
 
-    /// Buffers and thresholds, once every wire is known.
-    pub(super) fn finish(self, inputs: &Inputs<'_>, networks: &mut Networks, output: &mut Output) {
+    /// Rates between switches, buffers and thresholds, once every wire is known.
+    pub(super) fn finish(
+        mut self,
+        inputs: &Inputs<'_>,
+        networks: &mut Networks,
+        computed: &mut Computed,
+        output: &mut Output,
+    ) {
+        let islands = Islands::of(&networks.config.cables);
+        networks.islands = islands.of_ports(&networks.config.cables);
+        self.decide_rates(inputs, &islands, &mut networks.config.cables, computed);
+        for cable in &networks.config.cables {
+            for end in cable.ends {
+                let CableEnd::Switch(switch, _) = end else { continue };
+                let switch = &mut self.all[switch];
+                switch.headroom = switch.headroom.max(cable.headroom(switch.parameters.pause_response));
+            }
+        }
         for switch in self.all {
             let config = switch.config(inputs, output);
             networks.config.switches.extend(config);
         }
-        networks.islands = islands(&networks.config.cables);
+    }
+
+    /// Wires between switches that state no rate have that of the fastest adapter that those switches reach.
+    fn decide_rates(
+        &self,
+        inputs: &Inputs<'_>,
+        islands: &Islands,
+        cables: &mut [CableConfig],
+        computed: &mut Computed,
+    ) {
+        for (component, undecided) in &self.undecided {
+            let Some(CableEnd::Switch(switch, _)) = cables.get(undecided.start).map(|cable| cable.ends[0])
+            else {
+                continue;
+            };
+            let island = islands.first(switch);
+            let rate_of = |cable: &CableConfig| {
+                let (_, switch) = adapter_and_switch(cable)?;
+                (islands.first(switch) == island).then(|| ethernet(cable.wire))?
+            };
+            let fastest = cables.iter().filter_map(rate_of).max();
+            let (rate, source) = match fastest {
+                Some(rate) => (rate, "the fastest wire from an adapter to the switches that these reach"),
+                None => (networks::UNSTATED, "100 Gb/s"),
+            };
+            for cable in &mut cables[undecided.clone()] {
+                cable.wire = NetworkWire::Roce { rate };
+            }
+            networks::say_rate(inputs, *component, (rate, source), computed);
+        }
     }
 
     /// The next free port of a switch.
@@ -118,27 +166,51 @@ impl<'s> Switches<'s> {
     }
 }
 
-/// One switch of all that reach each other, for each port at one of them.
-fn islands(cables: &[CableConfig]) -> BTreeMap<NicPort, usize> {
-    let mut least: BTreeMap<usize, usize> = BTreeMap::new();
-    let find = |least: &BTreeMap<usize, usize>, mut switch: usize| {
-        while let Some(lesser) = least.get(&switch).filter(|lesser| **lesser != switch) {
+/// Which switches reach each other: of each that is not the first of its island, another of it.
+struct Islands(BTreeMap<usize, usize>);
+
+impl Islands {
+    fn of(cables: &[CableConfig]) -> Self {
+        let mut islands = Self(BTreeMap::new());
+        for cable in cables {
+            if let [CableEnd::Switch(first, _), CableEnd::Switch(second, _)] = cable.ends {
+                let [first, second] = [first, second].map(|switch| islands.first(switch));
+                islands.0.insert(first.max(second), first.min(second));
+            }
+        }
+        islands
+    }
+
+    /// The first switch of the island of one.
+    fn first(&self, mut switch: usize) -> usize {
+        while let Some(lesser) = self.0.get(&switch).filter(|lesser| **lesser != switch) {
             switch = *lesser;
         }
         switch
-    };
-    for cable in cables {
-        if let [CableEnd::Switch(first, _), CableEnd::Switch(second, _)] = cable.ends {
-            let [first, second] = [first, second].map(|switch| find(&least, switch));
-            least.insert(first.max(second), first.min(second));
-        }
     }
-    let port_at = |cable: &CableConfig| match cable.ends {
+
+    /// The first switch of the island at which each port of an adapter is.
+    fn of_ports(&self, cables: &[CableConfig]) -> BTreeMap<NicPort, usize> {
+        let port_at = |(port, switch)| (port, self.first(switch));
+        order::map(cables.iter().filter_map(adapter_and_switch).map(port_at))
+    }
+}
+
+/// Both ends of a cable that joins an adapter to a switch.
+fn adapter_and_switch(cable: &CableConfig) -> Option<(NicPort, usize)> {
+    match cable.ends {
         [CableEnd::Adapter(port), CableEnd::Switch(switch, _)]
-        | [CableEnd::Switch(switch, _), CableEnd::Adapter(port)] => Some((port, find(&least, switch))),
+        | [CableEnd::Switch(switch, _), CableEnd::Adapter(port)] => Some((port, switch)),
         _ => None,
-    };
-    order::map(cables.iter().filter_map(port_at))
+    }
+}
+
+/// Data rate of a wire that is Ethernet.
+fn ethernet(wire: NetworkWire) -> Option<Rate> {
+    match wire {
+        NetworkWire::Roce { rate } | NetworkWire::Ethernet { rate } => Some(rate),
+        NetworkWire::Infiniband { .. } => None,
+    }
 }
 
 /// Joins adapters to switches, or switches to switches.
@@ -171,8 +243,17 @@ pub(super) fn join(
         }
         (Side::Adapters(_), Side::Adapters(_)) => return None,
     };
-    let adapters = networks.members.get(&component).cloned().unwrap_or_default();
-    let rate = networks::ethernet_rate(inputs, (component, network), &adapters, networks, computed);
+    let rate = match networks.members.get(&component).cloned() {
+        None if network.kind == NetworkKindChoice::Roce && network.rate == Auto::Auto => {
+            let first = networks.config.cables.len();
+            switches.undecided.push((component, first..first + pairs.len()));
+            networks::UNSTATED
+        }
+        adapters => {
+            let adapters = adapters.unwrap_or_default();
+            networks::ethernet_rate(inputs, (component, network), &adapters, networks, computed, output)
+        }
+    };
     for ends in pairs {
         let cable = cable(at, (network, rate), ends, networks);
         for end in ends {
@@ -325,7 +406,6 @@ impl Switch<'_> {
             return networks::refuse(inputs, component, &self.name, &reason, place, output);
         }
         self.full = space(cable.wire.packet_bytes(PacketKind::WriteFirst, cable.mtu));
-        self.headroom = self.headroom.max(cable.headroom(self.parameters.pause_response));
         Some(())
     }
 

@@ -7,16 +7,18 @@ use super::{Inputs, Settings, place_in};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
+use crate::idle::Caution;
 use crate::nearest::{did_you_mean, listing};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     HostParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters,
 };
 use crate::problem::Problem;
+use crate::scenario::Effect;
 use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;
-use crate::value::Auto;
+use crate::value::{Auto, ParameterType};
 use lanewise_fabric::workload::DeviceId;
 use lanewise_network::NetworkWire;
 use lanewise_network::infiniband::InfinibandRate;
@@ -28,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Payload of a TCP segment: 1,500 B less 20 B of IP and 32 B of TCP with time stamps.
 const SEGMENT: Bytes = Bytes::new(1448);
 /// Data rate of Ethernet whose adapters do not say theirs: 100 Gb/s.
-const UNSTATED: Rate = Rate::from_bytes_per_second(12_500_000_000);
+pub(super) const UNSTATED: Rate = Rate::from_bytes_per_second(12_500_000_000);
 
 /// The networks of a scenario.
 #[derive(Default)]
@@ -91,7 +93,7 @@ pub(crate) fn all(inputs: &Inputs<'_>, computed: &mut Computed, output: &mut Out
             output.idle.because(format!("{}.{key}", inputs.file.components[component].name), reason);
         }
         check_mtu(inputs, component, network, &ends, &networks, output);
-        let rate = ethernet_rate(inputs, (component, network), &ends, &mut networks, computed);
+        let rate = ethernet_rate(inputs, (component, network), &ends, &mut networks, computed, output);
         networks.links.insert(component, networks.config.links.len());
         networks.config.links.push(RdmaLinkConfig {
             name: inputs.file.components[component].name.clone(),
@@ -101,7 +103,7 @@ pub(crate) fn all(inputs: &Inputs<'_>, computed: &mut Computed, output: &mut Out
             latency: network.propagation + network.switch_latency + encapsulation(network, &ends, &networks),
         });
     }
-    switches.finish(inputs, &mut networks, output);
+    switches.finish(inputs, &mut networks, computed, output);
     networks.say_who_is_not_asked(inputs, output);
     networks.is_partial = output.diagnostics.len() > problems;
     networks
@@ -363,8 +365,10 @@ pub(super) fn ethernet_rate(
     ends: &[NicPort],
     networks: &mut Networks,
     computed: &mut Computed,
+    output: &mut Output,
 ) -> Rate {
     if let Auto::Given(rate) = network.rate {
+        warn_of_slow_port(inputs, (component, network), rate, ends, networks, output);
         return rate;
     }
     let is_ethernet = matches!(network.kind, NetworkKindChoice::Roce | NetworkKindChoice::Ethernet);
@@ -375,9 +379,47 @@ pub(super) fn ethernet_rate(
         Some(rate) => (rate, "`rdma.port_rate` of the slower adapter"),
         None => (UNSTATED, "100 Gb/s"),
     };
+    say_rate(inputs, component, (rate, source), computed);
+    rate
+}
+
+/// Notes what the rate of a network came to that states none.
+pub(super) fn say_rate(
+    inputs: &Inputs<'_>,
+    component: usize,
+    (rate, source): (Rate, &'static str),
+    computed: &mut Computed,
+) {
     let path = format!("{}.rate", inputs.file.components[component].name);
     computed.parameter(path, rate.to_string(), Provenance::Assumed, source);
-    rate
+}
+
+/// Tells of a rate that the port of an adapter does not have.
+fn warn_of_slow_port(
+    inputs: &Inputs<'_>,
+    (component, network): (usize, &NetworkParameters),
+    rate: Rate,
+    ends: &[NicPort],
+    networks: &Networks,
+    output: &mut Output,
+) {
+    if !matches!(network.kind, NetworkKindChoice::Roce | NetworkKindChoice::Ethernet) {
+        return;
+    }
+    let port_rate = |end: &NicPort| Some((networks.port_rates[end.nic]?, end.nic));
+    let Some((slowest, nic)) = ends.iter().filter_map(port_rate).min().filter(|(slowest, _)| *slowest < rate)
+    else {
+        return;
+    };
+    let adapter = inputs.topology.instances[networks.config.nics[nic].device.0 as usize].component;
+    let adapter = &inputs.file.components[adapter].name;
+    output.cautions.push(Caution {
+        path: format!("{}.rate", inputs.file.components[component].name),
+        value: rate.show(),
+        place: inputs.place_of(component, &["rate"]),
+        effect: Effect::Faster,
+        reason: format!("a port of `{adapter}` has {slowest} (`{adapter}.rdma.port_rate`)"),
+    });
 }
 
 pub(super) fn wire(network: &NetworkParameters, ethernet: Rate) -> NetworkWire {

@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
     from lanewise.documents import Explain, Run
 
-_SAYS = {
-    "none": "{place}: {path} = {value} changes nothing: {reason}\n",
-    "slower": "{place}: {path} = {value} makes the link slower: {reason}\n",
-}
-
 
 def remarks(document: Run | Explain) -> Iterator[Text]:
     """Name each such value of a run or an explanation, where it is written and why it is worth a word."""
     for remark in document.get("remarks", []):
-        yield Text(_SAYS[remark.get("effect", "none")].format_map(remark), style="yellow")
+        does = remark.get("does", "changes nothing")
+        yield Text(
+            f"{remark['place']}: {remark['path']} = {remark['value']} {does}: {remark['reason']}\n",
+            style="yellow",
+        )

@@ -424,7 +424,9 @@ def _read_tree_beside(text: str, lines: list[str], reading: Reading) -> None:
 _OTHER_OUTPUTS = {
     re.compile(
         r'"fio version" ?:|"test_start" ?:|\(groupid=\d|^[ \t]*#?bytes[ \t]+#?iterations[ \t]|^# ?OSU '
-        r"|^Connecting to host |\balgbw[ \t]+busbw\b|\bnvbandwidth Version",
+        r"|^Connecting to host |\balgbw[ \t]+busbw\b|\bnvbandwidth Version|\[CUDA Bandwidth Test\] - "
+        r"|^\[P2P \(Peer-to-Peer\) GPU Bandwidth|^CrystalDiskMark \d|\bRocmBandwidthTest Version"
+        r"|^TransferBench v\d|^Command Line: \S{0,80}diskspd",
         re.MULTILINE,
     ): "is the result of a benchmark: 'lanewise import' judges it, and --machine names the machine's dump",
     re.compile(r"H/W path"): "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
@@ -463,7 +465,7 @@ _OTHER_OUTPUTS = {
     ): "has what NCCL says of the topology, which is not read: the file that "
     "'NCCL_TOPO_DUMP_FILE=machine.xml' writes is",
     re.compile(
-        r"^ *Fault class : +fault\.io\.", re.MULTILINE
+        r"^ *(?:Fault class|Problem class) +: +fault\.io\.", re.MULTILINE
     ): "looks like faults of illumos, whose devices have paths and no addresses, and is not read: lspci of "
     "pciutils for illumos is",
     re.compile(
@@ -496,6 +498,16 @@ _OTHER_OUTPUTS = {
         r"^PCIe AER events summary:", re.MULTILINE
     ): "counts errors of PCI Express, and does not say of which devices: 'ras-mc-ctl --errors' does",
     re.compile(
+        r"^No PCIe AER errors\.", re.MULTILINE
+    ): "is output of ras-mc-ctl, whose record has no error of PCI Express; of links and devices 'sudo lspci "
+    "-vvv' tells",
+    re.compile(
+        r"^CLI Version = |^Avago Technologies SAS|^Broadcom(?: Inc\.)? SAS\d? ", re.MULTILINE
+    ): "tells of a storage controller and its drives, and no link is read from it: 'sudo lspci -vvv' has it",
+    re.compile(
+        r"^  Address {4,10}Description {4,40}Parent {4,20}Passthrough", re.MULTILINE
+    ): "looks like output of govc, which has no links and is not read: 'esxcli hardware pci list' is",
+    re.compile(
         r"\bWHEA-Logger\b"
     ): "names events of WHEA-Logger, and no message that says which device; 'Get-WinEvent -ProviderName "
     "Microsoft-Windows-WHEA-Logger | Format-List' has them",
@@ -504,7 +516,8 @@ _OTHER_OUTPUTS = {
     ): "looks like a report of Windows, which has no links and is not read: a report of HWiNFO, saved as "
     "text, is, lspci of pciutils for Windows, and 'nvidia-smi -q'",
     re.compile(
-        r"^[ \t]*(?:CPU-Z TXT Report|CPU-Z version|CPU-Z[ \t]+\d|TechPowerUp GPU-Z|.{0,8}AIDA64 )",
+        r"^[ \t]*(?:CPU-Z TXT Report|CPU-Z version|CPU-Z[ \t]+\d|TechPowerUp GPU-Z|.{0,8}AIDA64 "
+        r"|Bus Interface:?[ \t]{1,40}PCIe (?:x\d{1,2} )?\d\.\d)",
         re.MULTILINE,
     ): "looks like a report of CPU-Z, GPU-Z or AIDA64, which is not read: a report of HWiNFO, saved as text, "
     "is",

@@ -9,6 +9,7 @@ import pytest
 from lanewise.errors import InputError
 from lanewise.health.doctor import diagnose
 from lanewise.machine import read_bytes
+from lanewise.machine.registers import LinkMode
 
 if TYPE_CHECKING:
     from lanewise.machine.model import Machine
@@ -101,3 +102,23 @@ def test_link_files_below_the_folder_of_a_device() -> None:
     shown = "".join(f"$ cat {name}\n{value}\n" for name, value in values.items())
     link = read(f"$ cd /sys/bus/pci/devices/0000:65:00.0\n{shown}")["65:00.0"].link
     assert (str(link.status), str(link.capability)) == ("8GT/s x4", "16GT/s x4")
+
+
+IN_ONE = "/sys/bus/pci/devices/0000:01:00.0"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"$ cat {IN_ONE}/{{current,max}}_link_{{speed,width}}",
+        f"# cat {IN_ONE}/current_link_speed {IN_ONE}/current_link_width {IN_ONE}/max_link_{{speed,width}}",
+    ],
+)
+def test_link_files_of_one_command_are_in_its_order(command: str) -> None:
+    (drive,) = read(f"{command}\n8.0 GT/s PCIe\n2\n16.0 GT/s PCIe\n4\n")
+    assert (drive.link.status, drive.link.capability) == (LinkMode(8, 2), LinkMode(16, 4))
+
+
+def test_a_line_that_is_no_value_ends_the_files_of_a_command() -> None:
+    (drive,) = read(f"$ cat {IN_ONE}/current_link_{{speed,width}}\n8.0 GT/s PCIe\ncat: no such file\n4\n")
+    assert drive.link.status == LinkMode(8)

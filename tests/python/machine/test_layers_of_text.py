@@ -180,6 +180,45 @@ MAC_JSON = {
         }
     ]
 }
+MAC_DRIVES = """\
+NVMExpress:
+
+    Apple SSD Controller:
+
+        APPLE SSD AP0512R:
+
+          TRIM Support: Yes
+          Model: APPLE SSD AP0512R
+          BSD Name: disk0
+
+    Generic SSD Controller:
+
+        Samsung SSD 980 PRO 1TB:
+
+          TRIM Support: Yes
+          Model: Samsung SSD 980 PRO 1TB
+          Link Width: x1
+          Link Speed: 8.0 GT/s
+          BSD Name: disk3
+          Volumes:
+            EFI:
+              BSD Name: disk3s1
+"""
+MAC_DRIVES_JSON = {
+    "SPNVMeDataType": [
+        {
+            "_name": "NVMExpress",
+            "_items": [
+                {
+                    "_name": "Samsung SSD 980 PRO 1TB",
+                    "device_model": "Samsung SSD 980 PRO 1TB",
+                    "spnvme_linkwidth": "x1",
+                    "spnvme_linkspeed": "8.0 GT/s",
+                }
+            ],
+        }
+    ]
+}
 TALOS = """\
 node: 172.20.0.5
 metadata:
@@ -389,6 +428,19 @@ class TestMac:
     def test_json(self) -> None:
         assert machine_of(json.dumps(MAC_JSON))["07:00.0"].link.status == LinkMode(8, 16)
 
+    @pytest.mark.parametrize("text", [MAC_DRIVES, json.dumps(MAC_DRIVES_JSON)])
+    def test_drives_have_a_link_and_no_slot(self, text: str) -> None:
+        (drive,) = machine_of(text)
+        assert (drive.link.status, drive.is_nvme) == (LinkMode(8, 1), True)
+        assert drive.identity.device_name == "Samsung SSD 980 PRO 1TB"
+
+    def test_drives_that_are_cards_too_count_once(self) -> None:
+        card = "    pci144d,a80a:\n\n      Type: NVM Express Controller\n      Slot: Slot-2@5,0,0\n"
+        card += "      Vendor ID: 0x144d\n      Device ID: 0xa80a\n"
+        card += "      Link Width: x1\n      Link Speed: 8.0 GT/s\n"
+        (drive,) = machine_of(card + MAC_DRIVES)
+        assert (str(drive.address), drive.link.status) == ("0000:05:00.0", LinkMode(8, 1))
+
     def test_how_it_runs_is_no_statement_about_its_health(self) -> None:
         assert not diagnose(machine_of(MAC), cost=False).examined
 
@@ -433,7 +485,7 @@ def test_devices_whose_kind_is_not_told_may_hide_a_short_link() -> None:
     assert diagnose(machine_of(full), cost=False, profile="provisioning").examined
 
 
-ALL = [INXI, OLD_INXI, TAIL, GREP, TREE, AMD, ROCM_BUS, ROCM_TOPOLOGY, MAC, TALOS, TALOS_TABLE]
+ALL = [INXI, OLD_INXI, TAIL, GREP, TREE, AMD, ROCM_BUS, ROCM_TOPOLOGY, MAC, MAC_DRIVES, TALOS, TALOS_TABLE]
 DOCUMENTS: list[Any] = [AMD_JSON, ROCM_JSON, MAC_JSON, [device("59-0", Slot=SLOT), FUNCTION, SLOTS]]
 
 

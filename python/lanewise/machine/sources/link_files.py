@@ -1,7 +1,8 @@
 """Files of sysfs as text: what ``tail -v`` and ``grep .`` print of ``/sys/bus/pci/devices/*/*``.
 
-``head -v`` prints the same; ``cat`` prints a file below the prompt where it was called. Whatever files were
-shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``vendor``,
+``head -v`` prints the same; ``cat`` prints a file below the prompt where it was called, and several link
+files one below the other, in the order of its command (``{current,max}_link_{speed,width}``). Whatever files
+were shown are read as sysfs is (`sysfs`): speed and width of links, ``class``, ``vendor``,
 ``secondary_bus_number``, counters of errors. A path through ``/sys/devices`` tells who is below whom. Without
 ``class`` nobody knows a port from a device, so what ports state is taken for what any end of a link states.
 
@@ -40,7 +41,9 @@ _BARE = r"(aer_dev_(?:correctable|nonfatal|fatal)|(?:current|max)_link_(?:speed|
 _TOTAL = r"TOTAL_ERR_(?:COR|FATAL|NONFATAL)"
 LOOKS_LIKE = re.compile(
     rf"^(?:[ \t>]{{0,8}}==> {_PATH} <==|[^\n]{{0,80}}?\bcat {_PATH}[ \t]*$|[ \t>]{{0,8}}{_PATH}:[ \t]*\S"
-    rf"|[^\n]{{0,80}}?\b{_TOTAL}\b|[^\n]{{0,120}}?\bcat {_BARE}[ \t]*$|[ \t>]{{0,8}}==> {_BARE} <==)",
+    rf"|[^\n]{{0,80}}?\bcat (?:/sys/)?bus/pci/devices/{_FUNCTION}/\w{{0,20}}\{{"
+    rf"|[^\n]{{0,80}}?\bcat {_PATH} /sys/|[^\n]{{0,80}}?\b{_TOTAL}\b"
+    rf"|[^\n]{{0,120}}?\bcat {_BARE}[ \t]*$|[ \t>]{{0,8}}==> {_BARE} <==)",
     re.MULTILINE,
 )
 """A heading of ``tail -v``, a command that shows one file, a line of ``grep .``, or the end of counters."""
@@ -54,6 +57,10 @@ _BARE_HEADED = re.compile(rf"[ \t>#=*\[-]{{0,12}}{_BARE}[ \t\]:=*<-]{{0,12}}$")
 """A file without its path as a heading: ``==> NAME <==``, ``--- NAME ---``, ``NAME:``."""
 _BARE_SHOWN = re.compile(rf"[^\n]{{0,120}}?\bcat (?:\./)?{_BARE}[ \t]*$")
 _BARE_SAID = re.compile(rf"[ \t>]{{0,8}}(?:\./)?{_BARE}[ \t]{{0,4}}[:=]?[ \t]*+(\S.{{0,80}})$")
+_ONE_PATH = re.compile(rf"{_PATH}$")
+_OF_LINKS = re.compile(r"(?:current|max)_link_(?:(speed)|width)$")
+_MOST_FILES = 32
+"""As many files of one command count."""
 _COUNTER = re.compile(r"[ \t>|]{0,12}([A-Za-z][\w -]{1,40}?)[ \t]{0,4}[:=]?[ \t]{1,40}(\d{1,20})[ \t|]{0,8}$")
 _TOTALS = {
     "TOTAL_ERR_COR": "aer_dev_correctable",
@@ -89,14 +96,38 @@ class TextFiles:
         """The file whose content comes now."""
         self._bare: str | None = None
         """The same, of one without a path."""
+        self._next: list[str] = []
+        """Files of a command with several whose content is still to come."""
         self._counted: list[str] = []
         """Counters of errors without a path that came since."""
         self._before, self._table = NamedBefore(), CounterTable(_COUNTED, _TOTALS)
         for number, line in enumerate(lines):
-            if self._take_row(line) or self._take_counter(line) or self._take_bare(line) or self._take(line):
+            if (
+                self._take_several(line)
+                or self._take_row(line)
+                or self._take_counter(line)
+                or self._take_bare(line)
+                or self._take(line)
+            ):
                 self.taken.append(number)
             self._before.take(line)
         self._end_counters(self._bare)
+
+    def _take_several(self, line: str) -> bool:
+        """Take a command that shows several link files, or the line of one of them."""
+        text = line.strip(" \t>")
+        if (paths := _shown_together(text)) != []:
+            self._next = [self._file(found[1], found[2]) for found in paths]
+            self._path = self._bare = None
+            return True
+        if not self._next or not text:
+            return False
+        path, *rest = self._next
+        name = _OF_LINKS.search(path)
+        of_speed = name is not None and name[1] is not None
+        fits = " GT/s" in text or text == "Unknown" if of_speed else text.isdigit()
+        self._next = rest if fits else []
+        return fits and self._add(path, text)
 
     def _take(self, line: str) -> bool:
         """Take a line of a file, or what names one by its path; whether it is no more than that."""
@@ -221,6 +252,30 @@ class TextFiles:
                 steps = way.split("/")
                 found.update(dict.fromkeys("/".join(steps[: end + 1]) for end in range(1, len(steps))))
         return list(found)
+
+
+def _shown_together(text: str) -> list[re.Match[str]]:
+    """Return the paths of a command that shows several link files, and nothing else; empty otherwise."""
+    _, command, words = text.partition("cat /sys/bus/pci/devices/")
+    if not command:
+        return []
+    paths = [_ONE_PATH.match(path) for path in _braces_opened((command.removeprefix("cat ") + words).split())]
+    found = [path for path in paths if path is not None and _OF_LINKS.match(path[2])]
+    return found if 1 < len(found) == len(paths) else []
+
+
+def _braces_opened(words: list[str]) -> list[str]:
+    """Return the words that a shell makes of words with groups such as ``{current,max}``."""
+    opened: list[str] = []
+    while words and len(words) + len(opened) <= _MOST_FILES:
+        first, *words = words
+        before, group, after = first.partition("{")
+        choices, closed, rest = after.partition("}")
+        if group and closed:
+            words = [f"{before}{choice}{rest}" for choice in choices.split(",")] + words
+        else:
+            opened.append(first)
+    return [] if words else opened
 
 
 def read(lines: Sequence[str], into: Reading) -> list[int]:

@@ -74,13 +74,13 @@ LAYERS = (
     TextKind(("bus/pci/devices/", "devices/pci", "TOTAL_ERR_", "_link_"), "link_files"),
     TextKind(("PCIDevices.hardware.talos.dev",), "talos"),
     TextKind(("PCIDevice  ",), "talos", "LOOKS_LIKE_TABLE", "read_table"),
-    TextKind(("Vendor ID: 0x",), "system_profiler"),
+    TextKind(("Vendor ID: 0x", "TRIM Support: "), "system_profiler"),
     TextKind(("pci.bus_id", "gpu_bus_id", "pcie.link", "Bus-Id", " 00000000:"), "nvidia_smi_csv"),
 )
 DOCUMENTS = (
     TextKind(('"bdf"', '"gpu"', '"PCI Bus"', "(Topology)"), "amd_smi", "JSON_SIGNS", "read_document"),
     TextKind(("@odata", "PCIeInterface"), "redfish", "JSON_SIGNS", "read_document"),
-    TextKind(("sppci_",), "system_profiler", "JSON_SIGNS", "read_document"),
+    TextKind(("sppci_", "spnvme_"), "system_profiler", "JSON_SIGNS", "read_document"),
     TextKind(('"express_type"',), "pcicrawler", "JSON_SIGNS", "read_document"),
     TextKind(("<capability type=",), "nodedev", "JSON_SIGNS", "read_document"),
     TextKind(('"pci/',), "devlink", "JSON_SIGNS", "read_document"),

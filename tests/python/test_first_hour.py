@@ -247,6 +247,21 @@ def test_whatif_without_a_change_says_how_one_looks(lanewise: CommandLine) -> No
     assert f"'lanewise explain {SCENARIOS / 'switch.toml'}'" in done.stderr
 
 
+def test_whatif_with_a_change_of_both_sides_only_says_how_to_change_one(lanewise: CommandLine) -> None:
+    done = lanewise("whatif", "rig.toml", "--set", "*.width=x4")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--set is for both sides" in done.stderr
+    assert "lanewise whatif rig.toml '*.width=x4'" in done.stderr
+
+
+def test_a_change_to_what_is_there_already_is_told_before_the_tables(lanewise: CommandLine) -> None:
+    done = lanewise("whatif", SCENARIOS / "switch.toml", "card1.link.force_width=none")
+    assert done.exit_code == 0, done.stderr
+    before, _, _tables = done.stdout.partition("\nFlows ")
+    assert before.rstrip().endswith("Both have the same parameters.")
+    assert done.stdout.count("Both have the same parameters") == 1
+
+
 def _link(name: str, goodput: float, utilisation: float) -> list[dict[str, Any]]:
     both = {"link": name, "generation": "gen4", "width": "x4", "mps_bytes": 256}
     return [

@@ -5,6 +5,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Node, Table, Value, shortened};
 use crate::nearest::{did_you_mean, listing};
+use crate::parameter::ParameterTable;
+use crate::parameters::RunParameters;
 use crate::problem::Problem;
 use crate::resolve::WORKLOAD_KEYS;
 use crate::source::{FileId, Place, SourceFile, SourceMap};
@@ -89,11 +91,14 @@ impl Overrides {
                 let reason = "a path has at least two parts, such as `sw0.latency`".to_owned();
                 let key = pair.keys.first().map(String::as_str).unwrap_or_default();
                 let names = components.iter().map(|(_, name)| name.as_str());
-                let hint = match names.clone().any(|name| name == key) {
-                    true => Some(format!(
+                let hint = if names.clone().any(|name| name == key) {
+                    Some(format!(
                         "say which of its parameters; `lanewise explain FILE '{key}.*'` prints them"
-                    )),
-                    false => listing("a name comes first; components", names),
+                    ))
+                } else if RunParameters::SCHEMA.fields.iter().any(|field| field.key == key) {
+                    Some(format!("did you mean `run.{key}`?"))
+                } else {
+                    listing("a name comes first; components", names)
                 };
                 refuse(&pair.keys.join("."), reason, hint, place, diagnostics);
                 continue;

@@ -37,6 +37,18 @@ impl Problem {
             _ => None,
         }
     }
+
+    /// A word is allowed, too, beside values of a type that it says are needed.
+    pub(crate) fn allow_word(&mut self, word: &str) {
+        if let Self::WrongType { expected: needed, .. }
+        | Self::MissingUnit { expected: needed, .. }
+        | Self::WrongUnit { expected: needed, .. }
+        | Self::NotANumber { expected: needed, .. }
+        | Self::UnknownChoice { allowed: needed, .. } = self
+        {
+            *needed += &format!(", or \"{word}\"");
+        }
+    }
 }
 
 problems! {

@@ -186,3 +186,34 @@ fn tools_over_a_network_are_led_to_one_that_they_run_over() {
         &[("leave `client` out, or swap the `ends` of `cable`", &[("client = \"far\"\n", "")])],
     );
 }
+
+#[test]
+fn a_parameter_of_the_run_without_its_table_is_named_with_it() {
+    let source = Source::from_text("rig.toml", format!("{FABRICS}{JOB}"));
+    let overrides = |path: &str| [(path.to_owned(), "3".to_owned())];
+    let found = load(&source, &overrides("seed")).expect_err("a path has two parts").to_string();
+    assert!(found.contains("did you mean `run.seed`?"), "{found}");
+    assert!(load(&source, &overrides("run.seed")).is_ok());
+}
+
+/// What is allowed beside values of a type is said, too: whoever writes "auto" where "none" is meant reads of it.
+#[test]
+fn a_word_that_is_allowed_beside_a_value_is_in_the_message() {
+    let source = Source::from_text("rig.toml", format!("{FABRICS}{JOB}"));
+    let said = |path: &str, value: &str| {
+        let overrides = [(path.to_owned(), value.to_owned())];
+        load(&source, &overrides).expect_err("no such value").to_string()
+    };
+    for (path, value, word) in [
+        ("near.link.force_width", "auto", "none"),
+        ("near.rdma.port_rate", "fast", "none"),
+        ("near.rdma.port_rate", "3 ns", "none"),
+        ("near.rdma.port_rate", "3", "none"),
+        ("cable.rate", "none", "auto"),
+    ] {
+        let found = said(path, value);
+        let sentence = found.lines().next().expect("a sentence");
+        assert!(sentence.contains(&format!(", or \"{word}\" is needed")), "{path} = {value}: {sentence}");
+        assert_eq!(sentence.matches(word).count(), 1, "{sentence}");
+    }
+}

@@ -3,6 +3,7 @@
 No `from __future__ import annotations` here: Typer reads the annotations when the module is loaded.
 """
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -128,6 +129,11 @@ def _whatif(
     from lanewise.cli.progress import RunProgress
     from lanewise.cli.report_verb import check
 
+    if not changes and settings:
+        raise InputError(
+            "nothing is changed: --set is for both sides; give what only the second side has without it: "
+            f"lanewise whatif {shlex.join([str(scenario), *settings])}"
+        )
     if not changes:
         raise InputError(
             f"nothing is changed: add PATH=VALUE, like 'lanewise whatif {scenario} nic.tags=256'; "

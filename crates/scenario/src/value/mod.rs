@@ -92,6 +92,15 @@ impl Reading<'_> {
         None
     }
 
+    /// Reads a value beside which a word is allowed, which the value is not.
+    pub(crate) fn read_beside<T: ParameterType>(&mut self, word: &str, node: &Node) -> Option<T> {
+        let before = self.diagnostics.len();
+        let read = T::read(node, self);
+        let of_it = self.diagnostics[before..].iter_mut().filter(|found| found.place == Some(node.place));
+        of_it.for_each(|found| found.problem.allow_word(word));
+        read
+    }
+
     /// The value is outside of what the type can hold.
     pub(crate) fn out_of_range<T>(&mut self, node: &Node, low: &str, high: &str) -> Option<T> {
         let problem = Problem::OutOfRange {

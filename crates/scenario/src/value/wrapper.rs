@@ -30,7 +30,7 @@ impl<T: ParameterType> ParameterType for Auto<T> {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         match node.as_str() {
             Some("auto") => Some(Self::Auto),
-            _ => T::read(node, reading).map(Self::Given),
+            _ => reading.read_beside("auto", node).map(Self::Given),
         }
     }
     fn show(&self) -> String {
@@ -58,7 +58,7 @@ impl<T: ParameterType> ParameterType for Option<T> {
     fn read(node: &Node, reading: &mut Reading<'_>) -> Option<Self> {
         match node.as_str() {
             Some("none") => Some(None),
-            _ => T::read(node, reading).map(Some),
+            _ => reading.read_beside("none", node).map(Some),
         }
     }
     fn show(&self) -> String {

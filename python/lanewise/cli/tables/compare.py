@@ -33,6 +33,10 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
         yield Text.assemble((f"{letter}  ", "bold"), name, (f"   {end}", "dim"))
         if limit is not None:
             yield Text(f"   {limit}.")
+    explanation = comparison.explanation
+    if explanation is not None and not explanation.tried:
+        yield Text(f"{explanation.sentence}.", style="yellow")
+        explanation = None
     yield ""
     yield _flows(comparison)
     if not comparison.operations_without_bytes.is_empty():
@@ -43,10 +47,10 @@ def _pieces(comparison: Comparison) -> Iterator[RenderableType]:
     for letter, links in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
         if links:
             yield f"Only {letter} has the {'link' if len(links) == 1 else 'links'} {', '.join(links)}."
-    if comparison.explanation is not None:
+    if explanation is not None:
         if comparison.only_in_a or comparison.only_in_b:
             yield ""
-        yield from explained(comparison.explanation)
+        yield from explained(explanation)
 
 
 def _flows(comparison: Comparison) -> Group:

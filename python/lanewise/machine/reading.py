@@ -429,6 +429,13 @@ _OTHER_OUTPUTS = {
         r"|^TransferBench v\d|^Command Line: \S{0,80}diskspd",
         re.MULTILINE,
     ): "is the result of a benchmark: 'lanewise import' judges it, and --machine names the machine's dump",
+    re.compile(
+        r"^[ \t]*Link \d{1,2}: (?:<inactive>|\d{1,4}(?:\.\d+)? GB/s)", re.MULTILINE
+    ): "shows links of NVLink, which are not PCI Express, and is not read: 'nvidia-smi -q' and 'nvidia-smi "
+    "topo -m' are. There, a link that is '<inactive>' beside others that run is down",
+    re.compile(
+        r"^GPU \d{1,2}: [^\n]{1,80}\(UUID: ", re.MULTILINE
+    ): "lists GPUs without addresses: 'nvidia-smi -q' has them, and their links",
     re.compile(r"H/W path"): "lists devices without addresses: 'lshw' alone and 'lshw -businfo' have them",
     re.compile(
         r"\|----\w[^\n|]{0,80}?\.{3}"

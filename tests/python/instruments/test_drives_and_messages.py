@@ -229,3 +229,18 @@ def test_a_tool_that_is_not_read_is_named(text: str, tool: str) -> None:
     with pytest.raises(ImportProblemError) as refused:
         parse_measurement(text, source="out.txt")
     assert f"'out.txt' is an output of {tool}" in str(refused.value).replace("Intel's ", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '00:00.0 "Host bridge" "Intel Corporation" "DRAM Registers" -r05 "Dell" "Device 07a1"\n',
+        "Slot:\t01:00.0\nClass:\tVGA compatible controller\nVendor:\tNVIDIA Corporation\nDevice:\tGA102\n",
+        "[  1.0] pci 0000:01:00.0: 8.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x4 link at "
+        "0000:00:1b.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n",
+    ],
+)
+def test_a_dump_of_a_machine_is_known_in_any_form(text: str) -> None:
+    with pytest.raises(ImportProblemError) as refused:
+        parse_measurement(text, source="out.txt")
+    assert "'out.txt' is a dump of a machine, not a result" in str(refused.value)

@@ -30,6 +30,8 @@ from lanewise.machine import read_bytes
         ("Problem class   : fault.io.pciex.device-interr\n", "illumos"),
         ("[CUDA Bandwidth Test] - Starting...\n Device 0: GPU\n", "'lanewise import'"),
         ("[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, GPU\n", "'lanewise import'"),
+        ("GPU 0: NVIDIA A100 (UUID: GPU-1)\n\t Link 0: 25 GB/s\n\t Link 1: <inactive>\n", "NVLink"),
+        ("GPU 0: NVIDIA A100 (UUID: GPU-1)\nGPU 1: NVIDIA A100 (UUID: GPU-2)\n", "'nvidia-smi -q'"),
         ("CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n", "'lanewise import'"),
         ("          RocmBandwidthTest Version: 2.6.0\n", "'lanewise import'"),
         ("TransferBench v1.50\n", "'lanewise import'"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanewise.broken_json import said_of_broken_json
+from lanewise.errors import InputError
 from lanewise.health.judge.unread import said_of_unread
 from lanewise.health.judge.wrapped import forms
 from lanewise.inputs import read_input
@@ -167,14 +168,15 @@ def _parsed(text: str, source: str | None) -> Measurement:
         raise ImportProblemError(said)
     from lanewise.machine.sources.wrapping import HEADER
 
-    if HEADER.search(text):
-        name = source or "-"
+    name = source or "-"
+    has_device = HEADER.search(text) is not None
+    if not has_device and (unread := said_of_unread(text)):
+        raise ImportProblemError(f"'{name}' is {unread}; {_ACCEPTED}")
+    if has_device or _is_of_a_machine(text):
         raise ImportProblemError(
             f"'{name}' is a dump of a machine, not a result: 'lanewise doctor {name}' examines it; what was "
             f"measured on it is judged with 'lanewise import RESULT --machine {name}'"
         )
-    if unread := said_of_unread(text):
-        raise ImportProblemError(f"'{source or '-'}' is {unread}; {_ACCEPTED}")
     start = next((line.strip()[:60] for line in text.splitlines() if line.strip()), None)
     if start is None:
         raise ImportProblemError(f"'{source or '-'}' is empty; {_ACCEPTED}")
@@ -182,6 +184,16 @@ def _parsed(text: str, source: str | None) -> Measurement:
         f"'{source or '-'}' is not an output of a benchmark that is known: it begins with '{start}'; "
         f"{_ACCEPTED}"
     )
+
+
+def _is_of_a_machine(text: str) -> bool:
+    """Whether devices of a machine are in a text, in whatever form."""
+    from lanewise.machine.reading import read_bytes
+
+    try:
+        return bool(read_bytes(text.encode()).functions)
+    except InputError:
+        return False
 
 
 def _said_of_fio(text: str, name: str) -> str:

@@ -859,7 +859,7 @@ class Explain(TypedDict):
     functions: list[AddressedFunction]
     """Every port and endpoint with the numbers and addresses that firmware gives it, by host, depth first."""
     remarks: list[Remark]
-    """What the scenario states and nothing reads, or costs more than one might think."""
+    """What the scenario states and nothing reads, or does more than one might think."""
 
 
 class ExplainedParameter(TypedDict):
@@ -1875,7 +1875,7 @@ class Region(TypedDict):
 
 
 class Remark(TypedDict):
-    """A value that the scenario or the command line states, and that changes nothing, or costs more than one
+    """A value that the scenario or the command line states, and that changes nothing, or does more than one
     might think.
     """
 

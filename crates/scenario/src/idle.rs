@@ -4,8 +4,9 @@
 //! its author expects something of it.
 
 use crate::parameter::{Layer, Origin, ResolvedParameter};
-use crate::scenario::Effect;
 use crate::source::Place;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -21,6 +22,28 @@ struct Reason {
 /// What is idle, by dotted path of a table or of a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle(HashMap<String, Reason>);
+
+/// What a remark says of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It changes nothing.
+    None,
+    /// It makes a link slower than its ends.
+    Slower,
+    /// It makes a wire faster than its ends.
+    Faster,
+}
+
+impl Effect {
+    pub(crate) const fn in_words(self) -> &'static str {
+        match self {
+            Self::None => "changes nothing",
+            Self::Slower => "makes the link slower",
+            Self::Faster => "makes the wire faster than its ends",
+        }
+    }
+}
 
 /// A value that is stated and that nothing reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document;
 use crate::file;
 use crate::foreign;
-use crate::idle::{Caution, IdleValue};
+use crate::idle::{Caution, Effect, IdleValue};
 use crate::job_file::JobFile;
 use crate::overrides::Overrides;
 use crate::parameter::{Origin, Output, Provenance, ResolvedParameter, Role};
@@ -124,35 +124,13 @@ pub struct Scenario {
     pub parameters: Vec<ResolvedParameter>,
     /// How every link came up.
     pub links: Vec<NegotiatedLink>,
-    /// What the scenario states and nothing reads, or costs more than one might think.
+    /// What the scenario states and nothing reads, or does more than one might think.
     pub remarks: Vec<Remark>,
     tables: Tables,
     sources: SourceMap,
 }
 
-/// What a remark says of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// It changes nothing.
-    None,
-    /// It makes a link slower than its ends.
-    Slower,
-    /// It makes a wire faster than its ends.
-    Faster,
-}
-
-impl Effect {
-    const fn in_words(self) -> &'static str {
-        match self {
-            Self::None => "changes nothing",
-            Self::Slower => "makes the link slower",
-            Self::Faster => "makes the wire faster than its ends",
-        }
-    }
-}
-
-/// A value that the scenario or the command line states, and that changes nothing, or costs more than one might think.
+/// A value that the scenario or the command line states, and that changes nothing, or does more than one might think.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remark {
     /// Dotted path.
@@ -180,7 +158,7 @@ pub struct Explanation {
     pub links: Vec<NegotiatedLink>,
     /// Every port and endpoint with the numbers and addresses that firmware gives it, by host, depth first.
     pub functions: Vec<AddressedFunction>,
-    /// What the scenario states and nothing reads, or costs more than one might think.
+    /// What the scenario states and nothing reads, or does more than one might think.
     pub remarks: Vec<Remark>,
 }
 

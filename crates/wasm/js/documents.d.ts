@@ -752,7 +752,7 @@ export interface Explain {
   links: NegotiatedLink[];
   /** Every port and endpoint with the numbers and addresses that firmware gives it, by host, depth first. */
   functions: AddressedFunction[];
-  /** What the scenario states and nothing reads, or costs more than one might think. */
+  /** What the scenario states and nothing reads, or does more than one might think. */
   remarks: Remark[];
 }
 
@@ -1656,7 +1656,7 @@ export interface Region {
   size_bytes: number;
 }
 
-/** A value that the scenario or the command line states, and that changes nothing, or costs more than one might think. */
+/** A value that the scenario or the command line states, and that changes nothing, or does more than one might think. */
 export interface Remark {
   /** Dotted path. */
   path: string;

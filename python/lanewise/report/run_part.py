@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lanewise.experiment.candidates import size_of_limit
 from lanewise.flow_limits import other_limits
 from lanewise.known_uses import STATES
+from lanewise.remarks import remarks_in_words
 from lanewise.report import assumptions, run_figures
 from lanewise.report.answers import in_short, tiles
 from lanewise.report.content import Part, Section, Table
@@ -370,12 +371,7 @@ def _events(result: RunResult) -> Section:
             "What the tools report, in their own units", ("workload", "tool", "number", "#value"), metrics
         ),
     ]
-    remarks = [
-        f"{remark['place']}: {remark['path']} = {remark['value']} "
-        f"{remark.get('does', 'changes nothing')}: {remark['reason']}"
-        for remark in result.document.get("remarks", [])
-    ]
-    return Section("Also", sentences=remarks, tables=tables)
+    return Section("Also", sentences=remarks_in_words(result.document), tables=tables)
 
 
 def _what_was_run(result: RunResult) -> Section:

@@ -6,9 +6,8 @@
 use super::Inputs;
 use super::credits::loop_credits_over;
 use super::port::{End, packet, reach, retry_buffer_over};
-use crate::idle::Caution;
+use crate::idle::{Caution, Effect};
 use crate::parameter::Output;
-use crate::scenario::Effect;
 use crate::value::ParameterType;
 use lanewise_fabric::config::PortConfig;
 use lanewise_units::Span;

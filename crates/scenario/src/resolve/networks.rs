@@ -7,14 +7,13 @@ use super::{Inputs, Settings, place_in};
 use crate::diagnostic::hint_unless_crowded;
 use crate::document::shortened;
 use crate::file::WrittenWorkload;
-use crate::idle::Caution;
+use crate::idle::{Caution, Effect};
 use crate::nearest::{did_you_mean, listing};
 use crate::parameter::{Output, Provenance};
 use crate::parameters::{
     HostParameters, NetworkKindChoice, NetworkParameters, RdmaParameters, VerbsParameters,
 };
 use crate::problem::Problem;
-use crate::scenario::Effect;
 use crate::source::Place;
 use crate::structure::ComponentKind;
 use crate::topology::InstanceName;

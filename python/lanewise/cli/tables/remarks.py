@@ -1,10 +1,12 @@
-"""What a scenario states and what changes nothing, or costs more than one might think."""
+"""What a scenario states and what changes nothing, or does more than one might think."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rich.text import Text
+
+from lanewise.remarks import remarks_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +16,5 @@ if TYPE_CHECKING:
 
 def remarks(document: Run | Explain) -> Iterator[Text]:
     """Name each such value of a run or an explanation, where it is written and why it is worth a word."""
-    for remark in document.get("remarks", []):
-        does = remark.get("does", "changes nothing")
-        yield Text(
-            f"{remark['place']}: {remark['path']} = {remark['value']} {does}: {remark['reason']}\n",
-            style="yellow",
-        )
+    for sentence in remarks_in_words(document):
+        yield Text(f"{sentence}\n", style="yellow")
